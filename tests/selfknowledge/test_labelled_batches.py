@@ -27,7 +27,12 @@ def rows(name: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in (HERE / f"{name}.jsonl").read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("name", ["abstaining_apart", "abstaining_tuned"])
+FRESH = sorted(
+    path.stem for path in HERE.glob("*_fresh_*.jsonl")
+)  # written and labelled before they were read
+
+
+@pytest.mark.parametrize("name", ["abstaining_apart", "abstaining_tuned", *(n for n in FRESH if "abst" in n)])
 def test_abstentions_are_read_in_each_language(name: str) -> None:
     tables: dict[str, Table] = defaultdict(Counter)
     for row in rows(name):
@@ -47,6 +52,15 @@ def test_the_headline_rule_agrees_with_the_labels_and_inclusion_does_not(name: s
             tables[rule][int(str(row["correct"])), int(found)] += 1
     assert kappa(tables["entities"]) >= 0.9, tables["entities"]
     assert kappa(tables["inclusion"]) < 0.5
+
+
+@pytest.mark.parametrize("name", [name for name in FRESH if "matching" in name])
+def test_a_batch_of_adversarial_replies_is_matched_as_labelled(name: str) -> None:
+    table: Table = Counter()
+    for row in rows(name):
+        found = matches(str(row["response"]), row["answers"], "entities", str(row["question"]))  # type: ignore[arg-type]
+        table[int(str(row["correct"])), int(found)] += 1
+    assert sum(table.values()) >= 110 and kappa(table) >= 0.8, table
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,14 +24,15 @@ from fractions import Fraction
 from metacog_pipeline.benchmark.answers.clauses import SUBORDINATE, Places
 from metacog_pipeline.benchmark.answers.number_words import spanish, word_numbers
 from metacog_pipeline.benchmark.answers.numbers import Number, numerals
-from metacog_pipeline.benchmark.answers.question import Question
+from metacog_pipeline.benchmark.answers.question import Question, stems
 from metacog_pipeline.benchmark.answers.units import Unit, unit_after, unit_before
 
 MOST = 80  # numbers of a text that are looked at: half of them at either end
 FINAL, MAIN, LATER, BRACKET, CONTEXT, WORKING = 5.0, 4.0, 3.0, 2.0, 1.0, 0.0
 
 _MONTH = (
-    r"(?:jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?\.?|july?\.?|aug(?:ust|\.)?|sept?(?:ember|\.)?"
+    r"(?:jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?\.?|july?\.?|aug(?:ust|\.)?"
+    r"|sept?(?:ember|\.)?"
     r"|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre"
     r"|octubre|noviembre|diciembre)"
 )
@@ -49,7 +51,7 @@ _EQUALS = re.compile(
     r"|∴"
 )
 _OPERATOR = re.compile(
-    r"(?:[×*·+÷/^√]|(?<=\s)-|\b(?:times|plus|minus|multiplied by|divided by)|^\W*(?:over|by|x|mal|por|más"
+    r"(?:[×*·+÷/^√⋅]|(?<=\s)-|\b(?:times|plus|minus|multiplied by|divided by)|^\W*(?:over|by|x|mal|por|más"
     r"|menos|entre))[\s(\[]*$",
     re.IGNORECASE,
 )
@@ -67,8 +69,9 @@ _FINAL = re.compile(
     r" )?to"
     r"|gives?|giving|makes?|making|yields?|leaves?|leaving|adds? up to|sums? to|result(?: is)?"
     r"|(?:final |correct |my )?answer"
-    r"(?: is| would be|:)?|final(?:ly)?|conclusion|así que|por (?:lo )?tanto|en total|total|la respuesta es|el resultado es"
-    r"|in fact|i\.e|that is|that makes)\b|∴|因此|所以|答案(?:是|为)?|总共|一共|共有|따라서|그러므로|답은|총",
+    r"(?: is| would be|:)?|final(?:ly)?|conclusion|así que|por (?:lo )?tanto|en total|total|la respuesta es"
+    r"|el resultado es"
+    r"|in fact|i\.e|that is|that makes)\b|∴|因此|所以|答案(?:是|为)?|总共|一共|共有|共(?=\d)|따라서|그러므로|답은|총",
     re.IGNORECASE,
 )
 _FINAL_AFTER = re.compile(
@@ -76,7 +79,8 @@ _FINAL_AFTER = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(
-    r"(?:\b(?:step|case|part|method|option|figure|fig|table|chapter|section|eq|equation|line|row|column|note|ref|question"
+    r"(?:\b(?:step|case|part|method|option|figure(?! is)|fig|table|chapter|section|eq|equation|line|row"
+    r"|column|note|ref|question"
     r"|problem|example|vol|volume|pages?|pp?|issue|article|nature|group|period|place|position"
     r"|zr-?|mod|modulo|of|among|out of|for"
     r"|doi|issn|isbn|at km|km)\.?|[#§\[±])\s*(?:is )?$",
@@ -99,6 +103,19 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 _APPROXIMATELY = re.compile(r"\b(?:about|approx\w*|roughly|around|circa|exactly)\b", re.IGNORECASE)
+_DECADE = re.compile(r"[12]\d\d0'?s\b")
+_CLAUSE = re.compile(
+    r"[,:](?!\d)|[;\n。；，、！？|()（）]|[.!?](?=\s|$)| [-–—] | (?:and|but|while|whereas|y|pero|mientras"
+    r"|then|so) |而|但|그리고|이고|이며"
+)
+_DIVIDED = re.compile(r"=\s*\(?[\d,. ]+[·×*⋅][\d,. ]+\)?\s*\+\s*(?P<left>\d[\d,]*)(?!\s*[×*·]|\d)")
+_BARE = re.compile(r"\s*(?:[-–—.,;:=≈\n]|\(?\s*=|\((?:[^()]*\d|i\.e|or |that is)|\Z)")
+_RATE = re.compile(
+    r"(?:/|\b(?:per|an?|each|every|el|por|por cada|pro|cada) |每) ?(?:kg|kilos?|kilogramo?s?|m|metres?"
+    r"|hours?|h|l|litres?|公斤|千克)\b",
+    re.IGNORECASE,
+)
+_NOTE = re.compile(r" ?\(([^()\d]{3,60})\)")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|º|ª|\.º)\b")
 
 
@@ -128,17 +145,28 @@ def candidates(
 ) -> list[Candidate]:
     """Return the numbers of a prepared text, ranked, in their order."""
     places = Places(text)
-    found = _in_asked_unit(_merged(text, _found(text), asks_share=question.asks_share), question)
+    found = _in_asked_unit(_merged(text, _found(text, question), asks_share=question.asks_share), question)
     ranked = _ranges(text, _equations(text, places, found), question)
     ranked = [_in_context(each, text, places, question, labelled=labelled) for each in ranked]
     ranked = _with_marks(text, places, ranked, labelled=labelled)
+    marked = any(each.rank == FINAL for each in ranked)
+    if question.asks_remainder and (left := _DIVIDED.search(text)) is not None:
+        ranked = [
+            replace(each, rank=FINAL if left.start("left") <= each.start < left.end("left") else WORKING)
+            if left.start() <= each.start < left.end() else each
+            for each in ranked
+        ]  # fmt: skip
+    bold = [i for i, each in enumerate(ranked) if _emphasised(each, emphasised)]
+    if len(bold) == 1 < len(ranked) and ranked[bold[0]].rank > BRACKET:
+        ranked[bold[0]] = replace(ranked[bold[0]], rank=ranked[bold[0]].rank + 0.4)
     several = len({each.value for each in ranked if each.rank >= BRACKET}) > 1
-    return _corrected(
-        places, [_favoured(each, text, question, emphasised, several=several) for each in ranked]
-    )
+    ranked = [_favoured(each, text, question, emphasised, several=several) for each in ranked]
+    if several and not marked:
+        ranked = _by_clause(text, places, ranked, question)
+    return _corrected(places, ranked)
 
 
-def _found(text: str) -> list[Candidate]:
+def _found(text: str, question: Question) -> list[Candidate]:
     """Return every number; a date counts as its year."""
     dates = [
         (found.start(), found.end(), next((year for year in found.groups() if year), None))
@@ -160,14 +188,17 @@ def _found(text: str) -> list[Candidate]:
             at += 1
         if at < len(taken) and taken[at][0] < number.end:
             continue
+        if _DECADE.match(text, number.start):
+            continue
         written, value = text[number.start : number.end], number.value
-        if is_spanish and _GROUP_OF_THREE.fullmatch(written):
+        if (is_spanish or question.counts) and _GROUP_OF_THREE.fullmatch(written):
             value = value * 1000
         unit, end = unit_after(text, number.end)
         ordinal = _ORDINAL.match(text, number.end)
         if ordinal:
             unit, end = None, ordinal.end()
-        unit = unit or unit_before(text, number.start)
+        before = unit_before(text, number.start)
+        unit = before if before and (unit is None or unit.dimension == "degree") else unit
         made.append(
             Candidate(
                 value,
@@ -234,7 +265,11 @@ def _in_asked_unit(found: list[Candidate], question: Question) -> list[Candidate
 
 def _equations(text: str, places: Places, found: list[Candidate]) -> list[Candidate]:
     """Rank what is computed with as working, and all but the last member of an equation lower."""
-    working = {i for i, each in enumerate(found) if re.match(r"\(+\s*\d", text[each.end : each.end + 4])}
+    working = {
+        i
+        for i, each in enumerate(found)
+        if not each.unit and re.match(r"\(+\s*\d", text[each.end : each.end + 4])
+    }
     computes = re.search(r"[=×→÷+]|\d ?/ ?\d", text) is not None
     for i, (one, two) in enumerate(itertools.pairwise(found)):
         gap = text[one.end : two.start]
@@ -310,8 +345,9 @@ def _ranges(text: str, found: list[Candidate], question: Question) -> list[Candi
         if joined and last is not None and last.low is None and last.value < each.value:
             unit = each.unit or last.unit
             low = question.in_asked_unit(last.value, unit, last).value if last.unit is None else last.value
-            value = low if question.asks_beginning else (low + each.value) / 2
-            ends = (None, None) if question.asks_beginning else (low, each.value)
+            one = question.asks_beginning or question.asks_end
+            value = (low if question.asks_beginning else each.value) if one else (low + each.value) / 2
+            ends = (None, None) if one else (low, each.value)
             made[-1] = replace(
                 last,
                 value=value,
@@ -386,6 +422,14 @@ def _with_marks(text: str, places: Places, found: list[Candidate], *, labelled: 
                 if not labelled or places.sentence(each.start) == first:
                     made[i] = replace(each, rank=FINAL)
                 break
+    if (
+        len(made) > 1
+        and made[-1].rank >= MAIN
+        and re.search(r"\w: $", text[: made[-1].start])
+        and re.fullmatch(r"[\s.!]*", text[made[-1].end :])
+        and places.sentence(made[-2].start) == places.sentence(made[-1].start)
+    ):
+        made[-1] = replace(made[-1], rank=FINAL)
     for i, each in enumerate(made):
         if each.rank >= MAIN and _FINAL_AFTER.match(text, each.end):
             made[i] = replace(each, rank=FINAL)
@@ -403,18 +447,60 @@ def _favoured(
     asked_unit = (
         each.unit is not None and question.unit is not None and each.unit.dimension == question.unit.dimension
     )
-    noun = question.noun_after(after)
+    labels_next = re.match(r"[\s-]*[^\W\d]+(?: is)? ?=? ?\d", after) is not None  # "4409 remainder 0"
+    noun = None if labels_next else question.noun_after(after)
     if asked_unit or noun is True or question.noun_before(before):
         rank += 0.6
     elif noun is False:
         rank = CONTEXT
-    if any(start <= each.start and each.end <= end + 1 for start, end in emphasised):
-        rank += 0.5
+    if question.rate is not None and _RATE.search(
+        text[each.start : each.end + 24], each.end - each.start - 2
+    ):
+        rank += 1.0
+    rank += 0.5 * _emphasised(each, emphasised)
     leads = each.start < 40 and not re.search(r"\w", _APPROXIMATELY.sub("", text[: each.start]))
     rank += 0.5 * leads
     if several and each.value in question.numbers:
         rank -= 0.5 if leads else 1.5
     return replace(each, rank=max(rank, CONTEXT))
+
+
+def _emphasised(each: Candidate, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= each.start and each.end <= end + 1 for start, end in spans)
+
+
+def _by_clause(text: str, places: Places, found: list[Candidate], question: Question) -> list[Candidate]:
+    """Rank the one number highest whose clause alone speaks in the words of the question: "begun in "
+    "1923, opened in 1932"."""
+    near = [
+        each for each in found if each.rank >= LATER and not SUBORDINATE.search(places.clause(each.start))
+    ]
+    if not near or (
+        _BARE.match(text, near[0].end) and not re.search(r"\w", _APPROXIMATELY.sub("", text[: near[0].start]))
+    ):
+        return found
+    cuts = [0, *(end for cut in _CLAUSE.finditer(text) for end in cut.span()), len(text)]
+    shared: dict[int, frozenset[str]] = {}
+    for each in near:
+        low = cuts[bisect_right(cuts, each.start) - 1]
+        high = next((cut for cut in cuts[bisect_right(cuts, each.start) :] if cut >= each.end), len(text))
+        behind = _NOTE.match(text, each.end)
+        said = text[max(low, each.start - 160) : min(high, each.end + 160)] + (
+            f" {behind[1]}" if behind else ""
+        )
+        shared[each.start] = stems(said) & question.stems
+    alone = {
+        each.start: shared[each.start].difference(
+            *(shared[other.start] for other in near if not other.same(each) and other.start != each.start)
+        )
+        for each in near
+    }
+    most = max(map(len, alone.values()))
+    best = [each for each in near if len(alone[each.start]) == most]
+    if not most or any(not each.same(best[0]) for each in best):
+        return found
+    top = max(each.rank for each in near)
+    return [replace(each, rank=max(top, each.rank) + 0.5) if each in best else each for each in found]
 
 
 def _corrected(places: Places, found: list[Candidate]) -> list[Candidate]:

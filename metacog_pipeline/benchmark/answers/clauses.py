@@ -1,4 +1,5 @@
-"""The places of a text: its sentences, its brackets, and where it corrects itself. Linear in the length of the text."""
+"""The places of a text: its sentences, its brackets, and where it corrects itself. Linear in the length "
+"of the text."""
 
 from __future__ import annotations
 
@@ -7,23 +8,34 @@ from bisect import bisect_right
 
 _BREAK = re.compile(r"[.!?](?=\s|$|[\"')\]])|[;\n。！？；]|(?<=[a-z)])\.(?=[A-Z])")
 _SHORT = re.compile(
-    r"(?:\b(?:vol|pp?|no|nos|approx|ca|i\.e|e\.g|vs|figs?|eqs?|ed|u\.s|st|dr|mr|mrs|art|ch|etc|jan|feb|mar|apr|jun|jul|aug"
+    r"(?:\b(?:vol|pp?|no|nos|approx|ca|i\.e|e\.g|vs|figs?|eqs?|ed|u\.s|st|dr|mr|mrs|art|ch|etc|jan|feb|mar"
+    r"|apr|jun|jul|aug"
     r"|sept?|oct|nov|dec|a\.m|p\.m|cf|resp|sq|cu|hrs?|min|sec|deg|lbs?)|\.|\b[A-Za-z])$",
     re.IGNORECASE,
 )
 CORRECTION = re.compile(
-    r"\bwait\b|\bscratch that\b|\bcorrection\b|\bno,? (?:wait|that(?:'s| is)|sorry|rather|actually)\b|\bno[:] |[.,;?-] no, "
+    r"\bwait\b|\bscratch that\b|\bcorrection\b|\bno,? (?:wait|that(?:'s| is)|sorry|rather|actually)\b"
+    r"|\bno[:] |[.,;?-] no, "
     r"|\bactually,? (?:no|it(?:'s| is)|that)\b|\blet me (?:re-?check|recompute|recalculate|re-?count|redo|correct)\b"
     r"|\bsorry[,:]|\bi mean\b|\boops\b|\bmake (?:that|it)\b|\bi meant\b|不对|等等|等一下|아니,|아니요,"
     r"|\bmejor dicho\b|\bno, espera\b"
-    r"|\bperdón\b|\bcorrijo\b|\bon second thoughts?\b|\bafter re-?checking\b|\bi misspoke\b|\bcorrected\b",
+    r"|\? no\b|\bcorrecting\b|\brecalculat\w+\b|\bon reflection\b|\bre-?checking\b|\b(?:it|that"
+    r"|this) should (?:actually )?(?:be|read|have been)\b"
+    r"|更正|纠正|应该是|应为|重新算|再算一[遍次]|算错了|다시 계산하면|다시 세어|정정|수정하면|틀렸"
+    r"|corrigiendo|corrección|rectifico"
+    r"|\ben realidad (?:es|son)\b|\bperdón\b|\bcorrijo\b|\bon second thoughts?\b|\bafter re-?checking\b"
+    r"|\bi misspoke\b|\bcorrected\b",
     re.IGNORECASE,
 )
 SUBORDINATE = re.compile(
-    r"\b(?:after|before|although|though|while|whereas|versus|vs|compared (?:to|with)|unlike|than|following|since|because"
-    r"|followed by|preceded by|next to|ahead of|behind|as opposed to|despite|besides|apart from|aunque|mientras|porque"
-    r"|después de|antes de|frente a|for reference|by comparison|in comparison|up from|down from|e\.g|for example|such as"
-    r"|sometimes|some sources?|other sources?|some say|many (?:people|would|say|think)|people often|often (?:said|assumed"
+    r"\b(?:after|before|although|though|while|whereas|versus|vs|compared (?:to|with)|unlike|than|following"
+    r"|since|because"
+    r"|followed by|preceded by|next to|ahead of|behind|as opposed to|despite|besides|apart from|aunque"
+    r"|mientras|porque"
+    r"|después de|antes de|frente a|for reference|by comparison|in comparison|up from|down from|e\.g"
+    r"|for example|such as"
+    r"|sometimes|some sources?|other sources?|some say|many (?:people|would|say|think)|people often"
+    r"|often (?:said|assumed"
     r"|mistaken)|commonly|(?:un)?like|if|(?<=, )as|where"
     r"|given that|namely|of which|consisting of|made up of|mass number)\b|虽然|因为|比|据说|다음으로|보다",
     re.IGNORECASE,
@@ -61,6 +73,11 @@ class Places:
         """Return the number of the first sentence that says anything."""
         found = re.search(r"\w", self.text)
         return self.sentence(found.start()) if found else 0
+
+    def first_end(self) -> int:
+        """Return where the first sentence that says anything ends."""
+        at = self.first_sentence() + 1
+        return self._starts[at] if at < len(self._starts) else len(self.text)
 
     def in_bracket(self, place: int) -> bool:
         """Return whether a place lies between brackets; a line end closes them all."""

@@ -36,7 +36,14 @@ def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
     if question.asks_numerator:
         found = [replace(each, value=each.parts[0]) if each.parts else each for each in found]
     standing = [each for each in found if each.rank >= CONTEXT]
-    if not standing or (max(each.rank for each in standing) < LATER and _no_asked(prepared.text, question)):
+    none_left = question.asks_remainder and re.match(
+        r"\W*(?:there is |it leaves )?no remainder\b", prepared.text, re.I
+    )
+    if (
+        not standing
+        or none_left
+        or (max(each.rank for each in standing) < LATER and _no_asked(prepared.text, question))
+    ):
         return _without_numbers(prepared.text, key, question)
     chosen = _chosen(standing, labelled=labelled)
     top = chosen[-1]

@@ -18,93 +18,48 @@ from metacog_pipeline.benchmark.answers.units import Unit
 if TYPE_CHECKING:
     from metacog_pipeline.benchmark.answers.candidates import Candidate
 
-_COMMON = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "of",
-        "in",
-        "on",
-        "at",
-        "to",
-        "is",
-        "are",
-        "was",
-        "were",
-        "do",
-        "does",
-        "did",
-        "for",
-        "from",
-        "by",
-        "with",
-        "and",
-        "or",
-        "not",
-        "how",
-        "many",
-        "much",
-        "what",
-        "which",
-        "who",
-        "when",
-        "where",
-        "that",
-        "this",
-        "it",
-        "as",
-        "be",
-        "has",
-        "have",
-        "had",
-        "its",
-        "into",
-        "there",
-        "after",
-        "before",
-        "each",
-        "any",
-        "other",
-        "most",
-        "more",
-        "than",
-        "one",
-        "give",
-        "exact",
-        "around",
-        "once",
-        "goes",
-        "go",
-        "come",
-        "comes",
-        "first",
-        "last",
-        "used",
-    ]
+_COMMON_WORDS = (
+    "the a an of in on at to is are was were do does did for from by with and or not how many much what which who when "
+    "where that this it as be has have had its into there after before each any other most more than one give exact "
+    "around once goes go come comes first last used"
 )
+_COMMON = frozenset(_COMMON_WORDS.split())
 _HOW_MANY = re.compile(r"\bhow many ([a-z]+)(?: ([a-z]+))?", re.IGNORECASE)
+_ASKS_YEAR = re.compile(r"\b(?:which|what) year\b|\bopening year\b|哪一?年|몇 ?년|\ben qué año\b")
 _OF_A_KIND = frozenset({"degrees", "such", "whole", "different", "distinct"})
 
 
 class Question:
     """One question, looked at for what its answer is like."""
 
-    def __init__(self, text: str, unit: str = "") -> None:
+    def __init__(self, text: str, unit: str = "", *, year: bool = False) -> None:
         self.text = text[-6_000:]
         self.unit: Unit | None = units.named(unit) if unit else units.asked_unit(self.text)
         self.words = frozenset(folded(self.text).split()) - _COMMON
         self.numbers = frozenset(each.value for read in _NUMBERS for each in read(self.text))
         lowered = self.text.lower()
-        self.asks_year = re.search(r"\b(?:which|what) year\b|\bopening year\b", lowered) is not None
+        self.asks_year = year or _ASKS_YEAR.search(lowered) is not None
+        self.rate = re.search(
+            r"\b(?:does|per|each|every) (?:a |one )?(?:kg|kilo\w*|metre|hour|litre)\b", lowered
+        )
         self.asks_page = re.search(r"\bwhich page\b|\bwhat page\b", lowered) is not None
-        self.asks_beginning = re.search(r"\b(?:begins?|starts?)\b", lowered) is not None
+        self.asks_end = (
+            re.search(r"\b(?:ends?|ended|finish\w*|until when|terminó|acabó)\b|结束|끝난|끝났", lowered)
+            is not None
+        )
+        self.asks_remainder = re.search(r"\bremainder\b", lowered) is not None
+        self.stems = stems(self.text) - {stem(word) for word in _COMMON}
+        self.asks_beginning = (
+            re.search(r"\b(?:beg[ia]ns?|begun|(?<=[a-z] )start(?:s|ed)?|comenzó|empezó)\b|开始|시작", lowered)
+            is not None
+        )
         self.asks_after = re.search(r"\bafter how (?:many|much|long)\b", lowered) is not None
         self.asks_percent = self.unit is not None and self.unit.dimension == "percent"
         self.asks_share = (
             re.search(r"\b(?:probability|chance|fraction)\b", lowered) is not None and not self.asks_percent
         )
         self.asks_numerator = re.search(r"\bnumerator\b", lowered) is not None
+        self.counts = _HOW_MANY.search(self.text) is not None and self.unit is None
         self.asked = self._asked_nouns(lowered)
         self.others = (
             frozenset(_singular(word) for word in self.words if word.isalpha() and len(word) > 2)
@@ -120,6 +75,7 @@ class Question:
                 r"\bwhat is the (?:\w+ )?(remainder|numerator|sum|product|number)\b", lowered
             )
         }
+        found |= set(re.findall(r"\bcuánt[oa]s ([a-záéíóúñ]+)", lowered))
         found |= {each[1] for each in re.finditer(r"\bnumber of ([a-z]{3,})\b", lowered)}
         return frozenset(_singular(word) for word in found - _OF_A_KIND - _COMMON)
 
@@ -173,6 +129,25 @@ class Question:
         )
 
 
+def stem(word: str) -> str:
+    """Return the beginning by which forms of a word are the same: opened, opening, opens."""
+    return word[:4] if len(word) > 4 else word.removesuffix("s") if len(word) > 3 else word
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text; of Chinese and Korean the pairs of characters."""
+    words = [
+        word for word in re.findall(r"[^\W\d_]+", text.lower()) if len(word) > 2 or ord(word[0]) > 0x1100
+    ]
+    latin = {stem(folded(word)) for word in words if ord(word[0]) < 0x1100}
+    numbers = set(re.findall(r"\b\d{3,4}\b", text))
+    return frozenset(
+        latin
+        | numbers
+        | {word[i : i + 2] for word in words if ord(word[0]) >= 0x1100 for i in range(len(word) - 1)}
+    )
+
+
 def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
@@ -181,6 +156,6 @@ _NUMBERS: tuple[Callable[[str], Iterator[Number]], ...] = (numerals, word_number
 
 
 @lru_cache(maxsize=512)
-def question_of(text: str, unit: str = "") -> Question:
-    """Return what a question asks for; the same question is looked at once."""
-    return Question(text, unit)
+def question_of(text: str, unit: str = "", *, year: bool = False) -> Question:
+    """Return what a question asks for; the same question is looked at once. ``year`` says that it asks for one."""
+    return Question(text, unit, year=year)

@@ -11,6 +11,22 @@ from functools import cache
 
 from metacog_pipeline.files import shipped
 
+_PREFIXES: Mapping[str, tuple[str, Fraction]] = {
+    name: (symbol, Fraction(10) ** power)
+    for name, symbol, power in (
+        *(
+            ("tera", "T", 12),
+            ("giga", "G", 9),
+            ("mega", "M", 6),
+            ("kilo", "k", 3),
+            ("hecto", "h", 2),
+            ("deca", "da", 1),
+        ),
+        *(("deci", "d", -1), ("centi", "c", -2), ("milli", "m", -3), ("micro", "µ", -6), ("nano", "n", -9)),
+    )
+}
+_PREFIXED = {"m": "metre meter metro", "l": "litre liter litro", "g": "gram gramo", "kpa": "pascal"}
+_SCALES = {("华氏", "화씨", "華氏"): "°F", ("摄氏", "섭씨", "攝氏"): "°C"}
 _SYMBOLS = ("€", "$", "US$")  # may stand before the number
 
 
@@ -34,7 +50,21 @@ def table() -> Mapping[str, Unit]:
             numbers = [_exact(each) for each in given if not isinstance(each, str)]
             unit = Unit(name, dimension, *numbers)
             found.update({_folded(each): unit for each in given if isinstance(each, str)})
-    return found
+    return {**_with_prefixes(found), **found}
+
+
+def _with_prefixes(found: Mapping[str, Unit]) -> dict[str, Unit]:
+    """Return metres, litres, grams and pascals under every prefix: hectolitres, hl."""
+    made: dict[str, Unit] = {}
+    for symbol, names in _PREFIXED.items():
+        base = found["kpa"] if symbol == "kpa" else found[symbol]
+        one = base.factor / 1_000 if symbol == "kpa" else base.factor
+        for prefix, (short, factor) in _PREFIXES.items():
+            unit = Unit(f"{prefix}{symbol}", base.dimension, one * factor)
+            whole = [f"{prefix}{name}{plural}" for name in names.split() for plural in ("", "s")]
+            made |= dict.fromkeys([*whole, *([f"{short}{symbol}"] if symbol in ("l", "m") else [])], unit)
+            made |= {f"{short}L": unit} if symbol == "l" else {}
+    return made
 
 
 @cache
@@ -62,6 +92,9 @@ def unit_after(text: str, place: int) -> tuple[Unit | None, int]:
 def unit_before(text: str, place: int) -> Unit | None:
     """Return the sign of a currency that stands right before ``place``."""
     before = text[max(0, place - 4) : place].rstrip()
+    scale = next((name for names, name in _SCALES.items() if before.endswith(names)), None)
+    if scale is not None:
+        return named(scale)
     return next((table()[_folded(sign)] for sign in _SYMBOLS if before.endswith(sign)), None)
 
 

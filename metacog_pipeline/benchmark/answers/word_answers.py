@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import itertools
 import re
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from metacog_pipeline.benchmark.answers.clauses import SUBORDINATE, Places
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, Reading, nothing
 from metacog_pipeline.benchmark.answers.text import folded
+from metacog_pipeline.files import shipped
 
 FINAL, MAIN, LATER, BRACKET, DENIED = 5.0, 4.0, 3.0, 2.0, 0.0
 _DENIED = re.compile(
-    r"(?:\b(?:not|no|never|neither|nor|without|cannot(?: be)?|isn't|wasn't|aren't|ain't|hardly|non|rather"
+    r"(?:\b(?:not|no(?! ?[-,.:])|never|neither|nor|without|cannot(?: be)?|isn't|wasn't|aren't|ain't|hardly|non|rather"
     r" than|instead of|other"
     r" than"
     r"|(?:as )?opposed to|not in|except)|n't|不是|并非|no es)[\s\"'-]*(?:(?:the|an?|be|in|simply|actually"
-    r"|really|lake|river) ){0,2}[\"']?$",
+    r"|really|lake|river|el|la|los|las|en) ){0,2}[\"']?$",
     re.IGNORECASE,
 )
 _OTHERS_SAY = re.compile(
@@ -25,11 +28,12 @@ _OTHERS_SAY = re.compile(
     r"|think|thought|assume[ds]?"
     r"|believe[ds]?|guess|confused?|mistaken?|mistake|expect|suppose)\w*\b|\b(?:commonly|often|frequently)"
     r" (?:assumed|mistaken|confused)"
+    r"|\b(?:muchos|algunos|la gente|se suele)\b[^.;]{0,30}\b(?:cree|piens|dice|confund)\w*|以为|误认为|착각|흔히"
     r"|\bconfused with\b|\bnot to be\b|\bmisconception\b",
     re.IGNORECASE,
 )
 _STRONG = re.compile(
-    r"\b(?:answer(?: is)?|so|thus|hence|therefore|in fact|but|however)\b[^.;\n]{0,30}$|(?:→|=)\s*$",
+    r"\b(?:answer(?: is)?|so|thus|hence|therefore|in fact|but|however)\b[^.;\n]{0,30}$|(?:→|=|->)\s*$",
     re.IGNORECASE,
 )
 _JOINED = re.compile(
@@ -41,33 +45,13 @@ _DENIED_LIST = re.compile(r"\b(?:not|neither)\b[^.;:]{0,40}\b(?:or|nor)\s+(?:the
 _ONCE = re.compile(
     r"\W{0,3}(?:formerly|once|previously|at first|initially|historically|was the first)\b", re.IGNORECASE
 )
-_ORDINALS = frozenset(
-    ["first", "second", "third", "fourth", "fifth", "deepest", "largest", "longest", "biggest"]
-)
-_COMMON = frozenset(
-    [
-        "it",
-        "its",
-        "the",
-        "this",
-        "that",
-        "although",
-        "though",
-        "while",
-        "my",
-        "in",
-        "of",
-        "on",
-        "at",
-        "a",
-        "an",
-        "lake",
-        "sea",
-        "river",
-        "ocean",
-        "city",
-    ]
-)
+_ORDER = "first second third fourth fifth deepest largest longest biggest"
+_ORDINALS = frozenset(_ORDER.split())
+_SMALL = "it its the this that although though while my in of on at a an lake sea river ocean city"
+_COMMON = frozenset(_SMALL.split())
+_DENIED_AFTER = re.compile(r"\W{0,2}(?:[이가은는]? ?아[니닙닌]|不是|并不)")
+_LETTER = r"[^\W_\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]"
+_CJK = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +70,10 @@ def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
     places = Places(text)
     found = [
         Mention(right, start, end, 0.0)
-        for right, forms in ((True, key.forms), (False, key.reject))
+        for right, forms in ((True, key.forms), (False, (*key.reject, *_others_of_a_kind(key))))
         for form in forms
-        for start, end in occurrences(text, str(form))
+        for name in (str(form), *exonyms().get(folded(str(form)), ()))
+        for start, end in occurrences(text, name)
     ]
     found = sorted(_outermost(found), key=lambda each: each.start)
     if not any(each.right for each in found):
@@ -121,8 +106,30 @@ def occurrences(text: str, form: str) -> list[tuple[int, int]]:
     if not words:
         return []
     plain, at = _with_places(text)
-    found = re.finditer(rf"(?<![^\W_]){r' +'.join(words)}(?:'?s)?(?![^\W_])", plain)
+    if _CJK.search(words[0]):
+        found = re.finditer(r" *".join(words), plain)
+    else:
+        found = re.finditer(rf"(?<!{_LETTER}){r' +'.join(words)}(?:'?s)?(?!{_LETTER})", plain)
     return [(at[each.start()], at[each.end() - 1] + 1) for each in found]
+
+
+def _others_of_a_kind(key: AnswerKey) -> list[str]:
+    """Return the other names of the table the key stands in: Thursday where Friday is asked for."""
+    wanted = {folded(str(form)) for form in key.forms}
+    groups = [{folded(name) for name in group} for group in _names().values()]
+    asked = f" {folded(key.question)} "
+    return [name for group in groups if wanted & group for name in group - wanted if f" {name} " not in asked]
+
+
+@cache
+def _names() -> Mapping[str, Mapping[str, list[str]]]:
+    return tomllib.loads(shipped("data", "answers", "exonyms.toml").read_text("utf-8"))
+
+
+@cache
+def exonyms() -> Mapping[str, tuple[str, ...]]:
+    """Return the names of places and days in other languages, by the English name: data/answers/exonyms.toml."""
+    return {folded(name): tuple(others) for group in _names().values() for name, others in group.items()}
 
 
 @lru_cache(maxsize=8)
@@ -160,7 +167,7 @@ def _outermost(found: list[Mention]) -> list[Mention]:
 def _ranked(each: Mention, text: str, places: Places, words: frozenset[str], *, labelled: bool) -> Mention:
     before = text[max(places.sentence_start(each.start), each.start - 120) : each.start]
     clause = places.clause(each.start)
-    if _DENIED.search(before[-40:]) or _DENIED_LIST.search(before):
+    if _DENIED.search(before[-40:]) or _DENIED_LIST.search(before) or _DENIED_AFTER.match(text, each.end):
         rank = DENIED
     elif _OTHERS_SAY.search(before):
         rank = LATER - 1 if not _STRONG.search(clause) else MAIN
@@ -207,6 +214,13 @@ def _another_name(text: str, key: AnswerKey, standing: list[Mention]) -> str | N
     head = text[: min(each.start for each in standing if each.right)]
     listed = re.search(r", (?:and )?then (?:the )?$", head) is not None
     known = _COMMON if listed else set(folded(key.question).split()) | _COMMON
+    start = re.match(r"\W*([A-Z][\w'-]+)", head)
+    if (
+        start
+        and folded(start[1]) not in _COMMON
+        and not any(folded(start[1]) in folded(str(f)) for f in key.forms)
+    ):
+        return start[1]
     names = [word for word in re.findall(r"\b[A-Z][\w'-]+", head) if folded(word) not in known]
     return names[0] if names else None
 

@@ -78,7 +78,7 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "2",
+        Stage.PARSING: "3",
         Stage.SCORING: "3",
     }
     answer_modes = ("text", "choice")

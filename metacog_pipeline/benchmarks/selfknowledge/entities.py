@@ -1,6 +1,7 @@
 """The rule ``entities``: an accepted answer must be what a reply says, as a whole name or as a number.
 
-"Iranian" is not "Iran", "New York" is not "York", "1973" and "seventh" are not "7". A name that is denied, offered beside
+"Iranian" is not "Iran", "New York" is not "York", "1973" and "seventh" are not "7". A name that is "
+"denied, offered beside
 another ("Lyon or Paris"), only mentioned ("Sydney (many say Canberra)") or taken back is not said. Numbers are compared as
 numbers, dates by their parts. Kind words around a name do no harm: "the city of York", "President Washington".
 """
@@ -11,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from metacog_pipeline.benchmark.answers import word_answers
+from metacog_pipeline.benchmark.answers import clauses, word_answers
 from metacog_pipeline.benchmark.answers.candidates import CONTEXT, Candidate, candidates
 from metacog_pipeline.benchmark.answers.number_words import word_numbers
 from metacog_pipeline.benchmark.answers.numbers import numerals
@@ -19,6 +20,8 @@ from metacog_pipeline.benchmark.answers.question import question_of
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, prepared
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmark.answers.units import unit_after
+from metacog_pipeline.benchmarks.selfknowledge.cjk_names import says_cjk
+from metacog_pipeline.benchmarks.selfknowledge.spelling import initials, spelled
 
 
 def _words(text: str) -> frozenset[str]:
@@ -40,20 +43,105 @@ _KIND_BEHIND = _words(
     "ocean county province region district desert peninsula bay gulf strait canal bridge tower dynasty "
     "empire war treaty university jr sr ii iii iv and or in of the is was were on at by from to with"
 )
-_CAPITALISED = re.compile(r"[^\W\d_][\w'’.-]*")
-_DEMONYM = re.compile(r"(?:人|语|語|文|式|裔|籍|话|話)")
-_KO_DEMONYM = re.compile(r"(?:인(?!데|가요|지|$|[\s.,])|인(?=$|[\s.,])|어(?=$|[\s.,를가는로])|계 |산 | 사람)")
-_DENIED_BEHIND = re.compile(
-    r"(?:[이가은는] ?아니|이라고|라고 생각하는 사람|\s+is (?:not|wrong|incorrect)|\s+isn't|\s+no es\b|不是|\s+es incorrect)"
-)
-_DENIED_BEFORE = re.compile(
-    r"(?:不是|并非|并不是|而非|not(?: in| the)?|no(?: es| el| la)?|nunca)\s*$", re.IGNORECASE
-)
-_OTHERS = re.compile(r"\b(?:or|o|oder)\b|或者?|또는|이나 |/")
 _ARTICLE = re.compile(r"\A(?:the|an?|el|la|los|las) (?=\S)", re.IGNORECASE)
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
-_INITIALS = re.compile(r"(?<=\b[A-Z]\.) (?=[A-Z]\.)")
+_WHO = re.compile(
+    r"\b(?:who|whose|(?:which|what) (?:\w+ ){0,2}(?:author|writer|poet|painter|artist|composer|scientist"
+    r"|physicist|president"
+    r"|singer|actor|actress|director|philosopher|explorer|king|queen|emperor|character|nymph|god|goddess)"
+    r"|(?:first|last|middle|family|full|real) name|surname|quién|qué rey)\b",
+    re.IGNORECASE,
+)
+_RUN = re.compile(r"\b(?!The\b)[A-Z][\w'-]+(?: (?:(?:of|the|and|for|de) ){0,2}[A-Z][\w'-]+){1,6}")
+_COUNTS = re.compile(
+    r"\bhow (?:many|much|long|far|tall|high|deep)\b|多少|几[个座]|몇 (?!년)|\bcuánt", re.IGNORECASE
+)
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_MONTH = rf"(?:{'|'.join(_MONTHS)})[a-z]*"
+_DAY = re.compile(
+    rf"\b(?P<a>{_MONTH}) (?P<c>\d{{1,2}})(?:st|nd|rd|th)?\b|\b(?P<d>\d{{1,2}})(?:st|nd|rd"
+    rf"|th)? (?:of )?(?P<b>{_MONTH})\b"
+)
+
+
+_YEAR = range(1_000, 2_101)
+_ARTICLES = _words("el la los las")
+_WITH_ARTICLE = _words("angeles salvador paz palmas vegas plata haya habana coruna mancha rioja")
+_STARTS = re.compile(r"(?:^|[.!?:;\n] ?|[\"'(] ?)(?:[\w'-]+ )?$")
+_KIN = re.compile(
+    r"['’]s (?:\w+ )?(?:mayor|neighbou?r|capital|president|king|queen|son|daughter|wife|husband|father"
+    r"|mother|brother|sister"
+    r"|rival|predecessor|successor|teacher|student|pupil|friend|colleague|assistant|uncle|suburb|twin|enemy"
+    r"|replacement|sequel)\b",
+    re.IGNORECASE,
+)
+_NO_NAME = _words(
+    "the a an it its this that these those he she they we i in on at of for from by as to and but so or "
+    "if is was are were "
+    "there here then thus hence therefore sure great good answer short final let well okay ok yes no not "
+    "think based after "
+    "according while although though when what which who where how my your his her their our most many "
+    "some both one two "
+    "known born also however actually certainly absolutely correct historically question step first "
+    "second given because "
+    "el la los las un una es fue se en de su respuesta según le il der die das british english american "
+    "french german italian "
+    "spanish russian chinese japanese dutch greek roman austrian swiss polish swedish norwegian scottish "
+    "irish king queen "
+    "president dr sir prime minister professor general author physicist novelist poet composer painter artist"
+)
+_CONCLUDES = re.compile(
+    r"\b(?:answer|so|thus|hence|therefore|in fact|conclusion|final|finally|however|but|actually|correct"
+    r"|por tanto|respuesta)\b"
+    r"[^.;\n]{0,40}$|[:=→] ?$",
+    re.IGNORECASE,
+)
+_CONCLUDED = re.compile(
+    r",? (?:so|therefore|thus|hence) (?:it|the answer) (?:was|is|must be) (?:the )?([A-Z][\w'-]+)"
+    r"|[;.] (?:the|its|but the) (?:[\w'-]+ ){1,8}is (?:the )?([A-Z][\w'-]+)"
+)
+_RELATED = re.compile(
+    r"\b(?:contemporary|rival|friend|student|pupil|teacher|successor|predecessor|brother|sister|son"
+    r"|daughter|father|mother"
+    r"|wife|husband|neighbou?r|colleague|partner|assistant|protégé|admirer|relative|cousin|suburb|outskirts"
+    r"|near|close|next"
+    r"|north|south|east|west|borders|bordering|beside|inspired|influenced|defeated|beat|succeeded|preceded"
+    r"|replaced|unlike"
+    r"|follow\w*|precedes|admires?|admired|rather than|with|below|above|behind|under|beneath|inside|among"
+    r"|beyond|alongside|over|whom|beating|against"
+    r"|contemporáneo|hij[oa]|padre|madre|herman[oa]|espos[oa]|sucesora?|discípul[oa]|amig[oa]|cerca"
+    r"|vecin[oa]|detrás|junto"
+    r"|delante|contra|que \w+)(?: (?:of|to|with|by|de|del|a))? (?:the |an? |el |la )?$",
+    re.IGNORECASE,
+)
+_PREDICATE = re.compile(
+    r"\b(?:is|was|are|were|be|es|fue|era|son|called|named|became)(?: (?:now|actually|indeed|really|probably|likely))?"
+    r" (?:the |an? |el |la )?[\"'*]*$",
+    re.IGNORECASE,
+)
+_GIVEN = _words(
+    "john james robert michael william david richard joseph thomas charles christopher daniel matthew "
+    "anthony mark donald "
+    "steven paul andrew joshua kenneth kevin brian george edward ronald timothy jason jeffrey ryan jacob "
+    "gary nicholas eric "
+    "jonathan stephen larry justin scott brandon benjamin samuel frank gregory raymond alexander patrick "
+    "jack dennis jerry "
+    "tyler aaron jose adam nathan henry peter zachary kyle walter ethan jeremy harold keith christian "
+    "roger noah gerald carl "
+    "terry sean austin arthur lawrence jesse dylan bryan joe jordan billy bruce albert willie gabriel "
+    "logan alan juan wayne "
+    "ralph roy eugene randy vincent russell louis philip bobby johnny bradley neil bruno tom ian simon "
+    "oliver harry mary "
+    "patricia jennifer linda elizabeth barbara susan jessica sarah karen lisa nancy betty margaret "
+    "sandra ashley kimberly "
+    "emily donna michelle carol amanda dorothy melissa deborah stephanie rebecca sharon laura cynthia "
+    "kathleen amy angela "
+    "shirley anna brenda pamela emma nicole helen samantha katherine christine debra rachel carolyn "
+    "janet maria catherine "
+    "heather diane olivia julie joyce victoria ruth virginia lauren kelly christina joan evelyn judith "
+    "andrea hannah jane "
+    "venus serena pablo carlos luis miguel antonio pedro manuel francisco javier diego jorge ana carmen lucia marta"
+)
 
 
 def says_entity(output: str, answers: Iterable[str], question: str = "") -> bool:
@@ -85,7 +173,9 @@ def _number(form: str) -> tuple[Fraction, str] | None:
 
 
 def _says_number(said: Prepared, wanted: Sequence[tuple[Fraction, str]], question: str) -> bool:
-    found = candidates(said.text, question_of(question), said.emphasised, labelled=True)
+    years = all(value.denominator == 1 and int(value) in _YEAR and not unit for value, unit in wanted)
+    asked = question_of(question, wanted[0][1], year=years and not _COUNTS.search(question))
+    found = candidates(said.text, asked, said.emphasised, labelled=True)
     standing = [each for each in found if each.rank >= CONTEXT and not _ordinal(said.text, each)]
     if not standing:
         return False
@@ -103,59 +193,174 @@ def _says_name(said: Prepared, names: Sequence[str], question: str) -> bool:
     symbols = [name for name in names if re.search(r"\w(?:#|\+\+)", name)]
     if any(name.lower() in text.lower() for name in symbols):
         return True
-    cjk = [name for name in names if _CJK.search(name)]
-    if any(_says_cjk(text, name) for name in cjk):
+    if any(says_cjk(text, name) for name in names if _CJK.search(name)):
         return True
-    latin = [_ARTICLE.sub("", _spelled(name)) for name in names if not _CJK.search(name)]
-    date = [name for name in latin if _date(name) is not None]
-    if any(_date(name) == _date(text) for name in date):
+    latin = [_ARTICLE.sub("", spelled(name)) for name in names if not _CJK.search(name)]
+    if any(_same_date(name, text) for name in names):
         return True
-    if not latin or not any(word_answers.occurrences(_spelled(text), name) for name in latin):
+    plain, shown = spelled(text), ""
+    years = [re.findall(r"\b[12]\d{3}\b", name) for name in latin]
+    if any(len(both) == 2 and both == re.findall(r"\b[12]\d{3}\b", plain) for both in years):
+        return True
+    for way in (latin, *_other_ways(latin, plain, question)):
+        if way and any(word_answers.occurrences(plain, name) for name in way):
+            shown = _only_whole(plain, way, question)
+            latin = list(way)
+            break
+    if not shown:
         return False
-    plain = Prepared(_spelled(text), said.emphasised)
-    spans = [span for name in latin for span in word_answers.occurrences(plain.text, name)]
-    whole = [span for span in spans if _whole(plain.text, *span)]
-    if not whole or (len(whole) < len(spans) and all(_inside(span, whole) is False for span in spans)):
-        return False
-    reading = word_answers.read(plain, AnswerKey("text", tuple(latin), question=question), labelled=True)
-    return reading.correct is True and not _beside_another(plain.text, whole, latin)
+    reading = word_answers.read(
+        Prepared(shown, _moved(said, plain)),
+        AnswerKey("text", tuple(latin), question=question),
+        labelled=True,
+    )
+    spans = [span for name in latin for span in word_answers.occurrences(shown, name)]
+    return (
+        reading.correct is True
+        and not _beside_another(shown, spans, latin)
+        and not _answered_before(shown, min(spans), question, latin)
+    )
 
 
-def _inside(span: tuple[int, int], whole: Sequence[tuple[int, int]]) -> bool:
-    return any(start <= span[0] and span[1] <= end for start, end in whole)
+def _moved(said: Prepared, plain: str) -> tuple[tuple[int, int], ...]:
+    """Return where the emphasised parts of a reply stand in its one spelling."""
+    found = [(plain.find(spelled(said.text[start:end])), end - start) for start, end in said.emphasised]
+    return tuple((at, at + length) for at, length in found if at >= 0)
 
 
-def _spelled(text: str) -> str:
-    """Return text with the points of abbreviations off, so that U.S.A. is USA and Mt. is Mount."""
-    text = _INITIALS.sub("", text)
-    text = re.sub(r"\b([A-Za-z])\.(?=[A-Za-z]\b|\W|$)", r"\1", text)
-    text = re.sub(r"\bMt\b\.?", "Mount", text)
-    return re.sub(r"\bSt\b\.?(?= [A-Z])", "Saint", text)
+def _other_ways(names: Sequence[str], text: str, question: str) -> list[list[str]]:
+    """Return other spellings of names: initials, without middle initials, the surname of a person who "
+    "is asked for."""
+    short = [re.sub(r" [A-Z](?= [A-Z])", "", name) for name in names]
+    made = [
+        [made for name in names if len(made := initials(name)) > 1 and re.search(rf"\b{made}\b", text)],
+        [run for run in _RUN.findall(text) if initials(run) in names],
+        [name for name, old in zip(short, names, strict=True) if name != old],
+        [full for name in short if (full := _with_middle(name, text))],
+        [plain for name in names if (plain := re.sub(r"['’]s\b", "", name)) != name],
+        [joined for name in names if (joined := _spaced_otherwise(name, text))],
+    ]
+    if _WHO.search(question):
+        people = [name.split() for name in short if re.fullmatch(r"(?:[A-Z][\w'-]+ ){1,3}[A-Z][\w'-]+", name)]
+        made.append([words[-1] for words in people if _surname_alone(words, text)])
+    return made
 
 
-def _whole(text: str, start: int, end: int) -> bool:
+def _with_middle(name: str, text: str) -> str | None:
+    """Return a name of two words as it stands with a middle name or initial between them."""
+    words = name.split()
+    if len(words) != 2 or not all(word[0].isupper() for word in words):
+        return None
+    found = re.search(rf"\b{re.escape(words[0])} [A-Z][\w'-]* {re.escape(words[1])}\b", text)
+    return found[0] if found else None
+
+
+def _spaced_otherwise(name: str, text: str) -> str | None:
+    """Return how a name stands in a text with other spaces or hyphens: Spider-Man, Spiderman."""
+    letters = re.sub(r"[\W_]", "", name)
+    if not 6 <= len(letters) <= 40:
+        return None
+    found = re.search(r"\b" + r"[ -]?".join(map(re.escape, letters)) + r"\b", text, re.IGNORECASE)
+    return found[0] if found else None
+
+
+def _surname_alone(words: Sequence[str], text: str) -> bool:
+    """Return whether a surname stands in a text without another first name."""
+    found = re.search(rf"(?:([A-Z][\w'-]*)\.? )?\b{re.escape(words[-1])}\b", text)
+    return found is not None and (
+        found[1] is None
+        or folded(found[1]) in _NO_NAME
+        or found[1] in words
+        or words[0].startswith(found[1])
+        or found[1] in ("".join(word[0] for word in words[:end]) for end in range(1, len(words)))
+    )
+
+
+def _only_whole(text: str, names: Sequence[str], question: str) -> str:
+    """Return a text without the places where a name is part of another one; "" where no place is left."""
+    spans = [span for name in names for span in word_answers.occurrences(text, name)]
+    whole = [span for span in spans if _whole(text, *span, names, question)]
+    for start, end in spans:
+        if (start, end) not in whole and not any(s <= start and end <= e for s, e in whole):
+            text = text[:start] + "\ue000" * (end - start) + text[end:]
+    return text if whole else ""
+
+
+def _whole(text: str, start: int, end: int, names: Sequence[str], question: str) -> bool:
     """Return whether what stands at a place is a name of its own and no part of another one."""
-    before = re.search(r"([\w'’.-]+) $", text[:start])
-    if before and text[start : start + 1].isupper():
-        word = folded(before[1])
-        if word in _BEFORE and before[1][:1].isupper():
+    before = re.search(r"([\w'’.-]+)([ -])$", text[:start])
+    person = _WHO.search(question) is not None
+    if before and before[2] == "-":
+        return False
+    if before and text[start : start + 1].isupper() and before[1][:1].isupper():
+        word, leads = folded(before[1]), _STARTS.search(text[:start]) is not None
+        if word in _BEFORE and not (
+            leads and word in _ARTICLES and folded(text[start:end]) not in _WITH_ARTICLE
+        ):
             return False
-    if re.match(r"\+\+|#", text[end:]):
+        plain = word in _NO_NAME or word in _KIND_BEFORE or word in folded(question).split()
+        if not person and word in _GIVEN:
+            return False
+        if not (leads or person or plain or before[1].endswith((".", "ern", "ent", "ese", "an", "al", "ic"))):
+            return False
+    if re.match(r"\+\+|#|-[A-Z]", text[end:]):
+        return False
+    said = text[start:end]
+    if (
+        said[-1:] == "s"
+        and said[:1].isupper()
+        and said[-2:-1] not in ("'", "’")
+        and start
+        and folded(said) not in map(folded, names)
+    ):
         return False
     behind = re.match(r" ([\w'’-]+)", text[end:])
     if behind and behind[1][:1].isupper() and text[start : start + 1].isupper():
-        return folded(behind[1]) in _KIND_BEHIND or not behind[1][1:].islower()
-    possessive = text[end - 2 : end] in ("'s", "’s") or re.match(r"['’]s \w", text[end:]) is not None
-    return not possessive
+        return person or folded(behind[1]) in _KIND_BEHIND or not behind[1][1:].islower()
+    return not _possessive(text, start, end, question)
+
+
+def _possessive(text: str, start: int, end: int, question: str) -> bool:
+    """Return whether a name only says whose the answer is: "Paris's mayor", "Iran's neighbour Iraq"."""
+    cut = end - 2 if text[end - 2 : end] in ("'s", "’s") else end
+    owned = re.match(r"['’]s ((?:[\w'-]+ ?){1,4})", text[cut:])
+    if owned is None:
+        return False
+    words = owned[1].split()
+    if words[0].lower() in (
+        "the",
+        "a",
+        "an",
+        "my",
+        "it",
+        "been",
+        "also",
+        "not",
+        "who",
+        "what",
+        "where",
+        "in",
+        "is",
+    ):
+        return False
+    asked = folded(question).split()
+    if re.search(r"\w, $", text[:start]) and words[0].islower() and folded(words[0]) not in asked:
+        return True
+    return not any(folded(word) in asked for word in words) and (
+        _KIN.match(text[cut:]) is not None or any(word[:1].isupper() for word in words)
+    )
 
 
 def _beside_another(text: str, spans: Sequence[tuple[int, int]], names: Sequence[str]) -> bool:
     """Return whether the name is offered as one of several, or comes second in a list of names."""
-    start, end = spans[0]
+    start, end = min(spans)
     before, behind = text[max(0, start - 40) : start], text[end : end + 40]
-    if re.search(
-        r"(?:^|[\s,])(?:either )?[\w'’ .-]{2,30}\b(?:or|o)(?: the| el| la)? ?$", before, re.IGNORECASE
-    ):
+    either = re.search(
+        r"(?:^|[\s,])(?:either )?[\w'’ .-]{2,30}\b(?:or|o)(?: maybe| perhaps| possibly)?(?: the| el| la)? ?$",
+        before,
+        re.IGNORECASE,
+    )
+    if either and not re.search(r"\b(?:know|say|called|formerly|whether)\b", either[0]):
         return True
     other = re.match(
         r"\s*(?:,)? ?\b(?:or|o)\b (?:the |el |la )?([\w'’.-]+(?: [\w'’.-]+){0,3})", behind, re.IGNORECASE
@@ -163,7 +368,9 @@ def _beside_another(text: str, spans: Sequence[tuple[int, int]], names: Sequence
     if other and not any(
         folded(other[1]) in folded(name) or folded(name) in folded(other[1]) for name in names
     ):
-        return True
+        return (
+            re.match(r"(?:simply|just|more|also|sometimes|as|formally|officially|known)\b", other[1]) is None
+        )
     return (
         re.search(
             r"\b\w+[,;] (?:then|followed by|before|ahead of|and then) (?:the )?$", before, re.IGNORECASE
@@ -172,38 +379,65 @@ def _beside_another(text: str, spans: Sequence[tuple[int, int]], names: Sequence
     )
 
 
-def _says_cjk(text: str, name: str) -> bool:
-    """Return whether a Chinese or Korean name stands there undenied, and not as a part of a word for a people."""
-    korean = "\uac00" <= name[-1] <= "\ud7a3"
-    for found in re.finditer(re.escape(name).replace(r"\ ", r"\s?"), text):
-        behind, before = (
-            text[found.end() : found.end() + 12],
-            text[max(0, found.start() - 12) : found.start()],
-        )
-        if korean and found.start() and "\uac00" <= text[found.start() - 1] <= "\ud7a3":
-            continue
-        if (_KO_DEMONYM if korean else _DEMONYM).match(behind) or _DENIED_BEHIND.match(behind):
-            continue
-        if _DENIED_BEFORE.search(before) or _OTHERS.match(behind.strip()) or _OTHERS.search(before[-3:]):
-            continue
-        if _only_mentioned(text[: found.start()]):
-            continue
+def _answered_before(text: str, span: tuple[int, int], question: str, names: Sequence[str]) -> bool:
+    """Return whether another name was said first, as the answer: the accepted one only stands beside it."""
+    before = text[: span[0]]
+    concluded = _CONCLUDED.search(text, span[1])
+    if concluded and not any(folded(concluded[1] or concluded[2]) in folded(name) for name in names):
         return True
-    return False
+    if _PREDICATE.search(before) or _CONCLUDES.search(before) or clauses.CORRECTION.search(before):
+        return False
+    places = clauses.Places(text)
+    same = places.sentence(span[0]) == places.first_sentence()
+    of = re.search(r"\b(\w+) of (?:the )?$", before)
+    noun = folded(of[1]) if of else ""
+    beside = bool(of) and noun not in _KIND_BEFORE | {
+        "name",
+        "form",
+        "kind",
+        "type",
+        "title",
+        *folded(question).split(),
+    }
+    if (
+        same
+        and not beside
+        and not _RELATED.search(before[-40:])
+        and not re.search(r"[;]|, (?:a|an|who|which|whose|where|unlike) ", before)
+    ):
+        return False
+    known = set(folded(" ".join((question, *names))).split()) | _NO_NAME
+    first = before if same else before[: places.first_end()]
+    if same and (places.in_bracket(span[0]) or re.search(r"\w, |\b(?:with|below)\b", before)):
+        nouns = [
+            word
+            for word in folded(re.split(r"[,(]", before)[0]).split()
+            if word not in known and len(word) > 2
+        ]
+        if nouns and len(before) < 60 and (places.in_bracket(span[0]) or _RELATED.search(before[-40:])):
+            return True
+    if re.search(r"\b(?:let|think|question|happy|help|recall|step|look)\b|[!?:]\s*$", first, re.IGNORECASE):
+        return False
+    return any(folded(word) not in known for word in re.findall(r"\b[A-Z][\w'-]+", first))
 
 
-def _only_mentioned(before: str) -> bool:
-    """Return whether a name stands inside brackets that do not begin with it, behind something else that is said."""
-    opened = max(before.rfind("("), before.rfind("（"))
-    inside = opened >= 0 and not re.search(r"[)）]", before[opened:])
-    return inside and before[opened + 1 :].strip() != "" and re.search(r"\w", before[:opened]) is not None
+def _same_date(form: str, text: str) -> bool:
+    """Return whether a text holds the date an accepted answer is; a year counts where the answer has one."""
+    wanted = _date(form)
+    if wanted is None or len(form.split()) > 5:
+        return False
+    found = _date(text)
+    return found is not None and found[1:] == wanted[1:] and wanted[0] in (None, found[0])
 
 
-def _date(text: str) -> tuple[int, int, int] | None:
-    """Return (year, month, day) of a full date, None where a text holds none."""
+def _date(text: str) -> tuple[int | None, int, int] | None:
+    """Return (year, month, day) of a date, the year None where it has none; None where a text holds no date."""
     plain = folded(text)
     if (iso := re.search(r"\b(1\d{3}|20\d{2}) (\d{1,2}) (\d{1,2})\b", plain)) is not None:
         return int(iso[1]), int(iso[2]), int(iso[3])
-    month = next((i for i, name in enumerate(_MONTHS, 1) if re.search(rf"\b{name}[a-z]*\b", plain)), None)
-    year, day = re.search(r"\b(1\d{3}|20\d{2})\b", plain), re.search(r"\b(\d{1,2})(?:st|nd|rd|th)?\b", plain)
-    return (int(year[1]), month, int(day[1])) if month and year and day else None
+    found = _DAY.search(plain)
+    if found is None:
+        return None
+    year = re.search(r"\b(1\d{3}|20\d{2})\b", plain)
+    month = (found["a"] or found["b"])[:3]
+    return int(year[1]) if year else None, _MONTHS.index(month) + 1, int(found["c"] or found["d"])

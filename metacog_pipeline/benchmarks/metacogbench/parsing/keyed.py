@@ -93,6 +93,8 @@ class _Finder:
                 value = line[match.end() : min(end, match.end() + _LONGEST_LINE)].strip()
                 if not value.strip(" \"'|;,."):
                     value = self._next_line(lines, number) if end == len(line) else ""
+                elif value.endswith(":") and end == len(line):
+                    value = f"{value} {self._following(lines, number)}"
                 firm = _WORDLIKE.match(match["sep"].strip()) is None
                 found.append(Keyed(self._name(match), value, firm, len(found)))
         return found
@@ -105,6 +107,15 @@ class _Finder:
             if not (spoken and kept and self._name(kept[-1]) == self._name(each)):
                 kept.append(each)
         return kept
+
+    def _following(self, lines: list[str], number: int) -> str:
+        """Return the lines that a value ending in a colon goes on with, up to a blank one or one with a key."""
+        kept: list[str] = []
+        for line in lines[number + 1 : number + 13]:
+            if not line.strip() or self.alone(line) is not None or self.keyed.search(line[:_LONGEST_LINE]):
+                break
+            kept.append(line.strip())
+        return "\n".join(kept)
 
     def _next_line(self, lines: list[str], number: int) -> str:
         """Return the next non-empty line, or "" where it holds a key of its own."""
