@@ -101,6 +101,8 @@ def _only_about(said: str, language: str, known: Phrases, question: str) -> bool
         or (_HOW_MANY.search(question) and not _KNOWING.search(said))
     ):
         return False
+    if language in ("en", "es") and not (_SPEAKER.search(said) or _KNOWING.search(said)):
+        return False
     spoken = (
         _CHINESE.search(said + question) if language == "zh" else language != "ko" or _HANGUL.search(said)
     )
