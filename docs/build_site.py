@@ -38,7 +38,7 @@ NAVIGATION: dict[str, dict[str, str]] = {
         "Add a model": "models.md",
         "Pay half": "batches.md",
         "Import answers": "importing.md",
-        "Run on a cluster": "cluster.md",
+        "From a laptop to a cluster": "cluster.md",
         "Use the Dagster UI": "ui.md",
         "Read the report": "report.md",
         "Ask the results": "queries.md",

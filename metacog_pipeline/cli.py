@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "answer": ("answer", "answer", "Print everything kept of one call."),
     "board": ("boards", "board", "Print the leaderboard of all benchmarks, or of one."),
     "compare": ("comparing", "compare", "Compare two models on the items both answered."),
+    "daemon": ("deploying", "daemon", "Start what is queued, on this host."),
     "demo": ("demonstration", "demo", "Run the demo: simulated models answer sample questions."),
     "doctor": ("doctor", "doctor", "Check that a run can start: keys, models, prices, data, disk."),
     "explain": ("explaining", "explain", "Explain one number of a board, and recount it."),
@@ -49,6 +50,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "status": ("status", "status", "Say how far a study is, and what is missing."),
     "verify": ("verifying", "verify", "Check that everything kept is what was kept; repair it."),
     "ui": ("running", "ui", "Open the Dagster UI on a study; stop it with Ctrl-C."),
+    "worker": ("deploying", "worker", "Work on the runs of a study, beside other hosts."),
 }
 
 

@@ -122,6 +122,11 @@ class DeploySection(BaseModel):
         for key in ("dagster_storage", "broker"):
             if getattr(self, key) is not None:
                 self.address(key)
+        if self.launcher != "default" and not os.environ.get("METACOG_IMAGE"):
+            raise StudyError(
+                f'deploy.launcher = "{self.launcher}": METACOG_IMAGE is not set; export METACOG_IMAGE="NAME:TAG", '
+                "the image that deploy/Dockerfile makes"
+            )
         missing = [extra for extra in self.extras if find_spec(_EXTRAS[extra]) is None]
         if missing:
             raise StudyError(

@@ -20,9 +20,9 @@ from metacog_pipeline.commands import running
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer, Ask
 from tests.forked import Loaded
-from tests.servers import postgres, postgres_server, s3, s3_server
+from tests.servers import postgres, postgres_server, redis_server, s3, s3_server
 
-__all__ = ["postgres", "postgres_server", "s3", "s3_server"]  # fixtures
+__all__ = ["postgres", "postgres_server", "redis_server", "s3", "s3_server"]  # fixtures
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -1,7 +1,8 @@
-"""Real servers for tests: PostgreSQL and one that speaks S3. Where one cannot be started its tests skip with the reason."""
+"""Real servers for tests: PostgreSQL, Redis, one that speaks S3. Tests skip with the reason where one cannot be started."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
@@ -123,3 +124,25 @@ def s3(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> str:
     for name, value in {"ENDPOINT_URL": s3_server, "ACCESS_KEY_ID": "k", "SECRET_ACCESS_KEY": "s"}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
     return f"s3://{bucket}/study"
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a running Redis that keeps nothing."""
+    pytest.importorskip("redis", reason="the extra celery is not installed")
+    binary = shutil.which("redis-server")
+    if binary is None:
+        pytest.skip("Redis is not installed (redis-server)")
+    port = free_port()
+    said = f"--port {port} --bind 127.0.0.1 --save --appendonly no --dir {tmp_path_factory.mktemp('redis')}"
+    process = subprocess.Popen([binary, *said.split()], stdout=subprocess.DEVNULL, start_new_session=True)
+    for _ in range(200):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            break
+        time.sleep(0.05)
+    else:
+        process.kill()
+        pytest.skip("Redis cannot be started")
+    yield f"redis://127.0.0.1:{port}/0"
+    process.terminate()
+    process.wait(20)

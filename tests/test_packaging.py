@@ -110,6 +110,23 @@ def test_the_wheel_carries_data_and_sql(wheel: Path) -> None:
     assert not [name for name in carried if name.startswith(("assets/", "tests/", "metacog-demo"))]
 
 
+def test_dagster_takes_the_definitions_of_an_unpacked_root(wheel: Path, tmp_path: Path) -> None:
+    """What the image holds, with the study that stands beside it: no server is asked."""
+    for engine in ("dagster_celery", "dagster_postgres"):
+        pytest.importorskip(engine)
+    zipfile.ZipFile(wheel).extractall(tmp_path / "root")
+    shown = call(
+        [sys.executable, "-m", "dagster", "definitions", "validate", "-m", "metacog_assets.definitions"],
+        tmp_path,
+        120,
+        PYTHONPATH=str(tmp_path / "root"),
+        METACOG_STUDY=str(ROOT / "deploy" / "study.toml"),
+        METACOG_POSTGRES="postgresql+psycopg2://nobody@127.0.0.1:1/none",
+        METACOG_REDIS="redis://127.0.0.1:1/0",
+    )
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+
+
 def test_the_packages_import_and_come_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     found = call(
         [

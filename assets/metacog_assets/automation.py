@@ -15,6 +15,8 @@ from dagster import (
     DefaultSensorStatus,
 )
 
+from metacog_assets.study_file import current_study
+
 PAID_ASSETS = AssetSelection.tag("cost", "paid")
 # What is asked after the first answers: judges, and arms that are decided from them. Scores do not wait for it.
 LATER = AssetSelection.tag("layer", "judgements") | AssetSelection.tag("arm", "later")
@@ -66,7 +68,10 @@ EVERY_S = (
 score_and_publish = AutomationConditionSensorDefinition(
     "score_and_publish",
     target=AssetSelection.all() - PAID_ASSETS,
-    default_status=DefaultSensorStatus.RUNNING,
+    # Where workers take runs from a queue, the queue's own sensor builds each board once, when all is there.
+    default_status=DefaultSensorStatus.STOPPED
+    if current_study().deploy.queued
+    else DefaultSensorStatus.RUNNING,
     minimum_interval_seconds=EVERY_S,
     description="Builds items, parses, scores and keeps the boards up to date. Asks nobody and costs nothing.",
 )

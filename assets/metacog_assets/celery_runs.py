@@ -5,14 +5,23 @@ A task per step would need a process per run that waits for it, beside the worke
 
 from __future__ import annotations
 
+import sys
+import uuid
+from importlib import import_module
 from typing import Any
 
+from celery import Celery, signals
 from celery.exceptions import CeleryError
 from dagster import DagsterRun
 from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 from dagster_celery.launcher import CeleryRunLauncher
+from dagster_celery.make_app import make_app
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
+from dagster_celery.tasks import create_execute_job_task
 from kombu.exceptions import KombuError
+
+from metacog_assets.study_file import current_study
+from metacog_pipeline.deploy import DeploySection
 
 ANSWER_S = 3.0  # a worker that is alive says within this what it works on
 SETTINGS = {"task_track_started": True, "broker_connection_retry_on_startup": True}
@@ -54,3 +63,28 @@ class Workers(CeleryRunLauncher):
         return CheckRunHealthResult(
             WorkerStatus.FAILED, "no worker has its task any more: it was ended or lost"
         )
+
+
+def app_of(deploy: DeploySection) -> Celery:
+    """Return the Celery app whose tasks are runs."""
+    broker = deploy.address("broker")
+    return make_app({"broker": broker, "backend": broker, "config_source": SETTINGS})  # type: ignore[no-untyped-call]
+
+
+def work(processes: int) -> None:
+    """Work on runs until told to stop, ``processes`` at once, each in a process that has loaded the study already."""
+    app = app_of(current_study().deploy)
+    create_execute_job_task(app)
+    signals.worker_process_init.connect(_load, weak=False)
+    name = f"metacog-{uuid.uuid4().hex[:6]}@%h"
+    settings = ["--prefetch-multiplier=1", "--loglevel=WARNING", "-Q", "dagster"]
+    app.worker_main(["--quiet", "worker", f"--concurrency={processes}", *settings, "-n", name])
+
+
+def _load(**_: object) -> None:
+    """Load the definitions before the first run is there; after the fork, since threads do not live through one."""
+    import_module("metacog_assets.definitions")
+
+
+if __name__ == "__main__":
+    work(int(sys.argv[1]))

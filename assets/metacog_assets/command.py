@@ -15,13 +15,17 @@ from dagster import DagsterInstance
 from dagster._core.errors import DagsterExecutionInterruptedError
 from sqlalchemy.exc import SQLAlchemyError
 
+from metacog_assets import following
 from metacog_assets.history import Events
 from metacog_assets.launch import STOPPED, Launcher, nothing_left
+from metacog_assets.request import Request
 from metacog_assets.staying import launch_until_answered
 from metacog_assets.study_file import current_study
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.progress import keep_terminal
 from metacog_pipeline.study import digests, unchanged
+
+FOLLOWED = "no longer followed; what is queued and under way goes on (see: metacog status STUDY --watch)"
 
 
 @click.command()
@@ -30,6 +34,8 @@ from metacog_pipeline.study import digests, unchanged
 @click.option("--run", "runs", multiple=True, type=int)
 @click.option("--force", is_flag=True)
 @click.option("--reask", is_flag=True)
+@click.option("--detach", is_flag=True)
+@click.option("--watch", is_flag=True)
 @click.option("--quiet", is_flag=True)
 def main(
     benchmarks: tuple[str, ...],
@@ -37,6 +43,8 @@ def main(
     runs: tuple[int, ...],
     force: bool,
     reask: bool,
+    detach: bool,
+    watch: bool,
     quiet: bool,
 ) -> None:
     """Launch what is missing or stale, then rebuild the boards."""
@@ -48,9 +56,16 @@ def main(
             def launcher(first: bool) -> Launcher:
                 return Launcher(current_study(), instance, quiet, reask=reask and first)
 
-            code = launch_until_answered(launcher, benchmarks, models, runs, force)
-            digests.note(current_study().home)
-            if code == 0 and not (benchmarks or models or runs):
+            if detach or watch:
+                code = 0
+                if detach:
+                    code = following.detach(launcher(True), Request(benchmarks, models, runs, force))
+                if watch:
+                    code = following.watch(launcher(True))
+            else:
+                code = launch_until_answered(launcher, benchmarks, models, runs, force)
+                digests.note(current_study().home)
+            if code == 0 and not (benchmarks or models or runs or detach):
                 state = unchanged.state_of(current_study())  # before the look: what changes later is seen
                 if nothing_left(launcher(False)):
                     unchanged.note(current_study(), state)
@@ -66,7 +81,10 @@ def main(
         )
         sys.exit(StoreError.exit_code)
     except (KeyboardInterrupt, DagsterExecutionInterruptedError):
-        print("metacog: interrupted; everything answered so far is kept", file=sys.stderr)
+        print(
+            f"metacog: {FOLLOWED if watch else 'interrupted; everything answered so far is kept'}",
+            file=sys.stderr,
+        )
         sys.exit(STOPPED)
     sys.exit(code)
 
@@ -74,10 +92,11 @@ def main(
 @contextlib.contextmanager
 def _instance() -> Iterator[DagsterInstance]:
     """Open the study's Dagster instance; two first commands in a fresh home must not both make its tables."""
-    with (Path(os.environ["DAGSTER_HOME"]) / ".opening").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as locked:
+        with contextlib.suppress(OSError):  # a folder of the user's own may be mounted to be read only
+            lock = locked.enter_context((Path(os.environ["DAGSTER_HOME"]) / ".opening").open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
         instance = DagsterInstance.get()
-        fcntl.flock(lock, fcntl.LOCK_UN)
     if isinstance(instance.event_log_storage, Events):
         instance.event_log_storage.brief = (
             True  # nobody but this process reads its runs while they are under way

@@ -133,7 +133,7 @@ def nothing_left(launcher: Launcher) -> bool:
     """Whether a run of the whole study would find nothing to do."""
     benchmarks = [bound(name) for name in launcher.study.enabled]
     return not any(
-        _stale_steps(launcher, each, False)
+        stale_steps(launcher.instance, each, False)
         or choices.waiting(each)
         or any(files.stale(each, partition) for partition in tasks.partitions(each))
         for each in benchmarks
@@ -142,7 +142,7 @@ def nothing_left(launcher: Launcher) -> bool:
 
 def build_items(launcher: Launcher, benchmarks: Sequence[Bound], force: bool) -> list[Bound]:
     """Make what is stale of the items of all benchmarks, in one run; return those whose items are there."""
-    todo = {each.name: _stale_steps(launcher, each, force) for each in benchmarks}
+    todo = {each.name: stale_steps(launcher.instance, each, force) for each in benchmarks}
     keys = {AssetKey(f"{name}_{step}") for name, steps in todo.items() for step in steps}
     if not keys:
         return list(benchmarks)
@@ -156,14 +156,11 @@ def build_items(launcher: Launcher, benchmarks: Sequence[Bound], force: bool) ->
     ]
 
 
-def _stale_steps(launcher: Launcher, benchmark: Bound, force: bool) -> list[str]:
+def stale_steps(instance: DagsterInstance, benchmark: Bound, force: bool) -> list[str]:
     """Return the steps to run. Another command may have run them already: the graph must show it all the same."""
     steps = [step.name for step in benchmark.construction()]
-    known = (
-        launcher.instance.get_latest_materialization_event(AssetKey(f"{benchmark.name}_{steps[-1]}"))
-        is not None
-    )
-    if force or not known:
+    made = instance.get_latest_materialization_event(AssetKey(f"{benchmark.name}_{steps[-1]}"))
+    if force or made is None:
         return steps
     try:
         return list(construction.stale_steps(benchmark))
@@ -181,14 +178,14 @@ def measure(launcher: Launcher, benchmark: Bound, wanted: Sequence[Partition], f
     again = force
     unusable = [each for each in wanted if launcher.reask and _to_reask(benchmark, each)]
     for _ in range(MOST_PASSES):
-        todo = [
-            (each, _todo(benchmark, each, tried[each.spec.name, each.run], again or each in unusable))
+        left = [
+            (each, todo(benchmark, each, tried[each.spec.name, each.run], again or each in unusable))
             for each in wanted
         ]
         again, unusable = False, []
-        if INTERRUPTED.is_set() or not any(stages for _, stages in todo):
+        if INTERRUPTED.is_set() or not any(stages for _, stages in left):
             break
-        _pass(launcher, benchmark, todo, tried)
+        _pass(launcher, benchmark, left, tried)
     if (
         choices.waiting(benchmark)
         and not INTERRUPTED.is_set()
@@ -198,11 +195,11 @@ def measure(launcher: Launcher, benchmark: Bound, wanted: Sequence[Partition], f
         _later_arms(launcher, benchmark, wanted)
     if launcher.launched > before:
         for each in wanted:
-            _report_missing(launcher, benchmark, each)
+            report_missing(launcher, benchmark, each)
     return launcher.launched > before
 
 
-def _todo(benchmark: Bound, partition: Partition, tried: Collection[str], again: bool) -> tuple[str, ...]:
+def todo(benchmark: Bound, partition: Partition, tried: Collection[str], again: bool) -> tuple[str, ...]:
     """Return the stages of a partition that must run and were not tried yet."""
     stages = _stages(benchmark) if again else files.stale(benchmark, partition)
     if not tried:
@@ -257,11 +254,22 @@ def _measured(
     rectangle: Rectangle,
     more: Iterable[str] = (),
 ) -> ExecuteInProcessResult:
+    assets = [*assets_of(benchmark, stages), *map(AssetKey, more)]
+    job = "ask" if more else job_of(stages)
+    return launcher.run(job, f"{benchmark.name}: {rectangle}", assets, rectangle)
+
+
+def assets_of(benchmark: Bound, stages: Sequence[str]) -> list[AssetKey]:
+    """Return the assets of these stages; whoever asks also asks the arms whose items are chosen."""
     names = [f"{benchmark.name}_{stage}" for stage in stages]
     if TRANSCRIPTS in stages and not choices.waiting(benchmark):
         names += asking_names(benchmark)[1:]
-    job = "ask" if set(PAID) & set(stages) or more else "score"
-    return launcher.run(job, f"{benchmark.name}: {rectangle}", map(AssetKey, (*names, *more)), rectangle)
+    return [AssetKey(name) for name in names]
+
+
+def job_of(stages: Collection[str]) -> str:
+    """Return the job that holds these stages."""
+    return "ask" if set(PAID) & set(stages) else "score"
 
 
 def _later_arms(launcher: Launcher, benchmark: Bound, wanted: Sequence[Partition]) -> None:
@@ -273,7 +281,7 @@ def _later_arms(launcher: Launcher, benchmark: Bound, wanted: Sequence[Partition
         choosing = []  # chosen once, for all
 
 
-def _report_missing(launcher: Launcher, benchmark: Bound, partition: Partition) -> None:
+def report_missing(launcher: Launcher, benchmark: Bound, partition: Partition) -> None:
     """Say what has no answer, or no judgement, after all went well otherwise."""
     what = f"{benchmark.name}: {partition.spec.name}, run {partition.run}"
     state = partition.manifest()

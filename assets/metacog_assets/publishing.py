@@ -8,6 +8,7 @@ from metacog_assets.launch import Launcher
 from metacog_assets.sensors import boards
 from metacog_assets.tables import OFFICIAL
 from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
+from metacog_pipeline.study import Study
 
 
 def publish(launcher: Launcher, changed: bool) -> None:
@@ -15,9 +16,14 @@ def publish(launcher: Launcher, changed: bool) -> None:
     study = launcher.study
     if not changed and board_current(study):
         return
+    keys = wanted_boards(study)
+    launcher.run("publish", "boards", keys)
+    if OFFICIAL not in keys:
+        launcher.say("the official board waits: some partitions are not complete (see: metacog board)")
+
+
+def wanted_boards(study: Study) -> list[AssetKey]:
+    """Return what stands over all models; the official board only when nothing is missing."""
     states = [*partition_states(study), *helper_states(study)]
     complete = all(state.state == "complete" for state in states)
-    keys: list[AssetKey] = [*boards(), *([OFFICIAL] if complete else [])]
-    launcher.run("publish", "boards", keys)
-    if not complete:
-        launcher.say("the official board waits: some partitions are not complete (see: metacog board)")
+    return [*boards(), *([OFFICIAL] if complete else [])]

@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -89,6 +89,9 @@ def plan(study_file: Path) -> None:
 @click.option(
     "--no-wait", is_flag=True, help="Submit batches and end (exit code 9); run again to go on with them."
 )
+@click.option(
+    "--detach", is_flag=True, help="Queue it for the daemon and return; status --watch says how far it is."
+)
 @quiet_option
 @printing.json_option
 def run(
@@ -100,6 +103,7 @@ def run(
     reask: str | None,
     lane: str | None,
     no_wait: bool,
+    detach: bool,
     quiet: bool,
 ) -> None:
     """Ask what is missing, score it, rebuild the boards.
@@ -107,11 +111,19 @@ def run(
     Launches Dagster runs, visible in the UI. What is up to date is left alone; a model that fails does not stop
     the others and is named at the end (exit code 7). A model with lane = "batch" is asked through its provider's batches,
     which may take a day: stop the command and run it again as you like, nothing is submitted twice.
+
+    Where [deploy] gives runs to workers, they are queued, one per model and run, and the command says how far they are;
+    Ctrl-C then stops only that.
     """
     study = opened(study_file)
     if study.home.older is not None:
         click.echo(f"metacog: {study.home.older}", err=True)
     refuse_unknown(study, benchmarks, models, runs)
+    queued = detach or study.deploy.queued
+    if queued and (
+        given := next((name for name, value in (("--reask", reask), ("--lane", lane)) if value), None)
+    ):
+        raise click.UsageError(f"{given} concerns this process, and workers run the study; leave it out")
     again = reask is not None
     if not (force or again) and nothing_to_do(study, quiet):
         _say_state(study, 0)
@@ -126,7 +138,12 @@ def run(
     if no_wait:
         os.environ[LEAVE_BATCHES] = "1"
     code = launch(
-        study, benchmarks=benchmarks, models=models, runs=runs, force=force, reask=again, quiet=quiet
+        study,
+        benchmarks=benchmarks,
+        models=models,
+        runs=runs,
+        flags={"--force": force, "--reask": again, "--detach": detach},
+        quiet=quiet,
     )
     _say_state(study, code)
     sys.exit(code)
@@ -189,7 +206,7 @@ def ui(study_file: Path, port: int, host: str, names: tuple[str, ...]) -> None:
     address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     printing.say(f"Dagster UI of {study.study.name}: {address}", address=address)
     printing.flush()
-    sys.exit(_call(command, study, "lines", whole_group=True))  # progress goes into the log of each run
+    sys.exit(call(command, study, "lines", whole_group=True))  # progress goes into the log of each run
 
 
 @click.command()
@@ -287,22 +304,28 @@ def launch(
     benchmarks: tuple[str, ...] = (),
     models: tuple[str, ...] = (),
     runs: tuple[int, ...] = (),
-    force: bool = False,
-    reask: bool = False,
+    flags: Mapping[str, bool] | None = None,
     quiet: bool = False,
 ) -> int:
-    """Run the study in a process of its own, where Dagster is loaded; return its exit code."""
+    """Run the study in a process of its own, where Dagster is loaded; return its exit code.
+
+    Where workers run it, it is queued there and followed.
+    """
+    chosen = {**(flags or {}), "--quiet": quiet}
+    if study.deploy.queued and not (chosen.get("--detach") or chosen.get("--watch")):
+        chosen |= {"--detach": True, "--watch": True}
     study.deploy.check()
     study.home.prepare()
     command = [sys.executable, "-m", "metacog_assets"]
     for flag, values in (("--benchmark", benchmarks), ("--model", models), ("--run", runs)):
         for value in values:
             command += [flag, str(value)]
-    command += [flag for flag, given in (("--force", force), ("--reask", reask), ("--quiet", quiet)) if given]
-    return _call(command, study, style_for(quiet))
+    command += [flag for flag, given in chosen.items() if given]
+    return call(command, study, style_for(quiet))
 
 
-def _call(command: list[str], study: Study, style: Style, *, whole_group: bool = False) -> int:
+def call(command: list[str], study: Study, style: Style, *, whole_group: bool = False) -> int:
+    """Run a command that sees the study, and pass interrupts on to it; return its exit code."""
     interrupt = _interrupt_group if whole_group else _interrupt
     environment = {
         "ARROW_DEFAULT_MEMORY_POOL": "system",  # its own pool keeps some 35 MB of what was freed; a user's choice counts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -24,16 +25,25 @@ SHOWN = 12  # lines; a screen holds them with the summary
 @click.command()
 @study_argument
 @click.option("--all", "everything", is_flag=True, help="List complete partitions as well.")
+@click.option(
+    "--watch", is_flag=True, help="Follow what is queued or under way until it ends; Ctrl-C stops only this."
+)
 @printing.format_option("lines", "json")
-def status(study_file: Path, everything: bool, form: str) -> None:
+def status(study_file: Path, everything: bool, watch: bool, form: str) -> None:
     """Say how far a study is: answered, failed and missing per benchmark, dollars spent, whether the boards are current.
 
-    Asks nobody and writes nothing.
+    Asks nobody and writes nothing. With --watch it ends with the exit code of what it followed.
     """
     from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
     from metacog_pipeline.querying.spent import spent_figures
 
     study = opened(study_file)
+    if watch:
+        if everything or form == "json":
+            raise click.UsageError("--watch prints lines as things change; leave out --all and JSON")
+        from metacog_pipeline.commands.running import launch
+
+        sys.exit(launch(study, flags={"--watch": True}))
     if form == "json":
         printing.value(state_of(study))
         return

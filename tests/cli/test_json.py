@@ -81,7 +81,7 @@ TYPED: list[tuple[str, set[str]]] = [
 ]  # fmt: skip
 #: Not run here: they ask, serve, fetch or train for minutes; what they share is tested below.
 BY_HAND = {
-    *("demo", "run", "ui", "serve", "explore"),
+    *("demo", "run", "ui", "serve", "explore", "daemon", "worker"),
     *("medley analyst", "medley export", "medley gates", "medley generate", "medley reproduce"),
     *("metacogbench audit sample", "metacogbench audit score"),
     *("metamedqa sample", "metamedqa accept", "metamedqa reject", "metamedqa agreement"),
@@ -188,7 +188,7 @@ def test_a_server_says_its_address_before_it_serves(
 
     monkeypatch.chdir(made)
     monkeypatch.setattr(Explorer, "serve_forever", lambda self: None)
-    monkeypatch.setattr(running, "_call", lambda *given, **how: 0)
+    monkeypatch.setattr(running, "call", lambda *given, **how: 0)
     monkeypatch.setattr(serving, "serve", lambda *given, announce, **how: announce("listening on http://h:1"))
     for typed in (
         "explore study.toml --json",

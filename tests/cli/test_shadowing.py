@@ -31,14 +31,14 @@ def test_a_run_imports_nothing_from_the_folder_it_is_started_in(
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong module')\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     code = "import json, random, polars, duckdb, metacog_assets, metacog_pipeline, dagster"
-    assert running._call([sys.executable, "-c", code], load_study(study), "quiet") == 0
+    assert running.call([sys.executable, "-c", code], load_study(study), "quiet") == 0
 
 
 def test_the_ui_imports_nothing_from_the_folder_it_is_started_in(
     metacog, study: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[list[str]] = []
-    monkeypatch.setattr(running, "_call", lambda command, *given, **how: started.append(command) or 0)
+    monkeypatch.setattr(running, "call", lambda command, *given, **how: started.append(command) or 0)
     assert metacog("ui", study, "--port", "0").code == 0
     (command,) = started
     # Dagster puts this folder in front of all others, and without it the one it is started in.

@@ -1,0 +1,176 @@
+"""``metacog run --detach`` and ``metacog status --watch``: queue a request, and say how far it is until it is done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+from dagster import DagsterEvent, DagsterEventType, DagsterInstance, DagsterRun, DagsterRunStatus, RunsFilter
+
+from metacog_assets import outcomes
+from metacog_assets import request as asked
+from metacog_assets.launch import Launcher, report_missing
+from metacog_assets.request import ACTIVE, ID, TASK, Request
+from metacog_assets.sensors import sync_partitions
+from metacog_assets.study_file import bound, current_study
+from metacog_pipeline.asking import tasks
+from metacog_pipeline.leaderboard.status import helper_states, partition_states
+from metacog_pipeline.querying.spent import spent_figures
+from metacog_pipeline.study import Study
+
+LOOK_S = 2.0
+SHARE = 0.1  # of the time at most is spent on looking
+NO_DAEMON = "no daemon works on the queue: start `metacog ui STUDY` or `metacog daemon STUDY`, here or on another host"
+
+
+def detach(launcher: Launcher, request: Request) -> int:
+    """Queue ``request`` and return at once."""
+    instance = launcher.instance
+    sync_partitions(launcher.study, instance)
+    asked.write(instance, request)
+    launcher.say(f"queued as {request.id}; follow it with: metacog status {launcher.study.path.name} --watch")
+    if not asked.daemon_alive(instance):
+        launcher.say(f"metacog: {NO_DAEMON}")
+    return 0
+
+
+def watch(launcher: Launcher) -> int:
+    """Print a line whenever something has changed, until nothing is under way; return the exit code of the request."""
+    instance, told, warned = launcher.instance, set[str](), False
+    said: How | None = None
+    begun: Begun | None = None
+    while True:
+        started = time.monotonic()
+        request = asked.read(instance)
+        active = instance.get_runs(RunsFilter(statuses=list(ACTIVE)))
+        now = How.of(current_study(), active)
+        begun = begun or Begun(now.answered, time.monotonic())
+        open_ = request is not None and not request.done
+        if now != said:
+            launcher.say(now.line(begun.rate(now.answered)))
+            said = now
+        for run_id, reason in _failures(instance, request, told):
+            told.add(run_id)
+            launcher.say(f"failed: {reason}")
+        if open_ and request is not None and request.note and request.note not in told:
+            told.add(request.note)
+            launcher.say(request.note)
+        if open_ and not warned and not asked.daemon_alive(instance):
+            warned = True
+            launcher.say(f"metacog: {NO_DAEMON}")
+        if not active and not open_:
+            return _end(launcher, request)
+        time.sleep(max(LOOK_S, (time.monotonic() - started) / SHARE))
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """How many answers there were when watching began, and when."""
+
+    answered: int
+    at: float
+
+    def rate(self, answered: int) -> float:
+        """Answers per second since then."""
+        return (answered - self.answered) / max(time.monotonic() - self.at, 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How far a study is at one moment."""
+
+    complete: int
+    partitions: int
+    answered: int
+    expected: int
+    spent: float
+    cap: float | None
+    working: int
+    queued: int
+
+    @classmethod
+    def of(cls, study: Study, active: Sequence[DagsterRun]) -> How:
+        """Count what is kept and what is under way."""
+        states = [*partition_states(study), *helper_states(study)]
+        money = spent_figures(study.home.path, study.study.budget_usd)
+        queued = sum(run.status in (DagsterRunStatus.QUEUED, DagsterRunStatus.NOT_STARTED) for run in active)
+        return cls(
+            sum(state.state == "complete" for state in states),
+            len(states),
+            sum(state.n_answered for state in states),
+            sum(state.n_expected for state in states),
+            *(money.spent, money.cap, len(active) - queued, queued),
+        )
+
+    def line(self, rate: float) -> str:
+        """Return it as one line."""
+        of_budget = "" if self.cap is None else f" of ${self.cap:.2f}"
+        left = self.expected - self.answered
+        eta = f", about {_duration(left / rate)} left" if rate > 0 and left > 0 else ""
+        return (
+            f"{self.complete} of {self.partitions} model runs complete, {self.answered:,} of {self.expected:,} answers, "
+            f"spent ${self.spent:.4f}{of_budget}, {self.working} working, {self.queued} queued{eta}"
+        )
+
+
+def _failures(
+    instance: DagsterInstance, request: Request | None, told: set[str]
+) -> Iterator[tuple[str, str]]:
+    for run in _failed(instance, request):
+        if run.run_id not in told:
+            reasons = [f"{each.what}: {each.reason}" for each in failures_of(instance, run)]
+            yield run.run_id, "; ".join(reasons)
+
+
+def _failed(instance: DagsterInstance, request: Request | None) -> list[DagsterRun]:
+    """Return the runs of a request that failed and are not run again."""
+    if request is None:
+        return []
+    statuses = [DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED]
+    found = instance.get_runs(RunsFilter(tags={ID: request.id}, statuses=statuses))
+    return [run for run in reversed(found) if run.tags.get("dagster/will_retry") != "true"]
+
+
+def failures_of(instance: DagsterInstance, run: DagsterRun) -> list[outcomes.Failed]:
+    """Return what failed in a run of another process."""
+    if run.status is DagsterRunStatus.CANCELED:
+        return [outcomes.Failed(run.tags.get(TASK, "a run"), "cancelled", outcomes.UNKNOWN_FAULT)]
+    events: list[DagsterEvent] = [
+        log.dagster_event for log in instance.all_logs(run.run_id) if log.dagster_event is not None
+    ]
+    checks = [
+        each.asset_check_evaluation_data
+        for each in events
+        if each.event_type is DagsterEventType.ASSET_CHECK_EVALUATION
+    ]
+    as_result = SimpleNamespace(
+        run_id=run.run_id, success=False, all_events=events, get_asset_check_evaluations=lambda: checks
+    )
+    return outcomes.failures_of(as_result)  # type: ignore[arg-type]  # has all that is read of one
+
+
+def _end(launcher: Launcher, request: Request | None) -> int:
+    """Say what failed for good and what has no answer; return the exit code."""
+    if request is None:
+        launcher.say("nothing is queued and nothing is under way")
+        return 0
+    for run in _failed(launcher.instance, request):
+        for failed in failures_of(launcher.instance, run):
+            launcher.fail(failed.what, failed.reason, failed.exit_code)
+    if not launcher.failures:
+        for name in launcher.study.enabled:
+            if not request.benchmarks or name in request.benchmarks:
+                for each in tasks.partitions(bound(name)):
+                    if request.wants(each.spec.name, each.run):
+                        report_missing(launcher, bound(name), each)
+    launcher.say("done" if not launcher.failures else f"done; {len(launcher.failures)} failed")
+    return launcher.exit_code
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} s"
