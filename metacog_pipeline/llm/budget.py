@@ -14,8 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metacog_pipeline.errors import BudgetError, StoreError
-from metacog_pipeline.llm.ledger import FOLDER, NANO, Ledger, nano
+from metacog_pipeline.llm.ledger import FOLDER, NANO, Ledger, nano, with_others
 from metacog_pipeline.llm.ledger_records import Totals, boot_id, totals_of
+from metacog_pipeline.llm.shared_ledger import LedgerAwayError, shared_ledger
+
+PATIENCE_S = 600.0  # a shared ledger that is away for so long stops the run
+RETRY_S = 0.5
 
 
 class BudgetSpent(BudgetError):
@@ -57,6 +61,8 @@ class Budget:
         self._reserved = 0
         self._waiting: deque[tuple[int, asyncio.Future[Reservation]]] = deque()
         self._closed = False
+        self._away: asyncio.Task[None] | None = None
+        self.shared = ledger.shared
 
     @classmethod
     def open(cls, home: Path, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Budget:
@@ -77,7 +83,7 @@ class Budget:
             The ledger cannot be read or written.
         """
         cap = _cap(cap_usd)
-        return cls(Ledger(home, cap, nano(known_spent_usd)), cap)
+        return cls(Ledger(home, cap, nano(known_spent_usd), shared_ledger(home)), cap)
 
     @property
     def capped(self) -> bool:
@@ -87,7 +93,7 @@ class Budget:
     async def reserve(self, usd: float) -> Reservation:
         """Set ``usd`` aside, in order of asking, and return it for ``charge``.
 
-        Waits while settling the calls under way in this process may free enough.
+        Waits while settling the calls under way in this process may free enough, and while a shared ledger is away.
 
         Raises
         ------
@@ -96,12 +102,15 @@ class Budget:
         """
         amount = nano(usd)
         if not self._waiting:
-            if self._take(amount):
-                return Reservation(amount)
-            if self._reserved == 0:
-                raise self._spent(amount)
+            with contextlib.suppress(LedgerAwayError):  # it waits with those who come after it
+                if self._take(amount):
+                    return Reservation(amount)
+                if self._reserved == 0:
+                    raise self._spent(amount)
         future: asyncio.Future[Reservation] = asyncio.get_running_loop().create_future()
         self._waiting.append((amount, future))
+        if self.shared is not None and self._away is None and len(self._waiting) == 1:
+            self._serve()
         try:
             return await future
         except asyncio.CancelledError:
@@ -149,6 +158,8 @@ class Budget:
         """Give back what is not spent. What is still reserved counts as spent."""
         if not self._closed:
             self._closed = True
+            if self._away is not None:
+                self._away.cancel()
             self._ledger.close(self._settled, self._reserved)
 
     def _take(self, amount: int) -> bool:
@@ -171,9 +182,30 @@ class Budget:
                         return
                     else:
                         future.set_exception(self._spent(amount))
+                except LedgerAwayError as error:
+                    if self._away is None:
+                        self._away = asyncio.create_task(self._wait_for_ledger(error))
+                    return
                 except StoreError as error:
                     future.set_exception(error)
             self._waiting.popleft()
+
+    async def _wait_for_ledger(self, error: LedgerAwayError) -> None:
+        """Give nothing until the shared ledger is back, then go on; refuse all who wait after `PATIENCE_S`."""
+        assert self.shared is not None
+        until = asyncio.get_running_loop().time() + PATIENCE_S
+        while self._waiting:
+            await asyncio.sleep(RETRY_S)
+            with contextlib.suppress(LedgerAwayError):
+                await asyncio.to_thread(self.shared.read)
+                break
+            if asyncio.get_running_loop().time() > until:
+                for _, future in self._waiting:
+                    if not future.done():
+                        future.set_exception(error)
+                break
+        self._away = None
+        self._serve()
 
     def _spent(self, amount: int) -> BudgetSpent:
         now = self.figures()
@@ -187,6 +219,10 @@ class Budget:
 def read_figures(home: Path, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Figures:
     """Return what ``home`` has spent and may still spend, writing nothing. Parameters and errors as `Budget.open`."""
     totals = totals_of(home / FOLDER, boot_id(), {})
+    shared = shared_ledger(home)
+    if shared is not None:
+        with contextlib.closing(shared):
+            totals = with_others(totals, shared.read())
     return _figures(replace(totals, spent=max(totals.spent, nano(known_spent_usd))), _cap(cap_usd))
 
 

@@ -31,6 +31,7 @@ from pathlib import Path
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing, sync_folder
 from metacog_pipeline.llm.ledger_records import HOLD_PREFIX, Record, Totals, boot_id, line_of, totals_of
+from metacog_pipeline.llm.shared_ledger import LedgerAwayError, Others, SharedLedger
 
 FOLDER = "ledger"
 NANO = 1_000_000_000
@@ -55,8 +56,12 @@ def nano(usd: float) -> int:
 class Ledger:
     """One session of a study home's ledger. Not shared between processes or threads."""
 
-    def __init__(self, home: Path, cap: int | None, known_spent: int = 0) -> None:
+    def __init__(
+        self, home: Path, cap: int | None, known_spent: int = 0, shared: SharedLedger | None = None
+    ) -> None:
         self._folder = home / FOLDER
+        self.shared = shared
+        self._others = Others(0, 0)
         self._cap = cap
         self._closed_totals: dict[str, Totals] = {}
         self._boot = boot_id()
@@ -67,7 +72,7 @@ class Ledger:
         except OSError as error:
             raise _unwritable(self._folder, error) from None
         with self._locked():
-            missing = known_spent - self.totals().spent
+            missing = known_spent - self._others.granted - self._own().spent
             if missing > ROUNDING_SLACK:
                 carried = self._new_file("carried", Record(self._boot, True, missing, missing, 0))
                 os.close(carried[0])
@@ -75,31 +80,40 @@ class Ledger:
 
     def extend(self, need: int, settled: int, reserved: int) -> bool:
         """Grant this session at least ``need`` more, durably; ``False`` when that would pass the cap."""
-        with self._locked():
-            chunk = MAX_GRANT
-            if self._cap is not None:
-                remaining = self._cap - self.totals().counted
-                if remaining < need:
-                    return False
-                chunk = min(MAX_GRANT, remaining // GRANT_SHARE)
-            before = self.granted
-            self.granted += max(need, chunk)
-            try:
+        before = self.granted
+        try:
+            with self._locked():
+                chunk = MAX_GRANT
+                if self._cap is not None:
+                    remaining = self._cap - self._counted()
+                    if remaining < need:
+                        return False
+                    chunk = min(MAX_GRANT, remaining // GRANT_SHARE)
+                self.granted += max(need, chunk)
                 self.write(settled, reserved)
                 os.fsync(self._file)
-            except (OSError, StoreError) as error:
-                self.granted = before  # what is not durable is not granted
-                raise error if isinstance(error, StoreError) else _unwritable(self._path, error) from None
+        except (OSError, StoreError) as error:
+            self.granted = before  # what is not durable is not granted
+            if isinstance(error, LedgerAwayError):
+                self.write(settled, reserved)
+            raise error if isinstance(error, StoreError) else _unwritable(self._path, error) from None
         return True
 
     def hold(self, mark: str, amount: int, settled: int, reserved: int) -> bool:
         """Hold ``amount`` for the batch ``mark``, durably; ``False`` when that would pass the cap. Once is enough."""
-        with self._locked():
-            if self._hold_path(mark).exists():
-                return True
-            if self._cap is not None and self._free(settled, reserved) < amount:
-                return False
-            self._write_hold(mark, Record(self._boot, False, amount, 0, amount))
+        held = False
+        try:
+            with self._locked():
+                if self._hold_path(mark).exists():
+                    return True
+                if self._cap is not None and self._free(settled, reserved) < amount:
+                    return False
+                held = True
+                self._write_hold(mark, Record(self._boot, False, amount, 0, amount))
+        except LedgerAwayError:
+            if held:
+                self._hold_path(mark).unlink(missing_ok=True)
+            raise
         return True
 
     def free(self, settled: int, reserved: int) -> int | None:
@@ -111,7 +125,7 @@ class Ledger:
 
     def release(self, mark: str, spent: int) -> None:
         """Replace what is held for a batch by what it cost; 0 leaves no record."""
-        with self._locked():
+        with self._lowered():
             self._write_hold(mark, Record(self._boot, True, spent, spent, 0))
             if spent == 0:
                 self._hold_path(mark).unlink(missing_ok=True)
@@ -121,7 +135,7 @@ class Ledger:
         # What this session was granted for calls it does not make is free for a batch.
         self.granted = settled + reserved
         self.write(settled, reserved)
-        return max(0, self._cap - self.totals().counted)
+        return max(0, self._cap - self._counted())
 
     def _hold_path(self, mark: str) -> Path:
         return self._folder / f"{HOLD_PREFIX}{mark}.json"
@@ -151,7 +165,7 @@ class Ledger:
         """
         if self._file < 0:
             return
-        with self._locked():
+        with self._lowered():
             self.granted = settled + reserved
             self.write(self.granted, 0, closed=True)
             os.fsync(self._file)
@@ -160,10 +174,21 @@ class Ledger:
             os.close(self._file)
         self._file = -1
         os.close(self._lock)
+        if self.shared is not None:
+            self.shared.close()
 
     def totals(self) -> Totals:
-        """Return the figures of the whole home, this session's as they were last written."""
+        """Return the figures of the whole home, and of all that share its ledger, as they were last written."""
+        if self.shared is not None:
+            with contextlib.suppress(LedgerAwayError):
+                self._others = self.shared.read()
+        return with_others(self._own(), self._others)
+
+    def _own(self) -> Totals:
         return totals_of(self._folder, self._boot, self._closed_totals)
+
+    def _counted(self) -> int:
+        return self._others.granted + self._own().counted
 
     def _new_file(self, prefix: str, record: Record) -> tuple[int, Path]:
         """Create a record, locked and durable before it has a name that others read."""
@@ -183,11 +208,37 @@ class Ledger:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
+        """Hold the folder and, where money is shared, the rows of all homes; what is granted then is written there."""
+        with self._alone():
+            if self.shared is None:
+                yield
+                return
+            with self.shared.turn() as turn:
+                self._others = turn.others
+                yield
+                own = self._own()
+                turn.mine = own.counted, own.spent
+
+    @contextlib.contextmanager
+    def _lowered(self) -> Iterator[None]:
+        """Hold the folder for a change that gives money back; where the others cannot be told now, they are later."""
+        with self._alone():
+            yield
+        with contextlib.suppress(LedgerAwayError), self._locked():
+            pass
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
             yield
         finally:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+
+def with_others(own: Totals, others: Others) -> Totals:
+    """Return the figures of a home together with those of the others that share its budget."""
+    return Totals(own.spent + others.spent, own.leaked, own.held + others.granted - others.spent)
 
 
 def _unwritable(path: Path, error: OSError) -> StoreError:

@@ -37,7 +37,7 @@ def attachment(home: Path) -> Attachment:
     path = home / FILE_NAME
     try:
         stamp = path.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Attachment()
     return _read(path, stamp.st_mtime_ns, stamp.st_ino)
 
@@ -90,4 +90,4 @@ def _opened(address: str, process: int) -> Store:
 
 def holder_name(home: Path) -> str:
     """Return what names this home on this host: two processes of one name exclude each other by a lock of files."""
-    return f"{socket.gethostname()}:{attachment(home).identity}"
+    return f"{socket.gethostname()}:{home.resolve().name}:{attachment(home).identity}:{(home / FILE_NAME).stat().st_ino}"

@@ -58,12 +58,15 @@ FOR_A_BOARD = (
         "commands",
         "commands.boards",
         "commands.mistakes",
+        "commands.opening",
         "commands.options",
         "commands.printing",
         "commands.prompting",
+        "deploy",
         "errors",
         "files",
         "home",
+        "instance_file",
         "registry",
     ),
     *(
@@ -75,6 +78,7 @@ FOR_A_BOARD = (
         "benchmark.display",
         "benchmarks",
     ),
+    *("storage", "storage.attached", "storage.mounts", "storage.store"),
     *("llm", "llm.local", "llm.local.weights", "llm.provider_keys", "llm.spec"),
     *(
         "leaderboard",
