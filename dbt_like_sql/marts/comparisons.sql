@@ -14,6 +14,7 @@
 --     are; 0 where nothing is tested
 --   primary: whether it is the one test that answers its question (docs/comparisons.md); other tests are secondary. A word of
 --     SQL: write it in double quotes
+--   low_n: whether either side has too few answers for its own interval, or fewer than 30 items are shared; null without one
 --   note: what was left out, counts behind the test
 select
     test.benchmark,
@@ -44,7 +45,8 @@ select
     coalesce(test.primary, false) as "primary",
     test.n,
     test.note,
-    test.status
+    test.status,
+    test.low_n
 from stg_comparisons as test
 left join asked on asked.benchmark = test.benchmark and asked.dataset = test.dataset and asked.task = coalesce(test.task, '')
 where asked.benchmark is not null or test.source = 'published'

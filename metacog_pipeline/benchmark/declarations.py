@@ -346,8 +346,8 @@ class MeasureSet:
 class Comparison:
     """One result of a test of a against b. Empty where there is no number; ``status`` says why.
 
-    ``n_tests`` and ``primary`` are filled by the pipeline: the size of its family, and whether it is the test a `Question`
-    is answered by.
+    ``n_tests``, ``primary`` and ``low_n`` are filled by the pipeline: the size of its family, whether it is the test a
+    `Question` is answered by, whether its interval rests on too few answers.
     """
 
     family: str
@@ -378,6 +378,7 @@ class Comparison:
     status: str = "ok"
     n_tests: int = 0
     primary: bool = False
+    low_n: bool | None = None
 
 
 def lost_items(first: int, second: int, shared: int) -> str | None:

@@ -31,7 +31,7 @@ _COMPARISON = {
     "n": "bigint",
     **dict.fromkeys(("note", "status"), _TEXT),
     "n_tests": "bigint",
-    "primary": "boolean",
+    **dict.fromkeys(("primary", "low_n"), "boolean"),
 }
 _PARTITION = {
     **dict.fromkeys(("benchmark", "model"), _TEXT),

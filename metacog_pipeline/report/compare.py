@@ -46,7 +46,9 @@ _FILES = """
             and address.condition is not distinct from tests.condition
     )
     select least(a, b), string_agg(json_array(a, b, benchmark, family, coalesce(label, measure), higher_is_better,
-        under, "primary", {numbers}, n, verdict, nullif(status, 'ok'), note, items)::varchar, ', ' order by position)
+        under, "primary", {numbers}, n, verdict, nullif(status, 'ok'),
+        nullif(concat_ws('; ', case when low_n then 'low_n: too few answers for this interval' end, note), ''),
+        items)::varchar, ', ' order by position)
     from tests group by least(a, b) order by 1
 """
 _NUMBERS = ", ".join(

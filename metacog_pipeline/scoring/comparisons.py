@@ -20,8 +20,9 @@ from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.decisions.verdicts import verdicts
 
-VERSION = "7"  # of what all tests have in common: kept comparisons of another are made again
+VERSION = "8"  # of what all tests have in common: kept comparisons of another are made again
 LEVEL = 0.05
+LEAST_SHARED = 30  # items, fewer of which mark a difference
 #: What a test says. Other words in ``verdict`` name what was seen.
 VERDICTS = ("significant", "not_significant", "negligible", "inconclusive")
 #: What a test is about.
@@ -29,15 +30,19 @@ PLACE = ("dataset", "source", "task", "condition", "scoring", "model", "a", "b")
 
 
 def comparisons(
-    benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group], kept: kept_pairs.Kept | None = None
+    benchmark: Benchmark[Any, Any, Any],
+    groups: Sequence[Group],
+    kept: kept_pairs.Kept | None = None,
+    pooled: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Return one row per test of every contrast in the schema `COMPARISON`; groups are pooled over runs.
 
     A contrast that fails leaves one row of its family with the reason, per data set and source. Results of pairs of models
-    are taken from ``kept`` and added to it; the correction for many tests is made over all of them every time.
+    are taken from ``kept`` and added to it; the correction for many tests is made over all of them every time. ``pooled``
+    are the estimates of the groups, whose marks of too few answers differences take over.
     """
     made = [_tested(benchmark, contrast, groups, kept) for contrast in benchmark.contrasts]
-    return pl.concat(made) if made else COMPARISON.to_frame()
+    return marked(pl.concat(made), pooled) if made else COMPARISON.to_frame()
 
 
 def _tested(
@@ -162,6 +167,36 @@ def without_few(rows: pl.DataFrame, unit: str = "items") -> pl.DataFrame:
         verdict=pl.when(~few.fill_null(False)).then("verdict"),
         status=pl.when(few & (pl.col("status") == "ok")).then(why).otherwise("status"),
     )
+
+
+def marked(rows: pl.DataFrame, pooled: pl.DataFrame | None) -> pl.DataFrame:
+    """Return the rows with whether an interval rests on too few answers (``low_n``), null where there is none.
+
+    A difference does where either side's own interval does, or where fewer than `LEAST_SHARED` items are shared: with fewer
+    than 100 no coverage of differences was measured, and that of single means falls below 92 % there.
+    """
+    few = pl.when(pl.col("low").is_not_null()).then(pl.col("n") < LEAST_SHARED)
+    if pooled is None or pooled.is_empty():
+        return rows.with_columns(low_n=few)
+    known = pooled.filter(pl.col("low_n").is_not_null())
+    key = ("dataset", "source", "_model", "_label", "measure")
+    known = known.select(
+        *("dataset", "source", "measure", "low_n"), _model="model", _label="condition"
+    ).unique(key)  # fmt: skip
+    found = rows.with_columns(low_n=few)
+    for side in ("a", "b"):
+        of_model = pl.col("model").is_null()
+        condition = pl.when(of_model).then("condition").otherwise(side)
+        placed = found.with_columns(
+            _model=pl.when(of_model).then(side).otherwise("model"),
+            _label=pl.concat_str("task", condition, "scoring", separator=" ", ignore_nulls=True),
+        )
+        joined = placed.join(
+            known, on=key, how="left", maintain_order="left", nulls_equal=True, suffix="_own"
+        )
+        marks = pl.col("low_n") | pl.col("low_n_own").fill_null(False)
+        found = joined.with_columns(low_n=marks).select(COMPARISON.names())
+    return found
 
 
 def table(

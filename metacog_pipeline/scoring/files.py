@@ -249,7 +249,7 @@ def _compared(benchmark: Bound, present: Sequence[Partition], mark: str) -> Comp
         for name in dict.fromkeys(each.spec.name for each in present)
     }
     kept = kept_pairs.Kept(benchmark.context.cache("pairs"), made_from)
-    tests = comparisons(benchmark, groups, kept)
+    tests = comparisons(benchmark, groups, kept, everything.estimates)
     failures = [f"{benchmark.name}_comparisons: {why}" for why in failures_in(tests)]
     made = {"comparisons": tests}
     for each in benchmark.tables:

@@ -29,7 +29,7 @@ from metacog_pipeline.study.frames import mark_of, write_frame
 
 #: The models a row rests on: two, or one.
 Of = tuple[str, ...]
-VERSION = "4"
+VERSION = "5"
 _KEY, _PLACE = "made_from", "place"
 #: Rows in the order in which they were given; what gave none has one row without a family.
 _SCHEMA = pl.Schema({**COMPARISON, _KEY: pl.String(), _PLACE: pl.Int64()})

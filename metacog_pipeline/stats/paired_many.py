@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr
 
+from metacog_pipeline.stats import two_intervals
 from metacog_pipeline.stats._arrays import Floats, Ints, counts
+from metacog_pipeline.stats.proportions import Z95
 
 # A variance this small beside those of the two shares is what is left of them by rounding.
 _ROUNDING = 1e-13
@@ -32,6 +34,9 @@ class PairedShares:
         Items that both answered.
     value
         Share of the first minus that of the second on those items.
+    low, high
+        Ends of the 95 % interval: what follows from Wilson's intervals of the two, on their effective numbers of items, and
+        their correlation over items (`~.two_intervals`). NaN with fewer than two items.
     sem, p
         Standard error over items, and two-sided p of value / sem on n - 1 degrees of freedom: 1 where nothing differs, NaN
         where every item differs by the same amount.
@@ -41,6 +46,8 @@ class PairedShares:
 
     n: Ints
     value: Floats
+    low: Floats
+    high: Floats
     sem: Floats
     p: Floats
     first_only: Ints
@@ -89,8 +96,30 @@ def paired_shares(hits: ArrayLike, asked: ArrayLike, wanted: Sequence[tuple[int,
         p = np.minimum(1.0, 2 * stdtr(size - 1, -np.abs((a - b) / sem)))
     same = sem == 0
     p[same] = np.where(np.abs(a - b)[same] <= 1e-12, 1.0, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = cross / (first["r"] * second["r"]) / np.sqrt(spread[0] * spread[1])
+        sides = [
+            (share, *_wilson(share, size, each["r"], own))
+            for each, share, own in ((first, a, spread[0]), (second, b, spread[1]))
+        ]
+        low, high = (np.where(size > 1, end, np.nan) for end in two_intervals.both_ends(*sides, correlation))
     only = [(first["h"] - hh), (second["h"] - hh)]
-    return PairedShares(_whole(size), a - b, sem, p, _whole(only[0]), _whole(only[1]))
+    return PairedShares(_whole(size), a - b, low, high, sem, p, _whole(only[0]), _whole(only[1]))
+
+
+def _wilson(share: Floats, items: Floats, answers: Floats, spread: Floats) -> tuple[Floats, Floats]:
+    """Return Wilson's interval on as many independent items as have the error of these (`~.resampling.ratio`)."""
+    error = items / (items - 1) * spread
+    n = np.clip(share * (1 - share) / error + 1, 1.0, answers)
+    n = np.where(share * (1 - share) > 0, np.where(error > 0, n, answers), items)
+    z2 = Z95 * Z95
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = Z95 * np.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    low, high = (
+        np.maximum(np.where(share <= 0, 0.0, middle - half), 0.0),
+        np.where(share >= 1, 1.0, middle + half),
+    )
+    return np.minimum(low, share), np.maximum(np.minimum(high, 1.0), share)
 
 
 def _sums(

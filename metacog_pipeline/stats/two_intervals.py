@@ -8,9 +8,11 @@ good as those of the two, where a bootstrap of few errors is not: resamples cann
 
 from __future__ import annotations
 
-import math
+import numpy as np
+from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.resampling.intervals import Z95
 
@@ -39,11 +41,40 @@ def difference(
     if any(each is None for each in ends):
         return None, None, None
     a, low_a, high_a, b, low_b, high_b = (float(each) for each in ends if each is not None)
-    r = min(max(correlation, -1.0), 1.0) if math.isfinite(correlation) else 0.0
-    below = _together(a - low_a, high_b - b, r)
-    above = _together(high_a - a, b - low_b, r)
-    value = a - b
-    return value - below, value + above, p_of(value, value - below, value + above)
+    low, high = map(float, both_ends((a, low_a, high_a), (b, low_b, high_b), correlation))
+    return low, high, p_of(a - b, low, high)
+
+
+def both_ends(
+    first: tuple[ArrayLike, ArrayLike, ArrayLike],
+    second: tuple[ArrayLike, ArrayLike, ArrayLike],
+    correlation: ArrayLike,
+) -> tuple[Floats, Floats]:
+    """Return the ends of the 95 % intervals of many differences.
+
+    Parameters
+    ----------
+    first, second
+        Value, lower and upper end of each, numbers or arrays of one shape.
+    correlation
+        Of the two, as of `difference`; 0 where it is no number.
+
+    Examples
+    --------
+    >>> [float(end.round(3)) for end in both_ends((0.9, 0.84, 0.94), (0.8, 0.72, 0.86), 0.5)]
+    [0.04, 0.169]
+    """
+    (a, low_a, high_a), (b, low_b, high_b) = (
+        tuple(np.asarray(each, dtype=np.float64) for each in side) for side in (first, second)
+    )
+    r = np.clip(
+        np.nan_to_num(np.asarray(correlation, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0), -1, 1
+    )
+
+    def together(one: Floats, other: Floats) -> Floats:
+        return np.asarray(np.sqrt(np.maximum(one * one + other * other - 2 * r * one * other, 0.0)))
+
+    return a - b - together(a - low_a, high_b - b), a - b + together(high_a - a, b - low_b)
 
 
 def p_of(value: float, low: float, high: float) -> float | None:
@@ -67,7 +98,3 @@ def p_of(value: float, low: float, high: float) -> float | None:
     if towards <= 0:
         return 1.0 if value == 0 else None
     return resampling.wald_p(Z95 * value / towards)
-
-
-def _together(one: float, other: float, correlation: float) -> float:
-    return math.sqrt(max(one * one + other * other - 2 * correlation * one * other, 0.0))

@@ -143,6 +143,39 @@ def test_rows_that_are_judged_again_stay_as_they_are() -> None:
     assert without_few(judged(contrast, once)).drop("verdict").equals(once.drop("verdict"))
 
 
+def test_a_difference_is_marked_where_either_side_is_or_few_items_are_shared() -> None:
+    def difference(n: int = 100, **more: Any) -> Comparison:
+        return row(low=-0.1, high=0.1, n=n, condition="x", **more)
+
+    rows = [
+        difference(a="good", b="fine"), difference(a="good", b="few"), difference(a="few", b="fine"),
+        difference(29, a="good", b="fine"), difference(30, a="good", b="fine"), row(a="good", b="few"),
+        difference(a="good", b="few", task="A"), replace(difference(a="x", b="y", model="good"), condition=None),
+        replace(difference(a="x", b="z", model="few"), condition=None),
+    ]  # fmt: skip
+    marks = [
+        ("good", "x", False),
+        ("fine", "x", False),
+        ("few", "x", True),
+        ("good", "y", False),
+        ("few", "z", True),
+    ]
+    pooled = pl.DataFrame(
+        [("d", "measured", model, label, "accuracy", few) for model, label, few in [*marks, ("few", "A x", True)]],
+        schema=["dataset", "source", "model", "condition", "measure", "low_n"], orient="row",
+    )  # fmt: skip
+    stub: Any = SimpleNamespace(name="toy")
+    found = comparing.marked(as_table(stub, rows), pooled)["low_n"].to_list()
+    assert found == [False, True, True, True, False, None, True, False, True]
+    assert comparing.marked(as_table(stub, rows), None)["low_n"].to_list()[:5] == [
+        False,
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
 @pytest.mark.parametrize("name", registry.names())
 def test_the_page_names_the_primary_and_secondary_tests_of_every_question(name: str) -> None:
     least = {"items": f"{exact.LEAST_ITEMS} items", "models": f"{exact.LEAST_MODELS} models"}

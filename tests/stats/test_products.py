@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.stats import paired
+from metacog_pipeline.stats import paired, resampling, two_intervals
 from metacog_pipeline.stats.paired_many import paired_shares
 from metacog_pipeline.stats.resampling import ratio_statistic
 from metacog_pipeline.stats.resampling.products import shared_draws
@@ -41,7 +41,7 @@ def test_a_pair_has_the_same_bytes_alone_and_among_others(size, runs) -> None:
         own = paired_shares(hits[:, [i, j]], asked[:, [i, j]], [(0, 1)])
         assert all(
             getattr(own, name)[0].tobytes() == getattr(of_all, name)[at].tobytes()
-            for name in ("n", "value", "sem", "p", "first_only", "second_only")
+            for name in ("n", "value", "low", "high", "sem", "p", "first_only", "second_only")
         )
 
 
@@ -65,6 +65,17 @@ def test_differences_are_those_of_two_respondents_on_their_shared_items(size, ru
                 assert np.isnan(many.p[0])
             else:
                 assert many.p[0] == pytest.approx(single.p, abs=1e-6)
+            sides = [resampling.Patterns(np.column_stack([h, a - h])[both], np.ones(both.sum(), dtype=int))
+                     for h, a in ((hits[:, i], asked[:, i]), (hits[:, j], asked[:, j]))]  # fmt: skip
+            one, two = (resampling.ratio(side, [1.0, 0.0], [1.0, 1.0]) for side in sides)
+            moved = [
+                side.counts[:, 0] - each.value * side.counts.sum(axis=1)
+                for side, each in zip(sides, (one, two), strict=True)
+            ]
+            together = np.sqrt((moved[0] @ moved[0]) * (moved[1] @ moved[1]))
+            r = (moved[0] @ moved[1]) / together if together > 0 else 0.0
+            low, high, _ = two_intervals.difference(one, two, r)
+            assert (many.low[0], many.high[0]) == pytest.approx((low, high), abs=1e-6)
 
 
 def test_resamples_are_those_of_items_with_everything_that_belongs_to_them() -> None:

@@ -3,7 +3,7 @@
 From the paper: one-way ANOVA with Tukey-Kramer across models, ANOVA with Fisher's LSD of each condition against the
 baseline, and correlation and regression of the recalls on accuracy with and without models that overuse E. ANOVA takes
 groups as independent although every group answers the same items, and LSD is not corrected. Added here: paired
-differences with an item bootstrap and Holm's correction, McNemar, Cochran's Q.
+differences with Holm's correction, McNemar, Cochran's Q.
 
 Unit of chance: the item. Where an item was asked in several runs its mean over runs is one observation. Models that did
 not finish are left out save on shared items, and simulated ones never meet measured ones.
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmark.contract import Comparison, Contrast, Group, lost_items
 from metacog_pipeline.benchmarks.metamedqa.board import E_SHARE_FLAG
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
-from metacog_pipeline.stats import exact, paired, resampling
+from metacog_pipeline.stats import exact, paired
 from metacog_pipeline.stats.anova import Anova, anova, fisher_lsd, tukey_kramer
 from metacog_pipeline.stats.anova import Comparison as Pair
 from metacog_pipeline.stats.correlation import Regression, with_and_without
@@ -31,14 +31,10 @@ from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.paired_many import PairedShares, paired_shares
-from metacog_pipeline.stats.resampling.products import Pair as SharedPair
-from metacog_pipeline.stats.resampling.products import shared_draws
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-N_BOOT = 1000
-_HELD = 2000  # pairs whose resamples are held at once (16 MB)
 MOST_PAIRED = 25  # with more models Tukey's test shows each with the best one only
 # Measure -> which responses count, and their value.
 _CORRECT = pl.col("correct").cast(pl.Float64)
@@ -52,7 +48,6 @@ _MEASURES: dict[str, tuple[pl.Expr, pl.Expr]] = {
     "mean_confidence": (pl.col("confidence").is_not_null(), pl.col("confidence").cast(pl.Float64)),
 }
 _PAIRED = ("accuracy", "missing_answer_recall", "unknown_recall")
-_SHARE = resampling.ratio_statistic([1.0, 0.0], [0.0, 1.0])
 _RECALLS = ("missing_answer_recall", "unknown_recall")
 
 
@@ -280,7 +275,7 @@ def shared_items(compared: Compared, seed: int) -> Iterator[Comparison]:
             yield compared.row("cochran", measure, statistic=q.q, df1=q.df, p=q.p, n=q.n, status=q.status)
         if compared.what == "conditions" and compared.groups[0] == BASELINE:
             pairs = [(place, 0) for place in range(1, len(compared.groups))]
-            rows = list(rows_of_pairs(compared, measure, hits, asked, pairs, seed))
+            rows = list(rows_of_pairs(compared, measure, hits, asked, pairs))
             for family in ("paired_conditions", "mcnemar_conditions"):
                 own = [row for row in rows if row.family == family]
                 adjusted = holm([row.p for row in own])
@@ -291,13 +286,12 @@ def between_models(
     benchmark: Any, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
 ) -> Iterator[Comparison]:
     """Yield the wanted pairs of models under every condition, on the items both answered."""
-    seed = benchmark.context.seed
     for compared in compared_sets(groups, "models", whole=False):
         place = {name: number for number, name in enumerate(compared.groups)}
         pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
         for measure in _PAIRED if pairs else ():
             hits, asked = answers(compared, measure)
-            yield from rows_of_pairs(compared, measure, hits, asked, pairs, seed)
+            yield from rows_of_pairs(compared, measure, hits, asked, pairs)
 
 
 def answers(compared: Compared, measure: str) -> tuple[Ints, Ints]:
@@ -313,65 +307,47 @@ def answers(compared: Compared, measure: str) -> tuple[Ints, Ints]:
 
 
 def rows_of_pairs(
-    compared: Compared, measure: str, hits: Ints, asked: Ints, pairs: Sequence[tuple[int, int]], seed: int
+    compared: Compared, measure: str, hits: Ints, asked: Ints, pairs: Sequence[tuple[int, int]]
 ) -> Iterator[Comparison]:
-    """Yield the rows of pairs of groups: the difference with its interval and, of items asked once, McNemar's test.
-
-    The resamples are those of the item set, shared by all pairs.
-    """
-    stream = resampling.stream("metamedqa", seed, "shared items", compared.base.dataset, measure)
-    tables = np.stack([hits, asked], axis=2)
-    for start in range(0, len(pairs) if len(hits) else 0, _HELD):
-        drawn = list(shared_draws(tables, pairs[start : start + _HELD], N_BOOT, stream, answered=asked > 0))
-        found = paired_shares(hits, asked, [(pair.first, pair.second) for pair in drawn])
-        draws = np.stack([pair.difference("share", _SHARE)[1] for pair in drawn])
-        ends = resampling.intervals(draws)
-        for at, pair in enumerate(drawn):
-            both = (asked[:, pair.first] > 0) & (asked[:, pair.second] > 0)
-            exactly = None
-            if pair.n_items <= exact.MOST_SWAPPED:
-                exactly = _exact_p(hits[both], asked[both], pair.first, pair.second)
-            yield _difference(compared, measure, pair, found, at, draws[at], ends[at], exactly)
-            if int(asked[both][:, [pair.first, pair.second]].max(initial=1)) == 1:
-                yield _mcnemar(compared, measure, pair, found, at)
+    """Yield the rows of pairs of groups: the difference with its interval and, of items asked once, McNemar's test."""
+    if not len(hits) or not pairs:
+        return
+    found = paired_shares(hits, asked, pairs)
+    here = asked > 0
+    own = here.sum(axis=0)
+    for at, (i, j) in enumerate(pairs):
+        n = int(found.n[at])
+        both = here[:, i] & here[:, j]
+        exactly = _exact_p(hits[both], asked[both], i, j) if n <= exact.MOST_SWAPPED else None
+        row = compared.row(
+            "paired", measure, compared.groups[i], compared.groups[j], n=n, note=lost_items(own[i], own[j], n)
+        )
+        yield _difference(row, found, at, exactly)
+        if int(asked[both][:, [i, j]].max(initial=1)) == 1:
+            yield _mcnemar(replace(row, family=f"mcnemar_{compared.what}"), found, at)
 
 
-def _difference(
-    compared: Compared,
-    measure: str,
-    pair: SharedPair,
-    found: PairedShares,
-    at: int,
-    draws: Floats,
-    ends: Floats,
-    exact_p: float | None,
-) -> Comparison:
-    n, names = pair.n_items, (compared.groups[pair.first], compared.groups[pair.second])
-    lost = lost_items(n + pair.lost[0], n + pair.lost[1], n)
-    row = compared.row("paired", measure, *names, n=n, note=lost)
+def _difference(row: Comparison, found: PairedShares, at: int, exact_p: float | None) -> Comparison:
+    n, lost = row.n, row.note
     if n < 2:
         return replace(
             row, value=float(found.value[at]) if n else None, status=SINGLE_ITEM if n else NO_ITEMS
         )
-    value = float(found.value[at])
-    p = None if np.isnan(found.p[at]) else float(found.p[at])
-    resampled = resampling.p_value(draws)
-    note = "Wald t" if resampled is None else f"Wald t, p of {len(draws)} resamples {resampled:.4g}"
+    p, note = None if np.isnan(found.p[at]) else float(found.p[at]), "score intervals of both, p of Wald's t"
     if p is not None and n <= exact.MOST_SWAPPED:
         p, note = exact_p, exact.NOTE
-    low, high = (None if np.isnan(end) else float(end) for end in ends)
-    status = "ok" if found.sem[at] > 0 else paired.SAME_DIFFERENCE
-    note = "; ".join(each for each in (note, lost) if each)
-    return replace(row, value=value, low=low, high=high, p=p, note=note, status=status)
+    return replace(
+        row, value=float(found.value[at]), low=float(found.low[at]), high=float(found.high[at]), p=p,
+        note="; ".join(each for each in (note, lost) if each),
+        status="ok" if found.sem[at] > 0 else paired.SAME_DIFFERENCE,
+    )  # fmt: skip
 
 
-def _mcnemar(compared: Compared, measure: str, pair: SharedPair, found: PairedShares, at: int) -> Comparison:
-    n = int(found.n[at])
-    test = paired.mcnemar(int(found.first_only[at]), int(found.second_only[at]), n)
+def _mcnemar(row: Comparison, found: PairedShares, at: int) -> Comparison:
+    test = paired.mcnemar(int(found.first_only[at]), int(found.second_only[at]), row.n)
     note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"
-    names = compared.groups[pair.first], compared.groups[pair.second]
-    row = compared.row("mcnemar", measure, *names, n=n, note=note, status=test.status)
-    return replace(row, value=float(found.value[at]) if n else None, statistic=test.chi2, p=test.p_mid)
+    value = float(found.value[at]) if row.n else None
+    return replace(row, value=value, statistic=test.chi2, p=test.p_mid, note=note, status=test.status)
 
 
 def _exact_p(hits: Ints, asked: Ints, i: int, j: int) -> float | None:
@@ -389,7 +365,8 @@ CONTRASTS = (
         between_models,
         "holm",
         ("dataset", "source", "condition", "family", "measure"),
-        words="Two models on the items both answered: item bootstrap and McNemar's test.",
+        words="Two models on the items both answered: difference of shares and McNemar's test.",
+        version="2",
         between_models=True,
         pairs=True,
     ),
@@ -397,7 +374,7 @@ CONTRASTS = (
     _contrast(
         "paired_conditions",
         shared_items,
-        "Conditions on shared items: item bootstrap, McNemar; Cochran's Q of all conditions.",
+        "Conditions on shared items: differences, McNemar; Cochran's Q of all conditions.",
         "conditions",
         whole=False,
     ),

@@ -3,14 +3,16 @@
 Every resample draws items once and takes each model's answers to them, so what makes an item easy for all models leaves
 their difference alone. p is that of the resamples, 2 (1 + k) / (1 + B). Meta-d′ and the M-ratio are fitted anew in 1,000
 of them; there p is Wald's, of difference / standard error, and the note says so, the error being the width of the 95 %
-percentile interval over 3.92 (M-ratios have tails that a standard deviation would follow). Up to 12 shared items p is that
-of all exchanges between the two. Verdicts join Holm's p with the plain interval.
+percentile interval over 3.92 (M-ratios have tails that a standard deviation would follow). AUROC2 has the interval and
+the p of its two score intervals (`stats.two_intervals`): with three errors percentiles cover 84 to 90 %, these 95 to 97.
+Up to 12 shared items p is that of all exchanges between the two. Verdicts join Holm's p with the plain interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,10 +30,11 @@ from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import (
 )
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import both_given, no_type1, type1_of
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
-from metacog_pipeline.stats import exact, resampling
-from metacog_pipeline.stats.auroc import auroc_statistic
-from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
+from metacog_pipeline.stats import exact, resampling, two_intervals
+from metacog_pipeline.stats.auroc import auroc_from_patterns, auroc_statistic, influences
+from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, Estimate
 from metacog_pipeline.stats.paired import mcnemar_from_data
+from metacog_pipeline.stats.resampling.intervals import Z95
 from metacog_pipeline.stats.resampling.products import Pair, Side, shared_draws
 
 Floats = NDArray[np.float64]
@@ -43,7 +46,7 @@ SAME = "the same in every resample"
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Models:
     """The models of one data set, task and condition that answered anything, in one order, and the pairs wanted."""
 
@@ -51,6 +54,11 @@ class _Models:
     counts: Sequence[Counts]
     tables: Ints  # items × models × places, answers only
     pairs: Sequence[tuple[int, int]]
+
+    @cached_property
+    def answered(self) -> NDArray[np.bool_]:
+        """Who answered what, items × models."""
+        return np.asarray(self.tables.sum(axis=2) > 0)
 
     @property
     def grid(self) -> Grid:
@@ -79,6 +87,15 @@ class _Resampled:
     why: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Area:
+    """AUROC2 of one model, how far each item moves it, and why there is none."""
+
+    estimate: Estimate
+    moved: Floats
+    why: str | None
+
+
 def differences(
     benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group], wanted: Wanted
 ) -> Iterator[Comparison]:
@@ -95,7 +112,7 @@ def differences(
         )
         for pair in shared_draws(models.tables, models.pairs, resampling.N_TESTED, stream):
             for name in names:
-                yield _row(models, pair, name, kept)
+                yield _area(models, pair) if name == "auroc2" else _row(models, pair, name, kept)
         kept.write()
 
 
@@ -106,7 +123,7 @@ def accuracy(
     for models in _on_shared_items(groups, wanted):
         if not models.once:
             continue
-        answered: NDArray[np.bool_] = np.asarray(models.tables.sum(axis=2) > 0)
+        answered = models.answered
         right = models.tables @ models.grid.correct().astype(np.int64)
         for i, j in models.pairs:
             both = answered[:, i] & answered[:, j]
@@ -170,6 +187,46 @@ def _row(models: _Models, pair: Pair, name: str, kept: KeptFits) -> Comparison:
     return replace(row, statistic=told.statistic, note="; ".join(each for each in (note, lost) if each))
 
 
+def _area(models: _Models, pair: Pair) -> Comparison:
+    """Return the difference of AUROC2: interval and p of the two score intervals and what the items make of both."""
+    n, lost = pair.n_items, lost_items(pair.n_items + pair.lost[0], pair.n_items + pair.lost[1], pair.n_items)
+    row = replace(models.base((pair.first, pair.second), "models_paired", "auroc2"), n=n, note=lost)
+    both = models.answered[:, pair.first] & models.answered[:, pair.second]
+    one, two = (
+        side.once("auroc2", lambda _, place=place: _scored_area(models, place, both))
+        for side, place in zip(pair.sides, (pair.first, pair.second), strict=True)
+    )
+    why = NO_SHARED if not n else one.why or two.why
+    if why is not None:
+        return replace(row, status=why)
+    spread = float(np.sqrt((one.moved @ one.moved) * (two.moved @ two.moved)))
+    together = float(one.moved @ two.moved) / spread if spread > 0 else 0.0
+    low, high, p = two_intervals.difference(one.estimate, two.estimate, together)
+    value = float(one.estimate.value or 0.0) - float(two.estimate.value or 0.0)
+    if low is None or high is None or n < 2:
+        return replace(row, value=value, status=OFTEN_UNDEFINED)
+    se = (high - low) / (2 * Z95)
+    note = "score intervals of both and their correlation over items"
+    if n <= exact.MOST_SWAPPED:
+        p, note = _exact_p(models, pair, "auroc2"), exact.NOTE
+    return replace(
+        row, value=value, se=se, low=low, high=high, p=p, statistic=value / se if se > 0 else None,
+        note="; ".join(each for each in (note, lost) if each),
+    )  # fmt: skip
+
+
+def _scored_area(models: _Models, place: int, both: NDArray[np.bool_]) -> _Area:
+    """Return the area of one model on the items ``both``, and how far each of all items moves it."""
+    cells = (models.grid.by_level()[:, None] == np.arange(2 * models.grid.ratings)).astype(np.int64)
+    counts = models.tables[both, place] @ cells
+    why = no_confidence(Totals(models.grid, models.tables[both, place].sum(axis=0).astype(np.float64)))
+    moved = np.zeros(len(both))
+    moved[both] = influences(counts, counts.sum(axis=0))
+    rated = counts[counts.any(axis=1)]
+    estimate = auroc_from_patterns(resampling.merge_patterns(rated, np.ones(len(rated), dtype=np.int64)))
+    return _Area(estimate, moved, why or (None if estimate.value is not None else estimate.status))
+
+
 def _exact_p(models: _Models, pair: Pair, name: str) -> float | None:
     """Return the p of all exchanges of items."""
     own = models.tables[:, [pair.first, pair.second]]
@@ -182,10 +239,6 @@ def _measured(places: Grid, side: Side, name: str, kept: KeptFits) -> _Resampled
     if name in FITTED:
         return side.once("fits", lambda each: _fits(places, each, kept))[name]
     own = Totals(places, side.observed[0])
-    if name == "auroc2":
-        return _Resampled(
-            float(_auroc(side.observed, places)[0]), _auroc(side.drawn, places), no_confidence(own)
-        )
     seen, drawn = side.once("type 1", lambda each: (_both(each.observed, places), _both(each.drawn, places)))
     return _Resampled(float(seen[name][0]), drawn[name], no_type1(own))
 
