@@ -3,8 +3,8 @@
 -- Key: dataset, scoring, model, source.
 -- Source: estimates/medley/profiles.
 -- Reads: stg_medley_profiles = estimates/medley/profiles/*.parquet (
---   dataset varchar, scoring varchar, model varchar, source varchar, adversarial_delta double, adversarial_low double,
---   adversarial_high double, stripped_delta double, stripped_low double, stripped_high double,
+--   dataset varchar, scoring varchar, wording varchar, model varchar, source varchar, adversarial_delta double,
+--   adversarial_low double, adversarial_high double, stripped_delta double, stripped_low double, stripped_high double,
 --   adversarial_scoring double, adversarial_scoring_low double, adversarial_scoring_high double,
 --   adversarial_behaviour double, adversarial_behaviour_low double, adversarial_behaviour_high double,
 --   stripped_scoring double, stripped_scoring_low double, stripped_scoring_high double, stripped_behaviour double,
@@ -20,7 +20,8 @@
 --   control: as monitoring
 --   evaluation: as monitoring
 --   self_regulation: as monitoring
---   scoring: how it was scored; null for printed rows
+--   scoring: how it was scored and, behind a colon, in which words it was asked; null for printed rows
+--   wording: whose words the prompts are in: house, authors, or the id of a file of one's own
 --   adversarial_delta: MMS with an inverted consensus minus MMS of the same instances without, -1 to 1: scoring and
 --     behaviour together
 --   adversarial_scoring: the part of it that is scoring: the replies under normal, scored with the consensus inverted

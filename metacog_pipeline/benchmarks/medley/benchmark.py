@@ -22,7 +22,7 @@ from metacog_pipeline.benchmark.contract import (
     Step,
 )
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.medley import asking, importing, responses, sources
+from metacog_pipeline.benchmarks.medley import asking, importing, reference_wording, responses, sources
 from metacog_pipeline.benchmarks.medley.board import BOARD
 from metacog_pipeline.benchmarks.medley.construction import authored, given
 from metacog_pipeline.benchmarks.medley.construction.roles import FIRST_SAMPLE, Roles, roles_of
@@ -44,7 +44,7 @@ from metacog_pipeline.benchmarks.medley.presentation import (
     Masking,
     applicable,
 )
-from metacog_pipeline.benchmarks.medley.prompts import B_PRIVATE, STEP_A, Wording, load_wording
+from metacog_pipeline.benchmarks.medley.prompts import B_PRIVATE, STEP_A, Wording
 from metacog_pipeline.benchmarks.medley.published import PUBLISHED
 from metacog_pipeline.benchmarks.medley.questions import QUESTIONS
 from metacog_pipeline.benchmarks.medley.responses import (
@@ -91,7 +91,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.ITEMS: "2",
-        Stage.SCORING: "3",
+        Stage.SCORING: "4",
     }
     answer_modes = asking.MODES
     unanswered = UNANSWERED
@@ -122,8 +122,10 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
 
     @property
     def scorings(self) -> tuple[str | None, ...]:  # type: ignore[override]
-        """The way the study scores."""
-        return (self.settings.scoring,)
+        """The way the study scores; behind a colon in which words it asks, where they are not this project's."""
+        if self.settings.wording is None:
+            return (self.settings.scoring,)
+        return (f"{self.settings.scoring}:{'-'.join(self.wording.id.split())}",)
 
     @property
     def folder(self) -> Path | None:
@@ -134,7 +136,8 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     def masking(self) -> Masking:
         """What is hidden of the analysts."""
         section = self.settings
-        if not section.anonymise and section.order == "file":
+        in_their_words = section.wording is not None and self.wording.authors
+        if in_their_words or (not section.anonymise and section.order == "file"):
             return REFERENCE_MASKING
         return Masking(
             anonymise=section.anonymise,
@@ -145,7 +148,9 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     @property
     def wording(self) -> Wording:
         """The words of the prompts; raises StudyError for an unreadable file."""
-        return words_of(self.context.study, self.settings.wording, load_wording)
+        if self.settings.wording == reference_wording.REFERENCE:
+            return reference_wording.installed()
+        return words_of(self.context.study, self.settings.wording, reference_wording.load)
 
     @property
     def judge_wording(self) -> JudgeWording:
@@ -261,7 +266,8 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
             scoring=self.settings.scoring,
             masking=self.masking,
         )
-        return scored.with_columns(scoring=pl.lit(self.settings.scoring))
+        words = "house" if self.settings.wording is None else self.wording.id
+        return scored.with_columns(scoring=pl.lit(self.scorings[0]), wording=pl.lit(words))
 
     def scored_by(self) -> Any:
         """Return what decides the scores besides responses and judgements."""

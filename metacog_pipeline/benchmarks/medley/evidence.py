@@ -79,7 +79,9 @@ def social(analysts: str, consensus: str, vignette: str) -> Social:
         for item in _items(shown):
             claim = item.get("claim_id")
             if claim in CLAIM_IDS:
-                found[claim].append(_argument(str(shown.get("analyst", "")), item, facts))
+                found[claim].append(
+                    _argument(str(shown.get("analyst", shown.get("model_id", ""))), item, facts)
+                )
     summary = _loaded(consensus, dict).get("claim_summary")
     directions = {}
     if isinstance(summary, dict):
@@ -109,7 +111,8 @@ def _argument(
 
 
 def _items(shown: object) -> Sequence[Mapping[str, Any]]:
-    items = shown.get("claim_level_assessments") if isinstance(shown, dict) else None
+    told = shown.get("response", shown) if isinstance(shown, dict) else None
+    items = told.get("claim_level_assessments") if isinstance(told, dict) else None
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 

@@ -258,7 +258,7 @@ _WORDS = {
     "changed_from_normal": "Share of claims rated otherwise than under normal.",
 }
 # As boards show the condition.
-_TRAIT_UNDER = ("normal reference", "normal paper")
+_TRAIT_UNDER = tuple(f"normal {name}{words}" for name in ("reference", "paper") for words in ("", ":authors"))
 _LABELS = {"mms": "MMS", "mas": "MAS", "t1": "T1", "t2": "T2", "t3": "T3", "judge_share_missing": "unjudged"}
 _BAD = BAD_WHEN_HIGH | {"judge_share_missing", "step_a_brier", "known_answer_capitulation"}
 _NEITHER = frozenset(

@@ -185,6 +185,20 @@ def position(confidence: object) -> str:
     return _POSITION_OF.get(str(confidence).lower().strip(), UNCERTAIN)
 
 
+def masked_in_place(response: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an analyst's reply as the authors' package shows it: positions stand last, everything else as it was."""
+    items = response.get("claim_level_assessments")
+    if not isinstance(items, list):
+        return dict(response)
+    shown = []
+    for item in items:
+        kept = {**item, "position": position(item.get("confidence", ""))} if isinstance(item, dict) else item
+        if isinstance(kept, dict):
+            kept.pop("confidence", None)
+        shown.append(kept)
+    return {**response, "claim_level_assessments": shown}
+
+
 def position_map(instance: Instance) -> str:
     """Return who holds what, a line per claim: ``C1: A=supports, B=opposes, C=?``; ``?`` has not rated the claim.
 

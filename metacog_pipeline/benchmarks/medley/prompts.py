@@ -27,6 +27,7 @@ from metacog_pipeline.benchmarks.medley.presentation import (
     Masking,
     masked_analysts,
     masked_consensus,
+    masked_in_place,
 )
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
@@ -54,7 +55,7 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
     B_PRIVATE: ("vignette", "claim_list", "step_a", *_WORDS),
     B_SOCIAL: (*MATERIAL, *_WORDS),
 }
-_PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
+PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
 _BEGIN = re.compile(r"=== BEGIN ([a-z_]+) ([0-9a-f]{16}) ===\n")
 _MARK_LENGTH = 16
 Part = tuple[str, str | None]  # words, then the name of what is filled in after them
@@ -66,13 +67,14 @@ class Wording:
 
     ``texts`` maps a name to its text: the three steps, ``scale``, ``own_claims``, ``given_claims``,
     ``given_claims_again``. ``system`` is the system message of every call, ``""`` for none; ``fences`` whether what is
-    filled in is marked off as a quotation.
+    filled in is marked off as a quotation. ``authors``: analysts and consensus are printed as the authors' package does.
     """
 
     id: str
     texts: Mapping[str, str]
     system: str = ""
     fences: bool = True
+    authors: bool = False
 
     @property
     def digest(self) -> str:
@@ -169,11 +171,15 @@ def b_social_messages(
     step_a
         The whole reply to step A, not the private revision.
     """
-    social = {
-        "step_a": step_a,
-        "analysts": analysts_text(instance),
-        "consensus": json.dumps(masked_consensus(instance.consensus, masking), ensure_ascii=False),
-    }
+    shown = masked_consensus(instance.consensus, masking)
+    if wording.authors:
+        analysts = [
+            {"model_id": one.model_id, "response": masked_in_place(one.response)} for one in instance.analysts
+        ]
+        texts = json.dumps(analysts, indent=2), json.dumps(shown, indent=2)
+    else:
+        texts = analysts_text(instance), json.dumps(shown, ensure_ascii=False)
+    social = {"step_a": step_a, "analysts": texts[0], "consensus": texts[1]}
     return _messages(wording, B_SOCIAL, instance, social)
 
 
@@ -216,7 +222,7 @@ def _parts(texts: Mapping[str, str], step: str, given: bool) -> tuple[Part, ...]
         "claims": texts["given_claims" if given else "own_claims"],
         "claims_again": texts["given_claims_again"] if given else "",
     }
-    pieces = _PLACE.split(_PLACE.sub(lambda place: words.get(place[1], place[0]), texts[step]))
+    pieces = PLACE.split(PLACE.sub(lambda place: words.get(place[1], place[0]), texts[step]))
     return tuple(zip(pieces[::2], [*pieces[1::2], None], strict=True))
 
 
@@ -244,7 +250,7 @@ def _texts(path: Path, data: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _check_places(where: str, text: str, needed: tuple[str, ...], allowed: tuple[str, ...]) -> None:
-    named = _PLACE.findall(text)
+    named = PLACE.findall(text)
     for name in named:
         if name not in allowed:
             reason = "; a private step never shows the others" if name in _SOCIAL else ""

@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from metacog_pipeline.errors import suggestion
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.study import sections
+from metacog_pipeline.study.frames import beside
 from metacog_pipeline.study.sections import Stage, setting
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ class Settings(sections.Settings):
     authors' package where the two differ. ``judges`` names rows of ``[[judges]]``; without any, the part of the
     score that needs a judge is missing, and shown as missing. ``anonymise`` shows the analysts as Analyst A to H;
     ``order = "seeded"`` shuffles them by instance, the same for every model. ``folder`` holds the files of a data set
-    of one's own, ``wording`` is a TOML file with the exact texts of another study, ``judge_wording`` one with what its
+    of one's own, ``wording`` is a TOML file with the exact texts of another study, ``"reference"`` for the texts of the
+    installed package of the authors, or a folder that holds it, ``judge_wording`` one with what its
     judges were told; all relative to the study file. With ``generator`` the instances are made anew and
     ``dataset = "custom"`` means these.
     """
@@ -127,8 +129,26 @@ class Settings(sections.Settings):
             raise ValueError('dataset = "custom" and folder = "…" go together: give both or neither')
         return self
 
+    def _in_their_words(self) -> Iterator[str]:
+        """Yield what the words of the authors' package do not go with."""
+        where = f'benchmarks.medley.wording = "{self.wording}"'
+        if self.dataset.startswith("sample") or self.generator is not None:
+            yield (
+                f"{where}: the authors' words ask for claims of one's own, and these instances state theirs; take "
+                'dataset = "published", or leave wording out'
+            )
+        for key, value in (("anonymise", True), ("order", "seeded")):
+            if key in self.model_fields_set and getattr(self, key) == value:
+                yield (
+                    f"{where}: the authors' package shows analysts by name in file order; leave {key} out, or wording"
+                )
+
     def check(self, study: Study) -> Iterable[str]:
         """Yield what is wrong: judges must be listed and be of a family, as must everybody who is judged."""
+        if self.wording is not None and (
+            self.wording == Path("reference") or beside(study, self.wording).is_dir()
+        ):
+            yield from self._in_their_words()
         known = {spec.name: spec for spec in study.judges}
         for name in self.judges:
             spec = known.get(name)

@@ -45,7 +45,13 @@ class Profile:
     """What an inverted consensus and weak analysts do to a model's MMS, what it behaves like, and where it is strong."""
 
     dataset: str
-    scoring: Annotated[str | None, "how it was scored; null for printed rows"]
+    scoring: Annotated[
+        str | None,
+        "how it was scored and, behind a colon, in which words it was asked; null for printed rows",
+    ]
+    wording: Annotated[
+        str, "whose words the prompts are in: house, authors, or the id of a file of one's own"
+    ]
     model: str
     source: str
     adversarial_delta: Annotated[
@@ -135,7 +141,8 @@ def profiles(benchmark: Any, scored: Scored) -> pl.DataFrame:
     for names, own in scored.estimates.group_by(keys, maintain_order=True):
         told = dict(zip(keys, names, strict=True))
         label = labels.get((told["dataset"], told["model"]), {})
-        rows.append({**told, **label, **_numbers(own, str(told["scoring"]))})
+        words = str(told["scoring"]).partition(":")[2] or "house"
+        rows.append({**told, **label, "wording": words, **_numbers(own, str(told["scoring"]))})
     if benchmark.settings.dataset == "published":
         rows += _printed()
     schema = schema_of(Profile)
@@ -184,6 +191,7 @@ def _printed() -> list[dict[str, Any]]:
     return [
         {
             "dataset": "published",
+            "wording": "authors",
             "model": model,
             "source": "published",
             **_changes(changed.get(model)),
