@@ -52,6 +52,8 @@ class ImportOptions:
         Positions begin at 1.
     show
         Called with each line of the summary before anything is kept.
+    enrich
+        Returns the records as they are kept, with what else is known of them.
     """
 
     trust: tuple[str, ...] = ()
@@ -60,6 +62,7 @@ class ImportOptions:
     where: tuple[tuple[str, str], ...] = ()
     from_one: bool = False
     show: Callable[[str], None] | None = None
+    enrich: Callable[[Sequence[Record]], tuple[Record, ...]] | None = None
 
     def tell(self, found: Imported) -> None:
         """Show the summary."""

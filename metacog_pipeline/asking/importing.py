@@ -110,7 +110,7 @@ def import_file(
     if not {"confidence", *own.rated} & set(options.trust):
         _refuse_another_scale(own, file, found.records, kept_records(partition.folder), model, run)
     options.tell(found)
-    keep_imported(partition, found.records)
+    keep_imported(partition, found.records if options.enrich is None else options.enrich(found.records))
     return found
 
 

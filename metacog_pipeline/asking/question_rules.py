@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from metacog_pipeline.asking.import_cells import RowError
@@ -10,6 +12,37 @@ from metacog_pipeline.asking.import_rules import RowRules
 from metacog_pipeline.benchmark.answers.question_rows import Question
 from metacog_pipeline.benchmark.answers.reading import read_stated
 from metacog_pipeline.columns import Scale
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.transcripts.store import kept_records
+
+Asked = Sequence[tuple[str, Sequence[Any]]]
+
+
+def answered_only(benchmark: Any, spec: ModelSpec, asked: Asked) -> Asked:
+    """Return of each condition the data sets to which a replayed model has an answer; all of them before it has any.
+
+    Logs of several tasks lie in one study: what a model was never asked is not missing.
+    """
+    folders = [
+        Partition(benchmark.context.study, benchmark.name, spec, run).folder
+        for run in benchmark.context.study.runs
+    ]
+    journals = [path for folder in folders for path in sorted(folder.glob("journal-*.jsonl"))]
+    kept = _answered(tuple((path, path.stat().st_size) for path in journals))
+    if not kept:
+        return asked
+    found = []
+    for condition, items in asked:
+        there = {item.dataset for item in items if (condition, item.item_id) in kept}
+        found.append((condition, [item for item in items if item.dataset in there]))
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _answered(journals: tuple[tuple[Path, int], ...]) -> frozenset[tuple[str, str]]:
+    folders = dict.fromkeys(path.parent for path, _ in journals)
+    return frozenset((each.condition, each.item_id) for folder in folders for each in kept_records(folder))
 
 
 class QuestionRows(RowRules):
@@ -21,6 +54,8 @@ class QuestionRows(RowRules):
         "confidence": ("confidence", "conf", "certainty", "probability", "confidence_score"),
     }
     step: ClassVar = "answer"
+    #: Conditions of answers that state a confidence, that have log-probabilities of letters, and that have neither.
+    stated, by_logprob, plain = "verbal_percent", "choice_logprob", "answer_only"
     rated, scale = ("confidence",), Scale(0, 100)
     item_word = "question"
 

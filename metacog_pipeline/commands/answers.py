@@ -34,9 +34,13 @@ SOME_UNREADABLE = 8
 @click.argument("places", nargs=-1, required=True, metavar="[BENCHMARK] FILE")
 @study_option
 @click.option("--benchmark", help="The same as BENCHMARK; not needed where the file fits one only.")
-@click.option("--model", required=True, help='A model of the study with provider = "replay".')
 @click.option(
-    "--run", type=click.IntRange(1, 99), required=True, help="Which run of the model these answers are."
+    "--model", help='A model of the study with provider = "replay"; logs name their own, which this renames.'
+)
+@click.option(
+    "--run",
+    type=click.IntRange(1, 99),
+    help="Which run these answers are; of a log its first one, usually 1.",
 )
 @click.option(
     "--map",
@@ -71,8 +75,8 @@ def import_command(
     places: tuple[str, ...],
     study_file: Path,
     benchmark: str | None,
-    model: str,
-    run: int,
+    model: str | None,
+    run: int | None,
     pairs: tuple[str, ...],
     words: tuple[str, ...],
     wide: tuple[str, ...],
@@ -83,7 +87,11 @@ def import_command(
     condition: str | None,
     quiet: bool,
 ) -> None:
-    """Keep answers from FILE (CSV, TSV, JSON Lines, JSON, Parquet, also .gz) as those of a model.
+    """Keep answers from FILE (CSV, TSV, JSON Lines, JSON, Parquet, also .gz; a log) as those of a model.
+
+    A log (inspect_ai, lm-eval, batches of OpenAI, Anthropic and Gemini, Every Eval Ever) names models and runs itself;
+    questions that no benchmark of the study asks are added to those of your own. A study file that is not there is made,
+    and where nobody is asked the board follows at once.
 
     First it is shown how the file was understood. A key, a correctness or a question's text in it must agree with the
     items, or nothing is kept. Every row that is not taken, and every answer that cannot be read, is one line in
@@ -91,12 +99,21 @@ def import_command(
     asking anybody.
     """
     from metacog_pipeline.asking.imported import ImportOptions
+    from metacog_pipeline.commands import logs
 
-    study = load_study(study_file)
     names, file = [*places[:-1], *([benchmark] if benchmark is not None else [])], Path(places[-1])
     if len(set(names)) > 1:
         raise StudyError(
             f"import {' '.join(places)}: name one benchmark and one file; benchmarks named: {', '.join(names)}"
+        )
+    if not (pairs or words or wide or where or scale or from_one or condition):
+        named = next(iter(names), None)
+        if logs.imported(file, study_file, model=model, run=run, benchmark=named, trust=trust, quiet=quiet):
+            return
+    study = load_study(study_file)
+    if model is None or run is None:
+        raise StudyError(
+            f"{file}: is a table, no log: give --model NAME and --run N, whose answers these are"
         )
     options = ImportOptions(
         trust,

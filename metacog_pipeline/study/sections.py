@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -39,7 +39,12 @@ class Settings(Section):
 
     ``wording`` is a TOML file with the exact texts of another study, relative to the study file. ``allow_incomplete``
     gives numbers for runs in which something was not answered, and labels them.
+
+    A benchmark that ``takes_questions`` reads the files below `imported` as well, rows of `question_rows`: questions of
+    logs that no benchmark asks yet.
     """
+
+    takes_questions: ClassVar[bool] = False
 
     enabled: bool = True
     wording: Path | None = setting(Stage.ASKING, None)
@@ -54,6 +59,11 @@ class Settings(Section):
             and field.json_schema_extra.get("stage") == stage.value
         }
         return self.model_dump(mode="json", include=kept)
+
+    @classmethod
+    def imported(cls, home: Path) -> Path:
+        """Return where questions of imported logs are kept."""
+        return home / "imported"
 
     def check(self, study: Study) -> Iterable[str]:
         """Yield what is wrong with these keys in this study: what, the value, what to do, one line each."""

@@ -140,6 +140,12 @@ def _kind_of(options: Sequence[str], answers: Sequence[Any]) -> str:
 def _letter(answer: Any, options: Sequence[str]) -> str:
     """Return the letter of the right option: named by its letter, its text, or its place from 0."""
     text = str(answer).strip()
+    if (
+        len(text) == 1
+        and 0 <= (place := LETTERS.find(text)) < len(options)
+        and not any(len(o) < 3 for o in options)
+    ):
+        return text
     plain = [folded(each) for each in options]
     if plain.count(folded(text)) == 1:
         return LETTERS[plain.index(folded(text))]

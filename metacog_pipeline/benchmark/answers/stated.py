@@ -9,6 +9,7 @@ from typing import NamedTuple
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
 from metacog_pipeline.benchmark.answers.sureness import STATED
 from metacog_pipeline.benchmark.thinking import without_thinking
+from metacog_pipeline.errors import one_line
 
 _LINE = re.compile(r"^[ \t>*_#-]{0,12}(?:final )?answer[ \t*_]{0,6}[:：=][ \t*_]{0,6}([^\n]*)", re.I | re.M)
 
@@ -27,6 +28,10 @@ def answer_of(reply: str, key: AnswerKey) -> Stated:
     text = lines[-1] if lines else STATED.sub("", plain).strip()
     if not text:
         return Stated(None, None)
+    if (
+        lines and key.type == "choice" and len(text) == 1 and text in "ABCDEFGHIJ"
+    ):  # as asked, and as most reply
+        return Stated(text, text == key.forms[0]) if key.forms else Stated(text, False)
     found = read_stated(text, key if key.forms else replace(key, forms=("?",)), labelled=bool(lines))
-    said = found.said if key.type in ("choice", "number") else text
+    said = found.said if key.type in ("choice", "number") else one_line(text, 500)
     return Stated(said or None, found.correct)

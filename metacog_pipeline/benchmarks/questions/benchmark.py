@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from metacog_pipeline.asking.importing import importer_of
-from metacog_pipeline.asking.question_rules import QuestionRows
+from metacog_pipeline.asking.question_rules import QuestionRows, answered_only
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Stage, Step
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
@@ -65,6 +65,10 @@ class OwnQuestions(contract.Benchmark[Settings, Question, parsing.Response]):
             choices = True
         names = [each for each in self.settings.conditions if choices or each != "choice_logprob"]
         return tuple(Condition(name, _asked_under(name)) for name in names)
+
+    def replayed(self, spec: Any, asked: Any) -> Any:
+        """Return the data sets of which a replayed model has an answer."""
+        return answered_only(self, spec, asked)
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
         """Return the calls one question takes."""

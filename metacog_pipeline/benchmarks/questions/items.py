@@ -20,16 +20,11 @@ class Item(Question):
     """A question of a file."""
 
 
-def folder(home: Path) -> Path:
-    """Return where questions of imported logs are kept."""
-    return home / "imported" / NAME
-
-
 def files_of(benchmark: Any) -> list[Path]:
     """Return the files the items are read from."""
     named = benchmark.settings.items
     own = [SHIPPED if each == SAMPLE else benchmark.context.beside(each) for each in named]
-    return [*own, *sorted(folder(benchmark.context.home).glob("*.jsonl"))]
+    return [*own, *sorted(benchmark.settings.imported(benchmark.context.home).glob("*.jsonl"))]
 
 
 def digests(benchmark: Any) -> list[str]:

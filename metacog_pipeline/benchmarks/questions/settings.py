@@ -25,6 +25,7 @@ class Settings(sections.Settings):
     agreement is counted over; ``limit`` asks that many questions, drawn by the study's seed.
     """
 
+    takes_questions = True
     items: tuple[Path, ...] = setting(Stage.ITEMS, (SAMPLE,))
     conditions: Annotated[tuple[Elicitation, ...], Field(min_length=1)] = setting(
         Stage.ASKING, ("verbal_percent",)

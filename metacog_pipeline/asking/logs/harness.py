@@ -1,0 +1,158 @@
+"""Samples of lm-eval: one JSON object a line, with the item under ``doc`` and the replies under ``resps``."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline.asking.logs import sample as samples
+from metacog_pipeline.asking.logs.sample import Sample
+from metacog_pipeline.benchmark.answers.question_rows import LETTERS
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
+
+_NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+))?$")
+_METRICS = ("acc", "exact_match", "em", "contains")
+_QUESTION = ("question", "query", "input", "problem", "prompt", "goal")
+_FINAL = re.compile(r"####\s*([^\n]+)\s*\Z")
+
+
+def is_row(row: Mapping[str, Any]) -> bool:
+    """Whether a line is a sample of lm-eval."""
+    return {"doc_id", "doc", "resps"} <= set(row)
+
+
+def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
+    """Yield the samples; of a question that several filters read, the first."""
+    named = _NAME.match(path.name.removesuffix(".gz").removesuffix(".jsonl"))
+    task = named["task"] if named else path.stem
+    model, settings = _about(path, task)
+    first: dict[Any, str] = {}
+    for row in rows:
+        name = str(row.get("doc_id"))
+        if first.setdefault(name, str(row.get("filter"))) != str(row.get("filter")):
+            continue
+        yield _sample(row, task, model, settings)
+
+
+def _about(path: Path, task: str) -> tuple[str, dict[str, Any]]:
+    """Return the model and its settings from the results beside the samples, else the name of the folder."""
+    for beside in sorted(path.parent.glob("results*.json"), reverse=True)[:20]:
+        if beside.stat().st_size > 64 * 1024 * 1024:
+            continue
+        found = samples.parsed(beside.read_bytes(), str(beside))
+        config = found.get("config") if isinstance(found, dict) else None
+        if not isinstance(config, dict) or task not in (found.get("configs") or {task: 0}):
+            continue
+        name = found.get("model_name") or re.sub(
+            r".*pretrained=|,.*", "", str(config.get("model_args") or "")
+        )
+        kept = (
+            {"temperature": (config.get("gen_kwargs") or {}).get("temperature")}
+            if config.get("gen_kwargs")
+            else {}
+        )
+        settings = {**kept, "seed": config.get("random_seed"), "created": str(found.get("date") or "")}
+        return str(name), {key: value for key, value in settings.items() if value is not None}
+    return path.resolve().parent.name.replace("__", "/"), {}
+
+
+def _sample(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str, Any]) -> Sample:
+    name = str(row.get("doc_id"))
+    doc = samples.mapping(row.get("doc"))
+    asked = _asked(row.get("arguments"))
+    text = next(
+        (doc[each] for each in _QUESTION if isinstance(doc.get(each), str)), asked[0][0] if asked else None
+    )
+    replies = row.get("resps")
+    likely = _likelihoods(replies)
+    target = row.get("target")
+    right = next((samples.verdict(row[each]) for each in _METRICS if each in row), None)
+    if likely:
+        options = [continued.strip() for _, continued in asked] or [str(each) for each in range(len(likely))]
+        gold = _gold(target, options)
+        if gold is None or len(likely) != len(options) or len(options) > len(LETTERS):
+            return samples.nothing(name, task, model, "its options cannot be told")
+        cells = samples.question_cells(text, options, [LETTERS[gold]], read=True)
+        said = Completion(Status.OK, LETTERS[likely.index(max(likely))], logprobs=_letters(likely))
+    else:
+        while isinstance(replies, list) and replies:
+            replies = replies[0]
+        if not isinstance(replies, str):
+            return samples.nothing(name, task, model, "has no reply")
+        answers = target if isinstance(target, list) else [target]
+        short = [found[1] if (found := _FINAL.search(str(each))) else each for each in answers]
+        cells = samples.question_cells(text, _choices(doc), short, read=any(each in row for each in _METRICS))
+        said = Completion(Status.OK, replies)
+    return Sample(name, task, model, said, question=cells, right=right, settings=settings)
+
+
+def _asked(arguments: Any) -> list[tuple[str, str]]:
+    """Return (context, continuation) of each request, in either of the two ways they are written."""
+    listed = list(arguments.values()) if isinstance(arguments, dict) else arguments
+    found = []
+    for each in listed if isinstance(listed, list) else ():
+        pair = list(each.values()) if isinstance(each, dict) else each
+        if isinstance(pair, list) and len(pair) > 1:
+            found.append((str(pair[0]), pair[1] if isinstance(pair[1], str) else ""))
+    return found
+
+
+def _likelihoods(replies: Any) -> list[float]:
+    """Return the log-likelihood of each option; empty where replies are texts."""
+    found: list[float] = []
+    for each in replies if isinstance(replies, list) else ():
+        while isinstance(each, list) and each and isinstance(each[0], list):
+            each = each[0]
+        if not isinstance(each, list) or len(each) != 2:
+            return []
+        try:
+            found.append(float(each[0]))
+        except (TypeError, ValueError):
+            return []
+    return found if len(found) > 1 and all(map(math.isfinite, found)) else []
+
+
+def _letters(likely: Sequence[float]) -> tuple[TokenLogprob, ...]:
+    """Return the letters with the chances that the log-likelihoods of their options come to."""
+    top = max(likely)
+    total = top + math.log(sum(math.exp(each - top) for each in likely))
+    logs = tuple((letter, each - total) for letter, each in zip(LETTERS, likely, strict=False))
+    letter, most = max(logs, key=lambda pair: pair[1])
+    return (TokenLogprob(letter, most, logs),)
+
+
+def _choices(doc: Mapping[str, Any]) -> Any:
+    found = doc.get("choices")
+    found = found.get("text") if isinstance(found, dict) else found
+    return found if isinstance(found, list) else None
+
+
+def _gold(target: Any, options: Sequence[str]) -> int | None:
+    text = str(target).strip()
+    if text.isdecimal() and int(text[:4]) < len(options):
+        return int(text[:4])
+    plain = [each.casefold() for each in options]
+    if plain.count(text.casefold()) == 1:
+        return plain.index(text.casefold())
+    return LETTERS.index(text) if len(text) == 1 and text in LETTERS[: len(options)] else None
+
+
+def lines(path: Path, content: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the objects of JSON Lines; StudyError with its number for a line that is none."""
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise StudyError(
+                f"{path}: line {number} is no JSON object; cut off? nothing was kept; copy the file again"
+            )
+        yield row

@@ -1,0 +1,359 @@
+"""The way of a log into a study: its models, its runs, its questions, and an answer for every sample that can be used.
+
+Everything is decided before anything is written: a log that is refused leaves study and home as they were.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline import registry
+from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.imported import ImportOptions, imported_record
+from metacog_pipeline.asking.logs import matching, study_files
+from metacog_pipeline.asking.logs.sample import Sample
+from metacog_pipeline.asking.question_rules import QuestionRows
+from metacog_pipeline.benchmark.answers import sureness
+from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.errors import SourceError, StudyError, one_line
+from metacog_pipeline.files import canonical_json
+from metacog_pipeline.querying.session import Partition, keep_imported
+from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.store import kept_records
+
+_NAMED, _TRIED = 3, 200
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """``model`` renames the only model of a log; ``run`` is what its first run becomes; ``benchmark`` names one of the
+    study; ``trust`` takes what disagrees: ``key``, ``model`` or ``run``; ``show`` is told how the log was understood."""
+
+    model: str | None = None
+    run: int = 1
+    benchmark: str | None = None
+    trust: tuple[str, ...] = ()
+    show: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an import did: the study, answers kept and known before, and (name, reason) of what was not kept or scored."""
+
+    study: Study
+    kept: int
+    known: int
+    left_out: tuple[tuple[str, str, str], ...]
+
+
+def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: LogOptions) -> Done:
+    """Keep the answers of a log as those of replayed models; StudyError where it is refused, nothing is kept then."""
+    samples = list(found)
+    study = load_study(study_path) if study_path.exists() else None
+    usable = [each for each in samples if each.why is None]
+    if not usable:
+        first = next((f": {each.name} {each.why}" for each in samples), "")
+        raise StudyError(f"{path}: none of its {len(samples)} samples can be used{first}; nothing was kept")
+    for each in usable:
+        each.run += options.run - 1
+    names = _models(path, study, usable, options)
+    name, adopts = _benchmark(path, study, usable, options)
+    if not adopts:
+        assert study is not None
+        return _into_another(path, study, name, samples, names, options)
+    settings = registry.part(name, "Settings")
+    condition = _condition(usable)
+    items = _items(study, name)
+    matched = matching.match(path, items, usable, options.trust)
+    usable = [each for each in usable if each.why is None]
+    if not usable:
+        raise StudyError(
+            f"{path}: none of its {len(samples)} samples can be used: {samples[0].why}; nothing was kept"
+        )
+    tables, lacks = [], None
+    if study is None or name not in study.benchmarks:
+        tables = [f'[benchmarks.{name}]\nitems = []\nconditions = ["{condition}"]\nallow_incomplete = true']
+    elif condition not in study.benchmarks[name].model_dump()["conditions"]:
+        lacks = name, condition
+    if study is not None:  # a conflict is found before the study file is changed
+        _refuse_others(path, study, name, condition, usable, names, matched, options)
+    told = study_files.fitted(study_path, study, names, max(each.run for each in usable), tables, lacks)
+    told.home.prepare()
+    if matched.new:
+        matching.keep_new(settings.imported(told.home.path), matched.new)
+    into = bound(told, name)
+    if not construction.items_current(into):
+        construction.build(into)
+    kept, known = _keep(into, told, condition, usable, names, matched)
+    _tell(samples, names, matched, into, options, condition)
+    return Done(told, kept, known, _left_out(samples))
+
+
+# --- what the log is about --------------------------------------------------------------------------------------------
+def _models(path: Path, study: Study | None, usable: Sequence[Sample], options: LogOptions) -> dict[str, str]:
+    """Return {model in the log: its name here}; refuse two models under one name."""
+    reported: dict[str, Counter[str]] = {}
+    for each in usable:
+        each.model = each.model or options.model or ""
+        reported.setdefault(each.model, Counter())[each.said.model_reported or each.model] += 1
+    if "" in reported:
+        raise StudyError(f"{path}: does not say which model answered; name it with --model; nothing was kept")
+    for model, counted in reported.items():
+        if len(counted) > 1 and "model" not in options.trust:
+            told = ", ".join(f"{name} ({n})" for name, n in counted.most_common(_NAMED))
+            raise StudyError(
+                f"{path}: under the name {model} answered {len(counted)} models: {told}; nothing was kept; take them for "
+                "one with --trust model"
+            )
+    if options.model is None:
+        return study_files.names_of(study, reported)
+    if len(reported) > 1:
+        raise StudyError(
+            f"{path}: holds {len(reported)} models, {', '.join(list(reported)[:_NAMED])}; leave --model out"
+        )
+    if options.model != study_files.slug(options.model):
+        raise StudyError(f'--model "{options.model}": use lower-case letters, digits, dots, hyphens')
+    return dict.fromkeys(reported, options.model)
+
+
+def _benchmark(
+    path: Path, study: Study | None, usable: Sequence[Sample], options: LogOptions
+) -> tuple[str, bool]:
+    """Return the benchmark the samples are about, and whether their questions become items of it."""
+    own = next(name for name in registry.names() if registry.part(name, "Settings").takes_questions)
+    enabled = () if study is None else study.enabled
+    if options.benchmark is not None:
+        if options.benchmark != own and options.benchmark not in enabled:
+            raise StudyError(
+                f'import: "{options.benchmark}" is not enabled in the study; it has: {", ".join(enabled) or "none"}'
+            )
+        return options.benchmark, options.benchmark == own
+    for name in enabled:
+        if study is None or registry.part(name, "Settings").takes_questions:
+            continue
+        into = bound(study, name)
+        if into.importer is None or into.importer.misfit is None:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            table = _table(Path(folder) / f"{path.stem}.jsonl", usable[:_TRIED])
+            if into.importer.misfit(into, table, (), ImportOptions()) is None:
+                return name, False
+    return own, True
+
+
+def _condition(usable: Sequence[Sample]) -> str:
+    """Return under which condition the answers of a log stand: by the confidence most of them have."""
+    stated = sum(sureness.STATED.search(each.said.text) is not None for each in usable)
+    if 2 * stated >= len(usable):
+        return QuestionRows.stated
+    letters = sum(bool(each.said.logprobs) and len(each.said.text.strip()) <= 3 for each in usable)
+    return QuestionRows.by_logprob if 2 * letters >= len(usable) else QuestionRows.plain
+
+
+def _items(study: Study | None, name: str) -> Sequence[Any]:
+    if study is None or name not in study.enabled:
+        return ()
+    into = bound(study, name)
+    try:
+        if not construction.items_current(into):
+            construction.build(into)
+        return list(into.items)
+    except SourceError:  # no file is named and nothing was imported yet
+        return ()
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+def _mode(each: Sample, graded: bool) -> str:
+    if each.unscored is not None:
+        return f"unscored: {each.unscored}"
+    return ("graded: ?" if each.right is None else f"graded: {int(each.right)}") if graded else "import"
+
+
+def _told(each: Sample) -> dict[str, Any]:
+    """Return the fields of a record that say how the log says the answer was asked and what it cost."""
+    said, usage = each.said, each.said.usage
+    dated = {} if said.started_at is None else {"started_at": said.started_at}
+    return {
+        **{
+            "model_id": each.model,
+            "model_reported": said.model_reported,
+            "status": said.status.value,
+            **dated,
+        },
+        **{"request_json": canonical_json(dict(each.settings)), "finish_reason": said.finish_reason},
+        **{
+            "logprobs_json": encode_logprobs(said.logprobs),
+            "cost_usd": said.cost_usd,
+            "latency_s": said.latency_s,
+        },
+        **{
+            name: getattr(usage, name)
+            for name in ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
+        },
+        "reasoning_text": said.reasoning_text,
+    }
+
+
+def _records(
+    into: Any, condition: str, usable: Sequence[Sample], names: Mapping[str, str], matched: matching.Matched
+) -> dict[tuple[str, int], list[Record]]:
+    items = {item.item_id: (item.item_hash, item.kind == "graded") for item in into.items}
+    found: dict[tuple[str, int], dict[str, Record]] = {}
+    now = datetime.now(UTC)
+    for each in usable:
+        item_id, model = matched.items[each.task, each.name], names[each.model]
+        digest, graded = items[item_id]
+        text, mode = each.said.text, _mode(each, graded)
+        identity = [into.name, model, each.run, item_id, condition, text, mode]
+        record = imported_record(
+            into.name, (item_id, digest), model=model, run=each.run, condition=condition, step=QuestionRows.step,
+            text=text, identity=identity, at=now,
+        )  # fmt: skip
+        record = replace(record, mode=mode, **_told(each))
+        if found.setdefault((model, each.run), {}).setdefault(item_id, record).answer_id != record.answer_id:
+            each.why = "is given twice in one run; the first one counts"
+    return {place: list(own.values()) for place, own in found.items()}
+
+
+def _refuse_others(
+    path: Path, study: Study, name: str, condition: str, usable: Sequence[Sample], names: Mapping[str, str],
+    matched: matching.Matched, options: LogOptions,
+) -> None:  # fmt: skip
+    """Refuse a log whose answers are others than those kept of the same model, run and item."""
+    if "run" in options.trust or name not in study.enabled:
+        return
+    texts: dict[tuple[str, int], dict[str, str]] = {}
+    for each in usable:
+        texts.setdefault((names[each.model], each.run), {})[matched.items[each.task, each.name]] = (
+            each.said.text
+        )
+    for (model, run), own in texts.items():
+        spec = next((each for each in study.models if each.name == model), None)
+        if spec is None:
+            continue
+        if spec.provider != "replay":
+            raise StudyError(
+                f'{path}: model "{model}" of the study is asked, not replayed; name another with --model'
+            )
+        partition = Partition(study, name, spec, run)
+        kept = {
+            each.item_id: each.text for each in kept_records(partition.folder) if each.condition == condition
+        }
+        if other := [item_id for item_id, text in own.items() if kept.get(item_id, text) != text]:
+            raise StudyError(
+                f"{path}: run {run} of {model} has other answers to {len(other)} of these questions, such as {other[0]}; "
+                "nothing was kept; import it as another run with --run, as another model with --model, or in their place "
+                "with --trust run"
+            )
+
+
+def _keep(
+    into: Any, study: Study, condition: str, usable: Sequence[Sample], names: Mapping[str, str], matched: matching.Matched
+) -> tuple[int, int]:  # fmt: skip
+    kept = known = 0
+    for (model, run), records in _records(into, condition, usable, names, matched).items():
+        partition = Partition(study, into.name, study.model(model), run)
+        there = {(each.item_id, each.condition): each.answer_id for each in kept_records(partition.folder)}
+        new = [each for each in records if there.get((each.item_id, each.condition)) != each.answer_id]
+        keep_imported(partition, new)
+        kept, known = kept + len(new), known + len(records) - len(new)
+    return kept, known
+
+
+# --- benchmarks with items of their own -------------------------------------------------------------------------------
+def _table(path: Path, samples: Sequence[Sample]) -> Path:
+    """Write samples as a table that every benchmark's import reads."""
+    with path.open("w", encoding="utf-8") as out:
+        for each in samples:
+            asked = each.question or {}
+            row = {"item_id": each.name, "question": asked.get("question"), "response": each.said.text}
+            out.write(json.dumps({name: value for name, value in row.items() if value is not None}) + "\n")
+    return path
+
+
+def _into_another(
+    path: Path,
+    study: Study,
+    name: str,
+    samples: Sequence[Sample],
+    names: Mapping[str, str],
+    options: LogOptions,
+) -> Done:
+    scored = [each for each in samples if each.why is None and each.unscored is None]
+    told = study_files.fitted(study.path, study, names, max((each.run for each in scored), default=1))
+    into, kept = bound(told, name), 0
+    assert into.importer is not None
+    rejected: list[tuple[str, str, str]] = []
+    for model, run in dict.fromkeys((each.model, each.run) for each in scored):
+        own = [each for each in scored if (each.model, each.run) == (model, run)]
+        with tempfile.TemporaryDirectory() as folder:
+            table = _table(Path(folder) / f"{path.stem}.jsonl", own)
+            how = ImportOptions(trust=options.trust, show=options.show, enrich=partial(_enriched, own))
+            done = into.importer.read(into, table, names[model], run, (), into.importer.condition, how)
+        kept += len(done.records)
+        rejected += [(own[each.row - 1].name, "not taken", each.reason) for each in done.rejected]
+    return Done(told, kept, 0, (*_left_out(samples), *rejected))
+
+
+def _enriched(samples: Sequence[Sample], records: Sequence[Record]) -> tuple[Record, ...]:
+    by_text = {each.said.text: each for each in samples}
+    return tuple(
+        replace(each, **_told(by_text[each.text])) if each.text in by_text else each for each in records
+    )
+
+
+# --- what is told -----------------------------------------------------------------------------------------------------
+def _left_out(samples: Iterable[Sample]) -> tuple[tuple[str, str, str], ...]:
+    return tuple(
+        (
+            each.name,
+            "not kept" if each.why is not None else "kept, not scored",
+            str(each.why or each.unscored),
+        )
+        for each in samples
+        if each.why is not None or each.unscored is not None
+    )
+
+
+def _tell(
+    samples: Sequence[Sample], names: Mapping[str, str], matched: matching.Matched, into: Any, options: LogOptions,
+    condition: str,
+) -> None:  # fmt: skip
+    """Show how the log was understood, line by line."""
+    if options.show is None:
+        return
+    runs = sorted({each.run for each in samples if each.why is None})
+    models = ", ".join(name if name == model else f"{name} ({model})" for model, name in names.items())
+    options.show(
+        f"{len(samples)} samples of {models}, runs {runs[0]} to {runs[-1]}, as answers to {into.name} {condition}"
+    )
+    options.show("questions found by " + ", ".join(f"{by}: {n}" for by, n in matched.by.items()))
+    for why, n in Counter((each[1], each[2]) for each in _left_out(samples)).most_common(5):
+        options.show(f"{n} {'sample' if n == 1 else 'samples'} {why[0]}: {one_line(why[1], 120)}")
+    judged = [
+        each for each in samples if each.why is None and each.unscored is None and each.right is not None
+    ]
+    items = {item.item_id: item for item in into.items}
+    rules = QuestionRows(into)
+    other = [
+        each
+        for each in judged
+        if (item := items[matched.items[each.task, each.name]]).kind != "graded"
+        and rules.seen(item, condition, {QuestionRows.step: each.said.text}).right
+        not in (None, int(bool(each.right)))
+    ]
+    if other:
+        first = ", ".join(each.name for each in other[:_NAMED])
+        options.show(
+            f"log and study differ on right or wrong in {len(other)} of {len(judged)} samples: {first}; the study counts"
+        )

@@ -1,0 +1,216 @@
+"""Logs of inspect_ai: ``.eval`` (a zip of JSON files, one per sample) and ``.json``.
+
+They are read here and not by inspect_ai, which makes every event of every sample an object: of a sample only what stands
+before its events is decoded. Nothing is unpacked to disk, and no entry may be larger than `LARGEST`.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from metacog_pipeline.asking.logs import sample as samples
+from metacog_pipeline.asking.logs.sample import Sample
+from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.llm.types import Completion, Status, Usage
+
+LARGEST = 512 * 1024 * 1024  # bytes of one entry, unpacked
+MOST = 64 * 1024**3  # bytes of all entries that are read, unpacked
+_ZSTD, _DEFLATED, _STORED = 93, zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED
+_SAMPLE = re.compile(r"samples/.+\.json")
+#: Scorers that compare a short answer or a letter, as our readers do; of others the log's own verdict counts.
+_READABLE = {"choice", "match", "includes", "exact", "answer", "pattern", "f1"}
+_STATUS = {"content_filter": Status.REFUSED, "max_tokens": Status.TRUNCATED, "model_length": Status.TRUNCATED}
+
+
+def read_eval(path: Path) -> Iterator[Sample]:
+    """Yield the samples of an ``.eval`` file; StudyError where it is cut off, or is none."""
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            entries = {entry.filename: entry for entry in archive.infolist()}
+            names = sorted(name for name in entries if _SAMPLE.fullmatch(name))
+            large = [
+                name
+                for name in (*names, "header.json")
+                if name in entries and entries[name].file_size > LARGEST
+            ]
+            if large or sum(entries[name].file_size for name in names) > MOST:
+                raise StudyError(
+                    f"{path}: {(large or names)[0]} unpacks to more than is read; nothing was kept"
+                )
+            if "header.json" not in entries:
+                raise StudyError(
+                    f"{path}: the run did not finish (no header.json); nothing was kept; run it to its end"
+                )
+            header = samples.parsed(_content(path, file, entries["header.json"]), f"{path}: header.json")
+            told = Header(path, header)
+            summaries = _summaries(path, file, entries)
+            for name in names:
+                yield _sample(told, _content(path, file, entries[name]), summaries, f"{path}: {name}")
+    except zipfile.BadZipFile:
+        raise StudyError(
+            f"{path}: cut off, or no log of inspect_ai; nothing was kept; copy the file again"
+        ) from None
+    except OSError as error:
+        raise StudyError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def read_json(path: Path, content: bytes) -> Iterator[Sample]:
+    """Yield the samples of a log in one JSON object."""
+    whole = samples.parsed(content, str(path))
+    told = Header(path, whole)
+    for each in whole.get("samples") or ():
+        yield told.sample(each if isinstance(each, dict) else {})
+
+
+class Header:
+    """What a log says of all its samples."""
+
+    def __init__(self, path: Path, header: Any) -> None:
+        about = header.get("eval") if isinstance(header, dict) else None
+        if not isinstance(about, dict):
+            raise StudyError(f"{path}: no log of inspect_ai: its header names no task; nothing was kept")
+        self.task, self.model = (
+            one_line(str(about.get("task") or path.stem), 80),
+            str(about.get("model") or ""),
+        )
+        self.version = str(about.get("task_version") or 0)
+        plan = samples.mapping(header.get("plan"))
+        config = {
+            **samples.mapping(about.get("model_generate_config")),
+            **samples.mapping(plan.get("config")),
+        }
+        self.settings: dict[str, Any] = {
+            name: config[name] for name in ("temperature", "seed", "top_p", "max_tokens") if name in config
+        }
+        self.settings |= {
+            "log": str(about.get("eval_id") or path.name),
+            "created": str(about.get("created") or ""),
+        }
+        scorers = [each for each in about.get("scorers") or () if isinstance(each, dict)]
+        self.read = all(str(each.get("name")).rpartition("/")[2] in _READABLE for each in scorers)
+
+    def sample(self, found: Mapping[str, Any]) -> Sample:
+        """Return what one sample says."""
+        name, run = str(found.get("id")), samples.whole(found.get("epoch")) or 1
+        if error := found.get("error"):
+            message = error.get("message") if isinstance(error, dict) else error
+            return samples.nothing(
+                name, self.task, self.model, f"ended with an error: {one_line(str(message), 80)}", run
+            )
+        output = samples.mapping(found.get("output"))
+        choice = next(iter(output.get("choices") or ()), None)
+        if not isinstance(choice, dict):
+            return samples.nothing(name, self.task, self.model, "has no answer", run)
+        target = found.get("target")
+        answers = list(target) if isinstance(target, list) else [target]
+        text, images = _text_of(found.get("input"))
+        messages = [each for each in found.get("messages") or () if isinstance(each, dict)]
+        tools = any(each.get("tool_calls") for each in messages) or samples.mapping(
+            choice.get("message")
+        ).get("tool_calls")
+        return Sample(
+            name, self.task, str(output.get("model") or self.model) if not self.model else self.model,
+            _completion(output, choice, found), version=self.version, run=run, settings=self.settings,
+            question=samples.question_cells(text, found.get("choices"), answers, read=self.read),
+            right=_right(found.get("scores")),
+            unscored="calls a tool" if tools else "shows a picture or another file" if images else None,
+        )  # fmt: skip
+
+
+def _sample(told: Header, data: bytes, summaries: Mapping[tuple[Any, Any], Any], where: str) -> Sample:
+    cut = data.find(b'"events":')
+    found = samples.parsed(data[:cut] if cut > 0 else data, where, partial=cut > 0)
+    if not isinstance(found, dict):
+        raise StudyError(f"{where}: no sample of inspect_ai; nothing was kept")
+    summary = summaries.get((found.get("id"), found.get("epoch")))
+    if summary is None or "output" not in found:  # an older log, or one whose own fields are called events
+        found = samples.parsed(data, where)
+    return told.sample({**(summary or {}), **found})
+
+
+def _summaries(
+    path: Path, file: BinaryIO, entries: Mapping[str, zipfile.ZipInfo]
+) -> dict[tuple[Any, Any], Any]:
+    """Return what stands behind the events of each sample: its error, its dates."""
+    if "summaries.json" not in entries or entries["summaries.json"].file_size > LARGEST:
+        return {}
+    rows = samples.parsed(_content(path, file, entries["summaries.json"]), f"{path}: summaries.json")
+    kept = ("error", "started_at", "completed_at")
+    return {
+        (row.get("id"), row.get("epoch")): {name: row[name] for name in kept if row.get(name)}
+        for row in (rows if isinstance(rows, list) else ())
+        if isinstance(row, dict)
+    }
+
+
+def _content(path: Path, file: BinaryIO, entry: zipfile.ZipInfo) -> bytes:
+    """Return an entry, unpacked to the size it names and no further."""
+    file.seek(entry.header_offset)
+    head = file.read(30)
+    if len(head) < 30 or head[:4] != b"PK\x03\x04":
+        raise zipfile.BadZipFile
+    names, extra = struct.unpack("<HH", head[26:30])
+    file.seek(names + extra, 1)
+    packed = file.read(entry.compress_size)
+    try:
+        if entry.compress_type == _STORED:
+            data = packed
+        elif entry.compress_type == _DEFLATED:
+            data = zlib.decompressobj(-15).decompress(packed, entry.file_size + 1)
+        elif entry.compress_type == _ZSTD:
+            data = pa.decompress(packed, decompressed_size=entry.file_size, codec="zstd", asbytes=True)
+        else:
+            raise StudyError(
+                f"{path}: packed in a way that is not known ({entry.compress_type}); nothing was kept"
+            )
+    except (zlib.error, pa.ArrowException, OSError):
+        data = b""
+    if len(data) != entry.file_size or zlib.crc32(data) != entry.CRC:
+        raise StudyError(f"{path}: {entry.filename} is damaged; nothing was kept; copy the file again")
+    return bytes(data)
+
+
+def _completion(output: Mapping[str, Any], choice: Mapping[str, Any], found: Mapping[str, Any]) -> Completion:
+    message = samples.mapping(choice.get("message"))
+    said = output.get("completion")
+    text = said if isinstance(said, str) else _text_of(message.get("content"))[0]
+    usage = samples.mapping(output.get("usage"))
+    finish = str(choice.get("stop_reason") or "") or None
+    logs = samples.mapping(choice.get("logprobs"))
+    counts = ("input_tokens", "output_tokens", "reasoning_tokens")
+    return Completion(
+        _STATUS.get(finish or "", Status.OK), text, finish, str(output.get("model") or "") or None,
+        Usage(*(samples.whole(usage.get(name)) for name in counts)), samples.amount(usage.get("total_cost")),
+        samples.tokens_of(logs.get("content")), started_at=samples.moment(found.get("started_at")),
+        latency_s=samples.amount(output.get("time")) or 0.0,
+    )  # fmt: skip
+
+
+def _text_of(content: Any) -> tuple[str, bool]:
+    """Return the text of a message, of parts, or of the user's messages, and whether there is more than text."""
+    if isinstance(content, str):
+        return content, False
+    texts, more = [], False
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and "role" in part:
+            text, other = _text_of(part.get("content"))
+            texts += [text] if part["role"] == "user" else []
+            more = more or other
+        elif isinstance(part, dict) and part.get("type") in ("text", None):
+            texts.append(str(part.get("text") or ""))
+        elif not (isinstance(part, dict) and part.get("type") == "reasoning"):
+            more = True
+    return "\n".join(each for each in texts if each), more
+
+
+def _right(scores: Any) -> bool | None:
+    first = next(iter(scores.values()), None) if isinstance(scores, dict) else None
+    return samples.verdict(first.get("value")) if isinstance(first, dict) else None

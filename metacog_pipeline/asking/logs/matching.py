@@ -1,0 +1,119 @@
+"""Which items the samples of a log are about: found by id, then by what is asked; new questions become items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline.asking.logs.sample import Sample
+from metacog_pipeline.benchmark.answers.question_rows import Question, content_digest, question_of
+from metacog_pipeline.benchmark.answers.text import folded
+from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.files import sha256_hex, write_text
+
+_NAMED = 3
+
+
+@dataclass(slots=True)
+class Matched:
+    """Items by (task, name in the log); rows of the file of new ones; how many were found by what."""
+
+    items: dict[tuple[str, str], str] = field(default_factory=dict)
+    new: list[dict[str, Any]] = field(default_factory=list)
+    by: dict[str, int] = field(default_factory=dict)
+
+
+def match(path: Path, items: Iterable[Question], samples: Sequence[Sample], trust: Sequence[str]) -> Matched:
+    """Return the item of every sample; one that is about none gets a reason in ``why``.
+
+    Raises
+    ------
+    StudyError
+        Where an id names another question here, or the log's key is not that of the item, unless ``key`` is trusted.
+    """
+    by_id = {item.item_id: item for item in items}
+    by_content = {content_digest(item.question, item.options): item for item in by_id.values()}
+    found, other, differ = Matched(), [], []
+    for each in samples:
+        place = each.task, each.name
+        if each.why is not None or place in found.items:
+            continue
+        own = f"{each.task}/{each.name}"
+        there, by = next(
+            ((by_id[name], "id") for name in (own, each.name) if name in by_id), (None, "question")
+        )
+        if each.question is None:
+            if there is None:
+                each.why = (
+                    f"no item is called {one_line(each.name, 60)!r}, and the file does not hold its question"
+                )
+            else:
+                found.items[place] = there.item_id
+                found.by[by] = found.by.get(by, 0) + 1
+            continue
+        row = {**each.question, "id": own, "dataset": each.task}
+        try:
+            fields = question_of(row, each.task)
+        except ValueError as error:
+            each.why = f"its question cannot be used: {one_line(str(error), 80)}"
+            continue
+        digest = content_digest(fields["question"], fields["options"])
+        if there is not None and content_digest(there.question, there.options) != digest:
+            other.append((own, each.version))
+            continue
+        there = there or by_content.get(digest)
+        if there is None:
+            found.new.append(row)
+            by_content[digest] = by_id[own] = there = Question(**fields)
+            by = "new"
+        elif not _same_key(there, fields):
+            differ.append(f"{own} has {_key(fields)}, the study {_key(there.model_dump())}")
+        found.items[place] = there.item_id
+        found.by[by] = found.by.get(by, 0) + 1
+    _refuse(path, other, differ, trust)
+    return found
+
+
+def keep_new(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write the questions of a log as a file of their own, behind those of earlier logs."""
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    number = len(list(folder.glob("*.jsonl"))) + 1
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / f"{number:04d}-{sha256_hex(text)[:12]}.jsonl", text)
+
+
+def _same_key(item: Question, fields: Mapping[str, Any]) -> bool:
+    if item.kind == "graded" or fields["kind"] == "graded":
+        return True
+    if item.kind == "choice" or fields["kind"] == "choice":
+        return (item.kind, item.answer) == (fields["kind"], fields["answer"])
+    ours, theirs = ({folded(str(each)) for each in forms} for forms in (item.key.forms, _forms(fields)))
+    return bool(ours & theirs)
+
+
+def _forms(fields: Mapping[str, Any]) -> list[str]:
+    return [fields["answer"], *fields["accept"]]
+
+
+def _key(fields: Mapping[str, Any]) -> str:
+    return one_line(" or ".join(map(str, _forms(fields))), 40)
+
+
+def _refuse(
+    path: Path, other: Sequence[tuple[str, str]], differ: Sequence[str], trust: Sequence[str]
+) -> None:
+    if other:
+        names = ", ".join(name for name, _ in other[:_NAMED])
+        version = f" (version {other[0][1]} of the task)" if other[0][1] not in ("", "0") else ""
+        raise StudyError(
+            f"{path}: {len(other)} samples{version} name items whose question is another one in the study: {names}; "
+            "nothing was kept; import it into a study of its own"
+        )
+    if differ and "key" not in trust:
+        raise StudyError(
+            f"{path}: the answer key disagrees with the study in {len(differ)} questions: {'; '.join(differ[:_NAMED])}; "
+            "nothing was kept; correct one of them, or score by the study's with --trust key"
+        )

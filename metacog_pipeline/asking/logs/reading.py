@@ -1,0 +1,59 @@
+"""Which program a log is of, told by its name and its first lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from metacog_pipeline.asking import answer_files
+from metacog_pipeline.asking.logs import batch_output, every_eval, harness, inspect_log
+from metacog_pipeline.asking.logs.sample import Sample, parsed
+from metacog_pipeline.errors import StudyError
+
+
+def samples_of(path: Path) -> Iterator[Sample] | None:
+    """Return the samples of a log; None for a file that is none, such as a plain table.
+
+    Raises
+    ------
+    StudyError
+        Here or while samples are read, where a log is damaged or cannot be read.
+    """
+    if path.suffix.lower() == ".eval":
+        return inspect_log.read_eval(path)
+    if not path.is_file() or (kind := _kind(path)) not in (".json", ".jsonl", ".ndjson"):
+        return None
+    content = answer_files.content(path)
+    if kind == ".json":
+        head = content.lstrip()[:1] == b"{" and (b'"eval"' in content or b'"evaluation_results"' in content)
+        found = parsed(content, str(path)) if head else None
+        if isinstance(found, dict) and isinstance(found.get("eval"), dict):
+            return inspect_log.read_json(path, content)
+        if not isinstance(found, dict) or not every_eval.is_summary(found):
+            return None
+        path = every_eval.beside(path, found)
+        content = answer_files.content(path)
+    return _of_lines(path, content)
+
+
+def _kind(path: Path) -> str:
+    try:
+        return answer_files.kind_of(path)
+    except StudyError:
+        return ""
+
+
+def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
+    rows = harness.lines(path, content)
+    try:
+        first = next(rows)
+    except (StopIteration, StudyError):  # read as a table, which names what is wrong
+        return None
+    every = chain([first], rows)
+    if harness.is_row(first):
+        return harness.read(path, every)
+    if every_eval.is_row(first):
+        return every_eval.read(path, every)
+    provider = batch_output.provider_of(first)
+    return None if provider is None else batch_output.read(path, every, provider)

@@ -1,0 +1,122 @@
+"""What a log says of one answer, in one form for all programs that write logs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic_core import from_json
+
+from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
+from metacog_pipeline.llm.wire import values
+
+LONGEST_ANSWER = 60  # characters of a right answer that a reader of short answers is asked to find
+MOST_OPTIONS = 10
+
+
+@dataclass(slots=True)
+class Sample:
+    """One answer of a log.
+
+    Attributes
+    ----------
+    name, task, version, model, run
+        What the log calls the question, the task, its version and the model; which repeat it is, from 1.
+    question
+        Columns of a `question_rows.question_of`; None where the log does not hold the question.
+    said
+        The answer as a completion: text, status, usage, cost, log-probabilities, date.
+    right
+        What the log says of it; None where it says nothing.
+    settings
+        How it was asked: temperature, seed and what else the log tells.
+    why
+        Why there is nothing to keep: a reason that is counted.
+    unscored
+        Why it is kept and not scored.
+    """
+
+    name: str
+    task: str
+    model: str
+    said: Completion
+    question: Mapping[str, Any] | None = None
+    version: str = ""
+    run: int = 1
+    right: bool | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    why: str | None = None
+    unscored: str | None = None
+
+
+def nothing(name: object, task: str, model: str, why: str, run: int = 1) -> Sample:
+    """Return a sample of which nothing can be kept."""
+    return Sample(str(name), task, model, Completion(Status.FAILED), run=run, why=why)
+
+
+def parsed(data: bytes, where: str, *, partial: bool = False) -> Any:
+    """Return JSON of any depth a log has; StudyError for what is none, or is nested too deeply."""
+    try:
+        return from_json(data, allow_partial=partial, cache_strings="keys")
+    except ValueError as error:
+        raise StudyError(
+            f"{where}: not readable as JSON ({one_line(str(error), 120)}); nothing was kept"
+        ) from None
+
+
+def question_cells(
+    text: str | None, options: Sequence[Any] | None, answers: Sequence[Any], *, read: bool
+) -> dict[str, Any] | None:
+    """Return the columns of a question. ``read`` says that a reader can decide what is right; else the log does."""
+    if not isinstance(text, str) or not text.strip():
+        return None
+    listed = [str(each) for each in options or ()]
+    if 1 < len(listed) <= MOST_OPTIONS and len(answers) == 1 and read:
+        return {"question": text, "options": listed, "answer": answers[0], "kind": "choice"}
+    given = [each for each in answers if str(each).strip()]
+    short = given and all(len(str(each)) <= LONGEST_ANSWER and "\n" not in str(each) for each in given)
+    if read and short and not listed:
+        return {"question": text, "answers": given}
+    return {"question": text, "kind": "graded", "answers": [str(each)[:1_000] for each in given]}
+
+
+def verdict(value: Any) -> bool | None:
+    """Return what a score says: right, wrong, or neither."""
+    if isinstance(value, str):
+        value = {"C": 1.0, "I": 0.0, "N": 0.0}.get(value, value)
+    if isinstance(value, bool | int | float) and value in (0, 1):
+        return bool(value)
+    return None
+
+
+def moment(text: Any) -> datetime | None:
+    """Return a date of a log in UTC; None for what is none."""
+    try:
+        found = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def tokens_of(entries: Any) -> tuple[TokenLogprob, ...]:
+    """Return log-probabilities in OpenAI's form; none where any of them is odd."""
+    return values.token_logprobs(entries) if isinstance(entries, list) else ()
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """Return an object of a log; an empty one where there is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def whole(value: Any) -> int | None:
+    """Return a count of a log; None for what is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+
+
+def amount(value: Any) -> float | None:
+    """Return an amount of a log, 0 or more; None for what is none."""
+    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
+    return float(value) if good else None

@@ -1,0 +1,112 @@
+"""The study file a log is imported into: models and runs that it lacks are added to its text, or it is made."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import write_text
+from metacog_pipeline.study import Study, load_study
+
+_SLUG = re.compile(r"[^a-z0-9._-]+")
+_RUNS = re.compile(r"^(\s*runs\s*=\s*)\d+", re.MULTILINE)
+
+
+def names_of(study: Study | None, models: Iterable[str]) -> dict[str, str]:
+    """Return the study's name of each model of a log: a replayed row with this ``model``, or a new name."""
+    rows = () if study is None else study.askable
+    known = {each.model: each.name for each in rows if each.provider == "replay"}
+    taken = {each.name for each in rows}
+    found: dict[str, str] = {}
+    for model in dict.fromkeys(models):
+        whole = slug(model)
+        short = slug(model.rpartition("/")[2])
+        free = (
+            name for name in (short, whole, *(f"{whole[:60]}-{n}" for n in range(2, 99))) if name not in taken
+        )
+        found[model] = known.get(model) or next(free)
+        taken.add(found[model])
+    return found
+
+
+def slug(text: str) -> str:
+    """Return a name as study files have them."""
+    return _SLUG.sub("-", text.casefold()).strip("-._")[:64] or "model"
+
+
+def fitted(
+    path: Path,
+    study: Study | None,
+    models: Mapping[str, str],
+    runs: int,
+    tables: Sequence[str] = (),
+    condition: tuple[str, str] | None = None,
+) -> Study:
+    """Return the study with a replayed row for each of ``models`` (name in the log → name here), ``runs`` runs and the
+    tables given as text; its file is changed only where something lacks, and is left as it was where that fails.
+    ``condition`` names a benchmark and a condition that it lacks: it is added where nobody is asked.
+
+    Raises
+    ------
+    StudyError
+        Where the study asks models and has too few runs, or its file cannot take the rows.
+    """
+    before = path.read_text("utf-8") if study is not None else None
+    text = _new(path, runs) if before is None else before
+    if study is not None and study.study.runs < runs:
+        if any(each.provider != "replay" for each in study.models):
+            raise StudyError(
+                f"{path}: the log has {runs} runs, the study {study.study.runs}; set study.runs = {runs} (models that are "
+                "asked will be asked as often), or import one run with --run"
+            )
+        text = _RUNS.sub(rf"\g<1>{runs}", text, count=1) if _RUNS.search(text) else text.replace(
+            "[study]", f"[study]\nruns = {runs}", 1
+        )  # fmt: skip
+    if condition is not None:
+        text = _with_condition(path, text, study, *condition)
+    there = set() if study is None else {each.name for each in study.models}
+    for model, name in models.items():
+        if name not in there:
+            text = (
+                text.rstrip("\n")
+                + f'\n\n[[models]]\nname = "{name}"\nprovider = "replay"\nmodel = {json.dumps(model)}\n'
+            )
+    for table in tables:
+        text = text.rstrip("\n") + f"\n\n{table}\n"
+    if text == before:
+        assert study is not None
+        return study
+    write_text(path, text)
+    try:
+        return load_study(path)
+    except StudyError as error:
+        if before is None:
+            path.unlink(missing_ok=True)
+        else:
+            write_text(path, before)
+        raise StudyError(
+            f"{error}; the rows of the log could not be added to {path.name}, which is as it was"
+        ) from None
+
+
+def _with_condition(path: Path, text: str, study: Study | None, benchmark: str, condition: str) -> str:
+    listed = re.compile(
+        rf"(^\[benchmarks\.{benchmark}\][^\[]*?^conditions\s*=\s*\[)", re.MULTILINE | re.DOTALL
+    )
+    asked = study is not None and any(each.provider != "replay" for each in study.models)
+    if asked or not listed.search(text):
+        raise StudyError(
+            f"{path}: the answers of the log are those of {condition}; add it to conditions of [benchmarks.{benchmark}]"
+        )
+    return listed.sub(rf'\g<1>"{condition}", ', text, count=1)
+
+
+def _new(path: Path, runs: int) -> str:
+    name = re.sub(r"[^A-Za-z0-9 ._-]+", "-", path.stem).strip("-._ ") or "study"
+    return (
+        "# Made by metacog import: nobody is asked. docs/study.md has every key.\n"
+        f"[study]\nname = {json.dumps(name)}\nruns = {runs}\n"
+    )

@@ -1,0 +1,58 @@
+"""``import`` of logs of other programs, and the board that follows where nobody is asked."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from metacog_pipeline.commands import printing, rejected
+
+SOME_LEFT_OUT = 8
+
+
+def imported(
+    file: Path, study_file: Path, *, model: str | None, run: int | None, benchmark: str | None, trust: tuple[str, ...],
+    quiet: bool,
+) -> bool:  # fmt: skip
+    """Import a log; return False where the file is none. Ends with exit code 8 where something was not kept or scored."""
+    from metacog_pipeline.asking.logs import importing, reading
+
+    samples = reading.samples_of(file)
+    if samples is None:
+        return False
+    show = None if quiet else lambda line: printing.say(f"{file.name}: {line}", understood=[line])
+    options = importing.LogOptions(model, run or 1, benchmark, trust, show)
+    done = importing.import_log(file, study_file, samples, options)
+    left = done.left_out
+    rejected.report(
+        file, rejected.Lines(left, lambda each: f": sample {each[0]}: {each[1]}: {each[2]}"), listed=left
+    )
+    told = (
+        f"{file.name}: {done.kept} answers kept, {done.known} were there, {len(left)} not kept or not scored"
+    )
+    printing.say("" if quiet else told, kept=done.kept, known=done.known, left_out=len(left))
+    _board(done.study, quiet)
+    if left:
+        sys.exit(SOME_LEFT_OUT)
+    return True
+
+
+def _board(study: object, quiet: bool) -> None:
+    """Make and print the board where every model is replayed: that asks nobody."""
+    from metacog_pipeline.leaderboard import replayed
+    from metacog_pipeline.study import Study
+
+    assert isinstance(study, Study)
+    if not replayed.asks_nobody(study):
+        return
+    replayed.publish(study)
+    if quiet or printing.wanted():
+        return
+    from metacog_pipeline.leaderboard.printing import notes, render_board
+    from metacog_pipeline.leaderboard.read import board, one_connection
+
+    with one_connection(study.home.path):
+        click.echo(render_board(board(study.home.path, None), "table"), nl=False)
+        click.echo(f"\n{notes(study.home.path, None)}", nl=False)

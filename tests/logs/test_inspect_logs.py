@@ -1,0 +1,275 @@
+"""Logs of inspect_ai become answers of replayed models; a log that cannot be trusted leaves everything as it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from metacog_pipeline.asking.logs import importing, reading
+from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.cli import cli
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.store import kept_records
+from tests.logs.conftest import FIXTURES, entries_of, written
+
+SMALL, LARGE, MIXED = (FIXTURES / f"{name}.eval" for name in ("small", "large", "mixed"))
+Take = Callable[..., importing.Done]
+
+
+def state(folder: Path) -> dict[str, str]:
+    """Return what stands in a folder: the digest of every file."""
+    files = [
+        each
+        for each in sorted(folder.rglob("*"))
+        if each.is_file() and each.suffix not in (".eval", ".parquet")
+    ]
+    return {str(each.relative_to(folder)): hashlib.sha256(each.read_bytes()).hexdigest() for each in files}
+
+
+def kept(done: importing.Done, model: str, run: int) -> list[Any]:
+    spec = done.study.model(model)
+    return list(kept_records(Partition(done.study, "questions", spec, run).folder))
+
+
+def refused(take: Take, folder: Path, path: Path, why: str, **options: Any) -> None:
+    before = state(folder)
+    with pytest.raises(StudyError, match=why):
+        take(path, **options)
+    assert state(folder) == before
+
+
+def test_two_logs_give_a_board_with_paired_tests_and_nobody_is_asked(take: Take, tmp_path: Path) -> None:
+    take(SMALL)
+    named = ["import", str(LARGE), "--study", str(tmp_path / "study.toml")]
+    done = CliRunner().invoke(cli, named, standalone_mode=False)
+    assert done.exception is None, done.output
+    assert "questions · verbal_percent" in done.output and "AUROC2" in done.output
+    study = load_study(tmp_path / "study.toml")
+    measures = "select distinct measure from leaderboard where benchmark = 'questions' and model = 'small'"
+    found = {name for (name,) in run_query(study.home.path, measures).rows}
+    assert found >= {"accuracy", "ece", "auroc2", "aurc", "meta_d_mafc", "m_ratio_mafc"}
+    tests = "select a, b, n from comparisons where family = 'models_paired' and measure = 'auroc2'"
+    assert [tuple(row) for row in run_query(study.home.path, tests).rows] == [("large", "small", 8)]
+    assert run_query(study.home.path, "select distinct source from calls").rows == (("imported",),)
+
+
+def test_epochs_are_runs_and_what_the_log_tells_is_kept(take: Take) -> None:
+    done = take(SMALL)
+    assert done.study.study.runs == 2 and (done.kept, done.left_out) == (16, ())
+    first = next(each for each in kept(done, "small", 1) if each.item_id == "general/g0")
+    assert (first.model_id, first.input_tokens, first.output_tokens) == ("mockllm/small", 90, 9)
+    told = json.loads(first.request_json)
+    assert (told["temperature"], told["seed"]) == (0.7, 5) and first.started_at.year == 2026
+    assert first.text == "ANSWER: A\nConfidence: 38%" and len(kept(done, "small", 2)) == 8
+
+
+def test_a_second_import_changes_nothing(take: Take, tmp_path: Path) -> None:
+    take(SMALL)
+    before = state(tmp_path)
+    again = take(SMALL)
+    assert (again.kept, again.known) == (0, 16) and state(tmp_path) == before
+
+
+def test_items_are_found_by_id_then_by_what_is_asked(take: Take, changed: Any) -> None:
+    take(SMALL)
+    renamed = changed(
+        lambda each: each.update(id=f"other-{each['id']}"), lambda h: h["eval"].update(model="third")
+    )
+    shown: list[str] = []
+    take(renamed, show=shown.append)
+    assert any("questions found by question: 8" in line for line in shown)
+    assert len(bound(load_study(take(SMALL).study.path), "questions").items) == 8
+
+
+@pytest.mark.parametrize("cut", [10, 1000, 30_000])
+def test_a_log_that_is_cut_off_is_refused(take: Take, tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "cut.eval"
+    path.write_bytes(SMALL.read_bytes()[:cut])
+    refused(take, tmp_path, path, "cut off")
+    assert not (tmp_path / "study.toml").exists()
+
+
+def test_a_log_of_a_run_that_did_not_finish_is_refused(take: Take, tmp_path: Path) -> None:
+    entries = entries_of(SMALL)
+    del entries["header.json"]
+    refused(take, tmp_path, written(tmp_path / "started.eval", entries), "did not finish")
+
+
+def test_a_damaged_sample_is_named(take: Take, tmp_path: Path) -> None:
+    path = written(tmp_path / "damaged.eval", entries_of(SMALL))
+    content = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        place = archive.getinfo("samples/g3_epoch_1.json").header_offset
+    content[place + 200] ^= 0xFF
+    path.write_bytes(bytes(content))
+    refused(take, tmp_path, path, "g3_epoch_1.json is damaged")
+
+
+def test_a_log_of_another_version_of_the_task_is_refused(take: Take, tmp_path: Path, changed: Any) -> None:
+    take(SMALL)
+    path = changed(
+        lambda each: each.update(input=each["input"] + " Think first."),
+        lambda h: h["eval"].update(task_version=2),
+    )
+    refused(take, tmp_path, path, r"16? ?samples \(version 2 of the task\)|8 samples \(version 2")
+
+
+def test_one_sample_with_an_error_is_counted_and_the_others_are_kept(take: Take, changed: Any) -> None:
+    def fail(each: Any) -> None:
+        if (each["id"], each["epoch"]) == ("g2", 1):
+            each.update(error={"message": "RuntimeError('the server is gone')"}, output={"choices": []})
+
+    done = take(changed(fail))
+    assert done.kept == 15
+    assert done.left_out == (("g2", "not kept", "ended with an error: RuntimeError('the server is gone')"),)
+
+
+def test_an_error_told_behind_the_events_is_found_in_the_summaries(take: Take, tmp_path: Path) -> None:
+    entries = entries_of(SMALL)
+    entries["summaries.json"][0]["error"] = "gone"
+    path = written(tmp_path / "told.eval", entries, with_summaries=True)
+    assert [each[0] for each in take(path).left_out] == [entries["summaries.json"][0]["id"]]
+
+
+def test_tool_calls_and_pictures_are_kept_and_not_scored(take: Take) -> None:
+    done = take(MIXED)
+    assert [(name, what) for name, what, _ in done.left_out] == [
+        ("2", "kept, not scored"),
+        ("3", "kept, not scored"),
+    ]
+    modes = {each.item_id: each.mode for each in kept(done, "small", 1)}
+    assert modes["mixed/3"] == "unscored: calls a tool" and "picture" in modes["mixed/2"]
+    into = bound(done.study, "questions")
+    item = next(each for each in into.items if each.item_id == "mixed/3")
+    from metacog_pipeline.benchmark.contract import Call
+
+    read = into.parse(item, "answer_only", {"answer": Call("ok", "Shakespeare", modes["mixed/3"])})
+    assert (read.status, read.correct) == ("not_scored", None)
+
+
+def test_two_models_under_one_name_are_refused(take: Take, tmp_path: Path, changed: Any) -> None:
+    path = changed(lambda each: each["output"].update(model=f"snapshot-{each['epoch']}"))
+    refused(take, tmp_path, path, r"under the name mockllm/small answered 2 models: snapshot-1 \(8\)")
+    assert take(path, trust=("model",)).kept == 16
+
+
+def test_a_model_of_another_provider_with_the_same_last_name_gets_a_name_of_its_own(
+    take: Take, changed: Any
+) -> None:
+    take(SMALL)
+    names = [
+        each.name
+        for each in take(changed(header=lambda h: h["eval"].update(model="azure/small"))).study.models
+    ]
+    assert names == ["small", "azure-small"]
+
+
+def test_other_answers_of_a_run_that_is_there_are_refused(take: Take, tmp_path: Path, changed: Any) -> None:
+    take(SMALL)
+
+    def other(each: Any) -> None:
+        each["output"]["completion"] = "ANSWER: A\nConfidence: 1%"
+
+    refused(take, tmp_path, changed(other), "has other answers to 8 of these questions")
+    assert take(changed(other), run=3).study.study.runs == 4
+
+
+def test_a_key_that_disagrees_is_refused_and_named(take: Take, tmp_path: Path, changed: Any) -> None:
+    take(SMALL)
+    path = changed(lambda each: each.update(target="C"), lambda h: h["eval"].update(model="third"))
+    refused(take, tmp_path, path, "disagrees with the study in 6 questions: general/g0 has C, the study A")
+    assert take(path, trust=("key",)).kept == 16
+
+
+def test_what_the_log_graded_by_a_model_stays_as_it_graded(take: Take, changed: Any) -> None:
+    def essay(each: Any) -> None:
+        each.update(choices=None, target="An answer of many words. " * 9)
+        each["scores"] = {"model_graded_qa": {"value": "C" if each["id"] < "g4" else 0.5}}
+
+    done = take(changed(essay, lambda h: h["eval"].update(scorers=[{"name": "model_graded_qa"}])))
+    assert {each.kind for each in bound(done.study, "questions").items} == {"graded"}
+    modes = sorted({each.mode for each in kept(done, "small", 1)})
+    assert modes == ["graded: 1", "graded: ?"]
+
+
+def test_a_study_that_asks_models_keeps_its_runs_and_its_text(take: Take, tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    text = (
+        '[study]\nname = "x"\n\n[[models]]\nname = "mine"\nprovider = "simulated"\n\n[benchmarks.questions]\n'
+    )
+    study.write_text(text)
+    refused(take, tmp_path, SMALL, "the log has 2 runs, the study 1")
+    study.write_text("models = []\n" + text)
+    with pytest.raises(StudyError):
+        take(SMALL)
+    assert study.read_text() == "models = []\n" + text
+
+
+def test_a_bomb_and_deep_json_are_refused(
+    take: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from metacog_pipeline.asking.logs import inspect_log
+
+    path = tmp_path / "bomb.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(entries_of(SMALL)["header.json"]))
+        archive.writestr("samples/a_epoch_1.json", " " * 3_000_000)
+    monkeypatch.setattr(inspect_log, "LARGEST", 1_000_000)
+    refused(take, tmp_path, path, "unpacks to more than is read")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", "[" * 100_000)
+    refused(take, tmp_path, path, "not readable as JSON")
+
+
+def test_a_size_that_lies_is_found(take: Take, tmp_path: Path) -> None:
+    path = written(tmp_path / "lying.eval", entries_of(SMALL))
+    content = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        entry = archive.getinfo("samples/g0_epoch_1.json")
+    size = entry.file_size.to_bytes(4, "little")
+    path.write_bytes(content.replace(size, (100).to_bytes(4, "little")))
+    refused(take, tmp_path, path, "is damaged")
+
+
+def test_the_json_form_says_the_same(take: Take, tmp_path: Path) -> None:
+    entries = entries_of(SMALL)
+    rows = [value for name, value in entries.items() if name.startswith("samples/")]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({**entries["header.json"], "samples": rows}))
+    zipped, plain = ({(s.name, s.run): s for s in reading.samples_of(each) or ()} for each in (SMALL, path))
+    assert zipped == plain and take(path).kept == 16
+
+
+def test_answers_go_to_a_benchmark_of_the_study_whose_questions_they_are(
+    take: Take, tmp_path: Path, changed: Any
+) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(
+        '[study]\nname = "x"\nruns = 2\n\n[benchmarks.metamedqa]\ndataset = "sample"\nallow_incomplete = true\n'
+        '\n[[models]]\nname = "dummy"\nprovider = "replay"\n'
+    )
+    items = bound(load_study(study), "metamedqa")
+    from metacog_pipeline.asking import construction
+
+    items.context.study.home.prepare()
+    construction.build(items)
+    names = [item.item_id for item in items.items[:8]]
+
+    def asked(each: Any) -> None:
+        each.update(id=names[int(each["id"][1:])], input="", choices=None)
+
+    done = take(changed(asked))
+    spec = done.study.model("small")
+    records = list(kept_records(Partition(done.study, "metamedqa", spec, 1).folder))
+    assert done.kept == 16 and {each.item_id for each in records} == set(names)
+    assert records[0].input_tokens == 90 and "questions" not in done.study.benchmarks

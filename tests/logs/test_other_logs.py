@@ -1,0 +1,209 @@
+"""Logs of lm-eval, of batches, and Every Eval Ever: what they say, and that what they do not say is counted."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.asking.logs import importing, reading
+from metacog_pipeline.asking.logs.sample import Sample
+from metacog_pipeline.benchmark.answers import sureness
+from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.transcripts.logprobs import encode_logprobs
+
+Take = Callable[..., importing.Done]
+
+
+def lines(path: Path, *rows: Any) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def samples(path: Path) -> list[Sample]:
+    found = reading.samples_of(path)
+    assert found is not None
+    return list(found)
+
+
+def choice(number: int, likely: list[float], target: Any = 1, **more: Any) -> dict[str, Any]:
+    """Return a multiple-choice sample of lm-eval, as it stands in its file."""
+    options = ["Lyon", "Paris", "Nice"]
+    asked = [[f"Question {number}: capital of France?", f" {each}"] for each in options]
+    return {
+        "doc_id": number, "doc": {"question": f"Question {number}: capital of France?", "choices": options},
+        "target": target, "arguments": asked, "resps": [[[str(each), "False"]] for each in likely],
+        "filtered_resps": [[each, False] for each in likely], "filter": "none", "acc": 1.0, **more,
+    }  # fmt: skip
+
+
+def test_choices_of_lm_eval_have_the_chances_of_their_log_likelihoods(tmp_path: Path, take: Take) -> None:
+    folder = tmp_path / "meta-llama__Llama-3"
+    folder.mkdir()
+    path = lines(
+        folder / "samples_capitals_2026-01-02T03-04-05.jsonl",
+        choice(0, [-3, -1, -2]),
+        choice(1, [-1, -9, -5]),
+    )
+    first, second = samples(path)
+    assert (first.task, first.model, first.said.text, second.said.text) == (
+        "capitals",
+        "meta-llama/Llama-3",
+        "B",
+        "A",
+    )
+    logs = encode_logprobs(first.said.logprobs)
+    share = sureness.chance(logs, "ABC", "B")
+    assert share == pytest.approx(math.exp(-1) / sum(math.exp(-each) for each in (1, 2, 3)))
+    done = take(path)
+    assert done.kept == 2 and done.study.benchmarks["questions"].model_dump()["conditions"] == (
+        "choice_logprob",
+    )
+    into = bound(done.study, "questions")
+    assert [item.answer for item in into.items] == ["B", "B"] and done.study.models[0].name == "llama-3"
+
+
+def test_model_and_settings_of_lm_eval_stand_in_its_results(tmp_path: Path) -> None:
+    results = {
+        "config": {"model_args": "pretrained=org/model,dtype=auto", "gen_kwargs": {"temperature": 0.3}, "random_seed": 7},
+        "configs": {"gsm": {}}, "date": 1.0,
+    }  # fmt: skip
+    (tmp_path / "results_2026.json").write_text(json.dumps(results))
+    row = {"doc_id": 0, "doc": {"question": "2+2?"}, "target": "two and two\n#### 4", "arguments": {},
+           "resps": [["It is 4."]], "filtered_resps": ["4"], "filter": "strict", "exact_match": 1.0}  # fmt: skip
+    path = lines(tmp_path / "samples_gsm_2026-01-02T03-04-05.jsonl", row, {**row, "filter": "flexible"})
+    (only,) = samples(path)
+    assert (only.model, only.settings["temperature"], only.settings["seed"]) == ("org/model", 0.3, 7)
+    assert only.question == {"question": "2+2?", "answers": ["4"]} and only.right is True
+
+
+def test_samples_of_lm_eval_that_cannot_be_used_are_counted(tmp_path: Path, take: Take) -> None:
+    path = lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2]), choice(1, [-1, -2, -3], target="Rome"),
+                 {**choice(2, [-1, -1, -1]), "resps": []})  # fmt: skip
+    left = take(path).left_out
+    assert [each[2] for each in left] == ["its options cannot be told", "has no reply"]
+
+
+def test_a_line_that_is_cut_off_is_named(tmp_path: Path, take: Take) -> None:
+    path = lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2]), choice(1, [-3, -1, -2]))
+    path.write_text(path.read_text()[:-30])
+    with pytest.raises(StudyError, match="line 2 is no JSON object"):
+        take(path)
+    assert not (tmp_path / "study.toml").exists()
+
+
+BATCHES: dict[str, list[dict[str, Any]]] = {
+    "openai": [
+        {"custom_id": "s01", "response": {"status_code": 200, "body": {
+            "id": "c1", "model": "gpt-x", "choices": [{"message": {"content": "Answer: B\nConfidence: 90%"},
+            "finish_reason": "stop"}], "usage": {"prompt_tokens": 5, "completion_tokens": 3}}}, "error": None},
+        {"custom_id": "s02", "response": None, "error": {"code": "batch_expired", "message": "late"}},
+    ],
+    "anthropic": [
+        {"custom_id": "s01", "result": {"type": "succeeded", "message": {
+            "id": "m", "model": "claude-x", "role": "assistant", "type": "message", "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": "Answer: B\nConfidence: 90%"}],
+            "usage": {"input_tokens": 5, "output_tokens": 3}}}},
+        {"custom_id": "s02", "result": {"type": "expired"}},
+    ],
+    "gemini": [
+        {"key": "s01", "response": {"modelVersion": "gemini-x", "candidates": [{"content": {
+            "parts": [{"text": "Answer: B\nConfidence: 90%"}], "role": "model"}, "finishReason": "STOP"}],
+            "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 3}}},
+        {"key": "s02", "error": {"code": 4, "message": "late"}},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("provider", BATCHES)
+def test_batches_are_answers_to_the_questions_their_ids_name(
+    tmp_path: Path, take: Take, provider: str
+) -> None:
+    (tmp_path / "study.toml").write_text(
+        '[study]\nname = "x"\n\n[[models]]\nname = "old"\nprovider = "replay"\n\n[benchmarks.questions]\nitems = "sample"\n'
+    )
+    done = take(
+        lines(
+            tmp_path / "output.jsonl",
+            *BATCHES[provider],
+            {**BATCHES[provider][0], "custom_id": "no", "key": "no"},
+        )
+    )
+    names = {"openai": "gpt-x", "anthropic": "claude-x", "gemini": "gemini-x"}
+    assert done.kept == 1 and done.study.models[-1].name == names[provider]
+    assert [each[0] for each in done.left_out] == ["s02", "no"] and "was not answered" in done.left_out[0][2]
+    assert "no item is called 'no'" in done.left_out[1][2]
+
+
+def result(number: int, **more: Any) -> dict[str, Any]:
+    return {
+        "schema_version": "0.2.1", "evaluation_id": "e", "model_id": "org/model", "evaluation_name": "capitals",
+        "sample_id": str(number), "interaction_type": "single_turn", "answer_attribution": [],
+        "input": {"raw": f"Capital {number}?", "reference": ["B"], "choices": ["Lyon", "Paris"]},
+        "output": {"raw": ["Answer: B\nConfidence: 70%"]}, "evaluation": {"score": 1.0, "is_correct": True},
+        "token_usage": {"input_tokens": 4, "output_tokens": 2, "total_tokens": 6}, "performance": {"latency_ms": 1500},
+        **more,
+    }  # fmt: skip
+
+
+def test_every_eval_ever_says_question_answer_and_usage(tmp_path: Path, take: Take) -> None:
+    agent = {
+        "interaction_type": "agentic",
+        "output": None,
+        "messages": [{"turn_idx": 0, "role": "assistant", "content": "B"}],
+    }
+    path = lines(tmp_path / "one.jsonl", result(0), result(0), result(1, error="timeout"), result(2, **agent))
+    first = samples(path)[0]
+    assert (first.said.usage.input_tokens, first.said.latency_s, first.right) == (4, 1.5, True)
+    done = take(path)
+    assert done.study.study.runs == 2 and done.kept == 3
+    assert [each[1:] for each in done.left_out] == [
+        ("not kept", "ended with an error: timeout"), ("kept, not scored", "takes several turns"),
+    ]  # fmt: skip
+
+
+def test_a_summary_leads_to_the_results_beside_it_and_nowhere_else(tmp_path: Path, take: Take) -> None:
+    summary = {
+        "evaluation_id": "e",
+        "evaluation_results": [],
+        "detailed_evaluation_results": {"file_path": "../one.jsonl"},
+    }
+    (tmp_path / "e.json").write_text(json.dumps(summary))
+    with pytest.raises(StudyError, match="holds scores of whole tasks only"):
+        take(tmp_path / "e.json")
+    lines(tmp_path / "one.jsonl", result(0))
+    assert take(tmp_path / "e.json").kept == 1
+
+
+@pytest.mark.parametrize("text", ["", "{}\n", "[1, 2]\n", '{"item_id": 1, "response": "B"}\n', "not json\n"])
+def test_what_is_no_log_is_read_as_a_table(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(text or " ")
+    try:
+        assert reading.samples_of(path) is None
+    except StudyError as error:
+        assert "empty" in str(error)
+
+
+HOSTILE: list[dict[str, Any]] = [
+    {"doc_id": None, "doc": 3, "resps": {"a": 1}},
+    {"doc_id": [1], "doc": {"question": 5}, "resps": [[["nan", 1], ["inf", 2]]], "target": {}},
+    {"custom_id": 7, "response": 5},
+    {"custom_id": "a", "result": []},
+    {"key": "a", "response": {"candidates": "no"}},
+    {"evaluation_id": 1, "sample_id": None, "evaluation": None, "input": [], "output": {"raw": [5]}, "token_usage": "x"},
+    {"evaluation_id": 1, "sample_id": 1, "evaluation": {"is_correct": "maybe"}, "output": {"raw": "text"}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", HOSTILE, ids=range(len(HOSTILE)))
+def test_odd_rows_never_fail_the_reader(tmp_path: Path, take: Take, row: dict[str, Any]) -> None:
+    path = lines(tmp_path / "samples_x.jsonl", row, row)
+    samples(path)
+    with pytest.raises(StudyError):
+        take(path)
