@@ -146,7 +146,12 @@ def chosen(rows: AnswerFile, where: Sequence[tuple[str, str]]) -> Iterator[FileR
 
 
 def kind_of(path: Path, what: str = "answers") -> str:
-    """Return what a file is by its name, ``.gz`` put aside; raise StudyError for an unknown kind."""
+    """Return what a file is by its name, ``.gz`` put aside; raise StudyError for an unknown kind.
+
+    A folder with Parquet files in it, such as a data set of Hugging Face on disk, is read as one file.
+    """
+    if path.is_dir() and next(path.rglob("*.parquet"), None) is not None:
+        return ".parquet"
     names = [suffix.lower() for suffix in path.suffixes]
     kind = next(iter(names[-2:-1] if names[-1:] == [".gz"] else names[-1:]), "")
     if kind not in KINDS:
@@ -294,16 +299,17 @@ def _object_row(number: int, value: object) -> FileRow:
 
 
 def _parquet_rows(path: Path) -> Iterator[FileRow]:
-    try:
-        with pq.ParquetFile(path) as file:
-            if file.metadata.num_rows > MOST_ROWS:
-                raise StudyError(
-                    f"{path}: says it has {file.metadata.num_rows:,} rows; import at most {MOST_ROWS:,}"
-                )
-            number = 0
-            for batch in file.iter_batches():
-                for cells in batch.to_pylist():
-                    number += 1
-                    yield FileRow(number, cells)
-    except pa.ArrowException as error:
-        raise StudyError(f"{path}: not a readable Parquet file: {error}") from None
+    number = 0
+    for part in sorted(path.rglob("*.parquet")) if path.is_dir() else [path]:
+        try:
+            with pq.ParquetFile(part) as file:
+                if file.metadata.num_rows > MOST_ROWS:
+                    raise StudyError(
+                        f"{part}: says it has {file.metadata.num_rows:,} rows; import at most {MOST_ROWS:,}"
+                    )
+                for batch in file.iter_batches():
+                    for cells in batch.to_pylist():
+                        number += 1
+                        yield FileRow(number, cells)
+        except pa.ArrowException as error:
+            raise StudyError(f"{part}: not a readable Parquet file: {error}") from None

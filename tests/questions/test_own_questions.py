@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from metacog_pipeline.asking import question_files
@@ -150,6 +151,15 @@ def test_what_is_not_read_is_not_scored_or_wrong(choice: Item) -> None:
 def test_reading_hostile_replies_takes_linear_time(choice: Item) -> None:
     for text in ("\n" * 29_000, "answer: " * 3_000, "confidence " * 2_500, "*" * 29_000):
         stated.answer_of(text, choice.key)
+
+
+def test_a_folder_of_parquet_files_is_a_file_of_questions(tmp_path: Path) -> None:
+    folder = tmp_path / "set" / "data"
+    folder.mkdir(parents=True)
+    for name in ("test-00000", "test-00001"):
+        rows = {"question": [f"{name}?"], "choices": [["a", "b"]], "answer": [1]}
+        pl.DataFrame(rows).write_parquet(folder / f"{name}.parquet")
+    assert [item.answer for item in question_files.load([tmp_path / "set"], Item)] == ["B", "B"]
 
 
 def test_the_shipped_questions_are_of_every_kind() -> None:
