@@ -18,6 +18,7 @@ from dagster import (
 from metacog_assets.showing import preview
 from metacog_assets.study_file import current_study
 from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.leaderboard.shared import among_hosts
 from metacog_pipeline.progress import ProgressLine, Style, style_from_environment
 from metacog_pipeline.querying.asking import Tally
 from metacog_pipeline.querying.partition import Progress, SessionResult
@@ -34,9 +35,13 @@ Fact = int | float | str | MetadataValue
 
 @contextlib.contextmanager
 def one_line_failure() -> Iterator[None]:
-    """Turn an error made for users into a failed step with that line and no traceback; asking again is a person's call."""
+    """Turn an error made for users into a failed step with that line and no traceback; asking again is a person's call.
+
+    With a store the step begins with what other hosts kept and made, and what it makes itself goes there.
+    """
     try:
-        yield
+        with among_hosts(current_study()):
+            yield
     except MetacogError as error:
         raise Failure(str(error), metadata={EXIT_CODE: error.exit_code}, allow_retries=False) from None
 

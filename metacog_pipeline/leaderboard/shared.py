@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import file_sha256, replacing, sha256_hex, write_text
 from metacog_pipeline.leaderboard.database import LEADERBOARD, TEXTS
 from metacog_pipeline.leaderboard.status import forget_board
+from metacog_pipeline.storage import derived
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Store
 from metacog_pipeline.study import Study
@@ -23,7 +25,7 @@ Version = dict[str, list[str]]  # name of a file: its key and digest
 
 
 def catch_up(study: Study) -> None:
-    """Bring what other hosts kept and published into the home of a study with a store; else do nothing.
+    """Bring what other hosts kept, made and published into the home of a study with a store; else do nothing.
 
     Raises
     ------
@@ -34,8 +36,24 @@ def catch_up(study: Study) -> None:
         return
     study.home.prepare()
     refresh(study.home.path)
+    derived.bring(study.home.path)
     if _fetch(study.home.path):
         forget_board(study)
+
+
+@contextlib.contextmanager
+def among_hosts(study: Study) -> Iterator[None]:
+    """Begin with all that other hosts kept and made, and bring them what is made meanwhile. Raises as `catch_up`."""
+    if study.deploy.store is None:
+        yield
+        return
+    study.home.prepare()
+    refresh(study.home.path)
+    derived.bring(study.home.path)
+    try:
+        yield
+    finally:
+        derived.send(study.home.path)
 
 
 def publish(home: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing, sync_folder
 from metacog_pipeline.storage.mounts import refuse_unlocked
-from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Stored, checked
+from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Stored, checked, is_key
 
 
 class FolderStore:
@@ -44,6 +44,8 @@ class FolderStore:
                     if not path.name.startswith(".") and path.is_file():
                         known = path.stat()
                         key = path.relative_to(self._path).as_posix()
+                        if not is_key(key):
+                            continue
                         found.append(Listed(key, known.st_size, _version(known)))
         return found
 

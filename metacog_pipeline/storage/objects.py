@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import StoreError, StudyError
-from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Stored, checked, scheme_of
+from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Stored, checked, is_key, scheme_of
 
 PATIENCE_S = 120.0  # a store that is gone for so long loses nobody's answer; the calls wait
 READING_S = 10.0  # who only looks is told sooner
@@ -88,7 +88,10 @@ class ObjectStore:
         with self._explained("list"):
             pages = self._api.list(self._reader, checked(prefix))
             found = [
-                Listed(one["path"], int(one["size"]), str(one[self._mark])) for page in pages for one in page
+                Listed(one["path"], int(one["size"]), str(one[self._mark]))
+                for page in pages
+                for one in page
+                if is_key(one["path"])
             ]
         return sorted(found)
 

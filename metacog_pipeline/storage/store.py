@@ -67,9 +67,14 @@ class Store(Protocol):
         ...
 
 
+def is_key(name: str) -> bool:
+    """Whether ``name`` can be a key; what others put beside a study's objects is passed over."""
+    return _KEY.fullmatch(name) is not None
+
+
 def checked(key: str) -> str:
     """Return ``key``. Raises ``StoreError`` for one that is no key of a store."""
-    if not _KEY.fullmatch(key):
+    if not is_key(key):
         raise StoreError(f"{key!r} cannot name an object of a store")
     return key
 

@@ -89,6 +89,13 @@ def test_an_address_of_no_known_kind_is_refused_in_one_line(address: str) -> Non
     assert "\n" not in str(error.value)
 
 
+def test_what_others_put_beside_a_study_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    for name in ("odd name", "k", ".hidden"):
+        (tmp_path / "a" / name).write_text("x")
+    assert [one.key for one in open_store(str(tmp_path)).listed("a")] == ["a/k"]
+
+
 def test_missing_credentials_are_said_in_one_line(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
