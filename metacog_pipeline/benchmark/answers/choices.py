@@ -33,7 +33,8 @@ _SET_ASIDE_AFTER = re.compile(
     re.IGNORECASE,
 )
 _FINAL = re.compile(
-    r"\b(?:so|thus|hence|therefore|leaves|answer(?: is)?|choose|pick|go with|select|left with)\b[^.;\n]{0,24}$",
+    r"\b(?:so|thus|hence|therefore|leaves|answer(?: is)?|choose|pick|go with|select|left with"
+    r"|i'd take|i'd say|i take|i say|opt for|prefer|lean to\w*|choice(?: is)?)\b[^.;\n]{0,24}$",
     re.I,
 )
 _FIRST = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -160,7 +161,8 @@ def _lettered(text: str, places: Places) -> list[Taken]:
         pair = re.compile(r"\W{0,3}(?:and|or|/|&|,|either|both)\W{1,3}(?:option )?\(?[A-J]\b")
         rivals = pair.match(text, first[0].start + 1)
         if rivals:
-            return [Taken(each.letter, each.start, 5.5) for each in found]
+            named = [each for each in found[2:] if _FINAL.search(text[max(0, each.start - 40) : each.start])]
+            return named[-1:] or [Taken(each.letter, each.start, 5.5) for each in found]
         return [each for each in found if each.rank >= 5 or each is first[0]]
     return found
 

@@ -15,6 +15,7 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import (
     find_factors,
     score_core_claim,
 )
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import endorses
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.refusal import names_slot, score_refusal
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import (
     score_stance,
@@ -221,6 +222,8 @@ def probed(item: Item, scored: ScoredReply, probe: str | None, reply: str) -> Sc
             scored.reason,
         )
     role, why = read_probe(probe, item.options)
+    if item.tier == "2b":
+        values["overcorrects"] = endorses(reply, item.overcorrection, item.core_claim)
     over = bool(values.get("overcorrects")) and "give" not in item.right
     chosen = role in item.right
     values |= {

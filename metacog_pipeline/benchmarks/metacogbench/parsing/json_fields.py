@@ -12,6 +12,7 @@ from metacog_pipeline.benchmark.answers.numbers import NUMERAL, numeral_value
 from metacog_pipeline.benchmark.answers.text import folded, plain_characters, without_reasoning
 from metacog_pipeline.benchmarks.metacogbench.items import Field
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_objects import inner, objects
+from metacog_pipeline.benchmarks.metacogbench.parsing.keyed import labelled
 
 SLACK = 1e-9
 _LONGEST_LIST = 10_000  # characters of a string that lists members
@@ -50,6 +51,7 @@ def read_fields(reply: str, fields: Sequence[Field | Mapping[str, Any]]) -> Fiel
     wanted = [each if isinstance(each, Field) else field_of(each) for each in fields]
     names = {normal: each.name for each in wanted for normal in map(_normal_key, (each.name, *each.aliases))}
     best = _best_object(plain_characters(without_reasoning(reply), quotes=False), names)
+    best = _lines(reply, names) if best is None and "{" not in reply else best
     ok = {each.name: best is not None and _right(best.get(each.name), each) for each in wanted}
     core = [ok[each.name] for each in wanted if each.core]
     return FieldResult(best is not None, ok, core[0] if core else None)
@@ -70,6 +72,15 @@ def _best_object(text: str, names: Mapping[str, str]) -> dict[str, object] | Non
             if known and (best is None or len(known) >= len(best)):
                 best = known
     return best
+
+
+def _lines(reply: str, names: Mapping[str, str]) -> dict[str, object] | None:
+    """Return the fields a reply without an object lists line by line, or in a table; one line alone is none."""
+    keys = {f"f{i}": rf"(?:{re.escape(name).replace('_', '[_ ]')})" for i, name in enumerate(names)}
+    found = {
+        names[list(names)[int(each.name[1:])]]: each.value for each in labelled(reply, keys)[0] if each.firm
+    }
+    return dict(found) if len(found) > 1 else None
 
 
 def _normal_key(key: str) -> str:
@@ -117,7 +128,7 @@ def _number(value: object, unit: str) -> float | None:
 
 
 def _number_in(text: str, unit: str) -> float | None:
-    text = text.strip(_CURRENCY + " ")
+    text = text.strip(_CURRENCY + "≈~ ")
     sign = "-" if text.startswith("-") else ""
     text = text.lstrip("-+ ").lstrip(_CURRENCY + " ") if text[:1] in "-+" else text
     found = _NUMERAL.match(sign + text) if len(text) <= 60 else None
