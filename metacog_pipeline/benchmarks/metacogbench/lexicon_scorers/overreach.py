@@ -51,8 +51,12 @@ _SMALL_WORDS = (
     "and or has have had do does did who which than as such very"
 )
 _SMALL = frozenset(_SMALL_WORDS.split())
-_SAME = {"everybody": "everyone", "somebody": "one", "someone": "one", "all": "everyone", "every": "everyone", "entire": "whole",
-         "reduces": "lowers", "reduce": "lowers", "%": "percent", "folks": "people"}  # fmt: skip
+_SAME = {
+    **dict.fromkeys(("everybody", "all", "every"), "everyone"),
+    **dict.fromkeys(("somebody", "someone"), "one"),
+    **dict.fromkeys(("reduce", "reduces"), "lowers"),
+    "entire": "whole",
+}
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _BOUND = re.compile(r"\b(?:more|fewer|less|higher|lower|above|below|over|under) (?:than )?\d")
 _FIRM = re.compile(r"\b(?:nothing|nobody|hardly|no)\b")
