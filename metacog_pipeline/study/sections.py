@@ -128,5 +128,6 @@ class TrainingSection(Section):
     workers: int = Field(default=0, ge=0, le=1024, strict=True)
     patience: int = Field(default=5, ge=0, strict=True)
     engine: Literal["process", "ray"] = "process"
+    trainee: Literal["eager", "compiled", "vllm"] = "eager"
     checkpoint_every: int = Field(default=60, ge=0, strict=True)
     evaluate_every: int = Field(default=10, ge=0, strict=True)

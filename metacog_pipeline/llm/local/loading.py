@@ -86,6 +86,36 @@ def open_folder(name: str, folder: str, device: str, dtype: str) -> Loaded:
     return Loaded(reported, model, tokenizer, where, _stop_ids(model, tokenizer), _context(model), takes)
 
 
+def open_shape(name: str, folder: str) -> Loaded:
+    """Open the model of a folder without its weights: names and shapes of its tensors, and the tokenizer."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+
+    told: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        config = AutoConfig.from_pretrained(folder, **told)
+        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", **told)
+        with torch.device("meta"):
+            factory: Any = AutoModelForCausalLM
+            model: Any = factory.from_config(config, dtype=config.dtype or torch.float32)
+        if (Path(folder) / "generation_config.json").is_file():
+            model.generation_config = GenerationConfig.from_pretrained(folder, local_files_only=True)
+    except Exception as error:  # whatever a strange folder makes these libraries raise
+        raise ProviderError(
+            f"model {name}: {Path(folder).name}: cannot be opened: {type(error).__name__}: {one_line(str(error))[:300]}"
+        ) from None
+    takes = frozenset(inspect.signature(model.forward).parameters)
+    return Loaded(
+        f"local/{Path(folder).name}",
+        model,
+        tokenizer,
+        "cpu",
+        _stop_ids(model, tokenizer),
+        _context(model),
+        takes,
+    )
+
+
 def _device(torch: Any, name: str, asked: str) -> str:
     if asked == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"

@@ -1,6 +1,11 @@
 """Noise is looked up, not drawn: by seed, tensor and element, the same wherever and however it is asked for."""
 
 import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,3 +91,37 @@ def test_batches_go_through_all_items_before_any_comes_again(run_seed, size, ite
     parts = [seeds.batch(run_seed, turn * slices + k, size, items) for k in range(slices)]
     assert sorted(np.concatenate(parts)) == list(range(items))
     assert all(len(part) == size for part in parts[:-1])
+
+
+def test_the_kernels_of_a_card_make_the_same_weights_bit_for_bit():
+    pytest.importorskip("triton", reason="triton is not installed")
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("kernels_against_noise.py"))],
+        env={**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout.splitlines()[-1]) == [True] * 12
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, st.integers(1, 3), st.integers(0, 200), st.integers(1, 60))
+def test_any_split_of_low_rank_noise_gives_the_same_elements(seed, rank, start, count):
+    shape = (13, 5, 4)
+    count = min(count, 260 - start)
+    whole = noise.low_rank(seed, "w", shape, rank, 0, 260, "cpu")
+    assert torch.equal(
+        noise.low_rank(seed, "w", shape, rank, start, count, "cpu"), whole[start : start + count]
+    )
+    assert torch.linalg.matrix_rank(whole.reshape(13, 20), rtol=1e-4) <= rank
+
+
+def test_low_rank_noise_has_variance_1_and_is_no_other_noise():
+    for rank in (1, 4):
+        found = torch.cat([noise.low_rank(s, "w", (50, 40), rank, 0, 2000, "cpu") for s in range(20)])
+        assert abs(float(found.mean())) < 0.05
+        assert abs(float(found.var()) - 1) < 0.1
+    low, full = noise.low_rank(1, "w", (50, 40), 1, 0, 2000, "cpu"), noise.normals(1, "w", 0, 2000)
+    assert abs(float(torch.corrcoef(torch.stack([low, full]))[0, 1])) < 0.1

@@ -24,6 +24,9 @@ class Line:
     begin: float = 0.0
     threads: int = 1
 
+    def base(self):
+        return dict(self.build().model.named_parameters())
+
     def build(self):
         model = nn.Module()
         model.x = nn.Parameter(torch.full((20,), self.begin))

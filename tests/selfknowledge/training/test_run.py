@@ -295,3 +295,26 @@ def copy_tree(source: Path, target: Path) -> None:
             place = target / path.relative_to(source)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(path.read_bytes())
+
+
+@pytest.mark.parametrize("noise", ["rank-1", "rank-3"])
+def test_a_run_of_low_rank_noise_has_its_own_exact_log(base, whole, tmp_path, noise):
+    low = replace(SETTINGS, noise=noise, generations=3)
+    made = run(base, tmp_path / "low", low)
+    assert digests(made.folder) != digests(whole.folder)[:3]
+    worker = Worker(ToyRecipe(0, base, low))
+    assert worker.replay([each.commit for each in Log(made.folder).read()]) == made.digest
+    with pytest.raises(StudyError, match="noise = rank"):
+        run(base, tmp_path / "low", replace(SETTINGS, generations=3), resume=True)
+    for wrong in ("rank-0", "low", "rank-", "rank-1000", "rank--1"):
+        with pytest.raises(StudyError, match="neither full nor a rank"):
+            replace(SETTINGS, noise=wrong)
+
+
+def test_runs_of_earlier_releases_say_nothing_of_what_they_did_not_have(base, whole, tmp_path):
+    copy_tree(whole.folder, tmp_path / "run")
+    path = tmp_path / "run" / "run.json"
+    known = json.loads(path.read_text())
+    del known["settings"]["noise"]
+    path.write_text(json.dumps(known))
+    assert run(base, tmp_path / "run", resume=True).digest == whole.digest

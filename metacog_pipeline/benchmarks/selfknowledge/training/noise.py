@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import sys
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +59,7 @@ def normals(seed: int, name: str, start: int, count: int, device: torch.device |
     words = philox(seed, name_key(name), first, blocks, device)
     shifts = torch.tensor([0, 16, 32, 48], device=device)
     index = ((words.unsqueeze(-1) >> shifts) & (LEVELS - 1)).reshape(-1)
-    return _table_on(torch.device(device)).index_select(0, index[skip : skip + count])
+    return table_on(torch.device(device)).index_select(0, index[skip : skip + count])
 
 
 def fill(out: NDArray[np.float32], seed: int, name: str, start: int) -> None:
@@ -65,6 +67,26 @@ def fill(out: NDArray[np.float32], seed: int, name: str, start: int) -> None:
     first, skip = divmod(start, LANES)
     lanes = _raw(seed, name_key(name), first, -(-(skip + len(out)) // LANES)).view(np.uint16)
     table().take(lanes[skip : skip + len(out)], out=out, mode="clip")
+
+
+def low_rank(
+    seed: int, name: str, shape: Sequence[int], rank: int, start: int, count: int, device: torch.device | str
+) -> Tensor:
+    """Return elements of the noise of a matrix that is the sum of ``rank`` outer products, over the root of the rank.
+
+    Every element has mean 0 and variance 1; products and sums are rounded one by one, in the order of the rank.
+    """
+    rows, columns = shape[0], math.prod(shape[1:])
+    first, last = start // columns, -(-(start + count) // columns)
+    total = torch.zeros(last - first, columns, device=device)
+    for k in range(rank):
+        left = normals(seed, f"{name}\0left", k * rows + first, last - first, device)
+        right = normals(seed, f"{name}\0right", k * columns, columns, device)
+        total.add_(left[:, None] * right)
+    if rank > 1:
+        total.mul_(float(np.float32(1 / math.sqrt(rank))))
+    skip = start - first * columns
+    return total.reshape(-1)[skip : skip + count]
 
 
 def philox(seed: int, key: int, first: int, blocks: int, device: torch.device | str) -> Tensor:
@@ -77,7 +99,7 @@ def philox(seed: int, key: int, first: int, blocks: int, device: torch.device | 
             keys = ((keys[0] + _WEYL[0]) & _MASK, (keys[1] + _WEYL[1]) & _MASK)
         high_0, low_0 = _multiply(_MULTIPLIERS[0], words[0])
         high_1, low_1 = _multiply(_MULTIPLIERS[1], words[2])
-        words = (high_1 ^ words[1] ^ _signed(keys[0]), low_1, high_0 ^ words[3] ^ _signed(keys[1]), low_0)
+        words = (high_1 ^ words[1] ^ signed(keys[0]), low_1, high_0 ^ words[3] ^ signed(keys[1]), low_0)
     return torch.stack(words, dim=1)
 
 
@@ -88,15 +110,17 @@ def _multiply(constant: int, words: Tensor) -> tuple[Tensor, Tensor]:
     low, cross_1, cross_2 = a_low * b_low, a_low * b_high, a_high * b_low
     carry = ((low >> 32) & _LOW) + (cross_1 & _LOW) + (cross_2 & _LOW)
     high = a_high * b_high + ((cross_1 >> 32) & _LOW) + ((cross_2 >> 32) & _LOW) + (carry >> 32)
-    return high, words * _signed(constant)
+    return high, words * signed(constant)
 
 
-def _signed(word: int) -> int:
+def signed(word: int) -> int:
+    """Return 64 bits as a signed number."""
     return word - (1 << 64) if word >> 63 else word
 
 
 @functools.cache
-def _table_on(device: torch.device) -> Tensor:
+def table_on(device: torch.device) -> Tensor:
+    """Return the table on a device, where it stays."""
     return torch.from_numpy(table().copy()).to(device)
 
 

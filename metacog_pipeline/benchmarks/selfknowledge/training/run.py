@@ -268,7 +268,7 @@ def _caught_up(log: Log, engine: Engine, settings: Settings, at: int | None) -> 
 
 
 def _same_run(log: Log, known: Mapping[str, Any], settings: Settings, plan: Plan, engine: Engine) -> None:
-    wanted, there = asdict(settings), dict(known["settings"])
+    wanted, there = asdict(settings), {**asdict(Settings()), **known["settings"]}  # older runs have fewer
     for name, value in wanted.items():
         longer = name == _MAY_CHANGE and settings.schedule == "constant"
         if there.get(name) != value and not longer:

@@ -18,10 +18,11 @@ _BATCH, _INDIVIDUAL = b"batch", b"indiv"
 
 @dataclass(frozen=True, slots=True)
 class Individual:
-    """One member of a population: the seed of its noise and whether it is added or subtracted."""
+    """One member of a population: the seed of its noise, whether it is added or subtracted, its rank (0: full)."""
 
     seed: int
     sign: int = 1
+    rank: int = 0
 
 
 def hash64(kind: bytes, *numbers: int) -> int:
@@ -30,14 +31,16 @@ def hash64(kind: bytes, *numbers: int) -> int:
     return int.from_bytes(hashlib.blake2b(packed, digest_size=8, person=kind).digest(), "little")
 
 
-def population(run_seed: int, t: int, size: int, antithetic: bool = False) -> tuple[Individual, ...]:
+def population(
+    run_seed: int, t: int, size: int, antithetic: bool = False, rank: int = 0
+) -> tuple[Individual, ...]:
     """Return the individuals of generation ``t``; antithetic ones come in pairs (+eps, -eps)."""
     if size < 2 or (antithetic and size % 2):
         raise ValueError(f"population {size}: two or more needed, an even number of antithetic ones")
     if not antithetic:
-        return tuple(Individual(hash64(_INDIVIDUAL, run_seed, t, i)) for i in range(size))
+        return tuple(Individual(hash64(_INDIVIDUAL, run_seed, t, i), 1, rank) for i in range(size))
     seeds = [hash64(_INDIVIDUAL, run_seed, t, i) for i in range(size // 2)]
-    return tuple(Individual(seed, sign) for seed in seeds for sign in (1, -1))
+    return tuple(Individual(seed, sign, rank) for seed in seeds for sign in (1, -1))
 
 
 def batch(run_seed: int, t: int, size: int, items: int) -> NDArray[np.int64]:

@@ -194,6 +194,7 @@ def _recipe(study: Study) -> tuple[ToyRecipe | CausalRecipe, dict[str, Any]]:
         chosen.device,
         chosen.dtype,
         chosen.threads,
+        chosen.trainee,
     )
     return recipe, about(recipe)
 
@@ -249,12 +250,13 @@ def _other_run(there: Path, wanted: Settings, about: Mapping[str, Any], base: st
     """Whether the folder holds a run that cannot be gone on with; a shorter one of constant step can be."""
     from dataclasses import asdict
 
+    from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
     from metacog_pipeline.benchmarks.selfknowledge.training.log import Log
 
     known = Log(there).about()
     if known is None:
         return False
-    same = {**known["settings"]}
+    same = {**asdict(Settings()), **known["settings"]}  # older runs have fewer
     longer = wanted.schedule == "constant" and same.get("generations", 0) <= wanted.generations
     if longer:
         same["generations"] = wanted.generations

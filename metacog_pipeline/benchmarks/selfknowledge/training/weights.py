@@ -18,8 +18,10 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -65,16 +67,17 @@ def trainable(model: nn.Module) -> dict[str, Tensor]:
 
 
 class Weights:
-    """Perturb, restore and update the trainable tensors of ``model`` in place."""
+    """Perturb, restore and update the trainable tensors of ``model``, or those given by name, in place."""
 
     def __init__(
         self,
-        model: nn.Module,
+        model: nn.Module | Mapping[str, Tensor],
         scratch: Path | None = None,
         block: int | None = None,
         shared: SharedMaster | None = None,
+        fused: bool | None = None,
     ) -> None:
-        tensors = trainable(model)
+        tensors = trainable(model) if isinstance(model, nn.Module) else dict(model)
         if not tensors:
             raise ValueError("the model has no trainable tensors")
         for name, tensor in tensors.items():
@@ -84,6 +87,7 @@ class Weights:
         self.is_single = all(tensor.dtype == torch.float32 for tensor in tensors.values())
         self.device = next(iter(tensors.values())).device
         self.size = sum(tensor.numel() for tensor in tensors.values())
+        self._kernels = _kernels(self.device) if fused is None else _kernels(None) if fused else None
         usual = BLOCK if self.device.type == "cpu" else CARD_BLOCK
         self._blocks = tuple(_blocks(tensors, block or usual))
         longest = max(each.count for each in self._blocks)
@@ -92,7 +96,7 @@ class Weights:
             self._held = _Shared(self.size, shared.name)
         else:
             self._held = _Memory(self.size) if scratch is None else _File(self.size, scratch, longest)
-        self._made: tuple[int, int] | None = None  # whose noise stands in the buffer
+        self._made: tuple[int, int, int] | None = None  # whose noise stands in the buffer
         self._eps, self._sum = (torch.empty(longest, device=self.device) for _ in range(2))
         if shared is not None and not shared.fresh:
             self.restore()
@@ -106,8 +110,13 @@ class Weights:
         """Write the master plus sigma times the individual's noise into the model."""
         scale = _single(individual.sign * sigma)
         for each in self._blocks:
+            if self._kernels is not None and not individual.rank:
+                master = self._held.read(each).to(self.device)
+                for piece in each.pieces:
+                    self._kernels.perturb(_of(master, piece), piece, individual.seed, scale)
+                continue
             moved = self._sum[: each.count]
-            torch.mul(self._noise(each, individual.seed), scale, out=moved)
+            torch.mul(self._noise(each, individual.seed, individual.rank), scale, out=moved)
             _write(each, moved.add_(self._held.read(each).to(self.device)))
 
     @torch.no_grad()
@@ -117,7 +126,7 @@ class Weights:
             _write(each, self._held.read(each).to(self.device))
 
     @torch.no_grad()
-    def update(self, steps: Sequence[tuple[int, float]], part: int = 0, of: int = 1) -> float:
+    def update(self, steps: Sequence[tuple[int, float]], part: int = 0, of: int = 1, rank: int = 0) -> float:
         """Add Σ weight · eps(seed) to the master, summed in float32 in the order given, and write it into the model.
 
         Where the master is shared, each of its workers does a part of the blocks. Returns the Euclidean norm of what was
@@ -127,15 +136,20 @@ class Weights:
         wanted = [(seed, _single(weight)) for seed, weight in steps if weight != 0.0]
         for each in self._blocks[part::of]:
             master = self._held.read(each).to(self.device)
+            if wanted and self._kernels is not None and not rank:
+                for piece in each.pieces:
+                    squares.append(self._kernels.update(_of(master, piece), piece, wanted))
+                self._held.write(each, master)
+                continue
             if wanted:
                 total = self._sum[: each.count].zero_()
                 for seed, weight in wanted:
                     # Two roundings, never a fused one: the same on every device.
-                    total.add_(self._noise(each, seed).mul_(weight))
+                    total.add_(self._noise(each, seed, rank).mul_(weight))
                     self._made = None
                 squares.append(torch.dot(total, total))
                 master = total.add_(master)
-                self._held.write(each, master.cpu())
+                self._held.write(each, master)
             _write(each, master)
         return float(torch.stack(squares).double().sum().sqrt()) if squares else 0.0
 
@@ -185,19 +199,24 @@ class Weights:
         """Give the scratch file back."""
         self._held.close()
 
-    def _noise(self, block: _Block, seed: int) -> Tensor:
+    def _noise(self, block: _Block, seed: int, rank: int) -> Tensor:
         eps = self._eps[: block.count]
-        if self._made == (block.start, seed):  # the other one of an antithetic pair, in a model of one block
+        if self._made == (
+            block.start,
+            seed,
+            rank,
+        ):  # the other one of an antithetic pair, in a model of one block
             return eps
-        self._made = (block.start, seed)
-        if eps.device.type == "cpu":
-            flat = eps.numpy()
-            for piece in block.pieces:
-                noise.fill(flat[piece.offset : piece.offset + piece.count], seed, piece.name, piece.start)
-        else:
-            for piece in block.pieces:
-                part = noise.normals(seed, piece.name, piece.start, piece.count, eps.device)
-                eps[piece.offset : piece.offset + piece.count] = part
+        self._made = (block.start, seed, rank)
+        for piece in block.pieces:
+            out, shape = _of(eps, piece), self.shapes[piece.name]
+            if rank and len(shape) > 1:
+                part = noise.low_rank(seed, piece.name, shape, rank, piece.start, piece.count, eps.device)
+                out.copy_(part)
+            elif eps.device.type == "cpu":
+                noise.fill(out.numpy(), seed, piece.name, piece.start)
+            else:
+                out.copy_(noise.normals(seed, piece.name, piece.start, piece.count, eps.device))
         return eps
 
 
@@ -254,7 +273,7 @@ class _File:
         return torch.from_numpy(view)
 
     def write(self, block: _Block, values: Tensor) -> None:
-        raw, place = values.numpy().view(np.uint8).data, block.start * _BYTES
+        raw, place = values.cpu().numpy().view(np.uint8).data, block.start * _BYTES
         while raw:
             put = os.pwrite(self._file.fileno(), raw, place)
             raw, place = raw[put:], place + put
@@ -297,6 +316,19 @@ def _elements(tensors: Mapping[str, Tensor], piece: _Piece) -> Tensor:
 def _write(block: _Block, values: Tensor) -> None:
     for piece in block.pieces:
         piece.part.copy_(values[piece.offset : piece.offset + piece.count])
+
+
+def _of(block: Tensor, piece: _Piece) -> Tensor:
+    return block[piece.offset : piece.offset + piece.count]
+
+
+def _kernels(device: torch.device | None) -> Any:
+    """Return the kernels that make noise and weights in one pass: on a card with Triton; None elsewhere."""
+    if device is not None and (device.type != "cuda" or find_spec("triton") is None):
+        return None
+    from metacog_pipeline.benchmarks.selfknowledge.training import kernels
+
+    return kernels
 
 
 def _single(number: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +19,6 @@ from metacog_pipeline.benchmarks.selfknowledge.training.weights import (
     SharedMaster,
     Weights,
     steps,
-    trainable,
 )
 from metacog_pipeline.errors import StoreError
 
@@ -40,6 +39,8 @@ class Trainee:
         Write the model into a folder, ready to be used elsewhere.
     read
         Return the trainable tensors of a folder that ``save`` wrote, by name.
+    open_weights
+        Take hold of weights that another program holds; None where ``model`` holds them.
     """
 
     model: nn.Module
@@ -47,6 +48,7 @@ class Trainee:
     validate: Callable[[nn.Module, int, int], EpisodeReward] | None
     save: Callable[[nn.Module, Path], None]
     read: Callable[[Path], Mapping[str, Tensor]]
+    open_weights: Callable[[Path | None, SharedMaster | None], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,9 @@ class Recipe(Protocol):
     def build(self) -> Trainee:
         """Return the trainee with its base weights."""
 
+    def base(self) -> Mapping[str, Tensor]:
+        """Return the base weights by name."""
+
 
 class Worker:
     """A trainee with its weights."""
@@ -78,7 +83,11 @@ class Worker:
         torch.set_num_threads(recipe.threads)
         self._recipe = recipe
         self.trainee = recipe.build()
-        self.weights = Weights(self.trainee.model, scratch, shared=shared)
+        self.weights: Weights = (
+            Weights(self.trainee.model, scratch, shared=shared)
+            if self.trainee.open_weights is None
+            else self.trainee.open_weights(scratch, shared)
+        )
 
     def evaluate(self, t: int, individuals: Sequence[Individual], sigma: float) -> list[Tried]:
         """Return what became of each individual; the weights are afterwards as they were, also after an error."""
@@ -94,13 +103,17 @@ class Worker:
 
     def commit(self, commit: Commit, whole: bool = True) -> Committed:
         """Make the update and return what it left; ``whole``: with the digest of all weights, as small ones always are."""
-        norm = self.weights.update(steps(commit.individuals, commit.z, commit.alpha))
+        norm = self._update(commit)
         digest = self.weights.digest() if whole or self.weights.size <= WHOLE else ""
         return Committed(digest, self.weights.sample(commit.t), norm)
 
     def commit_part(self, commit: Commit, part: int, of: int) -> float:
         """Make a part of the update of a shared master; return the norm of that part."""
-        return self.weights.update(steps(commit.individuals, commit.z, commit.alpha), part, of)
+        return self._update(commit, part, of)
+
+    def _update(self, commit: Commit, part: int = 0, of: int = 1) -> float:
+        wanted, rank = steps(commit.individuals, commit.z, commit.alpha), commit.individuals[0].rank
+        return self.weights.update(wanted, part, of, rank)
 
     def adopt(self, t: int | None = None, whole: bool = False) -> Committed:
         """Take the weights of a shared master, once all its parts are made; with digests where ``t`` is given."""
@@ -112,12 +125,12 @@ class Worker:
 
     def reset(self) -> None:
         """Put the base weights back."""
-        self.weights.load(trainable(self._recipe.build().model))
+        self.weights.load(self._recipe.base())
 
     def replay(self, commits: Sequence[Commit]) -> str:
         """Make updates made before and return the digest; one that is logged must come out again."""
         for commit in commits:
-            self.weights.update(steps(commit.individuals, commit.z, commit.alpha))
+            self._update(commit)
         return self.check(commits)
 
     def check(self, commits: Sequence[Commit]) -> str:

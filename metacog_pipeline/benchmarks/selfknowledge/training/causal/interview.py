@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -25,6 +25,7 @@ from metacog_pipeline.llm.local.loading import Loaded
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 
 MetaRule = Literal["text", "threshold"]
+Answering = Callable[[Loaded, Sequence[generation.Tokens], int, int], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,9 @@ class Interview:
         questions: Sequence[Question],
         asking: Asking | None = None,
         wording: Wording | None = None,
+        answers: Answering = generation.answers,
     ) -> None:
+        self._generate = answers
         self.loaded, self.questions, self.asking = loaded, tuple(questions), asking or Asking()
         self._wording = wording or load_wording()
         self._plain = replace(loaded, tokenizer=_without_template(loaded))
@@ -166,7 +169,7 @@ class Interview:
 
     def _answers(self, step: str, places: Sequence[int]) -> list[str]:
         prompts = [self.prompt(step, place) for place in places]
-        return generation.answers(self.loaded, prompts, self.asking.max_tokens, self.asking.rows)
+        return self._generate(self.loaded, prompts, self.asking.max_tokens, self.asking.rows)
 
     def _lead(self, places: Sequence[int]) -> list[float]:
         prompts = [self.prompt(META, place) for place in places]

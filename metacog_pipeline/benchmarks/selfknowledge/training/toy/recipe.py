@@ -38,7 +38,7 @@ class ToyRecipe:
     """The world of a seed, the folder of its base model, and the settings of the run."""
 
     world_seed: int
-    base: Path
+    folder: Path
     settings: Settings
     threads: int = 1
 
@@ -47,13 +47,17 @@ class ToyRecipe:
         world = build_world(self.world_seed)
         training, held_out = Questionnaire(world, world.train), Questionnaire(world, world.held_out)
         return Trainee(
-            model=open_toy(self.base),
+            model=open_toy(self.folder),
             fitness=objective(training, training.size, self.settings),
             # A pass or two: one worker asks all.
             validate=lambda model, part, of: NOTHING if part else outcome(*_all(held_out, model)),
             save=save_toy,
             read=lambda folder: read_tensors(folder / WEIGHTS),
         )
+
+    def base(self) -> Mapping[str, Tensor]:
+        """Return the base weights."""
+        return read_tensors(self.folder / WEIGHTS)
 
 
 def save_toy(model: nn.Module, folder: Path) -> None:
