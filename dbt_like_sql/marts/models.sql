@@ -4,6 +4,9 @@
 -- #NOT_NULL(model, source)
 -- #SET{source: measured|simulated}
 -- columns:
+--   params_b: parameters in total, billions, as the study file says
+--   params_active_b: those that take part in a token
+--   released: when the model came out
 --   runs: repeats of every benchmark the study asks of it
 --   usable_share: share of its answers that give something to read, 0 to 1; below 0.5 a partition is not complete
 --   n_benchmarks: benchmarks of which it has a headline
@@ -27,6 +30,9 @@ select
     listed.provider,
     listed.model_id,
     listed.family,
+    listed.params_b,
+    listed.params_active_b,
+    listed.released,
     listed.source,
     listed.runs,
     paid.cost_usd,

@@ -11,7 +11,8 @@
 --   low: lower end of the recomputed number's 95 % interval
 --   high: upper end
 --   tolerance: the largest difference that rounding or sampling explains
---   verdict: follows or holds; differs or does not hold; made by the clip; not computed; another estimator; possible
+--   expected: of headline claims (place headline): what chance or construction alone would give
+--   verdict: follows or holds; differs or does not hold; not decided; by construction; made by the clip; not computed; another estimator; possible
 --   note: what explains a difference, or what to know before quoting the number
 select said.*
 from stg_published_claims as said

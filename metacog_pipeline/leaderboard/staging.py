@@ -80,7 +80,7 @@ _PUBLISHED_VALUE = {
 _PUBLISHED_CLAIM = {
     **dict.fromkeys(("benchmark", "place", "subject", "quantity", "method"), _TEXT),
     **dict.fromkeys(("published", "recomputed", "low", "high", "difference", "tolerance"), "double"),
-    **dict.fromkeys(("verdict", "note"), _TEXT),
+    **dict.fromkeys(("expected", "verdict", "note"), _TEXT),
 }
 _CALIBRATION = {
     **dict.fromkeys(("benchmark", "dataset", "condition", "model", "source", "measure"), _TEXT),
@@ -221,7 +221,8 @@ SHARED: Mapping[str, Dataset] = {
         _dataset(
             "models",
             {**dict.fromkeys(("model", "provider", "model_id", "source"), _TEXT), "listed": "boolean",
-             "runs": "integer", "family": _TEXT},
+             "runs": "integer", "family": _TEXT, "params_b": "double", "params_active_b": "double",
+             "released": _TEXT},
             "study/models.parquet",
         ),
         _dataset("study", {"name": _TEXT, "seed": "bigint", "digest": _TEXT}, "study/study.parquet"),

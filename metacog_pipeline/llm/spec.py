@@ -138,6 +138,8 @@ class ModelSpec(BaseModel):
     ``batch_factor`` times the price; ``batch_rest`` is how requests are asked again that a batch did not answer. Timeouts
     are in seconds: ``first_byte_timeout_s`` until an answer begins, ``gap_timeout_s`` between two parts of it,
     ``total_timeout_s`` for all of it. ``keep_raw`` keeps every reply's body.
+    ``family`` is who made the model, ``params_b`` and ``params_active_b`` its billions of parameters (in total, and those
+    that take part in a token), ``released`` when it came out; none of them decides an answer.
     ``price_unknown`` says that a paid model is asked without a price on purpose.
     """
 
@@ -190,6 +192,13 @@ class ModelSpec(BaseModel):
     gap_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
     total_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
     family: str | None = Field(default=None, pattern=SLUG_PATTERN, description=_SLUG)
+    params_b: float | None = Field(default=None, gt=0, le=1e6)
+    params_active_b: float | None = Field(default=None, gt=0, le=1e6)
+    released: str | None = Field(
+        default=None,
+        pattern=r"^\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$",
+        description='a date as in "2025", "2025-08" or "2025-08-05"',
+    )
     observer: ObserverSpec = Field(default_factory=ObserverSpec)
 
     @field_validator(*provider_keys.TAKEN_BY, *provider_keys.PARTS)

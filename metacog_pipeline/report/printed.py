@@ -18,7 +18,13 @@ _STEPS = {"measured": "measured here", "published": "as printed"}
 _AGREES = ("holds", "holds if cut off", "follows")
 _DIFFERS = ("does not hold", "differs")
 _WAITING = "not computed"
-_NO_CHECK = ("possible", "another estimator", _WAITING)  # told for comparison; they decide nothing
+_NO_CHECK = (
+    "possible",
+    "another estimator",
+    "by construction",
+    "not decided",
+    _WAITING,
+)  # told for comparison; they decide nothing
 _DIGITS = 4
 _NOT_BESIDE = (
     "Published numbers stand beside those of a study that asks real models the published questions. This one does not, so "

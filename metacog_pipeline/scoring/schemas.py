@@ -62,7 +62,7 @@ PUBLISHED_CLAIM = pl.Schema(
     {
         **dict.fromkeys(("benchmark", "place", "subject", "quantity", "method"), pl.String),
         **dict.fromkeys(("published", "recomputed", "low", "high", "difference", "tolerance"), pl.Float64),
-        **dict.fromkeys(("verdict", "note"), pl.String),
+        **dict.fromkeys(("expected", "verdict", "note"), pl.String),
     }
 )
 

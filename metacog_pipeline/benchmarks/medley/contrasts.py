@@ -20,6 +20,8 @@ family                      value
 ``analyst_overlap``         rank-biserial r of MMS on instances that show an analyst of ``model``'s family against the
                             others; ``statistic`` is U; p by Mann and Whitney, by Holm over models. Without ``model``: of
                             models with a relative among the analysts against those without
+``size_slope``              what a tenfold size (``params_b``) adds to a score, with a level for each family; Student's t
+                            over models. ``evaluation - control``: the difference of the two slopes
 ``character``               ``verdict`` says what ``model`` behaves like
 ==========================  =======================================================================================
 
@@ -40,6 +42,8 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Group, lost_items
+from metacog_pipeline.benchmarks.medley import scaling
+from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
 from metacog_pipeline.benchmarks.medley.averages import ONLY_STEP_A, averages
 from metacog_pipeline.benchmarks.medley.construction.families import UNKNOWN, published_family
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
@@ -375,6 +379,22 @@ def _predictors(grades: Floats, change: Floats, base: Comparison) -> Iterator[Co
         )  # fmt: skip
 
 
+def size_slopes(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield how scores grow with size within families, and evaluation minus control; models without a size stand aside."""
+    known = {spec.name: spec for spec in benchmark.context.study.models}
+    for base, own in _scored(groups):
+        sized = [each for each in own if getattr(known.get(each.model), "params_b", None)]
+        if len(sized) < 2:
+            continue
+        specs = [known[each.model] for each in sized]
+        scores = {
+            name: np.array([_mean(averages(each).items[name]) for each in sized], dtype=np.float64)
+            for name in ("mms", *ABILITIES)
+        }
+        size = np.log10(np.array([spec.params_b for spec in specs], dtype=np.float64))
+        yield from scaling.rows(base, size, scores, [spec.family or spec.name for spec in specs])
+
+
 def _means(frame: pl.DataFrame) -> Floats:
     means: Floats = frame.mean().cast(pl.Float64).to_numpy()[0]
     return means
@@ -480,6 +500,10 @@ CONTRASTS: tuple[Contrast, ...] = (
     ),
     Contrast("aggregation", aggregations, None, paper="Table S8", words="Agreement of rankings by average."),
     Contrast("pca", components, None, words="Principal components of the judged dimensions."),
+    Contrast(
+        "size_slope", size_slopes, "holm", ("dataset", "scoring", "source", "condition", "family"), unit="models",
+        words="By how much a tenfold size raises a score within families, and evaluation more than control.",
+    ),
     Contrast(
         "cognitive_map", cognitive_map, None, paper="Table S7", version="2",
         words="Behavioural part of the changes against normal, named.",

@@ -6,6 +6,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Published
 from metacog_pipeline.benchmark.published_rows import Tables, audited, hundredth, long
+from metacog_pipeline.benchmarks.medley.headline_claims import ledger, published_slopes
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.published_audit import audit_tables
 from metacog_pipeline.files import shipped
@@ -45,14 +46,14 @@ def values(tables: Tables) -> pl.DataFrame:
         pl.col("profile").str.to_lowercase().alias("note"),
     )  # fmt: skip
     models = pl.concat([scores, changes, profiles, dominant, labels], how="diagonal_relaxed")
-    return pl.concat([models, _agreements(tables), _verified(tables)], how="diagonal_relaxed").with_columns(
-        dataset=pl.lit("published")
-    )
+    parts = [models, _agreements(tables), _verified(tables), _sizes(tables)]
+    return pl.concat(parts, how="diagonal_relaxed").with_columns(dataset=pl.lit("published"))
 
 
 def claims() -> pl.DataFrame:
-    """Return the audit of the printed numbers against the numbers printed beside them."""
-    return audited(audit_tables(shipped("data", "published", BENCHMARK)))
+    """Return the audit of the printed numbers against the numbers printed beside them, and the ledger of claims."""
+    data = shipped("data", "published", BENCHMARK)
+    return pl.concat([audited(audit_tables(data)), ledger(data)], how="diagonal_relaxed")
 
 
 def _points(tables: Tables, name: str, place: str, measures: list[str]) -> pl.DataFrame:
@@ -86,4 +87,22 @@ def _verified(tables: Tables) -> pl.DataFrame:
     return found.with_columns(place=pl.lit("table S9"))
 
 
-PUBLISHED = Published(lambda benchmark: values(_table), lambda benchmark: claims())
+def _sizes(tables: Tables) -> pl.DataFrame:
+    """Return what is known of the size of the printed models, in billions of parameters."""
+    known = tables("models").with_columns(
+        note=pl.format(
+            "family {}; series {}; released {}",
+            *(pl.col(name).fill_null("-") for name in ("family", "series", "released")),
+        )
+    )
+    found = long(
+        known.select("model", "note", "params_b", "params_active_b"), ["params_b", "params_active_b"]
+    )
+    return found.with_columns(place=pl.lit("models"), condition=pl.lit("all"))
+
+
+PUBLISHED = Published(
+    lambda benchmark: values(_table),
+    lambda benchmark: claims(),
+    lambda benchmark: published_slopes(shipped("data", "published", BENCHMARK)),
+)
