@@ -15,7 +15,7 @@ from metacog_pipeline.transcripts.folder import JUDGEMENTS
 _LISTED = """
 create temp table listed as
 select
-    model, provider, model_id, family, runs,
+    model, provider, model_id, family, params_b, params_active_b, released, runs,
     if(source = 'simulated' or provider = 'simulated', 'simulated', 'measured') as source
 from stg_models
 where listed

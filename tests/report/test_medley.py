@@ -58,7 +58,8 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, 
         for measure, value in found.items()
     ]
     findings = [
-        {"family": "rank", "measure": "mms", "condition": "normal", "value": 1.0, "low": 1.0, "high": 2.0}
+        {"family": "rank", "measure": "mms", "condition": "normal", "value": 1.0, "low": 1.0, "high": 2.0},
+        {"family": "size_slope", "measure": "evaluation", "value": 0.09, "low": 0.02, "high": 0.2},
     ]
     parts = {"adversarial_behaviour": 0.0375, "stripped_behaviour": -0.0625, "adversarial_delta": 0.0915}
     ends = {"": 0.0, "_low": -0.01, "_high": 0.01}
@@ -123,6 +124,12 @@ def test_published_models_are_drawn_apart_and_only_beside_published_questions(tm
     assert "Mistral Small 3.1" in section(whole, "medley-strengths-within-a-model")
 
 
+def test_headline_claims_stand_beside_the_slopes_of_the_studys_models(tmp_path: Path) -> None:
+    part = section(page(make_home(tmp_path)), "medley-headline-claims")
+    assert "evaluation grows more with size than control" in part and "not decided" in part
+    assert "4 of 8 if the two were unrelated" in part and "0.090" in part
+
+
 def test_without_judges_the_page_says_so(tmp_path: Path) -> None:
     text = page(make_home(tmp_path, source="simulated", judged=False))
     assert "Nothing has been judged yet" in section(text, "medley-agreement-of-judges")
@@ -134,7 +141,7 @@ def test_the_audit_is_told_in_numbers(tmp_path: Path) -> None:
     build_report(home)
     paper = (home / "report" / "papers" / "medley" / "index.html").read_text("utf-8")
     part = section(paper, "medley-printed-numbers")
-    assert re.search(r"184 of 324 printed numbers hold", part)
+    assert re.search(r"186 of 331 printed numbers hold", part)
     assert "What does not follow" in part and "Qwen 3 (32B)" in part
 
 

@@ -199,12 +199,42 @@ def judges(home: Path) -> Markup:
     )
 
 
+def headline_claims(home: Path) -> Markup:
+    """Return what follows of the claims of the paper, and how the study's own models grow with size."""
+    ledger = rows(
+        home,
+        "select quantity, subject, recomputed, low, high, expected, verdict, note from published_claims "
+        "where benchmark = 'medley' and place = 'headline' order by subject, quantity",
+    )
+    slopes = rows(
+        home,
+        "select source, scoring, measure, value, low, high, n, status from comparisons where benchmark = 'medley' "
+        "and family = 'size_slope' order by source = 'published', source, scoring, measure",
+    )
+    made = []
+    if ledger:
+        body = [(*row[:2], pieces.interval(*row[2:5]), row[5], row[6], row[7] or "") for row in ledger]
+        columns = ("claim", "data", "what follows", "without it", "verdict", "note")
+        made.append(pieces.table(columns, body, "Headline claims of the paper against its own tables"))
+    if slopes:
+        body = [
+            (WORLDS[row[0]], row[1] or "", pieces.said(row[2]), pieces.interval(*row[3:6]), *row[6:])
+            for row in slopes
+        ]
+        columns = ("models", "scored as", "score", "per tenfold size", "n", "status")
+        made.append(
+            pieces.table(columns, body, "What a tenfold size adds within families, and its 95 % interval")
+        )
+    return pieces.joined(made, "No values yet.")
+
+
 SECTIONS = (
     Section("Who follows arguments, and who the crowd", cognitive_map),
     Section("Tiers", tiers),
     Section("How sure the ranks are", ranks),
     Section("Strengths within a model", abilities),
     Section("Agreement of judges", judges),
+    Section("Headline claims", headline_claims),
 )
 
 
