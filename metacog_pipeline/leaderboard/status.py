@@ -31,6 +31,7 @@ BOARD_NOTE = "board.sha256"
 _KINDS = {
     "varchar": pa.string(),
     "bigint": pa.int64(),
+    "double": pa.float64(),
     "integer": pa.int32(),
     "boolean": pa.bool_(),
     "timestamptz": pa.timestamp("us", tz="UTC"),
