@@ -228,7 +228,8 @@ def _check_home(shown: str, study: Study) -> None:
         study.home.path.exists()
         reason = "it holds characters that cannot be printed"
         if "://" in chosen:  # as a path it would be a folder called s3:
-            usable, reason = False, "an address; answers are kept in folders only"
+            reason = "an address; a home is a folder of this host, and deploy.store names where hosts share answers"
+            usable = False
     except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL, or ~ of a user who is not there
         usable, reason = False, getattr(error, "strerror", None) or str(error)
     if not usable:
