@@ -19,6 +19,8 @@ from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 
 WITHHELD = "withheld"
+Row = tuple[Any, ...]  # of the schema `ESTIMATE`
+_MEASURE, _VALUE = map(ESTIMATE.names().index, ("measure", "estimate"))
 FAILED = "failed: "
 COVERAGE = Measure(
     "coverage",
@@ -61,14 +63,28 @@ def groups_of(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame, *, by_r
     return found
 
 
-def estimates(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> pl.DataFrame:
-    """Return one row per group and measure in the schema `ESTIMATE`."""
-    found: list[dict[str, Estimate]] = [{} for _ in groups]
+def estimates(
+    benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group], by_run: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Return one row per group and measure in the schema `ESTIMATE`.
+
+    ``by_run`` are rows of models with a single run: pooled over runs their numbers are the same and not computed twice. A
+    set that has other measures of a model than of a run is computed whole.
+    """
+    kept = _by_group(by_run) if by_run is not None else {}
+    found: list[dict[str, Estimate | Row]] = [{} for _ in groups]
     for each in benchmark.measures:
+        left = [
+            (group, values)
+            for group, values in zip(groups, found, strict=True)
+            if not _taken(each, group, values, kept.get(_key(group), {}))
+        ]
+        if not left:
+            continue
         if isinstance(each, MeasureSet):
-            _compute_set(benchmark, each, groups, found)
+            _compute_set(benchmark, each, *zip(*left, strict=True))
         else:
-            _compute(each, groups, found)
+            _compute(each, left)
     known = {each.name: each for each in measures_of(benchmark)}
     rows = [
         row
@@ -76,6 +92,30 @@ def estimates(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> p
         for row in _rows(benchmark, group, values, known)
     ]
     return pl.DataFrame(rows, schema=ESTIMATE, orient="row")
+
+
+def _key(group: Group) -> tuple[object, ...]:
+    return group.dataset, group.task, group.label, group.scoring, group.model
+
+
+def _by_group(by_run: pl.DataFrame) -> dict[tuple[object, ...], dict[str, Row]]:
+    found: dict[tuple[object, ...], dict[str, Row]] = {}
+    pooled = by_run.with_columns(run=pl.lit(None, pl.Int32)).select(ESTIMATE.names())
+    for row in pooled.filter(~pl.col("status").str.starts_with(FAILED)).iter_rows():
+        found.setdefault((*row[1:6],), {})[row[_MEASURE]] = row
+    return found
+
+
+def _taken(
+    each: Measure | MeasureSet, group: Group, values: dict[str, Estimate | Row], kept: Mapping[str, Row]
+) -> bool:
+    """Take what is kept of a measure or a set; whether all that apply were there."""
+    measures = each.measures if isinstance(each, MeasureSet) else (each,)
+    names = {measure.name for measure in measures if measure.conditions(group.condition)}
+    if not names <= kept.keys() or not names or (isinstance(each, MeasureSet) and each.together):
+        return False
+    values.update((name, row) for name, row in kept.items() if name in names)
+    return True
 
 
 def measures_of(benchmark: Benchmark[Any, Any, Any] | type[Benchmark[Any, Any, Any]]) -> list[Measure]:
@@ -87,10 +127,10 @@ def measures_of(benchmark: Benchmark[Any, Any, Any] | type[Benchmark[Any, Any, A
     return declared if named else [COVERAGE, *declared]
 
 
-def _compute(measure: Measure, groups: Sequence[Group], found: list[dict[str, Estimate]]) -> None:
+def _compute(measure: Measure, groups: Sequence[tuple[Group, dict[str, Estimate | Row]]]) -> None:
     if measure.compute is None:
         raise TypeError(f"measure {measure.name} has no compute and stands in no MeasureSet")
-    for group, values in zip(groups, found, strict=True):
+    for group, values in groups:
         if not measure.conditions(group.condition):
             continue
         try:
@@ -105,7 +145,7 @@ def _compute_set(
     benchmark: Benchmark[Any, Any, Any],
     each: MeasureSet,
     groups: Sequence[Group],
-    found: list[dict[str, Estimate]],
+    found: Sequence[dict[str, Estimate | Row]],
 ) -> None:
     try:
         made = each.compute(benchmark, groups)
@@ -124,16 +164,20 @@ def _failed(error: Exception) -> Estimate:
 def _rows(
     benchmark: Benchmark[Any, Any, Any],
     group: Group,
-    values: Mapping[str, Estimate],
+    values: Mapping[str, Estimate | Row],
     known: Mapping[str, Measure],
-) -> Iterator[tuple[object, ...]]:
-    if COVERAGE.name not in values:
+) -> Iterator[Row]:
+    whole = values.get(COVERAGE.name)
+    if whole is None:
         whole = Estimate(group.coverage, None, None, group.asked, "readable / asked")
         values = {COVERAGE.name: whole, **values}
-    coverage = values[COVERAGE.name].value
+    coverage = whole.value if isinstance(whole, Estimate) else whole[_VALUE]
     among: dict[tuple[str, tuple[str, ...]], Group] = {}
     rarest: dict[Group, int | None] = {}
     for name, estimate in values.items():
+        if not isinstance(estimate, Estimate):
+            yield estimate
+            continue
         measure = known.get(name)
         own = group
         if measure is not None and measure.only is not None:
@@ -188,7 +232,7 @@ def _row(
     status: str,
     coverage: float | None,
     rarer: int | None,
-) -> tuple[object, ...]:
+) -> Row:
     n_items = group.rows["item_id"].n_unique()
     few = measured_coverage.low_n(
         name,

@@ -191,6 +191,7 @@ def pool(benchmark: Bound) -> dict[str, int]:
     """Pool each listed model over its runs; only models whose responses changed are computed again."""
     made_from: dict[Path, str] = {}
     scored: list[pl.DataFrame] = []
+    single: list[pl.DataFrame] = []  # numbers of models with one run, which pooling does not change
     listed = set()
     for spec in tasks.models(benchmark):
         present = _present(benchmark, spec.name)
@@ -202,10 +203,13 @@ def pool(benchmark: Bound) -> dict[str, int]:
         if mark_of(target) != mark:
             made_from[target] = mark
             scored += [read_frame(scored_path(each)) for each in present]
+            by_run = run_estimates_path(present[0])
+            if len(present) == 1 and mark_of(by_run) == _scored_from(benchmark, present[0]):
+                single.append(read_frame(by_run))
     if made_from:
         # All at once: a group more costs a tenth of a query more.
         groups = groups_of(benchmark, pl.concat(scored, how="diagonal_relaxed"), by_run=False)
-        pooled = estimates(benchmark, groups)
+        pooled = estimates(benchmark, groups, pl.concat(single) if single else None)
         by_model = pooled.partition_by("model", as_dict=True)
         for target, mark in made_from.items():
             write_frame(by_model.get((target.stem,), pooled.clear()), target, mark)

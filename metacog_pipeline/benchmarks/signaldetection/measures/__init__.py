@@ -39,6 +39,7 @@ def _set(
     measures: tuple[Measure, ...],
     compute: Callable[[Bound, Sequence[Group]], Found],
     asked: Callable[[Group], bool] = lambda group: True,
+    together: bool = False,
 ) -> MeasureSet:
     """Return the set whose ``compute`` sees the groups ``asked`` that are not withheld."""
     names = [each.name for each in measures]
@@ -58,7 +59,7 @@ def _set(
             found[place] = own
         return found
 
-    return MeasureSet(measures, of_all)
+    return MeasureSet(measures, of_all, together)
 
 
 def _of_counts(compute: Callable[[Sequence[Counts]], Found]) -> Callable[[Bound, Sequence[Group]], Found]:
@@ -118,6 +119,7 @@ META_D = _set(
     ),
     _of_counts(meta_d_estimates),
     lambda group: rated(group.condition),
+    together=True,
 )  # fmt: skip
 
 RATED = _set(
