@@ -14,35 +14,32 @@ from metacog_pipeline.benchmark.answers.reading import read_stated
 from metacog_pipeline.columns import Scale
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.session import Partition
-from metacog_pipeline.transcripts.store import kept_records
+from metacog_pipeline.transcripts.segments import read_segment
 
 Asked = Sequence[tuple[str, Sequence[Any]]]
 
 
-def answered_only(benchmark: Any, spec: ModelSpec, asked: Asked) -> Asked:
-    """Return of each condition the data sets to which a replayed model has an answer; all of them before it has any.
+def answered_only(benchmark: Any, specs: Iterable[ModelSpec], asked: Asked) -> Asked:
+    """Return of each condition the tasks to which one of these replayed models has an answer; all of them before any has.
 
     Logs of several tasks lie in one study: what a model was never asked is not missing.
     """
-    folders = [
-        Partition(benchmark.context.study, benchmark.name, spec, run).folder
-        for run in benchmark.context.study.runs
-    ]
+    study = benchmark.context.study
+    folders = [Partition(study, benchmark.name, spec, run).folder for spec in specs for run in study.runs]
     journals = [path for folder in folders for path in sorted(folder.glob("journal-*.jsonl"))]
-    kept = _answered(tuple((path, path.stat().st_size) for path in journals))
+    kept = frozenset[tuple[str, str]]().union(*(_answered(path, path.stat().st_size) for path in journals))
     if not kept:
         return asked
     found = []
     for condition, items in asked:
-        there = {item.dataset for item in items if (condition, item.item_id) in kept}
-        found.append((condition, [item for item in items if item.dataset in there]))
+        there = {item.task for item in items if (condition, item.item_id) in kept}
+        found.append((condition, [item for item in items if item.task in there]))
     return found
 
 
-@functools.lru_cache(maxsize=64)
-def _answered(journals: tuple[tuple[Path, int], ...]) -> frozenset[tuple[str, str]]:
-    folders = dict.fromkeys(path.parent for path, _ in journals)
-    return frozenset((each.condition, each.item_id) for folder in folders for each in kept_records(folder))
+@functools.lru_cache(maxsize=256)
+def _answered(journal: Path, size: int) -> frozenset[tuple[str, str]]:
+    return frozenset((each.condition, each.item_id) for each, _ in read_segment(journal))
 
 
 class QuestionRows(RowRules):

@@ -6,6 +6,7 @@ They rest on the benchmark's `harmonise`: right or wrong, a confidence from 0 to
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -28,19 +29,11 @@ NO_CONFIDENCE = "no answer has a confidence"
 TESTED = ("accuracy", "auroc2", "ece", "brier", "mean_confidence")
 
 
-def measures(conditions: Any, **traits: Any) -> MeasureSet:
-    """Return every measure of stated confidence under ``conditions(name)``: ECE, AUROC2, AURC, meta-d′ and the others.
-
-    ``traits`` are fields of AUROC2's `Measure`, such as ``trait`` and ``trait_under``.
-    """
+def measures(conditions: Any) -> MeasureSet:
+    """Return every measure of stated confidence under ``conditions(name)``: ECE, AUROC2, AURC, meta-d′ and the others."""
 
     def declared(each: Measure) -> Measure:
-        more = {"headline": True, **traits} if each.name == "auroc2" else {}
-        fields = {
-            name: getattr(each, name)
-            for name in ("name", "label", "unit", "range", "higher_is_better", "words")
-        }
-        return Measure(**fields, conditions=conditions, **more)
+        return replace(each, conditions=conditions, headline=each.name == "auroc2")
 
     every = tuple(declared(each) for each in DECLARED if each.name != "accuracy")
     names = {each.name for each in every}
@@ -65,14 +58,14 @@ def between_models(family: str = "models_paired") -> Contrast:
     def compute(
         benchmark: Any, groups: Sequence[Group], pairs: Collection[tuple[str, str]]
     ) -> Iterator[Comparison]:
-        for own in _together(groups, "dataset", "condition"):
+        for own in _together(groups, "dataset", "task", "condition"):
             named = {group.model: group for group in own}
             for a, b in pairs:
                 if a in named and b in named:
                     held = {"condition": named[a].condition}
                     yield from _compared(benchmark, family, (named[a], a), (named[b], b), held)
 
-    within = ("dataset", "source", "condition", "family", "measure")
+    within = ("dataset", "source", "task", "condition", "family", "measure")
     words = "Two models on the items both answered."
     return Contrast(family, compute, "holm", within, words=words, between_models=True, pairs=True)
 
@@ -81,17 +74,17 @@ def between_conditions(family: str, words: str) -> Contrast:
     """Return the contrast of two conditions of one model on the items it answered under both."""
 
     def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-        for own in _together(groups, "dataset", "model"):
+        for own in _together(groups, "dataset", "task", "model"):
             for a, b in combinations(own, 2):
                 held = {"model": a.model}
                 yield from _compared(benchmark, family, (a, a.condition), (b, b.condition), held)
 
-    within = ("dataset", "source", "model", "family", "measure")
+    within = ("dataset", "source", "task", "model", "family", "measure")
     return Contrast(family, compute, "holm", within, words=words, by_model=True)
 
 
 def _together(groups: Sequence[Group], *fields: str) -> list[list[Group]]:
-    found: dict[tuple[str, ...], list[Group]] = {}
+    found: dict[tuple[Any, ...], list[Group]] = {}
     for group in groups:
         if group.rows.height:
             found.setdefault((group.source, *(getattr(group, each) for each in fields)), []).append(group)
@@ -102,7 +95,8 @@ def _compared(
     benchmark: Any, family: str, first: tuple[Group, str], second: tuple[Group, str], held: Any
 ) -> Iterator[Comparison]:
     sides = [
-        harmonised(benchmark, group.rows).with_columns(model=pl.lit(name)) for group, name in (first, second)
+        harmonised(benchmark, group.rows).with_columns(model=pl.lit(name), condition=pl.lit(""))
+        for group, name in (first, second)
     ]
     items = [set(side["item_id"]) for side in sides]
     lost = lost_items(len(items[0]), len(items[1]), len(items[0] & items[1]))
@@ -110,4 +104,4 @@ def _compared(
     for row in model_pairs.differences(pl.concat(sides), a, b, seed=benchmark.context.seed):
         made: Any = {name: row[name] for name in ("measure", "low", "high", "p", "status")}
         made |= {"value": row["difference"], "n": row.get("n_items") or 0, "note": lost, **held}
-        yield Comparison(family, a=a, b=b, dataset=one.dataset, source=one.source, **made)
+        yield Comparison(family, a=a, b=b, dataset=one.dataset, task=one.task, source=one.source, **made)

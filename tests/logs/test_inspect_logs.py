@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from metacog_pipeline.asking import tasks
 from metacog_pipeline.asking.logs import importing, reading
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.cli import cli
@@ -53,7 +54,7 @@ def test_two_logs_give_a_board_with_paired_tests_and_nobody_is_asked(take: Take,
     named = ["import", str(LARGE), "--study", str(tmp_path / "study.toml")]
     done = CliRunner().invoke(cli, named, standalone_mode=False)
     assert done.exception is None, done.output
-    assert "questions · verbal_percent" in done.output and "AUROC2" in done.output
+    assert "questions · general verbal_percent" in done.output and "AUROC2" in done.output
     study = load_study(tmp_path / "study.toml")
     measures = "select distinct measure from leaderboard where benchmark = 'questions' and model = 'small'"
     found = {name for (name,) in run_query(study.home.path, measures).rows}
@@ -155,6 +156,17 @@ def test_tool_calls_and_pictures_are_kept_and_not_scored(take: Take) -> None:
 
     read = into.parse(item, "answer_only", {"answer": Call("ok", "Shakespeare", modes["mixed/3"])})
     assert (read.status, read.correct) == ("not_scored", None)
+
+
+def test_tasks_of_several_logs_stand_apart_and_nobody_lacks_what_was_not_asked(take: Take) -> None:
+    take(LARGE)
+    done = take(MIXED)
+    into = bound(done.study, "questions")
+    assert [item.task for item in into.items] == ["general"] * 8 + ["mixed"] * 3
+    per = {(c, item.task) for c, items in tasks.asked(into) for item in items}
+    assert per == {("verbal_percent", "general"), ("answer_only", "mixed")}
+    own = {(c, item.task) for c, items in tasks.asked(into, done.study.model("large")) for item in items}
+    assert own == {("verbal_percent", "general")}
 
 
 def test_two_models_under_one_name_are_refused(take: Take, tmp_path: Path, changed: Any) -> None:

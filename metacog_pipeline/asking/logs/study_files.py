@@ -94,7 +94,7 @@ def fitted(
 
 def _with_condition(path: Path, text: str, study: Study | None, benchmark: str, condition: str) -> str:
     listed = re.compile(
-        rf"(^\[benchmarks\.{benchmark}\][^\[]*?^conditions\s*=\s*\[)", re.MULTILINE | re.DOTALL
+        rf"(^\[benchmarks\.{benchmark}\](?:(?!^\[).)*?^conditions\s*=\s*\[)", re.MULTILINE | re.DOTALL
     )
     asked = study is not None and any(each.provider != "replay" for each in study.models)
     if asked or not listed.search(text):

@@ -27,8 +27,10 @@ LONGEST = 100_000  # characters of a question
 
 class Question(Item):
     """A question. ``answer`` is right (the letter where there are ``options``), and so is what ``accept`` lists; what is
-    ``graded`` is right or wrong as its log says. Questions of one ``group`` hang together: they are drawn together."""
+    ``graded`` is right or wrong as its log says. Questions of one ``task`` have a board together; those of one ``group``
+    are drawn together."""
 
+    task: str
     question: str
     kind: Literal["choice", "number", "text", "graded"]
     answer: str = ""
@@ -86,7 +88,8 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     forms = [str(each) for each in answers]
     return {
         "item_id": f"q-{content_digest(question, options)}" if name is None else one_line(str(name), 200),
-        "dataset": one_line(str(cells.get("dataset") or dataset), 100),
+        "dataset": "own",
+        "task": one_line(" ".join(str(cells.get("dataset") or dataset).split()), 80),
         **{"question": question, "kind": kind, "options": options, "answer": forms[0] if forms else ""},
         "accept": tuple(forms[1:]),
         "reject": tuple(map(str, _listed(cells.get("reject")))),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import polars as pl
@@ -32,9 +32,8 @@ class OwnQuestions(contract.Benchmark[Settings, Question, parsing.Response]):
     versions: ClassVar[Mapping[Stage, str]] = dict.fromkeys(Stage, "1")
     unanswered = ("transport_error", "too_long", "not_run", "not_scored")
     unreadable = parsing.UNREADABLE
-    coded = ("correct", "kept")
+    coded, grouped_by = ("correct", "kept"), ("task",)
     measures, contrasts, questions = measures.MEASURES, measures.CONTRASTS, measures.QUESTIONS
-    monitored_under = ("verbal_percent",)
     board, importer = BOARD, importer_of(QuestionRows)
     trial_settings: ClassVar = {"items": ["sample"], "samples": 3, "conditions": ["verbal_percent", "p_true"]}
     preview = ("item_id", "condition", "said", "correct", "confidence", "status")
@@ -64,11 +63,18 @@ class OwnQuestions(contract.Benchmark[Settings, Question, parsing.Response]):
         except SourceError:
             choices = True
         names = [each for each in self.settings.conditions if choices or each != "choice_logprob"]
-        return tuple(Condition(name, _asked_under(name)) for name in names)
+        return tuple(Condition(name, partial(self._asked, name)) for name in names)
+
+    def _asked(self, name: str, every: Sequence[Question]) -> Sequence[Question]:
+        found = [each for each in every if each.options or name != "choice_logprob"]
+        models = self.context.study.models
+        if any(spec.provider != "replay" for spec in models):
+            return found
+        return answered_only(self, models, ((name, found),))[0][1]
 
     def replayed(self, spec: Any, asked: Any) -> Any:
         """Return the data sets of which a replayed model has an answer."""
-        return answered_only(self, spec, asked)
+        return answered_only(self, (spec,), asked)
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
         """Return the calls one question takes."""
@@ -114,8 +120,8 @@ class OwnQuestions(contract.Benchmark[Settings, Question, parsing.Response]):
         found = responses.filter(status="ok").join(
             self._alternatives, on="item_id", how="left", maintain_order="left"
         )
-        return found.with_columns(correct=pl.col("correct").cast(pl.Float64), response=pl.col("said"))
-
-
-def _asked_under(name: str) -> Any:
-    return lambda every: [each for each in every if each.options or name != "choice_logprob"]
+        return found.with_columns(
+            correct=pl.col("correct").cast(pl.Float64),
+            response=pl.col("said"),
+            condition=pl.col("task") + " " + pl.col("condition"),
+        )

@@ -24,7 +24,7 @@ MEASURES = (
         conditions=lambda name: name in ("keep_withdraw", "abstain_allowed"),
         words="Share of answers that were withdrawn, or withheld.",
     ),
-    confident_answers.measures(stated, trait="monitoring", trait_under=("verbal_percent",)),
+    confident_answers.measures(stated),
 )  # fmt: skip
 CONTRASTS = (
     confident_answers.between_models(MODELS),
