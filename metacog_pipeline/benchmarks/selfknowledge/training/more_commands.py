@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +27,9 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.progress import ProgressLine, style_for
 from metacog_pipeline.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from metacog_pipeline.study import Study
 
 
 @click.command()
@@ -198,10 +201,23 @@ def print_estimates(first: str, found: Mapping[str, Mapping[str, Estimate]]) -> 
 
 @click.command("study")
 @click.argument("study_file", metavar="STUDY", type=FOLDER)
+@click.option(
+    "--patch-curve",
+    is_flag=True,
+    help="A run in float32 and one in bfloat16, with only the largest changes kept.",
+)
+@click.option("--ablations", is_flag=True, help="Every reward and the supervised baselines, over seeds.")
+@click.option("--generalisation", is_flag=True, help="Base and trained on every question set and language.")
+@click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, help="Of the ablations.")
+@click.option("--sft-steps", "steps", type=click.IntRange(1), default=1000, show_default=True)
 @quiet_option
 @printing.json_option
-def train_study(study_file: Path, quiet: bool) -> None:
-    """Do what the study's [training] says: base, evolution, evaluation; what is done already is not done again."""
+def train_study(study_file: Path, quiet: bool, seeds: int, steps: int, **asked: bool) -> None:
+    """Do what the study's [training] says: base, evolution, evaluation; what is done already is not done again.
+
+    With --patch-curve, --ablations or --generalisation it answers these questions instead, each as a table and a picture in
+    the study's home.
+    """
     need_torch()
     from metacog_pipeline.benchmarks.selfknowledge.training import stage
     from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import STEPS
@@ -212,6 +228,9 @@ def train_study(study_file: Path, quiet: bool) -> None:
     study.home.prepare()
     with ProgressLine("base model", STEPS, style_for(quiet), priced=False) as line:
         stage.make_base(study, line.update)
+    if any(asked.values()):
+        _answer(study, asked, seeds, steps, quiet)
+        return
     with ProgressLine("evolution", stage.settings(study).generations, style_for(quiet), priced=False) as line:
         made = stage.make_checkpoint(study, line.update)
     table = stage.make_evaluation(study).table
@@ -219,3 +238,22 @@ def train_study(study_file: Path, quiet: bool) -> None:
     columns = ("model", "measure", "estimate", "low", "high", "n")
     printing.table("measures", Rows(columns, tuple(table.select(columns).iter_rows())))
     printing.written(Path(str(made.facts["checkpoint"])))
+
+
+def _answer(study: Study, asked: Mapping[str, bool], seeds: int, steps: int, quiet: bool) -> None:
+    """Answer the questions asked for; print and draw each."""
+    from metacog_pipeline.benchmarks.selfknowledge.training import open_figures, open_questions, stage
+
+    answers: dict[str, tuple[int, Callable[[Any], Any]]] = {
+        "patch_curve": (2, lambda done: open_questions.patch_curve(study, done)),
+        "ablations": (seeds, lambda done: open_questions.ablations(study, seeds, steps, done)),
+        "generalisation": (2, lambda done: open_questions.generalisation(study, done)),
+    }
+    for name, (units, answer) in answers.items():
+        if asked[name]:
+            with ProgressLine(name.replace("_", " "), units, style_for(quiet), priced=False) as line:
+                table = answer(line.update)
+            printing.table(name, Rows(tuple(table.columns), tuple(table.iter_rows())))
+            picture = stage.folder(study) / f"{name}.svg"
+            printing.written(open_figures.draw(picture, name, table))
+            printing.written(stage.folder(study) / f"{name}.parquet")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
     from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
     from metacog_pipeline.benchmarks.selfknowledge.training.figures import Figures
-    from metacog_pipeline.benchmarks.selfknowledge.training.run import Engine
+    from metacog_pipeline.benchmarks.selfknowledge.training.run import Engine, Trained
     from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import ToyRecipe
 
 FOLDER, BASE, RUN, EVALUATION = "training", "base", "run", "evaluation.parquet"
@@ -102,21 +102,34 @@ def make_checkpoint(
     An older run is set aside under a name with a number, never removed.
     """
     from metacog_pipeline.benchmarks.selfknowledge.training import curves
+
+    there, (recipe, about) = folder(study) / RUN, recipe_of(study)
+    made = evolve_in(study, there, recipe, about, done, tell)
+    table = pl.read_parquet(there / curves.FILE)
+    facts: Facts = {"generations": recipe.settings.generations, "checkpoint": str(made.checkpoint)}
+    return StepResult(made.digest, {**facts, **_moved(table)}, table)
+
+
+def evolve_in(
+    study: Study,
+    there: Path,
+    recipe: ToyRecipe | CausalRecipe,
+    about: Mapping[str, Any],
+    done: Progress | None = None,
+    tell: Callable[[Figures], None] | None = None,
+) -> Trained:
+    """Run what is missing of a run in a folder; one of other settings that is there is set aside."""
     from metacog_pipeline.benchmarks.selfknowledge.training.run import Plan, train
 
-    chosen, there = section(study), folder(study) / RUN
-    recipe, about = _recipe(study)
+    chosen = section(study)
     plan = Plan(there, chosen.checkpoint_every, chosen.evaluate_every, about, patience=chosen.patience)
     engine = _engine(chosen, recipe, there)
     try:
         if _other_run(there, recipe.settings, about, engine.digest()):
             _set_aside(there)
-        made = train(recipe.settings, plan, engine, resume=True, done=done, tell=tell)
+        return train(recipe.settings, plan, engine, resume=True, done=done, tell=tell)
     finally:
         engine.close()
-    table = pl.read_parquet(there / curves.FILE)
-    facts: Facts = {"generations": recipe.settings.generations, "checkpoint": str(made.checkpoint)}
-    return StepResult(made.digest, {**facts, **_moved(table)}, table)
 
 
 def _engine(chosen: TrainingSection, recipe: ToyRecipe | CausalRecipe, there: Path) -> Engine:
@@ -164,7 +177,8 @@ def make_evaluation(study: Study) -> StepResult:
     return StepResult(sha256_hex(table.write_csv())[:32], facts, table)
 
 
-def _recipe(study: Study) -> tuple[ToyRecipe | CausalRecipe, dict[str, Any]]:
+def recipe_of(study: Study) -> tuple[ToyRecipe | CausalRecipe, dict[str, Any]]:
+    """Return how the study's model is opened and asked, and what a run of it depends on."""
     chosen = section(study)
     if chosen.model is None:
         from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import ToyRecipe
@@ -218,7 +232,7 @@ def _causal_numbers(study: Study) -> Mapping[str, Mapping[str, Estimate]]:
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
     from metacog_pipeline.benchmarks.selfknowledge.training.log import LAST
 
-    chosen, (recipe, _) = section(study), _recipe(study)
+    chosen, (recipe, _) = section(study), recipe_of(study)
     assert isinstance(recipe, CausalRecipe)
     setting: Setting = "threshold" if chosen.meta == "threshold" else "dual"
     both = {"base": recipe.folder, "trained": folder(study) / RUN / LAST}

@@ -48,7 +48,7 @@ class Layer(nn.Module):
             q, x = q[:, :, -1:], x[:, -1:]
         scores = q @ k.transpose(-1, -2) / math.sqrt(width // self.heads)
         if not last:
-            scores = scores + torch.full((words, words), -torch.inf).triu(1)
+            scores = scores + torch.full((words, words), -torch.inf, dtype=scores.dtype).triu(1)
         mixed = (scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, -1, width)
         x = x + self.out(mixed)
         x = x + self.down(functional.gelu(self.up(self.between(x))))

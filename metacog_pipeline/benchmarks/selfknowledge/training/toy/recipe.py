@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -41,13 +42,14 @@ class ToyRecipe:
     folder: Path
     settings: Settings
     threads: int = 1
+    dtype: str = "float32"
 
     def build(self) -> Trainee:
         """Return the base model with both kinds of people to ask it about."""
         world = build_world(self.world_seed)
         training, held_out = Questionnaire(world, world.train), Questionnaire(world, world.held_out)
         return Trainee(
-            model=open_toy(self.folder),
+            model=open_toy(self.folder, self.dtype),
             fitness=objective(training, training.size, self.settings),
             # A pass or two: one worker asks all.
             validate=lambda model, part, of: NOTHING if part else outcome(*_all(held_out, model)),
@@ -57,7 +59,7 @@ class ToyRecipe:
 
     def base(self) -> Mapping[str, Tensor]:
         """Return the base weights."""
-        return read_tensors(self.folder / WEIGHTS)
+        return dict(open_toy(self.folder, self.dtype).named_parameters())
 
 
 def save_toy(model: nn.Module, folder: Path) -> None:
@@ -66,14 +68,14 @@ def save_toy(model: nn.Module, folder: Path) -> None:
     write_tensors(folder / WEIGHTS, tensors)
 
 
-def open_toy(folder: Path) -> Decoder:
-    """Read a toy model."""
+def open_toy(folder: Path, dtype: str = "float32") -> Decoder:
+    """Read a toy model, its weights as float32 or another type."""
     model, tensors = Decoder(), read_tensors(folder / WEIGHTS)
     try:
         model.load_state_dict(dict(tensors))
     except RuntimeError:
         raise StoreError(f"{folder / WEIGHTS}: not the weights of a toy model") from None
-    return model.eval()
+    return model.to(getattr(torch, dtype)).eval()
 
 
 def _all(people: Questionnaire, model: nn.Module) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
