@@ -71,6 +71,15 @@ def one_line(text: str, limit: int = 1000) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
+def reason_of(error: Exception) -> str:
+    """Return why something failed, on one line: what users are told, what the disk said, or the fault's name."""
+    if isinstance(error, MetacogError):
+        return str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        return one_line(f"{error.filename}: {error.strerror}: free space or fix permissions and run again")
+    return one_line(f"{type(error).__name__}: {error}")
+
+
 def suggestion(word: str, allowed: Iterable[str]) -> str:
     """Return words about the allowed name closest to ``word``; nothing where none is close."""
     import difflib  # only who made a mistake waits for it

@@ -16,8 +16,9 @@ from dagster import (
 
 from metacog_assets.automation import FOLLOW_WHAT_THERE_IS
 from metacog_assets.marking import ROWS, owners, tags
-from metacog_assets.score_assets import COMPUTED, computed, reason_of
+from metacog_assets.score_assets import COMPUTED, computed
 from metacog_assets.study_file import Bound, current_study
+from metacog_pipeline.errors import reason_of
 from metacog_pipeline.scoring import cross_benchmark
 
 CALIBRATION, CORRELATIONS = "calibration", "benchmark_correlations"

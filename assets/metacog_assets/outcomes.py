@@ -11,6 +11,7 @@ from metacog_assets.reporting import EXIT_CODE, LEFT_EMPTY, PARTITIONS, SOME_FAI
 from metacog_pipeline.errors import one_line
 
 UNKNOWN_FAULT = 1
+QUERY_INTERRUPTED = "Query interrupted"  # DuckDB raises a RuntimeError with it in place of KeyboardInterrupt
 INTERRUPTIONS = (DagsterExecutionInterruptedError.__name__, KeyboardInterrupt.__name__)
 
 
@@ -78,7 +79,10 @@ def was_interrupted(result: ExecuteInProcessResult) -> bool:
         return True
     errors = [event.step_failure_data.error for event in _step_failures(result)]
     errors += [event.job_failure_data.error for event in result.all_events if event.is_job_failure]
-    return any(error is not None and error.cls_name in INTERRUPTIONS for error in errors)
+    told = [each.reason for each in (*failures_of(result), *left_empty(result))]
+    return any(error is not None and error.cls_name in INTERRUPTIONS for error in errors) or any(
+        QUERY_INTERRUPTED in reason for reason in told
+    )
 
 
 def _failed(result: ExecuteInProcessResult, event: DagsterEvent) -> list[Failed]:

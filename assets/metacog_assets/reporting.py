@@ -17,7 +17,7 @@ from dagster import (
 
 from metacog_assets.showing import preview
 from metacog_assets.study_file import current_study
-from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.errors import MetacogError, StoreError, one_line, reason_of
 from metacog_pipeline.leaderboard.shared import among_hosts
 from metacog_pipeline.progress import ProgressLine, Style, style_from_environment
 from metacog_pipeline.querying.asking import Tally
@@ -42,8 +42,11 @@ def one_line_failure() -> Iterator[None]:
     try:
         with among_hosts(current_study()):
             yield
-    except MetacogError as error:
-        raise Failure(str(error), metadata={EXIT_CODE: error.exit_code}, allow_retries=False) from None
+    except (MetacogError, OSError) as error:
+        if isinstance(error, OSError) and error.filename is None:
+            raise
+        code = error.exit_code if isinstance(error, MetacogError) else StoreError.exit_code
+        raise Failure(reason_of(error), metadata={EXIT_CODE: code}, allow_retries=False) from None
 
 
 def tally_facts(tally: Tally) -> dict[str, Fact]:

@@ -28,7 +28,7 @@ from metacog_assets.showing import preview
 from metacog_assets.study_file import Bound, bound
 from metacog_pipeline.benchmark.contract import Comparison, Stage, Table
 from metacog_pipeline.benchmark.schema import schema_of
-from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.errors import reason_of
 from metacog_pipeline.scoring import files, printed
 from metacog_pipeline.scoring.schemas import COMPARISON, ESTIMATE, PUBLISHED_CLAIM, PUBLISHED_VALUE
 from metacog_pipeline.study.frames import read_frame
@@ -152,11 +152,6 @@ def _made(
         else:
             facts[name] = dict(found)
     return facts
-
-
-def reason_of(error: Exception) -> str:
-    """Return why something failed, on one line."""
-    return str(error) if isinstance(error, MetacogError) else one_line(f"{type(error).__name__}: {error}")
 
 
 def _result(benchmark: Bound, part: Part, facts: Mapping[str, Fact]) -> MaterializeResult:

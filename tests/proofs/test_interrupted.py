@@ -1,0 +1,130 @@
+"""Interrupted and ended at a hundred random times: nothing new is asked, what is under way is kept, the end comes in 5 s.
+
+``METACOG_INTERRUPTS=10 pytest -m proof tests/proofs/test_interrupted.py`` tries fewer. Times lie anywhere in a run, from
+its start to its report; afterwards an undisturbed run asks what is left, once, and gives the board of an undisturbed study.
+On a machine that is busy with other things ``METACOG_ENDS_IN_S`` gives more than the 5 s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.llm.server.faults import FaultPlan
+from metacog_pipeline.study import load_study
+from tests import forked
+from tests.crash.conftest import Provider
+
+pytestmark = pytest.mark.proof
+TIMES = int(os.environ.get("METACOG_INTERRUPTS", "100"))
+IN_FLIGHT, ITEMS, LATENCY_S = 3, 30, 0.15
+LONGEST_S = float(os.environ.get("METACOG_ENDS_IN_S", "5"))
+BOARD = "select * from leaderboard order by all"
+
+STUDY = """
+[study]
+name = "interrupted"
+home = "home"
+[[models]]
+name = "one"
+provider = "openai"
+model = "local"
+base_url = "{address}/v1"
+answer_mode = "text"
+price_in = 0
+price_out = 0
+max_concurrency = {in_flight}
+[benchmarks.metamedqa]
+dataset = "sample"
+limit = {items}
+conditions = ["baseline"]
+"""
+
+
+@pytest.fixture
+def runs():
+    loaded = forked.Loaded()
+    yield loaded
+    loaded.close()
+
+
+def _start(runs: forked.Loaded, study: Path) -> forked.Forked:
+    home = load_study(study).home
+    home.prepare()
+    own = {"METACOG_STUDY": str(study), "DAGSTER_HOME": str(home.dagster), "METACOG_PROGRESS": "quiet"}
+    started: forked.Forked = runs.Popen([*forked.RUN, "--quiet"], env={**os.environ, **own})
+    return started
+
+
+def _study(folder: Path, address: str) -> Path:
+    folder.mkdir()
+    path = folder / "study.toml"
+    path.write_text(STUDY.format(address=address, in_flight=IN_FLIGHT, items=ITEMS))
+    return path
+
+
+class Interrupted:
+    """``metacog run`` that gets a signal after some seconds, and what was seen then and at its end."""
+
+    def __init__(self, study: Path, provider: Provider, kind: signal.Signals, at: float) -> None:
+        before = len(provider.calls())
+        run = subprocess.Popen([sys.executable, "-m", "metacog_pipeline", "run", str(study), "--quiet"])
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            run.wait(at)
+        called, told = len(provider.calls()), time.monotonic()
+        run.send_signal(kind)
+        self.code = run.wait()
+        self.took = time.monotonic() - told
+        self.asked, self.late = called - before, len(provider.calls()) - called
+        self.board = (study.parent / "home" / "leaderboard.duckdb").exists()
+
+    @property
+    def sound(self) -> bool:
+        """Whether it had ended by itself, or ended as an interrupted run does; boards only where all was answered."""
+        if self.code == 0:
+            return self.asked + self.late == ITEMS
+        if self.code < 0:  # before the command listens to signals, or after its work
+            return self.asked + self.late == 0 or self.board
+        soon = self.took <= LONGEST_S + LATENCY_S
+        return (
+            self.code == 130 and self.late <= IN_FLIGHT and soon and (not self.board or self.asked == ITEMS)
+        )
+
+
+def test_an_interrupted_run_asks_nothing_new_and_ends_soon(tmp_path: Path, runs: forked.Loaded) -> None:
+    provider = Provider(tmp_path)
+    draw = random.Random(15)
+    with provider.server:
+        provider.use(FaultPlan(latency_s=LATENCY_S))
+        whole = _study(tmp_path / "whole", provider.server.url)
+        began = time.monotonic()
+        assert _start(runs, whole).wait() == 0
+        length = time.monotonic() - began
+        expected = run_query(whole.parent / "home", BOARD)
+        wrong: list[str] = []
+        outcomes: Counter[tuple[str, int]] = Counter()
+        for number in range(TIMES):
+            kind = (signal.SIGINT, signal.SIGTERM)[number % 2]
+            study = _study(tmp_path / f"{number}", provider.server.url)
+            before = len(provider.calls())
+            end = Interrupted(study, provider, kind, draw.random() * length)
+            outcomes[kind.name, end.code] += 1
+            again = _start(runs, study).wait()
+            asked = Counter(digest for digest, _ in provider.calls()[before:])
+            same = run_query(study.parent / "home", BOARD) == expected
+            if not end.sound or again or max(asked.values()) > 1 or not same:
+                wrong.append(
+                    f"{kind.name}: {vars(end)}, then {again}, most asked {max(asked.values())}, same {same}"
+                )
+    print(dict(outcomes))
+    assert not wrong, "\n".join(wrong)
