@@ -60,11 +60,18 @@ def average_ranks(values: ArrayLike) -> Floats:
     array([[2.5, 1. , 2.5, nan]])
     """
     table = floats("values", values, 2, gaps=True)
-    below, equal = np.zeros(table.shape), np.zeros(table.shape)
-    for column in table.T[:, :, None]:
-        below += column < table
-        equal += column == table
-    return np.where(np.isnan(table), np.nan, below + (equal + 1) / 2)
+    size = table.shape[1]
+    order = np.argsort(table, axis=1)  # NaN at the end
+    ordered = np.take_along_axis(table, order, axis=1)
+    other = ordered[:, 1:] != ordered[:, :-1]
+    first, last = np.zeros(table.shape), np.full(table.shape, float(size - 1))
+    first[:, 1:] = np.where(other, np.arange(1, size), 0)
+    last[:, :-1] = np.where(other, np.arange(size - 1), size - 1)
+    first = np.maximum.accumulate(first, axis=1)
+    last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+    ranks = np.empty(table.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
+    return np.where(np.isnan(table), np.nan, ranks)
 
 
 def spearman_rows(x: ArrayLike, y: ArrayLike) -> Spearman:
