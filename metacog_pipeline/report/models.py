@@ -58,9 +58,7 @@ def _folder_name(model: str) -> str:
 
 
 def _write_page(home: Path, folder: Path, model: str, headlines: Sequence[queries.Headline]) -> str:
-    files = [_data_file(folder, place, part) for place, part in enumerate(_parts(home, model))]
-    for old in set(folder.glob("answers-*.js")) - set(files):
-        old.unlink()
+    files = _data_files(home, folder, model)
     columns = ("benchmark", "headline", "low", "high", "n", "coverage")
     body = [(each.benchmark, each.estimate, each.low, each.high, each.n, each.coverage) for each in headlines]
     with pieces.told(model=model, up="../../"):
@@ -69,6 +67,27 @@ def _write_page(home: Path, folder: Path, model: str, headlines: Sequence[querie
     made = pieces.page("model.html.jinja", model=model, headlines=shown, files=listed, script=SCRIPT)
     write_text(folder / "index.html", made)
     return f"{FOLDER}/{folder.name}/index.html"
+
+
+def _data_files(home: Path, folder: Path, model: str) -> list[Path]:
+    """Write the files of a model's answers where those, or what writes them, have changed since; return them."""
+    kept = [(str(path.relative_to(home)), path.stat()) for path in _answers(home, model)]
+    code = Path(__file__).read_bytes()
+    mark = sha256_hex(code + repr([(name, each.st_size, each.st_mtime_ns) for name, each in kept]).encode())
+    noted, files = folder / ".made", sorted(folder.glob("answers-*.js"))
+    if noted.is_file() and noted.read_text("utf-8") == f"{mark} {len(files)}":
+        return files
+    made = [_data_file(folder, place, part) for place, part in enumerate(_parts(home, model))]
+    for old in set(files) - set(made):
+        old.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(noted, f"{mark} {len(made)}")
+    return made
+
+
+def _answers(home: Path, model: str) -> list[Path]:
+    pattern = f"benchmark=*/model={_folder_name(model)}/run=*/transcripts.parquet"
+    return sorted((home / "transcripts").glob(pattern))
 
 
 def _data_file(folder: Path, place: int, part: pl.DataFrame) -> Path:
@@ -81,8 +100,7 @@ def _data_file(folder: Path, place: int, part: pl.DataFrame) -> Path:
 
 def _parts(home: Path, model: str) -> Iterator[pl.DataFrame]:
     """Yield the model's current answers, in the order of asking, some at a time."""
-    pattern = f"benchmark=*/model={_folder_name(model)}/run=*/transcripts.parquet"
-    for path in sorted((home / "transcripts").glob(pattern)):
+    for path in _answers(home, model):
         kept = pl.scan_parquet(path, hive_partitioning=False).filter(~pl.col("superseded"))
         if "reasoning_text" not in kept.collect_schema():  # kept by the first version, which had none
             kept = kept.with_columns(reasoning_text=pl.lit(None, pl.String))

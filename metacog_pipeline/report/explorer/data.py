@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -245,6 +246,7 @@ def _grouped(rows: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
+@functools.lru_cache(maxsize=4096)  # models are asked the same
 def _messages(request: str | None) -> str:
     """Return the messages of a request, one under the other; a request of another shape as it stands."""
     if request is None:
