@@ -76,11 +76,11 @@ class AnswerFile:
     def __init__(self, path: Path, shape: named.Shape) -> None:
         self.path = path
         self._kind = kind_of(path)
-        self._content = b"" if self._kind == ".parquet" else content(path)
+        self.content = b"" if self._kind == ".parquet" else content(path)
         self._wide: dict[str, dict[str, str]] = {}
         there: dict[str, None] = {}
         if self._kind in (".csv", ".tsv"):
-            there = dict.fromkeys(csv_head(path, self._content).names)
+            there = dict.fromkeys(csv_head(path, self.content).names)
         rows = 0
         for row in self._rows():
             rows += 1
@@ -116,9 +116,9 @@ class AnswerFile:
             if self._kind == ".parquet":
                 yield from _parquet_rows(self.path)
             elif self._kind in (".csv", ".tsv"):
-                yield from _csv_rows(self.path, self._content)
+                yield from csv_rows(self.path, self.content)
             else:
-                yield from json_rows(self.path, self._kind, self._content)
+                yield from json_rows(self.path, self._kind, self.content)
         except (OSError, ValueError) as error:
             raise _unreadable(self.path, error) from None
 
@@ -232,7 +232,8 @@ def _csv_reader(content: bytes, start: int, delimiter: str) -> Any:
     return csv.reader(io.TextIOWrapper(raw, encoding="utf-8", newline=""), delimiter=delimiter)
 
 
-def _csv_rows(path: Path, content: bytes) -> Iterator[FileRow]:
+def csv_rows(path: Path, content: bytes) -> Iterator[FileRow]:
+    """Yield the rows of a CSV file."""
     head = csv_head(path, content)
     reader = _csv_reader(content, head.start, head.delimiter)
     names, width = head.names, len(head.names)

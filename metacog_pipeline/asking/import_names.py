@@ -108,5 +108,5 @@ class ItemNames:
         hint = ""
         if field == "item_id" and whole(value) is not None:
             hint = "; if it is a place: --map position=…"
-        told = f"{field} " if word == "item" else ""
-        return f"unknown {word}: {told}{shown(value)} is none of the {len(self.order)} {word}s of this study{hint}"
+        told, total = f"{field} " if word == "item" else "", self._rules.total or len(self.order)
+        return f"unknown {word}: {told}{shown(value)} is none of the {total} {word}s of this study{hint}"

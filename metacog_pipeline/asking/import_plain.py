@@ -1,14 +1,15 @@
-"""Long tables, most rows of which need no look of their own: an id of an item, and an answer that is the same reply for any.
+"""Long tables, most rows of which need no look of their own: an item's id, and an answer that is the same reply for any.
 
-Such rows are matched as columns, without an object for an item or a row: a million of them take seconds. A row with anything
-else in it, and every row about an item that is named twice, goes through the `Reader` like all rows of a short table. So
-both ways take, refuse and say the same; where too many rows need the `Reader`, it reads the whole table.
+Such rows are matched as columns, without an object for an item or a row: a million of them take seconds. A row with
+anything else in it, and every row about an item that is named twice, goes through the `Reader` like all rows of a short
+table. So both ways take, refuse and say the same; where too many rows need the `Reader`, it reads the whole table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,7 +39,8 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Plain:
-    """What was matched as columns: ``rows`` (item_id, item_hash, number of the answer), how many are right, and the rest."""
+    """What was matched as columns: ``rows`` (item_id, item_hash, number of the answer), how many are right; and the others,
+    with the items they may name."""
 
     rows: pl.DataFrame
     answers: Sequence[Answer]
@@ -102,8 +104,12 @@ def matched(
     )
     twice = found.filter(found[_ID].is_duplicated())[_ID]
     plain = pl.col("_answer").is_not_null() & pl.col("item_hash").is_not_null()
-    odd = found.filter(~plain.fill_null(False))[_ID]
-    named = pl.concat([twice, odd]).drop_nulls().unique()
+    odd = found.filter(~plain.fill_null(False))
+    if odd.height > MOST_OTHER:
+        return None
+    told_by = [_cell(line, head.delimiter, places[columns["item_id"]]) for line in odd[_LINE]]
+    near = _candidates(items, told_by)
+    named = pl.concat([twice, pl.Series(_ID, [*told_by, *near], dtype=pl.String)]).drop_nulls().unique()
     needs = ~plain.fill_null(False) | pl.col(_ID).is_in(named.implode())
     other = found.filter(needs)
     if other.height > MOST_OTHER:
@@ -114,7 +120,7 @@ def matched(
     _count(rest, told, fields, numbers, own)
     return Plain(
         rest.drop("target"), answers, right, items.height,
-        list(_rows(path, content, head, other)), _candidates(items, other[_ID]),
+        list(_rows(path, content, head, other)), frozenset((*near, *other[_ID].drop_nulls())),
     )  # fmt: skip
 
 
@@ -128,7 +134,8 @@ def _lines(path: Path, content: bytes) -> tuple[answer_files.CsvHead, pl.DataFra
         _ROW, head.lines + 1
     )
     blank = pl.col(_LINE).str.replace_all(head.delimiter, "", literal=True).str.strip_chars() == ""
-    return head, table.filter(~blank)
+    empty = (pl.col(_LINE) == "") | pl.col(_LINE).str.starts_with(head.delimiter)
+    return head, table.filter(~(empty & blank))
 
 
 def _answers(
@@ -164,9 +171,13 @@ def _rows(path: Path, content: bytes, head: answer_files.CsvHead, other: pl.Data
         yield row._replace(number=number)
 
 
-def _candidates(items: pl.DataFrame, ids: pl.Series) -> frozenset[str]:
+def _cell(line: str, delimiter: str, place: int) -> str | None:
+    return next(islice(line.split(delimiter), place, None), None)
+
+
+def _candidates(items: pl.DataFrame, ids: Sequence[str | None]) -> frozenset[str]:
     """Return the items that the given cells may name: by any spelling that `ItemNames` takes."""
-    given = [each for each in ids.drop_nulls().to_list() if not absent(each)]
+    given = [each for each in ids if not absent(each) and each is not None]
     texts = {each.strip() for each in given} | {str(n) for each in given if (n := whole(each)) is not None}
     folded = {each.casefold() for each in texts}
     near = items.filter(pl.col("item_id").is_in(texts) | pl.col("item_id").str.to_lowercase().is_in(folded))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -18,11 +20,13 @@ from metacog_pipeline.asking.answer_files import FileRow
 from metacog_pipeline.asking.import_cells import RowError, absent, correctness, reply_text, shown, whole
 from metacog_pipeline.asking.import_columns import used_columns
 from metacog_pipeline.asking.import_names import ItemNames
+from metacog_pipeline.asking.import_plain import Plain
 from metacog_pipeline.asking.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, STEP, RowRules, Seen
 from metacog_pipeline.asking.import_scale import Confidence
 from metacog_pipeline.asking.imported import Imported, ImportOptions, Rejected, imported_record
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.whole import Alike
 
 Place = tuple[Any, str, str, Mapping[str, Any]]  # item, condition, the field that names it, what others name
 _FROM_ONE = 30  # positions from which it shows that none is 0
@@ -63,7 +67,7 @@ class Reader:
     ) -> None:
         self._path, self._rules, self._columns, self._options = path, rules, columns, options
         self._usual, self._model, self._run = usual, model, run
-        self._names = ItemNames(rules, columns, first=int(options.from_one))
+        self._plain: Plain | None = None
         twofold = ("key",) if "question" in columns and not rules.options else ()
         self._naming = [f for f in (*ITEM_FIELDS, rules.grouped or "", "condition", *twofold) if f in columns]
         self._placing = [columns[field] for field in self._naming]
@@ -83,6 +87,17 @@ class Reader:
         self._words: dict[str, int] = {}
         self._positions: set[int] = set()
         rules.given = frozenset(columns)
+
+    @cached_property
+    def _names(self) -> ItemNames:
+        return ItemNames(self._rules, self._columns, first=int(self._options.from_one))
+
+    def add(self, plain: Plain) -> None:
+        """Add the rows that were matched as columns; those left are to be taken. Before any row is."""
+        self._plain = plain
+        self._rules = self._rules.among(plain.candidates, plain.items)
+        self._rules.given = frozenset(self._columns)
+        self._matched["item_id"] += plain.rows.height
 
     def take(self, row: FileRow) -> None:
         """Add what a row says, or the reason it is not taken."""
@@ -176,13 +191,13 @@ class Reader:
             else:
                 try:
                     text = reply_text(raw, RESPONSE)
-                    if text.strip() or not (own := self._own(said, number)):
+                    if text.strip() or not (own := self.own(said, number)):
                         found[self._step(said, steps, item, found)] = text
                 except RowError as error:
                     unreadable = error
         if len(found) == len(steps):
             return found
-        own = self._own(said, number) if own is None else own
+        own = self.own(said, number) if own is None else own
         if own:
             return {**self._rules.replies(item, condition, own), **found}
         if found:
@@ -191,17 +206,18 @@ class Reader:
             return self._rules.replies(item, condition, own)  # says what is missing
         raise unreadable or RowError(f"there is no reply to {self._rules.item_word} {item.item_id}")
 
-    def _own(self, said: Mapping[str, Any], number: int) -> dict[str, Any]:
-        """Return the fields of an answer that say something, words replaced and confidence on the scale asked for."""
+    def own(self, said: Mapping[str, Any], number: int, count: int = 1) -> dict[str, Any]:
+        """Return the fields of an answer, which ``count`` rows give, that say something, words replaced and confidence on
+        the scale asked for."""
         found: dict[str, Any] = {}
         for field in self._rules.own:
             value = said.get(field)
             if field not in self._rules.rated or named.number(value) is None:
                 value = self._options.shape.word(value)
             if named.missing(value) or (field in self._rules.rated and self._none_stated(value)):
-                self._confidence.missing += field in self._rules.rated and field in said
+                self._confidence.missing += count * (field in self._rules.rated and field in said)
             elif field in self._rules.rated:
-                found[field] = self._confidence.take(value, number)
+                found[field] = self._confidence.take(value, number, count)
             else:
                 found[field] = value
         return found
@@ -291,9 +307,26 @@ class Reader:
         checked = self._check(mapped)
         self._refuse_positions_from_one(checked)
         self._confidence.check()
-        return Imported(
-            tuple(self._records()), tuple(self._rejected), tuple(warnings), self._summary(there, checked)
-        )
+        records: Sequence[Record] = tuple(self._records())
+        if self._plain is not None and self._plain.rows.height:
+            records = self._alike(self._plain, records)
+        return Imported(records, tuple(self._rejected), tuple(warnings), self._summary(there, checked))
+
+    def _alike(self, plain: Plain, others: Sequence[Record]) -> Alike:
+        """Return the records of the rows that were matched as columns, and ``others``."""
+        item, item_hash, number = plain.rows.row(0)
+        text = plain.answers[number].text
+        (step,) = self._rules.all_steps
+        identity = [self._rules.name, self._model, self._run, item, self._usual, text, "import"]
+        first = imported_record(
+            self._rules.name, (item, item_hash), model=self._model, run=self._run, condition=self._usual, step=step,
+            text=text, identity=identity, request_json=self._request(),
+        )  # fmt: skip
+        return replace(plain.records(first, identity), also=others)
+
+    def _request(self) -> str:
+        scale = self._options.scale
+        return "{}" if scale in (None, self._rules.scale) else json.dumps({"confidence_scale": str(scale)})
 
     def _refuse_positions_from_one(self, checked: Sequence[checksums.Checked]) -> None:
         """Refuse positions that run from 1 without a gap, where nothing proves that they are meant so."""
@@ -314,9 +347,7 @@ class Reader:
         return sum(each.reason in reasons for each in self._rejected)
 
     def _records(self) -> Iterator[Record]:
-        scale = self._options.scale
-        request = "{}" if scale in (None, self._rules.scale) else json.dumps({"confidence_scale": str(scale)})
-        now = datetime.now(UTC)
+        request, now = self._request(), datetime.now(UTC)
         hashes: dict[str, str] = {}
         for one in self._answered.values():
             if one.item.item_id not in hashes:
@@ -393,16 +424,17 @@ class Reader:
     # --- what is told -------------------------------------------------------------------------------------------------
     def _summary(self, there: Sequence[str], checked: Sequence[checksums.Checked]) -> tuple[str, ...]:
         """Return how the file was understood, line by line."""
-        taken, _word = len(self._checks), self._rules.item_word
+        plain = self._plain
+        taken = len(self._checks) + (plain.rows.height if plain else 0)
         by = ", ".join(f"{count} by {name}" for name, count in self._matched.items()) or "none"
         proof = "; ".join(map(str, checked))
         proof = proof or "nothing in it proves the match (map key, correct or question)"
         right = [one.seen.right for one in self._answered.values() if one.seen.right is not None]
-        accuracy = (
-            f"{sum(right) / len(right):.3f} of {len(right)} answers"
-            if right
-            else "no answer is right or wrong"
+        known, hits = (
+            len(right) + (plain.rows.height if plain else 0),
+            sum(right) + (plain.right if plain else 0),
         )
+        accuracy = f"{hits / known:.3f} of {known} answers" if known else "no answer is right or wrong"
         lines = [
             f"{taken + len(self._rejected)} rows, {taken} taken; matched {by}; {proof}",
             f"accuracy {accuracy}; {self._stated()}",
@@ -419,10 +451,13 @@ class Reader:
         expected = self._rules.expected()
         for item_id, condition in self._answered:
             answered[condition] += item_id in expected.get(condition, ())
-        word = self._rules.item_word
+        plain, word = self._plain, self._rules.item_word
+        if plain is not None:
+            answered[self._usual] += plain.rows.height
         for condition, items in expected.items():
-            if 0 < answered[condition] < len(items):
-                yield f"{answered[condition]} of {len(items)} {word}s have an answer under {condition}"
+            size = len(items) if plain is None else plain.items
+            if 0 < answered[condition] < size:
+                yield f"{answered[condition]} of {size} {word}s have an answer under {condition}"
         if nothing := [name for name in expected if not answered[name]]:
             yield f"no {word} has one under {', '.join(nothing)}"
 

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+import polars as pl
+
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.asking.checksums import NONE
 from metacog_pipeline.asking.import_cells import RowError, folded, shown
@@ -77,6 +79,7 @@ class RowRules:
     def __init__(self, benchmark: Any) -> None:
         self.benchmark = benchmark
         self.given: frozenset[str] = frozenset()
+        self.total = 0  # items there are, where these rules know some of them only
 
     # what there is
     @property
@@ -139,6 +142,22 @@ class RowRules:
     def fold(self, text: str) -> str:
         """Return a question's text for comparison."""
         return folded(text)
+
+    def item_table(self) -> pl.DataFrame | None:
+        """Return ``item_id``, ``item_hash`` and ``target``, the number of the right option, of all items.
+
+        None where every reply depends on its item, or not every item is asked under every condition.
+        """
+        return None
+
+    def plain(self, said: Mapping[str, Any]) -> tuple[str, int] | None:
+        """Return the reply that the fields of `own` make for any item, and the option it chooses; None where it depends."""
+        return None
+
+    def among(self, item_ids: Iterable[str], total: int) -> RowRules:
+        """Return the same rules for some of ``total`` items, those of `item_table`."""
+        self.total = total
+        return self
 
     # what a row says
     def bare(self, value: Any) -> str | None:

@@ -25,15 +25,15 @@ class Confidence:
         self._words: Counter[str] = Counter()
         self.missing = 0
 
-    def take(self, value: Any, row: int) -> str:
-        """Return a confidence as a reply would state it; raise `RowError` for one off a declared scale."""
+    def take(self, value: Any, row: int, count: int = 1) -> str:
+        """Return a confidence, that of ``count`` rows, as a reply would state it; raise `RowError` for one off scale."""
         if type(value) is not int:
             no_comma(value, f"{self._path} row {row}: confidence")
         number = named.number(value)
-        if number is None:
-            self._words[one_line(str(value).strip(), 20)] += 1
-        else:
-            self._stated[number] += 1
+        if number is None and count:
+            self._words[one_line(str(value).strip(), 20)] += count
+        elif number is not None and count:
+            self._stated[number] += count
         return rated(value, self.declared, self._rules.scale, self._rules.whole_ratings)
 
     def check(self) -> None:

@@ -28,7 +28,7 @@ class Imported:
     understood.
     """
 
-    records: tuple[Record, ...]
+    records: Sequence[Record]
     rejected: tuple[Rejected, ...] = ()
     warnings: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.answer_files import AnswerFile, chosen, read_rows
 from metacog_pipeline.asking.import_cells import RowError
 from metacog_pipeline.asking.import_columns import fields_of, first_named, parse_mapping, resolved
+from metacog_pipeline.asking.import_plain import matched
 from metacog_pipeline.asking.import_reader import Reader
 from metacog_pipeline.asking.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, RowRules
 from metacog_pipeline.asking.imported import Imported, ImportOptions, Rejected, imported_record
@@ -140,7 +141,12 @@ def read_table(
     reader = Reader(file, rules, columns, options, usual, model, run)
     mapped = frozenset(rules.also.get(field, field) for field in mapping)
     with _nothing_collected():
-        for row in chosen(rows, options.where):
+        plain = None
+        if not options.where and options.shape == ImportOptions().shape and options.scale is None:
+            plain = matched(file, rows.content, rules, columns, reader.own)
+        if plain is not None:
+            reader.add(plain)
+        for row in plain.other if plain is not None else chosen(rows, options.where):
             reader.take(row)
         if (repeated := reader.repeated()) >= _MANY:
             _refuse_several(file, rows, set(columns.values()), options, repeated)
@@ -208,14 +214,16 @@ def _refuse_another_scale(
     rules: RowRules, file: Path, new: Sequence[Record], kept: Iterable[Record], model: str, run: int
 ) -> None:
     """Refuse answers whose confidence was on another scale than that of answers kept already and not replaced now."""
-    rated = [record for record in new if rules.states_confidence(record.text)]
-    if not rated:
+    rated = next((record for record in new if rules.states_confidence(record.text)), None)
+    if rated is None:
         return
-    newest = {(record.item_id, record.condition, record.step): record for record in (*kept, *new)}
-    for record in newest.values():
-        other = record.request_json != rated[0].request_json
+    before = {(record.item_id, record.condition, record.step): record for record in kept}
+    for record in new if before else ():  # those of one file are all on one scale
+        before.pop((record.item_id, record.condition, record.step), None)
+    for record in before.values():
+        other = record.request_json != rated.request_json
         if other and rules.states_confidence(record.text):
-            old, this = (_scale_of(rules, each.request_json) for each in (record, rated[0]))
+            old, this = (_scale_of(rules, each.request_json) for each in (record, rated))
             raise StudyError(
                 f"{file}: its confidence is on {this}, that of answers kept for {model}, run {run}, on {old}; nothing was "
                 f"kept; use another --run, or take it with --trust confidence"

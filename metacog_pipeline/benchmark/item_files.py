@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +45,8 @@ def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], made
         pq.write_table(table.replace_schema_metadata({MARK: made_from}), temporary, compression="zstd")
 
 
-def read_rows(path: Path, row: type[BaseModel]) -> list[Any]:
-    """Return the rows of ``path`` as ``row``, in file order.
+def read_rows(path: Path, row: type[BaseModel], only: Iterable[str] | None = None) -> list[Any]:
+    """Return the rows of ``path`` as ``row``, in file order; ``only`` some items, by id.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def read_rows(path: Path, row: type[BaseModel]) -> list[Any]:
         If the file is missing, torn, of another schema, or a row's ``item_hash`` is not that of its item.
     """
     try:
-        table = pq.read_table(path, partitioning=None)
+        table = pq.read_table(path, partitioning=None) if only is None else _some(path, only)
     except FileNotFoundError:
         raise SourceError(
             f"{path}: the items are not built yet; run `metacog run` or build them in the UI"
@@ -67,6 +67,12 @@ def read_rows(path: Path, row: type[BaseModel]) -> list[Any]:
         )
     parts = (part.to_pylist() for part in table.to_batches(max_chunksize=_READ))  # never all of them twice
     return [_row(path, row, value) for part in parts for value in part]
+
+
+def _some(path: Path, ids: Iterable[str]) -> pa.Table:
+    """Return the rows of some items; of the others only the ids are looked at."""
+    found = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    return found.filter(pl.col("item_id").is_in([*ids])).collect().to_arrow()
 
 
 def load_items(home: Path, benchmark: str, row: type[Item]) -> Sequence[Any]:

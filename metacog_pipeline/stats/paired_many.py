@@ -98,11 +98,10 @@ def paired_shares(hits: ArrayLike, asked: ArrayLike, wanted: Sequence[tuple[int,
     p[same] = np.where(np.abs(a - b)[same] <= 1e-12, 1.0, np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = cross / (first["r"] * second["r"]) / np.sqrt(spread[0] * spread[1])
-        sides = [
-            (share, *_wilson(share, size, each["r"], own))
-            for each, share, own in ((first, a, spread[0]), (second, b, spread[1]))
-        ]
-        low, high = (np.where(size > 1, end, np.nan) for end in two_intervals.both_ends(*sides, correlation))
+        low_a, high_a = _wilson(a, size, first["r"], spread[0])
+        low_b, high_b = _wilson(b, size, second["r"], spread[1])
+        both = two_intervals.both_ends((a, low_a, high_a), (b, low_b, high_b), correlation)
+        low, high = (np.where(size > 1, end, np.nan) for end in both)
     only = [(first["h"] - hh), (second["h"] - hh)]
     return PairedShares(_whole(size), a - b, low, high, sem, p, _whole(only[0]), _whole(only[1]))
 

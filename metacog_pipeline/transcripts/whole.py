@@ -7,13 +7,18 @@ are written beside the journals, brought to the disk, and become a segment by a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from json.encoder import encode_basestring_ascii
 from operator import attrgetter
 from pathlib import Path
+from typing import overload
+
+import polars as pl
 
 from metacog_pipeline.checksums import seal, without_seal
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import replacing
+from metacog_pipeline.files import replacing, sha256_hex
 from metacog_pipeline.transcripts.lines import FIELDS, encode_line
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.schema import Record
@@ -24,6 +29,79 @@ _VARYING = ("answer_id", "item_id", "item_hash", "condition", "step", "text")
 _HELD = 4096  # lines held at once
 _varying = attrgetter(*_VARYING)
 _constant = attrgetter(*(name for name in FIELDS if name not in _VARYING))
+
+
+@dataclass(frozen=True, eq=False)
+class Alike(Sequence[Record]):
+    """Records of one file that differ in item and text only, made when they are asked for; lines are made without them.
+
+    Attributes
+    ----------
+    first
+        One of them.
+    items, hashes, answer
+        Of each: item, its hash, and which of ``texts`` it is.
+    begin, ends
+        What an identity (`~..asking.imported.identified`) holds before the item, and by text after it.
+    also
+        Records of the same file that differ in more.
+    """
+
+    first: Record
+    items: pl.Series
+    hashes: pl.Series
+    answer: pl.Series
+    texts: Sequence[str]
+    begin: str
+    ends: Sequence[str]
+    also: Sequence[Record] = ()
+
+    def __len__(self) -> int:
+        return len(self.items) + len(self.also)
+
+    @overload
+    def __getitem__(self, at: int) -> Record: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Record]: ...
+    def __getitem__(self, at: int | slice) -> Record | list[Record]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        at = range(len(self))[at]
+        if at >= len(self.items):
+            return self.also[at - len(self.items)]
+        item, number = self.items[at], self.answer[at]
+        answer_id = sha256_hex(f"{self.begin}{encode_basestring_ascii(item)},{self.ends[number]}")
+        return replace(
+            self.first,
+            answer_id=answer_id,
+            item_id=item,
+            item_hash=self.hashes[at],
+            text=self.texts[number],
+        )
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines of some records at a time."""
+        pieces, _ = _template(self.first)
+        tails = [self._tail(pieces, text) for text in self.texts]
+        for start in range(0, len(self.items), _HELD):
+            parts = (each[start : start + _HELD].to_list() for each in (self.items, self.hashes, self.answer))
+            made = []
+            for at, (item, item_hash, number) in enumerate(zip(*parts, strict=True), start):
+                name = encode_basestring_ascii(item)
+                if tails[number] is None or "\\ud" in name:
+                    made.append(encode_line(self[at]))
+                    continue
+                answer_id = sha256(f"{self.begin}{name},{self.ends[number]}".encode()).hexdigest()
+                line = f'{pieces[0]}"{answer_id}"{pieces[1]}{name}{pieces[2]}"{item_hash}"{tails[number]}'
+                made.append(seal(line.encode("ascii")))
+            yield b"".join(made)
+        yield from _batches(self.also)
+
+    def _tail(self, pieces: Sequence[str], text: str) -> str | None:
+        said = [encode_basestring_ascii(each) for each in (self.first.condition, self.first.step, text)]
+        if len(pieces) < len(_VARYING) or any("\\ud" in each for each in said):
+            return None
+        return "".join(part for pair in zip(pieces[3:], said, strict=False) for part in pair) + pieces[-1]
 
 
 def keep_whole(folder: Path, records: Sequence[Record]) -> None:
@@ -43,7 +121,7 @@ def keep_whole(folder: Path, records: Sequence[Record]) -> None:
             existing = segments(folder)
             path = folder / segment_name(segment_number(existing[-1]) + 1 if existing else 1)
             with replacing(path) as temporary, temporary.open("wb") as out:
-                for lines in _batches(records):
+                for lines in records.lines() if isinstance(records, Alike) else _batches(records):
                     out.write(lines)
         except OSError as error:
             raise StoreError(

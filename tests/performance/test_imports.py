@@ -12,6 +12,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.importing import read_answers
@@ -99,6 +102,35 @@ def test_a_million_rows_are_imported_within_10_seconds_and_1_gb(
         f"{seconds:.1f} s, {memory:.0f} MB",
         seconds < 10 and memory < 1000,
     )
+
+
+def test_a_million_rows_of_as_many_items_are_imported_within_10_seconds_and_1_gb(
+    tmp_path: Path, figure: Callable[[str, str, str, bool], None]
+) -> None:
+    (tmp_path / "study.toml").write_text(STUDY.replace(*CUSTOM), encoding="utf-8")
+    _own_items(tmp_path / "own", 1_000)
+    _write(tmp_path / "answers.csv", 1, "custom-{:04d}", 1, first=0)
+    _imported(tmp_path)  # builds the items
+    _many_items(tmp_path / "home" / "items" / "metamedqa.parquet", 1_000_000)
+    _write(tmp_path / "answers.csv", 1_000_000, "custom-{:04d}", 1_000_000, first=0)
+    text = (tmp_path / "answers.csv").read_text(encoding="utf-8").splitlines()
+    text[500], text[900], text[-1] = "custom-0499,Q,3", "nobody,A,1", "custom-9"  # three that cannot be taken
+    (tmp_path / "answers.csv").write_text("\n".join(text), encoding="utf-8")
+    done, seconds, memory = _imported(tmp_path)
+    assert done.returncode == 8 and "999997 answers kept" in done.stdout, done.stderr
+    figure(
+        "import of 1,000,000 rows of as many items, all kept but three, start-up included",
+        "< 10 s CPU, < 1 GB", f"{seconds:.1f} s, {memory:.0f} MB", seconds < 10 and memory < 1000,
+    )  # fmt: skip
+
+
+def _many_items(path: Path, items: int) -> None:
+    """Make the items of a study many times as many: building a million of them takes minutes, and is not what is timed."""
+    table = pq.read_table(path)
+    rows = table.take(np.arange(items) % table.num_rows)
+    ids = pa.array([f"custom-{n:04d}" for n in range(items)])
+    rows = rows.set_column(rows.schema.get_field_index("item_id"), rows.schema.field("item_id"), ids)
+    pq.write_table(rows, path, compression="zstd")
 
 
 def test_100_000_rows_that_are_all_kept(

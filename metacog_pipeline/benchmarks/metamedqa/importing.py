@@ -15,10 +15,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import polars as pl
+
 from metacog_pipeline.asking.checksums import NONE
 from metacog_pipeline.asking.import_cells import RowError
 from metacog_pipeline.asking.import_rules import RESPONSE, RowRules, Seen, Texts
 from metacog_pipeline.asking.importing import Imported, ImportOptions, importer_of, read_table
+from metacog_pipeline.benchmark.item_files import HASH, items_path, read_rows
 from metacog_pipeline.benchmarks.metamedqa.import_cells import Kind, folded, letter
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse
@@ -82,6 +85,40 @@ class Rows(RowRules):
     def steps(self, item: Item, condition: str) -> tuple[str, ...]:
         """One reply holds letter and confidence."""
         return (_ANSWER,)
+
+    def item_table(self) -> pl.DataFrame | None:
+        """Return ids, hashes and keys as they are kept; None without a study, or where it asks a part of the set."""
+        settings = getattr(self.benchmark, "settings", None)
+        if settings is None or settings.limit is not None or not self._path.exists():
+            return None
+        found = pl.read_parquet(self._path, columns=["item_id", HASH, "target"], hive_partitioning=False)
+        places = {letter: place for place, letter in enumerate(LETTERS)}
+        return found.with_columns(pl.col("target").replace_strict(places, return_dtype=pl.Int64))
+
+    @property
+    def _path(self) -> Path:
+        return items_path(self.benchmark.context.home, NAME)
+
+    def plain(self, said: Mapping[str, Any]) -> tuple[str, int] | None:
+        """A bare letter, with a confidence or without, is the same reply for any item."""
+        choice = str(said.get("choice", "")).strip().upper()
+        if len(choice) != 1 or choice not in LETTERS:
+            return None
+        nobody: Any = SimpleNamespace(item_id="", options=("",) * len(LETTERS), target=LETTERS[0])
+        texts = self.replies(nobody, self.condition, said)
+        found = self.seen(nobody, self.condition, texts)
+        return None if found.problems or found.answer == NONE else (texts[_ANSWER], found.answer)
+
+    def among(self, item_ids: Iterable[str], total: int) -> Rows:
+        """Return the rules for some items, read and verified alone."""
+        some = read_rows(self._path, Item, only=item_ids)
+        made = Rows(
+            SimpleNamespace(
+                built=some, items=some, wording=self.benchmark.wording, conditions=self.benchmark.conditions
+            )
+        )
+        made.total = total
+        return made
 
     def questions(self, item: Item) -> Iterable[str]:
         """Return the question."""
