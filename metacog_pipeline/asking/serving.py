@@ -12,6 +12,7 @@ from metacog_pipeline.benchmark.contract import Respondent
 from metacog_pipeline.errors import SourceError, StudyError, suggestion
 from metacog_pipeline.llm.server import Fault, FaultPlan, SimulatedProvider, serve
 from metacog_pipeline.llm.server import profile as profiles
+from metacog_pipeline.llm.server.app import UnknownQuestion
 from metacog_pipeline.llm.server.running import print_at_once
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
@@ -73,7 +74,12 @@ def _whoever_knows(observers: Sequence[Respondent]) -> Respond:
     def respond(request: ChatRequest) -> str | Completion:
         if request.messages == probing.QUESTION:  # of the doctor: no item asks it
             return PROBED
-        return next((each for each in observers if each.knows(request)), observers[0])(request)
+        known = next((each for each in observers if each.knows(request)), None)
+        if known is None:
+            raise UnknownQuestion(
+                "nobody of this study knows the question; is it of another study, other items or other words?"
+            )
+        return known(request)
 
     return respond
 

@@ -23,6 +23,7 @@ from metacog_pipeline.benchmarks.medley.construction.wording import load_words, 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.leaderboard.status import helper_states
+from metacog_pipeline.llm.server.app import UnknownQuestion
 from metacog_pipeline.llm.server.running import ServerThread
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.study import Study, load_study
@@ -172,7 +173,8 @@ def test_simulated_people_answer_every_seed_and_keep_to_the_form(tmp_path: Path)
                 "verify", vignette=draft.vignette, claim=draft.claim_texts[0], consensus=shown
             )
             assert read_verdict(str(voices["j1"](request(Message("user", asked))))) in ("AGREE", "DISAGREE")
-    assert voices["p1"](request(Message("user", "What is 2 + 2?"))) == ""
+    with pytest.raises(UnknownQuestion):
+        voices["p1"](request(Message("user", "What is 2 + 2?")))
 
 
 def test_places_are_read_back_whatever_stands_in_them() -> None:

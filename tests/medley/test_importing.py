@@ -178,6 +178,29 @@ def test_with_a_later_step_everything_is_owed(tmp_path, items, said):
     ]
 
 
+def test_a_blank_reply_counts_as_unanswered_for_its_case_only_and_the_import_says_so(
+    tmp_path, items, said, make_instance
+):
+    every = [*items, make_instance(instance_id="PUMP_003", is_known_answer=False, known=None)]
+    head = ["instance_id", "step_a", "b_private", "b_social"]
+    rows = [head, ["PUMP_001", said, said, said], ["PUMP_002", said, said, " "], ["PUMP_003", said, "", said]]
+    found = take(tmp_path / "a.csv", every, rows)
+    assert len(found.records) == 7 and not found.rejected
+    assert [
+        word in " ".join(found.warnings)
+        for word in ("b_social of instance PUMP_002 is blank", "b_private of instance PUMP_003")
+    ] == [True] * 2
+    read = observed(every, found.records)
+    assert read.select("status", "failed_step", "reason").rows() == [
+        ("ok", None, None),
+        ("answer_unparsed", "b_social", "b_social was left blank"),
+        ("answer_unparsed", "b_private", "b_private was left blank"),
+    ]
+    told = {row["measure"]: row for row in estimated(scores(read, every), n_boot=50).to_dicts()}
+    assert told["mms"]["estimate"] is not None and told["mms"]["n"] == 1
+    assert (told["mms"]["n_failed"], told["mms"]["n_unreadable"]) == (0, 2)
+
+
 def test_an_unknown_analyst_is_refused_with_those_there_are(items):
     with pytest.raises(StudyError, match=r"no instance has the analyst 'Nobody'.*vendor/model-alpha"):
         analyst_answers(items, "Nobody", model="theirs")

@@ -232,7 +232,7 @@ def test_published_analysts_are_replayed_without_asking(tmp_path, debate):
     kept = pl.DataFrame(pl.from_arrow(read_partition(partition.folder)))
     frame = observe(instances, kept, conditions=["normal"], model="thorough", source="imported")
     assert frame["status_step_a"].to_list() == ["ok", "ok"]
-    assert frame["status_b_social"].to_list() == ["ok", "not_run"], (
+    assert frame["status_b_social"].to_list() == ["ok", "answer_unparsed"], (
         "an imported step does not replace another"
     )
     assert set(frame["source"]) == {"imported"}

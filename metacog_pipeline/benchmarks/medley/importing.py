@@ -102,8 +102,11 @@ class Rows(RowRules):
 
     def seen(self, item: Instance, condition: str, texts: Texts) -> Seen:
         """Return which replies will not count, and why."""
-        found = ((step, _unreadable(item, text)) for step, text in texts.items())
+        found = [(step, _unreadable(item, text)) for step, text in texts.items()]
         place = f"of instance {item.item_id}"
+        if len(found) > 1:  # a row of all steps: one that stands in it alone may be all there is
+            blank = [step for step in self.needed(item, condition) if step not in texts]
+            found += [(step, "is blank: this instance counts as unanswered, no other") for step in blank]
         return Seen(None, problems=tuple(f"{step} {place} {why}" for step, why in found if why is not None))
 
 

@@ -132,7 +132,12 @@ def parse(item: Instance, calls: Calls) -> Response:
 
 
 def marked_where_alone(responses: pl.DataFrame) -> pl.DataFrame:
-    """Return the responses of one model and run, imported ones with ``step_a_only`` where nothing else was given."""
+    """Return the responses of one model and run, imported ones with ``step_a_only`` where nothing else was given.
+
+    Where an import gives a step of some instances and leaves it blank in others that it has replies to, those cannot be
+    read: they count as unanswered, and nothing else does.
+    """
+    responses = _with_blanks(responses)
     later = (pl.col("status_b_private") == "not_run") & (pl.col("status_b_social") == "not_run")
     given = pl.col("status_step_a").is_not_null() & (pl.col("status_step_a") != "not_run")
     only = pl.col("source") == "imported"
@@ -143,6 +148,21 @@ def marked_where_alone(responses: pl.DataFrame) -> pl.DataFrame:
         pl.when(read).then(pl.lit(ALONE)).otherwise("status").alias("status"),
         pl.when(read).then(pl.lit("only step A was given")).otherwise("reason").alias("reason"),
     )
+
+
+def _with_blanks(responses: pl.DataFrame) -> pl.DataFrame:
+    for step in STEPS:
+        missing = pl.col(f"status_{step}") == "not_run"
+        others = [pl.col(f"status_{each}") != "not_run" for each in STEPS if each != step]
+        given = responses.select((~missing).any()).item()
+        blank = (pl.col("source") == "imported") & missing & pl.any_horizontal(others) & pl.lit(bool(given))
+        first = blank & (pl.col("failed_step") == step)
+        responses = responses.with_columns(
+            pl.when(first).then(pl.lit(UNPARSED)).otherwise("status").alias("status"),
+            pl.when(first).then(pl.lit(f"{step} was left blank")).otherwise("reason").alias("reason"),
+            pl.when(blank).then(pl.lit(UNPARSED)).otherwise(f"status_{step}").alias(f"status_{step}"),
+        )
+    return responses
 
 
 def triple(row: Mapping[str, Any]) -> Triple:

@@ -46,6 +46,10 @@ NOT_WHOLE = CUTS | {Fault.INVALID_JSON, Fault.ENDLESS, Fault.ENDS_EARLY, Fault.S
 _logger = logging.getLogger(__name__)
 
 
+class UnknownQuestion(Exception):
+    """A question that no respondent has an answer to."""
+
+
 class SimulatedProvider:
     """An HTTP provider whose answers come from ``respond(model, request)``.
 
@@ -254,6 +258,8 @@ class SimulatedProvider:
     def _answer(self, call: Asked, outcome: str, number: int) -> Answer | Problem:
         try:
             said = self._respond(call.model, call.request)
+        except UnknownQuestion as unknown:
+            return Problem(404, "bad_request", str(unknown))
         except Exception:
             _logger.exception("the respondent failed on call %d", number)
             return Problem(500, "server_error", "the respondent failed")
