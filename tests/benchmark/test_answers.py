@@ -19,7 +19,13 @@ from tests.benchmark.answer_rewrites import SAID, WORDS
 DATA = Path(__file__).parent / "data"
 ITEMS = {item.item_id: item for item in shipped_items() if item.tier in ("1a", "1b")}
 ANSWERED = [item for item in ITEMS.values() if item.answer_type != "none"]
-KAPPA = {"answers_apart": 0.9, "answers_apart_2": 0.9, "answers_tuned": 0.95, "answers_fresh_1": 0.9}
+KAPPA = {
+    "answers_apart": 0.9,
+    "answers_apart_2": 0.9,
+    "answers_tuned": 0.95,
+    "answers_fresh_1": 0.9,
+    "answers_fresh_2": 0.9,
+}
 
 
 def kappa(table: Counter[tuple[object, object]]) -> float:

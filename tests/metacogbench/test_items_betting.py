@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.construction import betting
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
+from metacog_pipeline.benchmarks.metacogbench.generators import betting
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, Item
 from tests.metacogbench.helpers import scored
 

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.construction import exact
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
+from metacog_pipeline.benchmarks.metacogbench.generators import exact
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from tests.metacogbench.helpers import scored
 

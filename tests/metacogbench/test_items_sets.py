@@ -11,13 +11,6 @@ import pytest
 
 from metacog_pipeline.benchmark.item_files import read_rows, write_rows
 from metacog_pipeline.benchmarks.metacogbench.construction import chosen_items, violations
-from metacog_pipeline.benchmarks.metacogbench.construction.generators import (
-    GENERATORS,
-    PLAN,
-    generate,
-    made,
-    make_item,
-)
 from metacog_pipeline.benchmarks.metacogbench.construction.invariants import check, check_item
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import (
     digests,
@@ -25,6 +18,13 @@ from metacog_pipeline.benchmarks.metacogbench.construction.shipped import (
     read_texts,
     shipped_items,
     to_toml,
+)
+from metacog_pipeline.benchmarks.metacogbench.generators.making import (
+    GENERATORS,
+    PLAN,
+    generate,
+    made,
+    make_item,
 )
 from metacog_pipeline.benchmarks.metacogbench.items import (
     CANARY,

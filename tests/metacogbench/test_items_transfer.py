@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.construction.generators import SHIPPED_SEED
 from metacog_pipeline.benchmarks.metacogbench.construction.invariants import CONCEPTS
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
-from metacog_pipeline.benchmarks.metacogbench.construction.stories import STRUCTURES
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import (
+from metacog_pipeline.benchmarks.metacogbench.generators.making import SHIPPED_SEED
+from metacog_pipeline.benchmarks.metacogbench.generators.stories import STRUCTURES
+from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import (
     Structure,
     agree,
     make,

@@ -55,7 +55,7 @@ _OPERATOR = re.compile(
     r"|menos|entre))[\s(\[]*$",
     re.IGNORECASE,
 )
-_ONE_IN = re.compile(r" (?:in|out of|von|de cada) (?:every )?", re.IGNORECASE)
+_ONE_IN = re.compile(r"[ -](?:in|out of|von|de cada)[ -](?:every )?", re.IGNORECASE)
 _RANGE = re.compile(r"[^\d,;=]{0,12}?(?:-|~| to | and |\bhasta\b| a |至|到|에서)\s*\Z")
 _DENIED = re.compile(
     r"(?:\b(?:not|never|nor|rather than|instead of|and no|neither)|n't|不是|并非"
@@ -105,7 +105,7 @@ _ABOUT = re.compile(
 _APPROXIMATELY = re.compile(r"\b(?:about|approx\w*|roughly|around|circa|exactly)\b", re.IGNORECASE)
 _DECADE = re.compile(r"[12]\d\d0'?s\b")
 _CLAUSE = re.compile(
-    r"[,:](?!\d)|[;\n。；，、！？|()（）]|[.!?](?=\s|$)| [-–—] | (?:and|but|while|whereas|y|pero|mientras"
+    r",(?!\d{1,3}(?!\d))|:(?!\d)|[;\n。；，、！？|()（）]|[.!?](?=\s|$)| [-–—] | (?:and|but|while|whereas|y|pero|mientras"
     r"|then|so) |而|但|그리고|이고|이며"
 )
 _DIVIDED = re.compile(r"=\s*\(?[\d,. ]+[·×*⋅][\d,. ]+\)?\s*\+\s*(?P<left>\d[\d,]*)(?!\s*[×*·]|\d)")
@@ -115,6 +115,7 @@ _RATE = re.compile(
     r"|hours?|h|l|litres?|公斤|千克)\b",
     re.IGNORECASE,
 )
+_RATE_BEFORE = re.compile(r"\b(?:each|every|per|one|a) (?:kg|kilo\w*)[^.;\d]{0,16}$|每公斤$", re.IGNORECASE)
 _NOTE = re.compile(r" ?\(([^()\d]{3,60})\)")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|º|ª|\.º)\b")
 
@@ -377,7 +378,12 @@ def _in_context(
     ):
         rank = min(rank, LATER)
     if labelled and places.sentence(each.start) > places.first_sentence():
-        rank = min(rank, LATER)
+        asked = (
+            each.unit is not None
+            and question.unit is not None
+            and each.unit.dimension == question.unit.dimension
+        )
+        rank = min(rank, MAIN if asked and re.search(r"[=≈] ?$", before) else LATER)
     if labelled and re.search(r"\w - [^=→]*$", text[places.sentence_start(each.start) : each.start]):
         rank = min(rank, LATER + 0.5)
     label = _LABEL.search(before)
@@ -453,8 +459,12 @@ def _favoured(
         rank += 0.6
     elif noun is False:
         rank = CONTEXT
-    if question.rate is not None and _RATE.search(
-        text[each.start : each.end + 24], each.end - each.start - 2
+    if (question.asks_after and re.search(r"\b(?:after|al cabo de)(?: about| exactly)? $", before)) or (
+        question.rate is not None
+        and (
+            _RATE.search(text[each.start : each.end + 24], each.end - each.start - 2)
+            or _RATE_BEFORE.search(before)
+        )
     ):
         rank += 1.0
     rank += 0.5 * _emphasised(each, emphasised)

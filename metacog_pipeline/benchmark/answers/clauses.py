@@ -19,7 +19,7 @@ CORRECTION = re.compile(
     r"|\bactually,? (?:no|it(?:'s| is)|that)\b|\blet me (?:re-?check|recompute|recalculate|re-?count|redo|correct)\b"
     r"|\bsorry[,:]|\bi mean\b|\boops\b|\bmake (?:that|it)\b|\bi meant\b|不对|等等|等一下|아니,|아니요,"
     r"|\bmejor dicho\b|\bno, espera\b"
-    r"|\? no\b|\bcorrecting\b|\brecalculat\w+\b|\bon reflection\b|\bre-?checking\b|\b(?:it|that"
+    r"|\? no\b|\bcorrecting\b|\brecalculat\w+\b|\bon reflection\b|\bre-?check(?:ing|ed)?\b|\b(?:it|that"
     r"|this) should (?:actually )?(?:be|read|have been)\b"
     r"|更正|纠正|应该是|应为|重新算|再算一[遍次]|算错了|다시 계산하면|다시 세어|정정|수정하면|틀렸"
     r"|corrigiendo|corrección|rectifico"

@@ -67,6 +67,8 @@ def _told(text: str, question: str, letters: dict[str, str], wanted: str) -> str
     )
     for each in said.finditer(text):
         told[each[1]] = kinds.get(each[2], each[2])
+    for each in re.finditer(rf"\b({any_kind})s? (?:for|is|=) ({any_name})\b", text):
+        told.setdefault(each[2], kinds.get(each[1], each[1]))
     return "".join(told[name] for name in names) if all(name in told for name in names) else None
 
 

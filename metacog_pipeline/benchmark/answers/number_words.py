@@ -139,7 +139,7 @@ def _fractions(text: str) -> Iterator[Number]:
             )
         else:
             above, below = int(found["ko_top"]), int(found["ko"])
-        if below:
+        if below and not (found["below"] and found["top"].lower() in ("a", "an") and found[0].endswith("s")):
             yield Number(Fraction(above, below), found.start(), found.end())
 
 

@@ -129,6 +129,10 @@ class Question:
         )
 
 
+_OPENING = re.compile(r"通车|开通|启用|开放|개통|\binaugur\w*")
+_STARTING = re.compile(r"\b(?:start(?:s|ed|ing)?|commenc\w*)\b|开始|시작")
+
+
 def stem(word: str) -> str:
     """Return the beginning by which forms of a word are the same: opened, opening, opens."""
     return word[:4] if len(word) > 4 else word.removesuffix("s") if len(word) > 3 else word
@@ -136,9 +140,8 @@ def stem(word: str) -> str:
 
 def stems(text: str) -> frozenset[str]:
     """Return the stems of the words of a text; of Chinese and Korean the pairs of characters."""
-    words = [
-        word for word in re.findall(r"[^\W\d_]+", text.lower()) if len(word) > 2 or ord(word[0]) > 0x1100
-    ]
+    text = _STARTING.sub(" begin ", _OPENING.sub(" open ", text.lower()))
+    words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 2 or ord(word[0]) > 0x1100]
     latin = {stem(folded(word)) for word in words if ord(word[0]) < 0x1100}
     numbers = set(re.findall(r"\b\d{3,4}\b", text))
     return frozenset(

@@ -49,7 +49,9 @@ _ORDER = "first second third fourth fifth deepest largest longest biggest"
 _ORDINALS = frozenset(_ORDER.split())
 _SMALL = "it its the this that although though while my in of on at a an lake sea river ocean city"
 _COMMON = frozenset(_SMALL.split())
-_DENIED_AFTER = re.compile(r"\W{0,2}(?:[이가은는]? ?아[니닙닌]|不是|并不)")
+_DENIED_AFTER = re.compile(r"[\"'》”]?(?:[이가은는]? ?아[니닙닌]|不是|并不)")
+_PLACES = {"1st": "first", "2nd": "second", "3rd": "third", "4th": "fourth", "5th": "fifth"}
+_PLACE = re.compile("|".join(_PLACES))
 _LETTER = r"[^\W_\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]"
 _CJK = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
@@ -185,7 +187,7 @@ def _ranked(each: Mention, text: str, places: Places, words: frozenset[str], *, 
     else:
         rank = FINAL if _STRONG.search(before[-40:]) else MAIN
         if labelled and places.sentence(each.start) > places.first_sentence():
-            rank = min(rank, MAIN - 0.5)
+            rank = min(rank, MAIN + 0.2 if rank == FINAL else MAIN - 0.5)
         rank += _focus(text, places, each, words)
     return Mention(each.right, each.start, each.end, rank)
 
@@ -198,6 +200,7 @@ def _focus(text: str, places: Places, each: Mention, words: frozenset[str]) -> f
         + " "
         + re.split(r"[.,;:(]", text[each.end : each.end + 60])[0]
     )
+    near = _PLACE.sub(lambda place: f" {_PLACES[place[0]]} ", near)
     shared = {word for word in folded(near).split() if word in words and len(word) > 2} - {
         "the",
         "and",

@@ -10,7 +10,7 @@ task texts and cue lists are not public; all items and lexicons here are origina
 
 Read in this order: ``items`` (what is asked), ``prompts`` (in which words), ``asking`` (in which calls), ``parsing``
 (what a reply says), ``scoring_rules`` (what it is worth), ``tier_measures`` and ``measures`` (estimates), ``contrasts``.
-``simulated`` answers instead of a model, ``construction`` makes and checks the items.
+``simulated`` answers instead of a model, ``construction`` reads and checks the items, ``generators`` wrote some of them.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from metacog_pipeline.benchmarks.metacogbench.audit_commands import audit
-from metacog_pipeline.benchmarks.metacogbench.construction import generators as making
-from metacog_pipeline.benchmarks.metacogbench.construction.generators import GENERATORS
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of, to_toml
+from metacog_pipeline.benchmarks.metacogbench.generators import making
+from metacog_pipeline.benchmarks.metacogbench.generators.making import GENERATORS
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, TIERS, Item, item_record
 from metacog_pipeline.commands import printing
 from metacog_pipeline.errors import StudyError

@@ -101,6 +101,8 @@ def _only_about(said: str, language: str, known: Phrases, question: str) -> bool
         or (_HOW_MANY.search(question) and not _KNOWING.search(said))
     ):
         return False
+    if re.search(r"\bhelp\b", said) and not _KNOWING.search(said):
+        return False  # who refuses to help says nothing of knowing
     if language in ("en", "es") and not (_SPEAKER.search(said) or _KNOWING.search(said)):
         return False
     spoken = (

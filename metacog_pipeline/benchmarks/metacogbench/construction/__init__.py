@@ -1,7 +1,7 @@
-"""How the items come about: written by hand or generated from a seed, then held to the rules of `invariants`.
+"""How a study comes by its items: ``shipped`` reads their texts, ``invariants`` holds them to their rules.
 
-``shipped`` reads the texts; ``exact`` (1b), ``betting`` (1a) and ``stories`` (3) generate, each answer found twice;
-``generators`` says which seeds ship. The one step of the pipeline takes the items of the study's set.
+What wrote the generated ones stands in ``generators``, outside this path. The one step of the pipeline takes the items of
+the study's set.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from metacog_pipeline.benchmarks.metacogbench.construction.estimates import estimate
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import printed
+from metacog_pipeline.benchmarks.metacogbench.construction.field_values import printed
 from metacog_pipeline.benchmarks.metacogbench.items import (
     ANSWER_TYPES,
     BET_RULES,

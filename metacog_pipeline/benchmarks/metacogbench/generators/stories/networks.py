@@ -7,8 +7,8 @@ import itertools
 import random
 from collections.abc import Iterable, Iterator
 
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import Answer, Params, Structure
-from metacog_pipeline.benchmarks.metacogbench.construction.wording import NAMES
+from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Answer, Params, Structure
+from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES
 
 Link = tuple[str, str, int]
 INFINITE = 10**9

@@ -8,8 +8,8 @@ import random
 from collections.abc import Iterable
 from fractions import Fraction
 
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import Answer, Params, Structure
-from metacog_pipeline.benchmarks.metacogbench.construction.wording import NAMES
+from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Answer, Params, Structure
+from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES
 
 
 def _linear(rows: list[list[Fraction]], sides: list[Fraction]) -> list[Fraction] | None:

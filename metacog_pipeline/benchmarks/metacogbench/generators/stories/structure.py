@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metacog_pipeline.benchmark.answers.numbers import UNITS
-from metacog_pipeline.benchmarks.metacogbench.construction import wording
+from metacog_pipeline.benchmarks.metacogbench.construction.field_values import bounds, printed, right
+from metacog_pipeline.benchmarks.metacogbench.generators import wording
 from metacog_pipeline.benchmarks.metacogbench.items import Field, Item, Provenance
 
 Params = dict[str, Any]
@@ -18,8 +17,6 @@ Answer = tuple[Any, ...]
 ATTEMPTS = 4000
 RANDOM_REPLIES = 200
 MOST_RANDOM_PASSES = 0.10  # share of random replies that may pass by luck
-SLACK = 1e-9
-_WORDS = [*UNITS, "twenty"]
 
 
 def _nothing(_: Params) -> Params:
@@ -117,32 +114,6 @@ def _same(a: Any, b: Any) -> bool:
     return bool(_plain(a) == _plain(b))
 
 
-def right(field: Field, value: Any) -> bool:
-    """Whether a plain value, of the field's type already, is the one asked for."""
-    if value is None or isinstance(value, bool) != (field.type == "bool"):
-        return False
-    if field.type in ("int", "float"):
-        low, high = bounds(field)
-        return low - SLACK <= float(value) <= high + SLACK
-    if field.type == "set":
-        wanted = {_end(field, each) for each in field.value or ()}  # type: ignore[union-attr]
-        return {_end(field, each) for each in value} == wanted
-    return bool(_plain(value) == field.value)
-
-
-def bounds(field: Field) -> tuple[float, float]:
-    """Return the interval of a numeric field, both ends inside."""
-    if field.range is not None:
-        return field.range
-    key = float(field.value)  # type: ignore[arg-type]
-    room = max(field.abs_tol, field.rel_tol * abs(key))
-    return key - room, key + room
-
-
-def _end(field: Field, member: Any) -> Any:
-    return "-".join(sorted(str(member).split("-"))) if field.edges else member
-
-
 def passes(fields: Sequence[Field], reply: Sequence[Any]) -> bool:
     """Whether at least 60 % of the fields are right, in whole numbers; ``reply`` holds values in their order."""
     return 5 * sum(map(right, fields, reply)) >= 3 * len(fields)
@@ -173,14 +144,3 @@ def plausible(field: Field, rng: random.Random) -> Any:
     key = (low + high) / 2
     guess = rng.uniform(key - max(2.0, 0.4 * abs(key)), key + max(2.0, 0.4 * abs(key)))
     return round(guess) if field.type == "int" else guess
-
-
-def printed(field: Field, stem: str) -> bool:
-    """Whether a numeric value stands in the stem, in digits or as a word up to twenty."""
-    if field.type not in ("int", "float"):
-        return False
-    plain = replace(field, range=None)
-    if any(right(plain, float(token)) for token in re.findall(r"\d+(?:\.\d+)?", stem)):
-        return True
-    words = set(re.findall(r"[a-z]+", stem.lower()))
-    return any(right(plain, float(number)) for number, word in enumerate(_WORDS) if word in words)

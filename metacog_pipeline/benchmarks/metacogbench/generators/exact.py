@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from metacog_pipeline.benchmarks.metacogbench.construction import wording
-from metacog_pipeline.benchmarks.metacogbench.construction.wording import NAMES
+from metacog_pipeline.benchmarks.metacogbench.generators import wording
+from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES
 from metacog_pipeline.benchmarks.metacogbench.items import Item, Provenance, Scalar
 
 WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]

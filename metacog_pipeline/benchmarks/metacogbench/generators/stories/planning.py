@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import Answer, Params, Structure
-from metacog_pipeline.benchmarks.metacogbench.construction.wording import NAMES, joined
+from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Answer, Params, Structure
+from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES, joined
 
 # --- a barn
 

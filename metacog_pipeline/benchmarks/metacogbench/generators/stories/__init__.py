@@ -7,7 +7,7 @@ shortcuts of that structure nor random plausible replies earn a pass.
 
 from __future__ import annotations
 
-from metacog_pipeline.benchmarks.metacogbench.construction.stories import (
+from metacog_pipeline.benchmarks.metacogbench.generators.stories import (
     chance,
     games,
     networks,
@@ -15,7 +15,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction.stories import (
     pairing,
     planning,
 )
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import Structure
+from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Structure
 
 STRUCTURES: dict[str, Structure] = {
     each.name: each

@@ -13,13 +13,13 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from metacog_pipeline.benchmarks.metacogbench.construction import wording
-from metacog_pipeline.benchmarks.metacogbench.construction.exact import (
+from metacog_pipeline.benchmarks.metacogbench.generators import wording
+from metacog_pipeline.benchmarks.metacogbench.generators.exact import (
     digits,
     long_multiplication,
     residues_agree,
 )
-from metacog_pipeline.benchmarks.metacogbench.construction.wording import NAMES
+from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES
 from metacog_pipeline.benchmarks.metacogbench.items import Item, Provenance
 
 ANY_NUMBER = r"\d+(?:[.,]\d+)?"

@@ -1,6 +1,6 @@
 """Which generated items ship, from which generator and seed, and new items from other seeds.
 
-``python -m metacog_pipeline.benchmarks.metacogbench.construction.generators`` writes
+``python -m metacog_pipeline.benchmarks.metacogbench.generators.making`` writes
 the generated files of the checkout anew.
 """
 
@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmarks.metacogbench.construction import betting, exact, shipped
-from metacog_pipeline.benchmarks.metacogbench.construction.stories import STRUCTURES
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import make
+from metacog_pipeline.benchmarks.metacogbench.construction import shipped
+from metacog_pipeline.benchmarks.metacogbench.generators import betting, exact
+from metacog_pipeline.benchmarks.metacogbench.generators.stories import STRUCTURES
+from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import make
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, Item, changed
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import Answer, Params, Structure
-from metacog_pipeline.benchmarks.metacogbench.construction.wording import NAMES
+from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Answer, Params, Structure
+from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES
 
 # --- crates into lorries
 

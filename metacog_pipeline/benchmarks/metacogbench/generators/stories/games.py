@@ -7,8 +7,8 @@ import random
 from fractions import Fraction
 from functools import cache
 
-from metacog_pipeline.benchmarks.metacogbench.construction.stories.structure import Answer, Params, Structure
-from metacog_pipeline.benchmarks.metacogbench.construction.wording import NAMES
+from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Answer, Params, Structure
+from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES
 
 # --- taking matches
 
