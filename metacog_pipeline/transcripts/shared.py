@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from metacog_pipeline.files import file_sha256
+from metacog_pipeline.llm.batch import travel
 from metacog_pipeline.storage.attached import holder_name, store_of
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Store
 from metacog_pipeline.transcripts.folder import read_manifest
@@ -64,6 +65,7 @@ def sharing(folder: Path) -> Iterator[SharedPartition | None]:
     shared = SharedPartition(store, place[1], folder, holder_name(place[0]))
     try:
         shared.open()
+        travel.bring(place[0], store)
         yield shared
         shared.publish()
     finally:
@@ -192,6 +194,8 @@ def refresh(home: Path) -> None:
     from metacog_pipeline.transcripts.lock import locked
 
     store = store_of(home)
+    if store is not None:
+        travel.bring(home, store)
     for one in [] if store is None else store.listed("transcripts"):
         prefix, _, name = one.key.rpartition("/")
         folder = home / prefix

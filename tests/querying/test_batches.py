@@ -20,6 +20,7 @@ from metacog_pipeline.querying import session
 from metacog_pipeline.querying.partition import SessionResult
 from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.storage.attached import attach
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_partition
 
@@ -300,6 +301,30 @@ def test_batches_nobody_waits_for_are_taken_up_by_the_next_session(
     assert set(world.ids.values()) == {1}
     figures = read_figures(world.home, 5)
     assert figures.reserved == 0 and figures.leaked == 0
+
+
+@pytest.mark.parametrize("under_way", [True, False])
+def test_another_host_collects_what_one_submitted_and_submits_nothing_again(
+    openai_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, under_way: bool
+) -> None:
+    world, here = openai_world, openai_world.partition()
+    attach(world.home, str(tmp_path / "store"), None)
+    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    world.plan(delay_s=0.6)
+    assert world.ask(here, TASKS).waiting == 1
+    world.plan(delay_s=0.0)
+    monkeypatch.delenv(session.LEAVE_BATCHES)
+    if not under_way:
+        assert world.ask(here, TASKS).complete
+    world.folder = tmp_path / "there"
+    world.folder.mkdir()
+    there = world.partition()
+    world.home.mkdir()
+    attach(world.home, str(tmp_path / "store"), None)
+    assert world.ask(there, TASKS).complete and table(there) == expected()
+    assert set(world.ids.values()) == {1}
+    if under_way:  # the first host finds the answers and nothing under way
+        assert world.ask(here, TASKS).complete and set(world.ids.values()) == {1}
 
 
 def test_a_budget_too_small_for_the_wave_is_spent_in_parts(openai_world: World) -> None:

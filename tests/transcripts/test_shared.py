@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.storage import attached, objects
 from metacog_pipeline.storage.attached import attach, store_of
 from metacog_pipeline.storage.store import Store
 from metacog_pipeline.transcripts import lease, shared
@@ -20,6 +22,7 @@ from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.shared import refresh
 from metacog_pipeline.transcripts.store import PartitionStore, kept_records, read_manifest, write_manifest
 from metacog_pipeline.transcripts.whole import keep_whole
+from tests.servers import free_port
 
 Make = Callable[..., Record]
 PREFIX = "transcripts/benchmark=b/model=m/run=1"
@@ -283,3 +286,62 @@ def test_two_hosts_at_one_moment_are_one_writer(
         PartitionStore.open(a.folder)
     with PartitionStore.open(a.folder):
         pass
+
+
+def test_while_the_store_is_away_answers_wait_and_none_is_lost(s3: str, tmp_path: Path, make: Make) -> None:
+    server = pytest.importorskip("moto.server")
+    port = free_port()
+    away = server.ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+    away.start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        host = Host(tmp_path / "a", s3.replace("/study", "/away"))
+
+        async def cut_off(store: PartitionStore) -> None:
+            await store.keep(make(0))
+            await asyncio.to_thread(away.stop)
+            kept = [asyncio.create_task(store.keep(make(n))) for n in range(1, 5)]
+            done, _ = await asyncio.wait(kept, timeout=0.3)
+            assert not done, "an answer that is not in the store is not acknowledged"
+            back = server.ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
+            await asyncio.to_thread(back.start)
+            try:
+                await asyncio.gather(*kept)
+            finally:
+                opened.append(back)
+
+        opened: list[Any] = []
+        with PartitionStore.open(host.folder) as store:
+            asyncio.run(cut_off(store))
+        other = Host(tmp_path / "b", s3.replace("/study", "/away"))
+        with PartitionStore.open(other.folder) as store:
+            assert len(store) == 5
+        opened[0].stop()
+
+
+def test_a_store_that_stays_away_ends_the_run_and_its_answers_come_later(
+    s3: str, tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = Host(tmp_path / "a", s3)
+    killed(host, make(0))
+    monkeypatch.setattr(objects, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(objects, "READING_S", 0.2)
+    endpoint = os.environ["AWS_ENDPOINT_URL"]
+
+    def at(address: str) -> None:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        attached._opened.cache_clear()
+
+    with PartitionStore.open(host.folder) as store:
+        assert store._shared is not None
+        at("http://127.0.0.1:9")
+        gone = store_of(host.home)
+        store._shared._store = gone  # type: ignore[assignment]
+        with pytest.raises(StoreError, match=r"cannot write the store s3://.*check the address"):
+            keep(store, make(1))
+    at(endpoint)
+    with PartitionStore.open(host.folder) as store:
+        assert len(store) == 2
+    other = Host(tmp_path / "b", s3)
+    with PartitionStore.open(other.folder) as store:
+        assert len(store) == 2

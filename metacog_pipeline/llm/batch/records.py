@@ -34,6 +34,7 @@ from typing import Any, Literal
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import sha256_hex, sync_folder, write_text
+from metacog_pipeline.llm.batch import travel
 
 FOLDER = "batches"
 RECORD, REQUESTS, ANSWERS, RESULTS = "record.json", "requests.jsonl", "answers.txt", "results.jsonl"
@@ -112,6 +113,7 @@ class Batch:
         changed = dataclasses.replace(self.record, **changes)
         _write(self.folder, changed)
         self.record = changed
+        travel.send(self.folder, *([RESULTS] if changed.state == "collected" else []), RECORD)
 
     def answers(self) -> Iterator[tuple[str, int]]:
         """Yield (answer id, the most it can cost in nano-dollars) of each request."""
@@ -124,10 +126,12 @@ class Batch:
         """Remove what was sent and what came back: every answer of it is kept elsewhere."""
         for name in (REQUESTS, ANSWERS, RESULTS):
             (self.folder / name).unlink(missing_ok=True)
+        travel.take_away(self.folder, REQUESTS, ANSWERS, RESULTS)
 
     def remove(self) -> None:
         """Remove the batch as if it had never been written."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        travel.take_away(self.folder, RECORD, REQUESTS, ANSWERS, RESULTS)
 
 
 def account_digest(variable: str | None, key: str | None) -> str:
@@ -179,6 +183,7 @@ def create(home: Path, record: BatchRecord, requests: Path, answers: list[tuple[
     except OSError as error:
         shutil.rmtree(hidden, ignore_errors=True)
         raise _unwritable(folder, error) from None
+    travel.send(folder, REQUESTS, ANSWERS, RECORD)
     return Batch(folder, record)
 
 

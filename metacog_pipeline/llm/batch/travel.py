@@ -1,0 +1,76 @@
+"""Batches between hosts: what one host submitted another collects, and submits it not again.
+
+A record goes to the store with every change, before what it announces happens: a host that finds a batch ``submitting``
+looks for its mark at the provider, as the host that wrote it would.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import replacing
+from metacog_pipeline.storage.attached import store_of
+
+if TYPE_CHECKING:
+    from metacog_pipeline.storage.store import Store
+
+FOLDER, RECORD = "batches", "record.json"
+_ORDER = ("written", "submitting", "submitted", "collected", "done", "refused", "given up")
+
+
+def send(folder: Path, *names: str) -> None:
+    """Put these files of the batch in ``folder`` into the store of its home. Raises ``StoreError``."""
+    store = store_of(folder.parents[1])
+    for name in names if store is not None else ():
+        if store is not None and (folder / name).exists():
+            store.put(f"{FOLDER}/{folder.name}/{name}", folder / name)
+
+
+def take_away(folder: Path, *names: str) -> None:
+    """Remove these files of a batch from the store. Raises ``StoreError``."""
+    store = store_of(folder.parents[1])
+    if store is not None:
+        store.delete([f"{FOLDER}/{folder.name}/{name}" for name in names])
+
+
+def bring(home: Path, store: Store) -> None:
+    """Bring every batch that another host knows better into ``home``. Raises ``StoreError``."""
+    listed: dict[str, list[str]] = {}
+    for one in store.listed(FOLDER):
+        mark, _, name = one.key.removeprefix(f"{FOLDER}/").partition("/")
+        listed.setdefault(mark, []).append(name)
+    for mark, names in listed.items():
+        folder = home / FOLDER / mark
+        found = store.read(f"{FOLDER}/{mark}/{RECORD}") if RECORD in names else None
+        if found is None or _rank(found.content) <= _rank_here(folder / RECORD):
+            continue
+        for name in sorted(
+            names, key=lambda each: each == RECORD
+        ):  # the record last: it says that the rest is there
+            content = found.content if name == RECORD else _content(store, f"{FOLDER}/{mark}/{name}")
+            with replacing(folder / name) as temporary:
+                temporary.write_bytes(content)
+
+
+def _content(store: Store, key: str) -> bytes:
+    found = store.read(key)
+    if found is None:
+        raise StoreError(f"{store.address}/{key}: was taken away while it was read; run again")
+    return found.content
+
+
+def _rank_here(record: Path) -> int:
+    try:
+        return _rank(record.read_bytes())
+    except FileNotFoundError:
+        return -1
+
+
+def _rank(record: bytes) -> int:
+    """Return how far a batch is; a record that cannot be read is told by whoever reads it."""
+    for place, state in reversed(list(enumerate(_ORDER))):
+        if f'"state": "{state}"'.encode() in record:
+            return place
+    return 0
