@@ -12,7 +12,13 @@ import json
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import LABELS
-from metacog_pipeline.benchmarks.medley.presentation import MASKING, Masking, presented
+from metacog_pipeline.benchmarks.medley.presentation import (
+    MASKING,
+    MINIMAL,
+    NUDGED,
+    Masking,
+    presented,
+)
 from metacog_pipeline.benchmarks.medley.prompts import (
     B_PRIVATE,
     B_SOCIAL,
@@ -20,6 +26,7 @@ from metacog_pipeline.benchmarks.medley.prompts import (
     Wording,
     b_private_messages,
     b_social_messages,
+    bare_messages,
     step_a_messages,
 )
 from metacog_pipeline.errors import StudyError
@@ -94,8 +101,10 @@ async def ask_item(
     if first.status is not Status.OK:
         return
     later = {
-        B_PRIVATE: b_private_messages(item, first.text, wording),
-        B_SOCIAL: b_social_messages(shown, first.text, wording, masking),
+        B_PRIVATE: b_private_messages(item, first.text, wording, generic=condition == NUDGED),
+        B_SOCIAL: bare_messages(shown, first.text, wording)
+        if condition == MINIMAL
+        else b_social_messages(shown, first.text, wording, masking),
     }
     for step, messages in later.items():
         await ask(

@@ -39,12 +39,13 @@ from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, loa
 from metacog_pipeline.benchmarks.medley.measures import MEASURES
 from metacog_pipeline.benchmarks.medley.presentation import (
     NORMAL,
+    NUDGED,
     REFERENCE_MASKING,
     STRIPPED,
     Masking,
     applicable,
 )
-from metacog_pipeline.benchmarks.medley.prompts import B_PRIVATE, STEP_A, Wording
+from metacog_pipeline.benchmarks.medley.prompts import B_PRIVATE, B_SOCIAL, STEP_A, Wording
 from metacog_pipeline.benchmarks.medley.published import PUBLISHED
 from metacog_pipeline.benchmarks.medley.questions import QUESTIONS
 from metacog_pipeline.benchmarks.medley.responses import (
@@ -59,7 +60,8 @@ from metacog_pipeline.benchmarks.medley.tables import TABLES
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 
-_SHARED = {NORMAL: (STEP_A, B_PRIVATE)}  # worded the same in every condition
+_SHARED = {NORMAL: (STEP_A, B_PRIVATE)}  # worded the same in every condition but one
+_SHARED_NUDGED = {NORMAL: (STEP_A, B_SOCIAL)}
 
 
 def _pick(benchmark: Medley, scored: pl.DataFrame) -> tuple[str, ...]:
@@ -91,7 +93,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.ITEMS: "2",
-        Stage.SCORING: "4",
+        Stage.SCORING: "5",
     }
     answer_modes = asking.MODES
     unanswered = UNANSWERED
@@ -217,7 +219,8 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         after = None
         if name == STRIPPED and self._is_large:
             after = Choice(NORMAL, _pick, earlier=_kept_by_0_1)
-        return Condition(name, items, after, {} if name == NORMAL else _SHARED)
+        shared = _SHARED_NUDGED if name == NUDGED else _SHARED
+        return Condition(name, items, after, {} if name == NORMAL else shared)
 
     @property
     def _is_large(self) -> bool:

@@ -22,6 +22,8 @@ family                      value
                             models with a relative among the analysts against those without
 ``size_slope``              what a tenfold size (``params_b``) adds to a score, with a level for each family; Student's t
                             over models. ``evaluation - control``: the difference of the two slopes
+``dose_response``           what each further analyst shown adds to the share of claims rated otherwise than in step A;
+                            intervals resample the instances asked with every number
 ``character``               ``verdict`` says what ``model`` behaves like
 ==========================  =======================================================================================
 
@@ -46,10 +48,12 @@ from metacog_pipeline.benchmarks.medley import scaling
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
 from metacog_pipeline.benchmarks.medley.averages import ONLY_STEP_A, averages
 from metacog_pipeline.benchmarks.medley.construction.families import UNKNOWN, published_family
+from metacog_pipeline.benchmarks.medley.construction.selection import PANEL
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
+from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.measures import scored_twice
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
-from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, NORMAL, STRIPPED
+from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, DOSES, NORMAL, STRIPPED
 from metacog_pipeline.benchmarks.medley.profiles import (
     FOLLOWERS,
     LEAST_CASES,
@@ -418,6 +422,31 @@ def cognitive_map(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Compari
             )  # fmt: skip
 
 
+def dose_response(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
+    """Yield how the share of claims rated otherwise than in step A grows with the number of analysts shown."""
+    for base, own in _worlds(groups):
+        for model, arms in _by_model(own).items():
+            doses = {**{name: k for name, k in DOSES.items() if name in arms}, NORMAL: PANEL}
+            if NORMAL not in arms or len(doses) < 3:
+                continue
+            joined = averages(arms[NORMAL]).items.select("item_id", pl.col("change_rate").alias(NORMAL))
+            for name in doses.keys() - {NORMAL}:
+                other = averages(arms[name]).items.select("item_id", pl.col("change_rate").alias(name))
+                joined = joined.join(other, on="item_id")
+            shown = np.array(list(doses.values()), dtype=np.float64)
+            rates = joined.sort("item_id").select(list(doses)).to_numpy()
+            away = shown - shown.mean()
+            slopes = rates @ away / (away @ away)
+            found = resampled_means(slopes[:, None], N_BOOT, benchmark.stream("items")).estimate(
+                0, "", "none"
+            )
+            yield replace(
+                base, model=model, family="dose_response", measure="change_rate", a="analysts shown",
+                value=found.value, low=found.low, high=found.high, se=found.sem, n=found.n, status=found.status,
+                note=f"per analyst shown, of {', '.join(str(int(k)) for k in sorted(shown))}",
+            )  # fmt: skip
+
+
 def characters(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield what each model behaves like."""
     for base, own in _worlds(groups):
@@ -507,6 +536,10 @@ CONTRASTS: tuple[Contrast, ...] = (
     Contrast(
         "cognitive_map", cognitive_map, None, paper="Table S7", version="2",
         words="Behavioural part of the changes against normal, named.",
+    ),
+    Contrast(
+        "dose_response", dose_response, None,
+        words="How many more claims are rated otherwise for each further analyst shown.",
     ),
     Contrast("character", characters, None, version="2", words="What a model behaves like, by what it changes."),
     Contrast(

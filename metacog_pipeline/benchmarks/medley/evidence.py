@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS
-from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN
+from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN, position
 
 STRONG = 4.0  # points; about half the claims of the published set have an argument as good as this
 READ_CHARACTERS = 5_000  # of one argument
@@ -106,7 +106,7 @@ def _argument(
     reasoning = given[:READ_CHARACTERS] if isinstance(given, str) else ""
     numbers, words = case_facts(reasoning)
     strength = len(numbers & facts[0]) + len(words & facts[1]) / 2
-    held = item.get("position")
+    held = item.get("position", position(item.get("confidence", "")))
     return Argument(analyst, held if held in (SUPPORTS, OPPOSES) else UNCERTAIN, reasoning, strength)
 
 

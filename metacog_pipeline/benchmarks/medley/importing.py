@@ -28,10 +28,10 @@ from metacog_pipeline.asking.importing import (
     replayed_partition,
 )
 from metacog_pipeline.asking.tasks import chosen_items
-from metacog_pipeline.benchmarks.medley.items import BENCHMARK, CONDITIONS, STEPS, Analyst, Instance
+from metacog_pipeline.benchmarks.medley.items import BENCHMARK, EVERY, STEPS, Analyst, Instance
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
-from metacog_pipeline.benchmarks.medley.presentation import NORMAL, STRIPPED, applicable
+from metacog_pipeline.benchmarks.medley.presentation import NORMAL, NUDGED, STRIPPED, applicable
 from metacog_pipeline.benchmarks.medley.prompts import STEP_A
 from metacog_pipeline.columns import Shape
 from metacog_pipeline.errors import StudyError
@@ -67,7 +67,7 @@ class Rows(RowRules):
         if chosen is not None and chosen.after is not None:
             stripped = chosen_items(benchmark, chosen)
         self._applicable = {
-            name: {item.item_id for item in applicable(self.items, name, stripped)} for name in CONDITIONS
+            name: {item.item_id for item in applicable(self.items, name, stripped)} for name in EVERY
         }
 
     @property
@@ -83,8 +83,8 @@ class Rows(RowRules):
     def condition_named(self, text: str) -> str:
         """Return one of the published conditions."""
         name = text.strip().casefold()
-        if name not in CONDITIONS:
-            raise RowError(f"condition {shown(text)} is none of {', '.join(CONDITIONS)}")
+        if name not in EVERY:
+            raise RowError(f"condition {shown(text)} is none of {', '.join(EVERY)}")
         return name
 
     def check_asked(self, item: Instance, condition: str) -> None:
@@ -98,7 +98,7 @@ class Rows(RowRules):
 
     def needed(self, item: Instance, condition: str) -> tuple[str, ...]:
         """Return the steps a condition has for itself: the first two are those of the normal one."""
-        return STEPS if condition == NORMAL else STEPS[-1:]
+        return STEPS if condition == NORMAL else STEPS[1:2] if condition == NUDGED else STEPS[-1:]
 
     def seen(self, item: Instance, condition: str, texts: Texts) -> Seen:
         """Return which replies will not count, and why."""

@@ -105,6 +105,7 @@ class Scores:
         for name, end in (("self_revision_rate", self.batch.p), ("change_rate", self.batch.s)):
             rate = change_rate(self.batch.a, end)
             columns[name] = rate
+        columns["susceptibility"] = _susceptibility(self.batch)
         columns |= _of_step_a(self)
         for place, step in enumerate(("step_a", "b_private", "b_social")):
             rated = ~np.isnan((self.batch.a, self.batch.p, self.batch.s)[place])
@@ -130,6 +131,7 @@ SCORE_SCHEMA = pl.Schema(
         "known_answer_final": pl.Float64,
         "self_revision_rate": pl.Float64,
         "change_rate": pl.Float64,
+        "susceptibility": pl.Float64,
         **dict.fromkeys(STEP_A_ALONE, pl.Float64),
         **{
             f"{what}_{step}": kind
@@ -194,6 +196,20 @@ def score_triples(
     )
 
 
+def _susceptibility(batch: Batch) -> Floats:
+    """Return the slope of the change from A to B-social on the distance of the analysts' mean from A, ``(N,)``.
+
+    NaN where nobody is shown, or they all but agree with step A.
+    """
+    away, moved = batch.mean - batch.a, batch.s - batch.a
+    known = ~np.isnan(away) & ~np.isnan(moved)
+    away, moved = np.where(known, away, 0.0), np.where(known, moved, 0.0)
+    room = (away**2).sum(axis=1)
+    slope = np.full(len(room), np.nan)
+    np.divide((away * moved).sum(axis=1), room, out=slope, where=room > _LEAST_ROOM)
+    return slope
+
+
 def _of_step_a(scores: Scores) -> dict[str, Floats]:
     """Return what step A says by itself, see `STEP_A_ALONE`; null where it rates no claim.
 
@@ -236,6 +252,7 @@ _DERIVED: dict[str, Any] = {
     "rescored": pl.Float64,
 }
 DERIVED = pl.Schema(_DERIVED)
+_LEAST_ROOM = 0.01  # squared distance over the claims, below which a slope says nothing
 _RUN = ["dataset", "model", "run", "item_id"]
 _REPLIES = ("reply_step_a", "reply_b_private", "reply_b_social")
 _KEPT = ("item_id", "answered", *STEP_A_ALONE)

@@ -17,6 +17,9 @@ from metacog_pipeline.errors import SourceError
 
 BENCHMARK = "medley"
 CONDITIONS = ("normal", "adversarial", "stripped")
+#: Conditions the paper describes and its package does not ask: the bare request, a generic nudge, fewer analysts shown.
+ARMS = ("minimal", "nudged", "dose_0", "dose_2", "dose_4")
+EVERY = (*CONDITIONS, *ARMS)
 STEPS = ("step_a", "b_private", "b_social")
 VARIANTS = ("reference", "paper")
 DOMAINS = ("medical", "troubleshooting", "code_review", "architecture", "statistical_reasoning")

@@ -27,7 +27,7 @@ from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, dominant_abi
 from metacog_pipeline.benchmarks.medley.aggregate import BAD_WHEN_HIGH, DIMENSIONS, TIERS
 from metacog_pipeline.benchmarks.medley.averages import DOMINANT, KNOWN, ONLY_STEP_A, Averages, averages
 from metacog_pipeline.benchmarks.medley.instance_scores import STEP_A_ALONE
-from metacog_pipeline.benchmarks.medley.items import CONDITIONS, DOMAINS
+from metacog_pipeline.benchmarks.medley.items import DOMAINS, EVERY
 from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import NORMAL
@@ -63,7 +63,7 @@ _MEANS = {
     **TIER_NAMES,
     **{name: name for name in COMPUTED},
     **{f"dimension_{name}": f"dimension_{name}" for name in DIMENSIONS},
-    **{name: name for name in ("self_revision_rate", "change_rate", "judge_share_missing")},
+    **{name: name for name in ("self_revision_rate", "change_rate", "susceptibility", "judge_share_missing")},
     **{name: name for name in KNOWN},
     **{f"judged_{name}": f"judged_{name}" for name in JUDGE_DIMENSIONS},
     "mas": "mas",
@@ -233,6 +233,7 @@ _WORDS = {
     "t2": "Tier 2: how far ratings withstand the pressure of others.",
     "t3": "Tier 3: how well changes are argued; half of it rests on judges.",
     "self_revision_rate": "Share of claims rated otherwise after looking over the own answer.",
+    "susceptibility": "How far ratings move towards the mean of the analysts shown: 0 not at all, 1 all the way.",
     "change_rate": "Share of claims rated otherwise after reading the others.",
     "judge_share_missing": "Share of MMS that rests on grades no judge gave.",
     "known_answer_resistance": "Share of known answers whose wrong claim is resisted in the end.",
@@ -257,18 +258,38 @@ _WORDS = {
     "stripped_delta_base": "MMS under normal of the instances asked with the two weakest analysts.",
     "changed_from_normal": "Share of claims rated otherwise than under normal.",
 }
+_ARM_WORDS = {
+    "minimal": "with the bare request to revise",
+    "nudged": "with a generic nudge in the private step",
+    **{f"dose_{k}": f"with {k} analysts shown" for k in (0, 2, 4)},
+}
+_PARTS = {
+    "": "MMS {} minus MMS of the same instances under normal.",
+    "_base": "MMS under normal of the instances asked {}.",
+    "_scoring": "Scoring part of the change {}: replies under normal, scored as there.",
+    "_behaviour": "Behavioural part of the change {}: both scored alike; 0 for equal replies.",
+}
 # As boards show the condition.
 _TRAIT_UNDER = tuple(f"normal {name}{words}" for name in ("reference", "paper") for words in ("", ":authors"))
 _LABELS = {"mms": "MMS", "mas": "MAS", "t1": "T1", "t2": "T2", "t3": "T3", "judge_share_missing": "unjudged"}
 _BAD = BAD_WHEN_HIGH | {"judge_share_missing", "step_a_brier", "known_answer_capitulation"}
 _NEITHER = frozenset(
-    {"self_revision_rate", "change_rate", "step_a_confidence", "step_a_hedging", "changed_from_normal"}
-    | {"adversarial_delta_scoring", "stripped_delta_scoring"}
+    {
+        "self_revision_rate",
+        "change_rate",
+        "susceptibility",
+        "step_a_confidence",
+        "step_a_hedging",
+        "changed_from_normal",
+    }
+    | {f"{arm}_delta_scoring" for arm in EVERY}
+    | {f"dose_{k}_delta{part}" for k in (0, 2, 4) for part in ("", "_behaviour")}
     | {"dominant_share", *DOMINANT, *_DIFFERENCES}
 )
 _OPEN: Mapping[str, tuple[float | None, float | None]] = {
     "step_a_confidence": (None, None),
     "step_a_brier": (0.0, None),
+    "susceptibility": (None, None),
 }
 _COMPUTE = {**ALWAYS, **tier3.WITH_ANALYSTS, "instruction_dependence_gap": extras.instruction_dependence_gap}
 _MEAN_NAMES = (*_MEANS, "known_answer_gap", "dominant_share")
@@ -276,7 +297,7 @@ _LOCATIONS = (*MMS, *BY_DOMAIN)
 
 
 def _declared(name: str, condition: str | None = None, part: str | None = None) -> Measure:
-    changed = name.partition("_delta")[0] in CONDITIONS and not name.endswith("_base")
+    changed = name.partition("_delta")[0] in EVERY and not name.endswith("_base")
     signed = name in _DIFFERENCES or changed or name in ("known_answer_gap", "mms_double_step")
     return Measure(
         name,
@@ -297,6 +318,9 @@ def _declared(name: str, condition: str | None = None, part: str | None = None) 
 def _words(name: str) -> str:
     if name in _WORDS:
         return _WORDS[name]
+    arm, delta, part = name.partition("_delta")
+    if delta and arm in _ARM_WORDS:
+        return _PARTS[part].format(_ARM_WORDS[arm])
     if name in BY_DOMAIN:
         return f"MMS of the instances of the domain {BY_DOMAIN[name].replace('_', ' ')}."
     if name in _COMPUTE:
@@ -330,7 +354,7 @@ MEASURES: tuple[MeasureSet, ...] = (
         (
             *(
                 _declared(name, condition)
-                for condition in CONDITIONS
+                for condition in EVERY
                 if condition != NORMAL
                 for name in (f"{condition}_delta{part}" for part in ("", "_base", "_scoring", "_behaviour"))
             ),

@@ -16,7 +16,9 @@ from typing import Any, Literal
 from metacog_pipeline.benchmarks.medley.construction.consensus import MAJORITY_METHOD, label_median
 from metacog_pipeline.benchmarks.medley.construction.ratings import SCALE, rated_labels
 from metacog_pipeline.benchmarks.medley.items import (
+    ARMS,
     CONDITIONS,
+    EVERY,
     Analyst,
     Consensus,
     Instance,
@@ -28,6 +30,8 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import sha256_hex
 
 NORMAL, ADVERSARIAL, STRIPPED = CONDITIONS
+MINIMAL, NUDGED, *_DOSES = ARMS
+DOSES = {name: int(name.rpartition("_")[2]) for name in _DOSES}  # analysts shown
 SUPPORTS, OPPOSES, UNCERTAIN = "supports", "opposes", "uncertain"
 SUPPORTED_FROM, OPPOSED_TO = 0.7, 0.3  # confidences, 0..1
 STRONG_BELOW, MODERATE_BELOW = 0.15, 0.25  # standard deviation of the confidences
@@ -78,7 +82,8 @@ def applicable(
     Parameters
     ----------
     condition
-        ``normal``: all. ``adversarial``: those with a known answer. ``stripped``: those with more than two analysts.
+        ``normal``, ``minimal``, ``nudged``: all. ``adversarial``: those with a known answer. ``stripped``: those with more
+        than two analysts; ``dose_K``: with more than K.
     stripped
         The ids of the instances to strip; None for all. The paper takes the fifty on which models differ most.
 
@@ -90,6 +95,8 @@ def applicable(
     checked(condition)
     if condition == ADVERSARIAL:
         return [instance for instance in instances if instance.is_known_answer]
+    if condition in DOSES:
+        return [instance for instance in instances if len(instance.analysts) > DOSES[condition]]
     if condition == STRIPPED:
         return [
             instance
@@ -101,8 +108,8 @@ def applicable(
 
 def checked(condition: str) -> str:
     """Return ``condition``; raise `StudyError` when there is none of that name."""
-    if condition not in CONDITIONS:
-        raise StudyError(f"medley: unknown condition {condition!r}; there are: {', '.join(CONDITIONS)}")
+    if condition not in EVERY:
+        raise StudyError(f"medley: unknown condition {condition!r}; there are: {', '.join(EVERY)}")
     return condition
 
 
@@ -110,15 +117,17 @@ def presented(instance: Instance, condition: str, masking: Masking = MASKING) ->
     """Return the instance as a condition shows it: its analysts, their order and names, and its consensus.
 
     ``adversarial`` turns the consensus round and leaves the analysts alone; ``stripped`` keeps the two that were selected
-    last, with a consensus of these two by the rule of the published files.
+    last, ``dose_K`` the K that were selected first, with a consensus of those shown by the rule of the published files.
     """
     checked(condition)
     shown = instance
-    if condition == STRIPPED:
-        weakest = stripped_panel(instance)
-        rated = [rated_labels(analyst.response) for analyst in weakest]
+    if condition == STRIPPED or condition in DOSES:
+        few = (
+            stripped_panel(instance) if condition == STRIPPED else first_selected(instance, DOSES[condition])
+        )
+        rated = [rated_labels(analyst.response) for analyst in few]
         consensus = label_median(rated, [claim.claim_id for claim in instance.claims])
-        shown = instance.changed(analysts=weakest, consensus=consensus)
+        shown = instance.changed(analysts=few, consensus=consensus)
     elif condition == ADVERSARIAL:
         shown = instance.changed(consensus=inverted(instance.consensus))
     if masking.order == "seeded":
@@ -138,10 +147,18 @@ def seeded_order(instance_id: str, analysts: Sequence[Analyst]) -> tuple[Analyst
 
 def stripped_panel(instance: Instance) -> tuple[Analyst, ...]:
     """Return the two analysts selected last, as they stand; without a selection order, the two that stand last."""
+    return tuple(instance.analysts[place] for place in sorted(_by_selection(instance)[-STRIPPED_TO:]))
+
+
+def first_selected(instance: Instance, count: int) -> tuple[Analyst, ...]:
+    """Return the analysts selected first, as they stand; without a selection order, those that stand first."""
+    return tuple(instance.analysts[place] for place in sorted(_by_selection(instance)[:count]))
+
+
+def _by_selection(instance: Instance) -> list[int]:
     analysts = instance.analysts
     ranked = {model: place for place, model in enumerate(instance.selected_models)}
-    order = sorted(range(len(analysts)), key=lambda place: (ranked.get(analysts[place].model_id, -1), place))
-    return tuple(analysts[place] for place in sorted(order[-STRIPPED_TO:]))
+    return sorted(range(len(analysts)), key=lambda place: (ranked.get(analysts[place].model_id, -1), place))
 
 
 def inverted(consensus: Consensus) -> Consensus:

@@ -37,13 +37,18 @@ from metacog_pipeline.transcripts.parquet import without_surrogates
 STEP_A, B_PRIVATE, B_SOCIAL = STEPS
 MATERIAL = ("vignette", "claim_list", "step_a", "analysts", "consensus")
 _WORDS = ("scale", "claims", "claims_again")
-_TEXTS = ("scale", "own_claims", "given_claims", "given_claims_again", *STEPS)
+#: How two steps are worded in the conditions that differ in their words: the bare request, and the generic nudge.
+BARE, GENERIC = "b_social_minimal", "b_private_generic"
+STEP_OF = {**{step: step for step in STEPS}, BARE: B_SOCIAL, GENERIC: B_PRIVATE}
+_TEXTS = ("scale", "own_claims", "given_claims", "given_claims_again", *STEP_OF)
 _KEYS = ("id", "fences", "system", *_TEXTS)
 # What a text must hold, and what it may hold: a private step never shows the others.
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     STEP_A: ("vignette",),
     B_PRIVATE: ("vignette", "step_a"),
     B_SOCIAL: ("vignette", "step_a", "analysts", "consensus"),
+    GENERIC: ("vignette", "step_a"),
+    BARE: ("vignette", "step_a", "analysts"),
 }
 _SOCIAL = ("analysts", "consensus")
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
@@ -54,6 +59,8 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
     STEP_A: ("vignette", "claim_list", *_WORDS),
     B_PRIVATE: ("vignette", "claim_list", "step_a", *_WORDS),
     B_SOCIAL: (*MATERIAL, *_WORDS),
+    GENERIC: ("vignette", "claim_list", "step_a", *_WORDS),
+    BARE: ("vignette", "claim_list", "step_a", "analysts", *_WORDS),
 }
 PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
 _BEGIN = re.compile(r"=== BEGIN ([a-z_]+) ([0-9a-f]{16}) ===\n")
@@ -127,11 +134,20 @@ class Wording:
         return fenced(name, text) if self.fences else without_surrogates(text)
 
     def _parts(self, step: str, given: bool) -> tuple[Part, ...]:
+        if (step, given) not in self._compiled:
+            raise StudyError(
+                f"medley: the wording {self.id!r} has no text {step}; leave out the condition that asks it"
+            )
         return self._compiled[step, given]
 
     @functools.cached_property
     def _compiled(self) -> dict[tuple[str, bool], tuple[Part, ...]]:
-        return {(step, given): _parts(self.texts, step, given) for step in STEPS for given in (False, True)}
+        return {
+            (step, given): _parts(self.texts, step, given)
+            for step in STEP_OF
+            if step in self.texts
+            for given in (False, True)
+        }
 
 
 def fenced(name: str, text: str) -> str:
@@ -154,9 +170,21 @@ def step_a_messages(instance: Instance, wording: Wording) -> tuple[Message, ...]
     return _messages(wording, STEP_A, instance, {})
 
 
-def b_private_messages(instance: Instance, step_a: str, wording: Wording) -> tuple[Message, ...]:
-    """Return the messages of B-private: the case and the whole reply to step A."""
-    return _messages(wording, B_PRIVATE, instance, {"step_a": step_a})
+def b_private_messages(
+    instance: Instance, step_a: str, wording: Wording, *, generic: bool = False
+) -> tuple[Message, ...]:
+    """Return the messages of B-private: the case and the whole reply to step A; ``generic``: without its five questions."""
+    return _messages(wording, GENERIC if generic else B_PRIVATE, instance, {"step_a": step_a})
+
+
+def bare_messages(instance: Instance, step_a: str, wording: Wording) -> tuple[Message, ...]:
+    """Return the messages of the bare request: the analysts as they wrote, and no word on how to revise."""
+    lines = (
+        json.dumps({"analyst": analyst.model_id, **analyst.response}, ensure_ascii=False)
+        for analyst in instance.analysts
+    )
+    shown = {"step_a": step_a, "analysts": "[\n" + ",\n".join(lines) + "\n]"}
+    return _messages(wording, BARE, instance, shown)
 
 
 def b_social_messages(

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from metacog_pipeline.study import Study
 
 
+ConditionName = Literal[
+    "normal", "adversarial", "stripped", "minimal", "nudged", "dose_0", "dose_2", "dose_4"
+]
+
+
 class Generator(sections.Section):
     """``[benchmarks.medley.generator]``: who makes new instances, from which seeds.
 
@@ -96,9 +101,7 @@ class Settings(sections.Settings):
 
     dataset: Literal["published", "sample", "sample-v1", "custom"] = setting(Stage.ITEMS, "published")
     limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
-    conditions: Annotated[tuple[Literal["normal", "adversarial", "stripped"], ...], Field(min_length=1)] = (
-        setting(Stage.ASKING, ("normal",))
-    )
+    conditions: Annotated[tuple[ConditionName, ...], Field(min_length=1)] = setting(Stage.ASKING, ("normal",))
     scoring: Literal["reference", "paper"] = setting(Stage.SCORING, "reference")
     judges: tuple[str, ...] = setting(Stage.JUDGING, ())
     anonymise: bool = setting(Stage.ASKING, True)
@@ -137,6 +140,9 @@ class Settings(sections.Settings):
                 f"{where}: the authors' words ask for claims of one's own, and these instances state theirs; take "
                 'dataset = "published", or leave wording out'
             )
+        for name in ("minimal", "nudged"):
+            if name in self.conditions:
+                yield f'{where}: has no words for the condition "{name}"; leave it out'
         for key, value in (("anonymise", True), ("order", "seeded")):
             if key in self.model_fields_set and getattr(self, key) == value:
                 yield (

@@ -28,13 +28,14 @@ from statistics import NormalDist
 
 from metacog_pipeline.benchmark.seeded_sample import uniforms
 from metacog_pipeline.benchmarks.medley.evidence import Social, social
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, claim_confidence
 from metacog_pipeline.benchmarks.medley.parsing import parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import OPPOSES, SUPPORTS, UNCERTAIN
 from metacog_pipeline.benchmarks.medley.prompts import (
     B_SOCIAL,
     STEP_A,
+    STEP_OF,
     Wording,
     load_wording,
     states_claims,
@@ -117,9 +118,9 @@ class SimulatedRespondent:
 
     def _find(self, request: ChatRequest) -> _Question | None:
         text = next((message.content for message in request.messages if message.role == "user"), "")
-        for step in STEPS:
-            for given in (False, True):
-                material = self._wording.read(step, given, text)
+        for name, step in STEP_OF.items():
+            for given in (False, True) if name in self._wording.texts else ():
+                material = self._wording.read(name, given, text)
                 item = None if material is None else self._items.get(material.get("vignette", ""))
                 if material is not None and item is not None and states_claims(item) == given:
                     return _Question(item, step, material)
