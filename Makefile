@@ -67,11 +67,12 @@ lint: $(VENV)/.dev
 LOWEST := .venv-lowest
 LOWEST_TESTS := tests/test_api.py tests/test_study.py tests/cli/test_json.py tests/cli/test_mistakes.py \
   tests/stats/test_examples.py tests/leaderboard/test_build.py tests/leaderboard/test_read.py \
-  tests/llm/test_client.py tests/assets/test_definitions.py
+  tests/llm/test_client.py tests/assets/test_definitions.py tests/assets/test_queue.py \
+  tests/assets/test_history.py tests/test_images.py
 
 $(LOWEST)/.installed: $(VENV)/.uv pyproject.toml
 	@$(PYTHON) -m venv --without-pip $(LOWEST)
-	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e . pytest==9.2.0 \
+	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[celery,docker,k8s,postgres]' pytest==9.2.0 \
 	  hypothesis==6.150.0
 	@touch $@
 

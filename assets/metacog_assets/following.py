@@ -16,6 +16,7 @@ from metacog_assets.request import ACTIVE, ID, TASK, Request
 from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import bound, current_study
 from metacog_pipeline.asking import tasks
+from metacog_pipeline.leaderboard.shared import catch_up
 from metacog_pipeline.leaderboard.status import helper_states, partition_states
 from metacog_pipeline.querying.spent import spent_figures
 from metacog_pipeline.study import Study
@@ -45,6 +46,7 @@ def watch(launcher: Launcher) -> int:
         started = time.monotonic()
         request = asked.read(instance)
         active = instance.get_runs(RunsFilter(statuses=list(ACTIVE)))
+        catch_up(current_study())
         now = How.of(current_study(), active)
         begun = begun or Begun(now.answered, time.monotonic())
         open_ = request is not None and not request.done

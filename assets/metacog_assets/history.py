@@ -18,7 +18,6 @@ from dagster._config import StringSource
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
 from dagster._core.storage.runs.sqlite.sqlite_run_storage import SqliteRunStorage
 from dagster._core.storage.schedules.sqlite.sqlite_schedule_storage import SqliteScheduleStorage
-from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage, SqliteStorageConfig
 from dagster._serdes import ConfigurableClassData
 from sqlalchemy import create_engine, event
@@ -26,6 +25,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
 _SCRIPTS = "_read_by_metacog"
+WAIT_S = 60  # for another process that writes
 MOST_OPEN = 16  # files of single runs; the one used longest ago is closed
 #: Of a run in one process nobody reads them again: what was made is in the materialization, what failed in the failure.
 PASSING = frozenset(
@@ -155,7 +155,7 @@ def _read_migrations_once() -> None:
 
 
 def _opened(address: str) -> Engine:
-    engine = create_engine(address, connect_args={"timeout": SQLITE_BUSY_TIMEOUT_SECONDS})
+    engine = create_engine(address, connect_args={"timeout": WAIT_S})
     event.listen(engine, "connect", _without_waiting)
     return engine
 

@@ -32,7 +32,7 @@ from dagster import (
 from metacog_assets import request as asked
 from metacog_assets.answer_assets import later_arms
 from metacog_assets.jobs import JOBS
-from metacog_assets.launch import MOST_PASSES, assets_of, job_of, stale_steps, todo
+from metacog_assets.launch import MOST_PASSES, QUIET, assets_of, job_of, stale_steps, todo
 from metacog_assets.publishing import wanted_boards
 from metacog_assets.request import ACTIVE, BY, ENDED, ID, QUEUE, STAGES, TASK, Request
 from metacog_assets.sensors import sync_partitions
@@ -40,6 +40,7 @@ from metacog_assets.study_file import Bound, bound, current_study
 from metacog_pipeline.asking import batches, tasks
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.instance_file import ACCOUNT_TAG
+from metacog_pipeline.leaderboard.shared import catch_up
 from metacog_pipeline.leaderboard.status import board_current
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.session import Partition
@@ -120,6 +121,7 @@ def queued_study(context: SensorEvaluationContext) -> SensorResult | SkipReason:
         return SkipReason("nothing is queued: metacog run STUDY --detach queues it")
     try:
         study = current_study()
+        catch_up(study)
         sync_partitions(study, instance)
         found = next_runs(study, instance, request)
     except MetacogError as error:
@@ -240,6 +242,7 @@ class _Work:
                 job_name=job,
                 partition_key=partition,
                 asset_selection=sorted(assets),
+                run_config=QUIET,  # a worker's own log is for what goes wrong; the events are in the history
                 tags={BY: QUEUE, ID: self.request.id, TASK: task, **(tags or {})},
             )
         )

@@ -11,6 +11,7 @@ from metacog_pipeline.asking import before_spending, construction, judging, role
 from metacog_pipeline.asking.plan_notes import plan_notes
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Benchmark, Judging
+from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import Lane, ModelSpec
 from metacog_pipeline.querying import pricing
 from metacog_pipeline.querying.asking import Profile
@@ -72,6 +73,16 @@ class PlanRow:
         return None if self.price is None else self.price.at_most
 
 
+#: What asking a model takes that nobody has asked yet, by all it depends on and whom: of 500 models it is found once.
+Fresh = dict[str, dict[str, CostEstimate]]
+#: Of a model, what decides who answers and what that costs, but no word of what is asked.
+_SAYS_NOTHING = {
+    *("name", "model", "base_url", "api_key_env", "family", "observer", "lane", "batch_rest", "batch_factor"),
+    *("price_in", "price_out", "price_cached_in", "price_cache_write", "price_reasoning", "price_unknown"),
+    *("requests_per_minute", "tokens_per_minute", "max_concurrency", "keep_raw", "extra_body"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Rows, and remarks for people."""
@@ -94,9 +105,10 @@ def plan_study(study: Study) -> Plan:
         with _with_items(benchmark) as planned:
             if planned is not benchmark:
                 remarks += [role.plan_note for _, role in roles.roles(benchmark) if role.plan_note]
-            rows += [_row(planned, spec) for spec in tasks.models(planned)]
+            fresh: Fresh = {}
+            rows += [_row(planned, spec, fresh) for spec in tasks.models(planned)]
             if (wanted := judging.wanted(planned)) is not None:
-                rows += _judges(planned, wanted)
+                rows += _judges(planned, wanted, fresh)
                 remarks += [wanted.plan_note] if wanted.plan_note else []
     first, *rest = plan_notes(study, rows)
     return Plan(tuple(rows), (first, *dict.fromkeys(remarks), *rest))
@@ -121,12 +133,25 @@ def plan_partition(benchmark: Bound, partition: Partition, limit: int | None = N
     return _plan_row(partition.study, benchmark.name, spec, 1, _estimate(benchmark, partition, todo))
 
 
-def _row(benchmark: Bound, spec: ModelSpec) -> PlanRow:
+def _row(benchmark: Bound, spec: ModelSpec, fresh: Fresh) -> PlanRow:
     study, total = benchmark.context.study, CostEstimate()
-    todo = tasks.tasks(benchmark, spec)
+    alike, todo = f"{benchmark.modes(spec)[0]} {_alike(spec)}", list[Task]()
     for run in study.runs:
-        total.add(_estimate(benchmark, Partition(study, benchmark.name, spec, run), todo))
+        partition = Partition(study, benchmark.name, spec, run)
+        found = None if partition.folder.exists() else fresh.get(alike)
+        if found is None:
+            todo = todo or tasks.tasks(benchmark, spec)
+            found = {"": _estimate(benchmark, partition, todo)}
+            if not partition.folder.exists():
+                fresh[alike] = found
+        total.add(found[""])
     return _plan_row(study, benchmark.name, spec, study.study.runs, total)
+
+
+def _alike(spec: ModelSpec) -> str:
+    """Return all of a model that what it is asked may depend on: two that share it are asked the same."""
+    said = spec.model_fields_set - _SAYS_NOTHING
+    return canonical_json([spec.model_dump(mode="json", exclude=_SAYS_NOTHING), sorted(said)])
 
 
 def _estimate(benchmark: Bound, partition: Partition, todo: Sequence[Task]) -> CostEstimate:
@@ -139,12 +164,20 @@ def _estimate(benchmark: Bound, partition: Partition, todo: Sequence[Task]) -> C
     return estimate_partition(spec, partition.run, partition.seed, profile, todo, stored, lambda mode: ())
 
 
-def _judges(benchmark: Bound, wanted: Judging) -> list[PlanRow]:
+def _judges(benchmark: Bound, wanted: Judging, fresh: Fresh) -> list[PlanRow]:
     """Return one row per judge that may judge a model of the study, in the order of asking."""
     study = benchmark.context.study
     totals: dict[str, CostEstimate] = {}
     for partition in tasks.partitions(benchmark):
-        left = judging.left_to_ask(benchmark, wanted, partition, judging.kept_responses(partition))
+        responses = judging.kept_responses(partition)
+        names = [each.name for each in wanted.judges(benchmark, partition.spec)]
+        alike = canonical_json([names, _alike(partition.spec)])
+        new = responses is None and not judging.judged_as(partition).folder.exists()
+        left = fresh.get(alike) if new else None
+        if left is None:
+            left = judging.left_to_ask(benchmark, wanted, partition, responses)
+        if new:
+            fresh[alike] = left
         for name, estimate in left.items():
             totals.setdefault(name, CostEstimate()).add(estimate)
     return [

@@ -310,3 +310,19 @@ def test_the_command_shows_both_lanes_and_asks_nobody(
     assert "dollars online" in headings and "dollars batch" in headings
     (row,) = (line for line in out.splitlines() if line.startswith("  small"))
     assert row.count(" to ") == 2
+
+
+def test_models_that_are_asked_the_same_cost_what_each_costs_alone(tmp_path: Path) -> None:
+    others = [
+        '[[models]]\nname = "twin"\nprovider = "openai"\nmodel = "y"\nprice_in = 3.0\nprice_out = 4.0\n',
+        '[[models]]\nname = "long"\nprovider = "openai"\nmodel = "x"\nmax_tokens = 200\nprice_in = 1.0\nprice_out = 2.0\n',
+        '[[models]]\nname = "claude"\nprovider = "anthropic"\nmodel = "z"\nprice_in = 1.0\nprice_out = 2.0\n',
+    ]
+    together = study_of(tmp_path, PRICES + "".join(others))
+    planned = {each.model: each for each in plan_study(together).rows}
+    for number, other in enumerate(others):
+        alone = tmp_path / str(number)
+        alone.mkdir()
+        found = plan_study(study_of(alone, PRICES + other)).rows[1]
+        assert found == planned[found.model]
+    assert planned["long"].tokens_out > planned["twin"].tokens_out == planned["small"].tokens_out

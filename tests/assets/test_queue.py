@@ -10,7 +10,7 @@ from dagster import DagsterInstance, SensorResult, SkipReason, build_sensor_cont
 
 from metacog_assets import following, queue_sensor
 from metacog_assets import request as asked
-from metacog_assets.launch import QUIET, Launcher
+from metacog_assets.launch import Launcher
 from metacog_assets.queue_sensor import queued_study
 from metacog_assets.request import Request
 from metacog_assets.study_file import current_study
@@ -41,7 +41,7 @@ def work(bench: Any, request: Any) -> bool:
             asset_selection=request.asset_selection,
             tags=dict(request.tags),
             raise_on_error=False,
-            run_config=QUIET,
+            run_config=request.run_config,
         )
         .success
     )

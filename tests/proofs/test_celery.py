@@ -70,45 +70,49 @@ def board(study: Path, environment: dict[str, str]) -> bytes:
     return subprocess.run(command, env=environment, check=True, capture_output=True, timeout=TIME_S).stdout
 
 
-def test_the_board_of_celery_workers_is_that_of_one_process(
-    tmp_path: Path, postgres: str, redis_server: str
-) -> None:
-    pytest.importorskip("dagster_celery")
-    pytest.importorskip("dagster_postgres")
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("METACOG_STUDY", "DAGSTER_HOME")
-    }
-    environment |= {
+def surroundings(postgres: str, redis_server: str) -> dict[str, str]:
+    """The environment of every command: the addresses, and nothing of the tests' own study."""
+    own = ("METACOG_STUDY", "DAGSTER_HOME")
+    return {
+        **{name: value for name, value in os.environ.items() if name not in own},
         "METACOG_TEST_PG": postgres.replace("postgresql://", "postgresql+psycopg2://"),
         "METACOG_TEST_REDIS": redis_server,
     }
-    alone, spread = tmp_path / "alone.toml", tmp_path / "spread.toml"
+
+
+@pytest.mark.parametrize("store", [False, True], ids=["one_home", "a_home_each_and_a_store"])
+def test_the_board_of_celery_workers_is_that_of_one_process(
+    tmp_path: Path, postgres: str, redis_server: str, store: bool, request: pytest.FixtureRequest
+) -> None:
+    pytest.importorskip("dagster_celery")
+    pytest.importorskip("dagster_postgres")
+    deploy = DEPLOY + (f'store = "{request.getfixturevalue("s3")}"\n' if store else "")
+    environment = surroundings(postgres, redis_server)
+    alone = tmp_path / "alone.toml"
     alone.write_text(STUDY.format(home="alone", models=MODELS, deploy=""))
-    spread.write_text(STUDY.format(home="spread", models=MODELS, deploy=DEPLOY))
     subprocess.run(metacog("run", str(alone), "--quiet"), env=environment, check=True, timeout=TIME_S)
-    log = tmp_path / "log"
+    hosts = []
+    for name in ("asks", "queues", "first", "second"):
+        (tmp_path / name).mkdir()
+        hosts.append(tmp_path / name / "spread.toml")
+        home = "home" if store else tmp_path / "spread"
+        hosts[-1].write_text(STUDY.format(home=home, models=MODELS, deploy=deploy))
+    log, watch = tmp_path / "log", metacog("status", str(hosts[0]), "--watch")
     with (
-        running(log, environment, "daemon", str(spread)),
-        running(log, environment, "worker", str(spread), "--processes", "1") as lost,
-        running(log, environment, "worker", str(spread), "--processes", "1"),
+        running(log, environment, "daemon", str(hosts[1])),
+        running(log, environment, "worker", str(hosts[2]), "--processes", "1") as worker,
+        running(log, environment, "worker", str(hosts[3]), "--processes", "1"),
     ):
-        subprocess.run(metacog("run", str(spread), "--detach"), env=environment, check=True, timeout=TIME_S)
-        watching = subprocess.Popen(
-            metacog("status", str(spread), "--watch"), env=environment, stderr=subprocess.PIPE, text=True
-        )
+        subprocess.run(metacog("run", str(hosts[0]), "--detach"), env=environment, check=True, timeout=TIME_S)
+        watching = subprocess.Popen(watch, env=environment, stderr=subprocess.PIPE, text=True)
         time.sleep(5)
         watching.send_signal(signal.SIGINT)
         assert watching.wait(60) == 130, "Ctrl-C ends only the watching"
-        assert lost.poll() is None
-        done = subprocess.run(
-            metacog("status", str(spread), "--watch"),
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=TIME_S,
-        )
+        assert worker.poll() is None
+        done = subprocess.run(watch, env=environment, capture_output=True, text=True, timeout=TIME_S)
         assert done.returncode == 0, done.stderr + log.read_text()[-4000:]
-    assert board(spread, environment) == board(alone, environment) != b""
+    assert board(hosts[0], environment) == board(alone, environment) != b""
     for mine in sorted((tmp_path / "alone" / "estimates").rglob("*.parquet")):
-        other = tmp_path / "spread" / mine.relative_to(tmp_path / "alone")
+        home = hosts[0].parent / "home" if store else tmp_path / "spread"
+        other = home / mine.relative_to(tmp_path / "alone")
         assert pq.read_table(other).equals(pq.read_table(mine)), mine.name  # marks beside hold times
