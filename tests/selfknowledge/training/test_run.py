@@ -3,7 +3,10 @@
 import json
 import math
 import os
+import shutil
 import signal
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -318,3 +321,35 @@ def test_runs_of_earlier_releases_say_nothing_of_what_they_did_not_have(base, wh
     del known["settings"]["noise"]
     path.write_text(json.dumps(known))
     assert run(base, tmp_path / "run", resume=True).digest == whole.digest
+
+
+@pytest.mark.proof
+def test_killed_at_twenty_points_of_its_writing_a_run_ends_as_if_it_had_not_been(tmp_path):
+    script = Path(__file__).with_name("kill_and_resume.py")
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert len(found["points"]) == 20
+    assert found["different"] == []
+
+
+def test_a_run_killed_between_log_and_checkpoint_or_before_its_first_line_goes_on(base, whole, tmp_path):
+    copy_tree(whole.folder, tmp_path / "cut")
+    shutil.rmtree(tmp_path / "cut" / "checkpoints" / "000006")
+    (tmp_path / "cut" / "checkpoints" / ".000006.torn").mkdir()
+    run(base, tmp_path / "cut", resume=True)
+    assert sorted(each.name for each in (tmp_path / "cut" / "checkpoints").iterdir()) == [
+        "000002",
+        "000004",
+        "000006",
+    ]
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "commits.jsonl").write_text("")
+    (tmp_path / "new" / ".run.json.x.tmp").write_text("{")
+    assert run(base, tmp_path / "new", resume=True).digest == whole.digest

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -165,6 +166,11 @@ class Log:
         except FileNotFoundError:
             return []
         return sorted(int(name) for name in names if len(name) == 6 and name.isdecimal())
+
+    def sweep(self) -> None:
+        """Remove checkpoints that were being written when a run was killed."""
+        for each in (self.folder / CHECKPOINTS).glob(".[0-9]*"):
+            shutil.rmtree(each, ignore_errors=True)
 
     def point(self, updates: int) -> Path:
         """Make ``last`` in the run's folder lead to a checkpoint, at once, and return it."""

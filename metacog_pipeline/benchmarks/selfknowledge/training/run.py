@@ -20,7 +20,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.figures import (
     is_dead,
     together,
 )
-from metacog_pipeline.benchmarks.selfknowledge.training.log import Generation, Log
+from metacog_pipeline.benchmarks.selfknowledge.training.log import COMMITS, FIGURES, Generation, Log
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Committed
@@ -138,6 +138,8 @@ def train(
         _same_run(log, known, settings, plan, engine)
         earlier = _caught_up(log, engine, settings, from_checkpoint)
         log.lengthen(settings)
+        if earlier and plan.due(plan.checkpoint_every, len(earlier), settings.generations):
+            _save(log, engine, len(earlier))  # a run killed between log and checkpoint
     if done:
         done(len(earlier))
     if not earlier and settings.generations == 0:
@@ -253,6 +255,7 @@ def _caught_up(log: Log, engine: Engine, settings: Settings, at: int | None) -> 
             )
         earlier = earlier[:at]
     log.keep(earlier)
+    log.sweep()
     usable = [updates for updates in log.checkpoints() if updates <= len(earlier)]
     begin = usable[-1] if usable else 0
     if begin:
@@ -284,5 +287,12 @@ def _same_run(log: Log, known: Mapping[str, Any], settings: Settings, plan: Plan
 
 
 def _refuse_foreign(folder: Path) -> None:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    """Refuse a folder with something in it that no run killed at its very beginning leaves: empty logs, hidden files."""
+    if folder.exists() and (
+        not folder.is_dir()
+        or any(
+            not each.name.startswith(".") and (each.name not in (COMMITS, FIGURES) or each.stat().st_size)
+            for each in folder.iterdir()
+        )
+    ):
         raise StudyError(f"{folder}: not empty, and no run; take another folder")
