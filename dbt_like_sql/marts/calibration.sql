@@ -3,13 +3,15 @@
 -- Key: benchmark, dataset, condition, model, measure.
 -- Source: cross_benchmark/calibration.parquet.
 -- #NOT_NULL(benchmark, condition, model, measure, n, status, source)
--- #SET{source: measured|simulated}
+-- #SET{source: measured|simulated|human}
 -- columns:
 --   measure: begins with harmonised_, because a benchmark may have an ECE of its own; measures has unit, range, reference
 --     and definition. accuracy, mean_confidence, ece (ten bins), brier, auroc2; brier_reliability, brier_resolution,
 --     brier_uncertainty, ece_debiased; ranking: aurc, excess_aurc, prr; scale: calibration_in_the_large, calibration_slope,
 --     ece_mass; after cross-fitted recalibration: ece_platt, brier_platt, ece_isotonic, brier_isotonic; of answers chosen
---     among known alternatives: d_mafc, meta_d_mafc, m_ratio_mafc, eta_mafc, auroc2_ideal
+--     among known alternatives: d_mafc, meta_d_mafc, m_ratio_mafc, eta_mafc, auroc2_ideal; where people answered as well,
+--     the place of a model among them: accuracy_percentile, auroc2_percentile, m_ratio_mafc_percentile
+--   source: human: people who answered the items, as one group; value and interval are those of their mean
 --   n: answers with a confidence
 --   n_without_confidence: answers that state none and take no part
 select
@@ -29,6 +31,6 @@ select
     own.low_n,
     own.source
 from stg_calibration as own
-inner join listed using (model)
 inner join asked_benchmarks using (benchmark)
+where own.source = 'human' or own.model in (select model from listed)
 order by own.benchmark, own.condition, own.model, own.measure

@@ -78,7 +78,7 @@ def importer_of(rules: type[RowRules]) -> Importer:
         return misfit(rules, benchmark, file, pairs, options)
 
     fields = (*ITEM_FIELDS, *rules.own, RESPONSE, "condition", *CHECKS)
-    return Importer(fields, rules.condition, read, fits)
+    return Importer(fields, rules.condition, read, fits, rules)
 
 
 def import_file(

@@ -546,12 +546,15 @@ class Importer:
     misfit
         ``misfit(benchmark, file, pairs, options)`` returns why a file is not about the benchmark's items, None where it
         is: a file whose benchmark is not named goes to the only one it fits.
+    rules
+        ``rules(benchmark)`` are the `asking.import_rules.RowRules` by which a row becomes a reply.
     """
 
     fields: tuple[str, ...]
     condition: str
     read: Callable[..., Any]
     misfit: Callable[..., str | None] | None = None
+    rules: Callable[[Any], Any] | None = None
 
 
 # --- training ---------------------------------------------------------------------------------------------------------

@@ -69,6 +69,13 @@ SOME_UNREADABLE = 8
 )
 @click.option("--from-one", is_flag=True, help="Positions in the file begin at 1, not at 0.")
 @click.option("--condition", help="Condition of rows that name none.")
+@click.option(
+    "--respondent",
+    type=click.Choice(["model", "human"]),
+    default="model",
+    help="Who answered; people stand apart.",
+)
+@click.option("--group", metavar="COLUMN", help="Of people: the column that names them.")
 @quiet_option
 @printing.json_option
 def import_command(
@@ -85,6 +92,8 @@ def import_command(
     where: tuple[str, ...],
     from_one: bool,
     condition: str | None,
+    respondent: str,
+    group: str | None,
     quiet: bool,
 ) -> None:
     """Keep answers from FILE (CSV, TSV, JSON Lines, JSON, Parquet, also .gz; a log) as those of a model.
@@ -106,6 +115,14 @@ def import_command(
         raise StudyError(
             f"import {' '.join(places)}: name one benchmark and one file; benchmarks named: {', '.join(names)}"
         )
+    if respondent == "human" or group is not None:
+        shape = columns.Shape(wide, columns.parse_words(words))
+        how = ImportOptions(
+            trust, columns.parse_scale(scale), shape, tuple(_pair(each) for each in where), from_one
+        )
+        named = next(iter(names), None)
+        logs.people(file, load_study(study_file), named, respondent, group, pairs, condition, how, quiet)
+        return
     if not (pairs or words or wide or where or scale or from_one or condition):
         named = next(iter(names), None)
         if logs.imported(file, study_file, model=model, run=run, benchmark=named, trust=trust, quiet=quiet):

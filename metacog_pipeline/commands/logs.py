@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from metacog_pipeline.commands import printing, rejected
+from metacog_pipeline.errors import StudyError
+
+if TYPE_CHECKING:
+    from metacog_pipeline.asking.imported import ImportOptions
+    from metacog_pipeline.study import Study
 
 SOME_LEFT_OUT = 8
 
@@ -39,12 +46,32 @@ def imported(
     return True
 
 
-def _board(study: object, quiet: bool) -> None:
+def people(
+    file: Path, study: Study, benchmark: str | None, respondent: str, group: str | None, pairs: Sequence[str],
+    condition: str | None, options: ImportOptions, quiet: bool,
+) -> None:  # fmt: skip
+    """Keep the answers of people; where nobody is asked, print the board with their place beside the models."""
+    from metacog_pipeline.scoring import people as scoring
+
+    if respondent != "human" or group is None:
+        raise StudyError(
+            "import: people need both --respondent human and --group COLUMN, the column that names them"
+        )
+    into = scoring.fitting(study, benchmark)
+    kept, who, left = scoring.keep(into, file, group, pairs, condition, options)
+    lines = rejected.Lines(left, lambda each: f": row {each.row}: not taken: {each.reason}")
+    rejected.report(file, lines, listed=scoring.told(left))
+    told = f"{file.name}: {kept} answers of {who} people kept for {into.name}; {len(left)} rows not taken"
+    printing.say("" if quiet else told, kept=kept, people=who, not_taken=len(left))
+    _board(study, quiet)
+    if left:
+        sys.exit(SOME_LEFT_OUT)
+
+
+def _board(study: Study, quiet: bool) -> None:
     """Make and print the board where every model is replayed: that asks nobody."""
     from metacog_pipeline.leaderboard import replayed
-    from metacog_pipeline.study import Study
 
-    assert isinstance(study, Study)
     if not replayed.asks_nobody(study):
         return
     replayed.publish(study)

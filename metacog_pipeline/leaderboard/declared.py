@@ -11,7 +11,7 @@ from metacog_pipeline.benchmark.schema import columns_with_words
 from metacog_pipeline.leaderboard.explanation import formulas
 from metacog_pipeline.scoring.calibration import PREFIX
 from metacog_pipeline.scoring.estimates import measures_of
-from metacog_pipeline.scoring.harmonised_measures import DECLARED
+from metacog_pipeline.scoring.harmonised_measures import AMONG_PEOPLE, DECLARED
 
 
 def first_condition(benchmark: Bound) -> str | None:
@@ -44,7 +44,7 @@ def _of(benchmark: str) -> Iterator[dict[str, object]]:
     own = ((measure.name, measure, measure.paper) for measure in measures_of(registry.load(benchmark)))
     shared = (
         (PREFIX + measure.name, measure, formulas().get(measure.name, {}).get("reference"))
-        for measure in DECLARED
+        for measure in (*DECLARED, *AMONG_PEOPLE)
     )
     for name, measure, paper in (*own, *shared):
         low, high = measure.range

@@ -18,6 +18,7 @@ def notes(home: Path, benchmark: str | None = None) -> str:
     lines = [
         *_question_sets(found),
         *_own(home, [name for name, _ in found]),
+        *_people(home, benchmark),
         *_progress(home, benchmark),
     ]
     return "\n".join(lines) + "\n" if lines else ""
@@ -46,6 +47,36 @@ def _own(home: Path, benchmarks: Sequence[str]) -> Iterator[str]:
             yield from own(read) if own is not None else ()
         except MetacogError as error:  # the board stands all the same
             yield one_line(f"{name}: no notes ({error})")
+
+
+def _people(home: Path, benchmark: str | None) -> Iterator[str]:
+    """Yield how people did, and where each model stands among them."""
+    named = "" if benchmark is None else f" and benchmark = {text(benchmark)}"
+    kept = (
+        "select benchmark, condition, source, model, measure, estimate, low, high, n_items from calibration "
+        f"where (source = 'human' or ends_with(measure, '_percentile')) and estimate is not null{named} order by all"
+    )
+    shown = {
+        "accuracy": "accuracy",
+        "ece": "ECE",
+        "auroc2": "AUROC2",
+        "meta_d_mafc": "meta-d′",
+        "m_ratio_mafc": "M-ratio",
+    }
+    lines: dict[tuple[str, str], list[str]] = {}
+    found: Sequence[Sequence[Any]] = read_table(home, kept).rows
+    for name, condition, source, model, measure, *numbers, n in found:
+        label = shown.get(measure.removeprefix("harmonised_").removesuffix("_percentile"))
+        if label is None:
+            continue
+        people = source == "human"
+        times, digits = (1, 2) if people else (100, 0)
+        value, *ends = (None if each is None else f"{times * each:.{digits}f}" for each in numbers)
+        said = value if ends[0] is None else f"{value} ({ends[0]} to {ends[1]})"
+        whose = f"{n} people" if people else f"{model}, percentile among people"
+        lines.setdefault((f"{name} {condition}", whose), []).append(f"{label} {said}")
+    for (where, whose), parts in lines.items():
+        yield one_line(f"{where}: {whose}: {', '.join(parts)}")
 
 
 def _progress(home: Path, benchmark: str | None) -> Iterator[str]:

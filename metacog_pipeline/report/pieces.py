@@ -25,6 +25,7 @@ WORLDS = {
     "measured": "Models",
     "simulated": "Simulated observers",
     "published": "Published models, as printed",
+    "human": "People",
 }
 PRINTED = "As printed"
 _OURS, _PRINTED = (WORLDS["measured"], WORLDS["simulated"]), (WORLDS["published"], PRINTED)

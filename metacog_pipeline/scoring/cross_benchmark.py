@@ -11,6 +11,7 @@ from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.scoring import calibration as calibrating
 from metacog_pipeline.scoring import correlations as correlating
+from metacog_pipeline.scoring import people
 from metacog_pipeline.scoring.calibration import CALIBRATION as CALIBRATION_SCHEMA
 from metacog_pipeline.scoring.calibration import with_curves
 from metacog_pipeline.scoring.confidence_curves import CURVES as CURVES_SCHEMA
@@ -72,6 +73,7 @@ def _calibration(study: Study) -> pl.DataFrame:
     """
     made = [_of_model(study, spec.name) for spec in study.models]
     found = pl.concat([CALIBRATION_SCHEMA.to_frame(), *(measured for measured, _ in made)])
+    found = pl.concat([found, people.measured(study, found)])
     points = pl.concat([CURVES_SCHEMA.to_frame(), *(drawn for _, drawn in made)])
     order = ["benchmark", "dataset", "condition", "model", "source"]
     found = found.sort(order, maintain_order=True)

@@ -89,3 +89,13 @@ DECLARED: tuple[Measure, ...] = (
     ),
     Measure("auroc2_ideal", "ideal AUROC2", higher_is_better=None, words="AUROC2 of the ideal observer of d′ and m."),
 )  # fmt: skip
+#: Where people answered as well: the place of a model among them.
+AMONG_PEOPLE: tuple[Measure, ...] = tuple(
+    Measure(
+        f"{name}_percentile",
+        f"{label} among people",
+        words=f"Share of the people of the study whose {label} lies below the model's, ties half; its interval is over "
+        "resampled people and the model's own error.",
+    )
+    for name, label in (("accuracy", "accuracy"), ("auroc2", "AUROC2"), ("m_ratio_mafc", "M-ratio"))
+)

@@ -1,0 +1,142 @@
+"""People who answered a benchmark's questions: a group of its own, and a model's place among them."""
+
+from __future__ import annotations
+
+import csv
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from metacog_pipeline.asking.imported import ImportOptions
+from metacog_pipeline.benchmark.bound import Bound, bound
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.scoring import calibration, people
+from metacog_pipeline.study import load_study
+
+KEYS = {f"q{n}": "ABC"[n % 3] for n in range(12)}
+STUDY = """
+[study]
+name = "x"
+[[models]]
+name = "m"
+provider = "replay"
+[benchmarks.questions]
+items = "own.csv"
+"""
+
+
+@pytest.fixture
+def into(tmp_path: Path) -> Bound:
+    rows = [f'{name},Question {name}?,"[""a"",""b"",""c""]",{key}' for name, key in KEYS.items()]
+    (tmp_path / "own.csv").write_text("\n".join(["id,question,options,answer", *rows]))
+    (tmp_path / "study.toml").write_text(STUDY)
+    return people.fitting(load_study(tmp_path / "study.toml"), None)
+
+
+def trials(path: Path, n: int, right: Callable[[int], float] = lambda who: 0.7, **more: Any) -> Path:
+    """Write the trials of ``n`` people, who are right as often as ``right`` says and surer when they are."""
+    draw = random.Random(1)
+    with path.open("w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(["subject", "item_id", "answer", "confidence"])
+        for who in range(n):
+            for name, key in KEYS.items():
+                good = draw.random() < right(who)
+                said = key if good else draw.choice([each for each in "ABC" if each != key])
+                writer.writerow(
+                    [f"s{who}", name, said, draw.randint(40, 100) if good else draw.randint(20, 80)]
+                )
+    return path
+
+
+def kept(into: Bound, file: Path) -> tuple[int, int, int]:
+    answers, who, left = people.keep(into, file, "subject", (), None, ImportOptions())
+    return answers, who, len(left)
+
+
+def row_of(into: Bound, measure: str, model: str = "m", **fields: Any) -> pl.DataFrame:
+    """Return the row of a model's measure, as the table calibration has it."""
+    named = {"benchmark": "questions", "dataset": "own", "condition": "own verbal_percent", "model": model}
+    row = {
+        **named,
+        "source": "measured",
+        "measure": f"harmonised_{measure}",
+        "n": 12,
+        "n_items": 12,
+        "status": "ok",
+        **fields,
+    }
+    return pl.DataFrame([row], schema=calibration.CALIBRATION, orient="row")
+
+
+def test_people_are_one_group_with_the_mean_of_their_values(into: Bound, tmp_path: Path) -> None:
+    assert kept(into, trials(tmp_path / "p.csv", 10)) == (120, 10, 0)
+    found = people.measured(into.context.study, calibration.CALIBRATION.to_frame())
+    assert set(found["source"]) == {"human"} and set(found["model"]) == {"people"}
+    accuracy = found.filter(measure="harmonised_accuracy").row(0, named=True)
+    own = pl.read_parquet(people.path_of(into.context.home, "questions"))
+    shares = own.group_by("model").agg(pl.col("correct").mean())["correct"]
+    assert accuracy["estimate"] == pytest.approx(shares.mean()) and accuracy["n_items"] == 10
+    assert accuracy["low"] < accuracy["estimate"] < accuracy["high"]
+    meta = found.filter(measure="harmonised_meta_d_mafc").row(0, named=True)
+    assert (
+        meta["low"] < meta["estimate"] < meta["high"] and "10 people" in meta["method"] and meta["n"] == 120
+    )
+
+
+def test_a_model_has_its_percentile_among_people(into: Bound, tmp_path: Path) -> None:
+    kept(into, trials(tmp_path / "p.csv", 12, lambda who: 0.3 + 0.05 * who))
+    study = into.context.study
+
+    def placed(estimate: float, width: float) -> dict[str, Any]:
+        rows = row_of(into, "accuracy", estimate=estimate, low=estimate - width, high=estimate + width)
+        return (
+            people.measured(study, rows).filter(measure="harmonised_accuracy_percentile").row(0, named=True)
+        )
+
+    worst, best = placed(0.0, 0.0), placed(1.01, 0.0)
+    assert (worst["estimate"], best["estimate"]) == (0.0, 1.0) and worst["model"] == "m"
+    near, far = placed(0.6, 0.01), placed(0.6, 0.3)
+    assert near["estimate"] == far["estimate"] and far["high"] - far["low"] > near["high"] - near["low"]
+    assert near["low"] < near["estimate"] < near["high"]
+
+
+def test_other_conditions_have_no_percentile(into: Bound, tmp_path: Path) -> None:
+    kept(into, trials(tmp_path / "p.csv", 3))
+    rows = row_of(into, "accuracy", estimate=0.5, condition="own bet")
+    found = people.measured(into.context.study, rows)
+    assert not found.filter(pl.col("measure").str.ends_with("_percentile")).height
+    assert found.filter(measure="harmonised_accuracy")["low_n"].to_list() == [True]
+
+
+def test_a_new_table_replaces_the_old_one(into: Bound, tmp_path: Path) -> None:
+    kept(into, trials(tmp_path / "p.csv", 5))
+    before = people.measured(into.context.study, calibration.CALIBRATION.to_frame())
+    assert kept(into, trials(tmp_path / "p.csv", 3)) == (36, 3, 0)
+    after = people.measured(into.context.study, calibration.CALIBRATION.to_frame())
+    assert set(before["n_items"]) == {5} and set(after["n_items"]) == {3}
+
+
+def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into: Bound, tmp_path: Path) -> None:
+    path = trials(tmp_path / "p.csv", 2)
+    path.write_text(path.read_text() + ",q1,A,50\ns0,nothing,A,50\ns0,q1,A,50\n")
+    answers, who, left = people.keep(into, path, "subject", (), None, ImportOptions())
+    assert (answers, who) == (24, 2) and left[0].reason == "names nobody" and len(left) == 3
+    path.write_text("subject,item_id,answer\ns0,nothing,A\n")
+    with pytest.raises(StudyError, match="no row was taken"):
+        people.keep(into, path, "subject", (), None, ImportOptions())
+    with pytest.raises(StudyError, match="no such column"):
+        people.keep(into, path, "who", (), None, ImportOptions())
+    assert pl.read_parquet(people.path_of(into.context.home, "questions")).height == 24
+
+
+def test_the_benchmark_is_named_where_there_are_several(into: Bound, tmp_path: Path) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(path.read_text() + '[benchmarks.metamedqa]\ndataset = "sample"\n')
+    with pytest.raises(StudyError, match="--benchmark, out of questions, metamedqa"):
+        people.fitting(load_study(path), None)
+    assert people.fitting(load_study(path), "questions").name == bound(load_study(path), "questions").name
