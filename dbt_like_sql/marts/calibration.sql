@@ -11,7 +11,8 @@
 --     ece_mass; after cross-fitted recalibration: ece_platt, brier_platt, ece_isotonic, brier_isotonic; of answers chosen
 --     among known alternatives: d_mafc, meta_d_mafc, m_ratio_mafc, eta_mafc, auroc2_ideal; where people answered as well,
 --     the place of a model among them: accuracy_percentile, auroc2_percentile, m_ratio_mafc_percentile
---   source: human: people who answered the items, as one group; value and interval are those of their mean
+--   source: where answers come from: measured (asked here or imported), simulated (an observer with known parameters), human
+--     (people who answered the items, as one group: values and intervals are those of the group)
 --   n: answers with a confidence
 --   n_without_confidence: answers that state none and take no part
 select

@@ -115,23 +115,7 @@ def import_command(
         raise StudyError(
             f"import {' '.join(places)}: name one benchmark and one file; benchmarks named: {', '.join(names)}"
         )
-    if respondent == "human" or group is not None:
-        shape = columns.Shape(wide, columns.parse_words(words))
-        how = ImportOptions(
-            trust, columns.parse_scale(scale), shape, tuple(_pair(each) for each in where), from_one
-        )
-        named = next(iter(names), None)
-        logs.people(file, load_study(study_file), named, respondent, group, pairs, condition, how, quiet)
-        return
-    if not (pairs or words or wide or where or scale or from_one or condition):
-        named = next(iter(names), None)
-        if logs.imported(file, study_file, model=model, run=run, benchmark=named, trust=trust, quiet=quiet):
-            return
-    study = load_study(study_file)
-    if model is None or run is None:
-        raise StudyError(
-            f"{file}: is a table, no log: give --model NAME and --run N, whose answers these are"
-        )
+    named = next(iter(names), None)
     options = ImportOptions(
         trust,
         columns.parse_scale(scale),
@@ -140,10 +124,19 @@ def import_command(
         from_one,
         None if quiet else lambda line: printing.say(f"{file.name}: {line}", understood=[line]),
     )
+    if respondent == "human" or group is not None:
+        people = load_study(study_file), named, respondent, group
+        return logs.people(file, *people, pairs, condition, options, quiet)
+    as_table = pairs or words or wide or where or scale or from_one or condition
+    if not as_table and logs.imported(file, study_file, (model, run, named, trust), quiet):
+        return None
+    study = load_study(study_file)
+    if model is None or run is None:
+        raise StudyError(f"{file}: is a table, no log: give --model NAME and --run N of these answers")
     into = _named(study, names[0]) if names else _only_fitting(study, file, pairs, options)
     assert into.importer is not None
     done = into.importer.read(into, file, model, run, pairs, condition or into.importer.condition, options)
-    report_import(done, file, model, run, quiet)
+    return report_import(done, file, model, run, quiet)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 SOME_LEFT_OUT = 8
 
 
-def imported(
-    file: Path, study_file: Path, *, model: str | None, run: int | None, benchmark: str | None, trust: tuple[str, ...],
-    quiet: bool,
-) -> bool:  # fmt: skip
+Told = tuple[str | None, int | None, str | None, tuple[str, ...]]  # model, run, benchmark, what is trusted
+
+
+def imported(file: Path, study_file: Path, about: Told, quiet: bool) -> bool:
     """Import a log; return False where the file is none. Ends with exit code 8 where something was not kept or scored."""
     from metacog_pipeline.asking.logs import importing, reading
 
@@ -30,6 +30,7 @@ def imported(
     if samples is None:
         return False
     show = None if quiet else lambda line: printing.say(f"{file.name}: {line}", understood=[line])
+    model, run, benchmark, trust = about
     options = importing.LogOptions(model, run or 1, benchmark, trust, show)
     done = importing.import_log(file, study_file, samples, options)
     left = done.left_out
