@@ -58,7 +58,8 @@ def _cost(folder: Path) -> float:
     footer = None
     with contextlib.suppress(StoreError):  # the journals tell what a damaged copy cannot
         footer = read_footer(folder / FILE_NAME)
-    if footer is not None and footer.segments == segment_sizes(folder):
+    sizes = segment_sizes(folder)
+    if footer is not None and (footer.segments == sizes or not sizes):  # a home that only reads has no journals
         with contextlib.suppress(StoreError):
             return _sum(read_partition(folder, ["cost_usd"])["cost_usd"].to_pylist())
     return _sum(record.cost_usd for record in kept_records(folder))

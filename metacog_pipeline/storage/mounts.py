@@ -10,7 +10,7 @@ from metacog_pipeline.errors import StudyError
 MOUNTS = Path("/proc/self/mounts")
 _LOCAL_ONLY = re.compile(r"(?:^|,)(?:nolock|local_lock=(?:all|flock)|nobrl)(?:,|$)")
 # File systems of networks and of user space that keep locks on the host that takes them.
-_NO_LOCKS = re.compile(r"fuse\.(?:s3fs|goofys|rclone|sshfs|gcsfuse|mount-s3|blobfuse2?)|9p|afs|davfs")
+_NO_LOCKS = re.compile(r"fuse\.(?:s3fs|goofys|rclone|sshfs|gcsfuse|mount-s3|blobfuse2?)|afs|davfs")
 
 
 def refuse_unlocked(path: Path, key: str, mounts: Path = MOUNTS) -> None:
