@@ -142,7 +142,7 @@ def fixed(value: float, digits: int) -> str:
 
 def printable(value: str) -> str:
     """Return ``value`` with a space for each character that cannot be printed."""
-    return "".join(each if each.isprintable() else " " for each in value)
+    return value if value.isprintable() else "".join(each if each.isprintable() else " " for each in value)
 
 
 def _lines(value: object) -> str:
