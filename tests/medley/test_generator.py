@@ -309,6 +309,14 @@ def seed_file(path: Path, **changes: object) -> Path:
     return path
 
 
+def test_the_seed_shown_in_the_documents_is_one(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "benchmarks" / "medley" / "README.md"
+    shown = page.read_text("utf-8").split("```toml\n[[seeds]]")[1].split("```")[0]
+    (tmp_path / "seeds.toml").write_text(f"[[seeds]]{shown}", encoding="utf-8")
+    (seed,) = read_seeds(tmp_path / "seeds.toml")
+    assert seed.known_answer is not None and len(seed.claims) == 5 and "malaria" not in seed.scenario
+
+
 def test_seeds_are_read_with_what_a_known_answer_and_an_error_need(tmp_path: Path) -> None:
     path = tmp_path / "seeds.json"
     assert read_seeds(seed_file(path))[0].claims == tuple("abcde")
