@@ -28,3 +28,19 @@ def test_a_difference_without_a_value_says_why_and_is_not_drawn(monkeypatch: pyt
     text = shown(monkeypatch, row)
     assert "no shared tasks" in text and "<svg" not in text
     assert "Asked under one format only." in shown(monkeypatch)
+
+
+def test_the_agreement_of_probe_and_keywords_is_counted_by_model_and_for_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [
+        ("measured", "metacog147", "2a", "alpha", 6, 2, 1, 1),
+        ("measured", "metacog147", "2a", "beta", 5, 0, 0, 0),
+        ("simulated", "metacog147", "2b", "toy", 0, 0, 0, 4),
+    ]
+    monkeypatch.setattr(report, "rows", lambda home, sql: found)
+    text = report.agreement(Path("nowhere"))
+    assert text.count("<table") == 2 and "all models" in text
+    assert "0.70" in text and "0.21" in text  # 7 of 10; (0.7 - 0.62) / 0.38
+    monkeypatch.setattr(report, "rows", lambda home, sql: [])
+    assert "No probe was asked." in report.agreement(Path("nowhere"))

@@ -60,7 +60,7 @@ def test_a_batch_of_adversarial_replies_is_matched_as_labelled(name: str) -> Non
     for row in rows(name):
         found = matches(str(row["response"]), row["answers"], "entities", str(row["question"]))  # type: ignore[arg-type]
         table[int(str(row["correct"])), int(found)] += 1
-    assert sum(table.values()) >= 110 and kappa(table) >= 0.8, table
+    assert sum(table.values()) >= 90 and kappa(table) >= 0.8, table
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ SUBORDINATE = re.compile(
     r"|for example|such as"
     r"|sometimes|some sources?|other sources?|some say|many (?:people|would|say|think)|people often"
     r"|often (?:said|assumed"
-    r"|mistaken)|commonly|(?:un)?like|if|(?<=, )as|where"
+    r"|mistaken)|commonly|(?:un)?like|if|^ ?as|(?<=, )as|where"
     r"|given that|namely|of which|consisting of|made up of|mass number)\b|虽然|因为|比|据说|다음으로|보다",
     re.IGNORECASE,
 )

@@ -63,6 +63,22 @@ _AGREEMENT = """
     from judge_agreement where benchmark = 'metacogbench' and model is null
     group by source, judge, relation, dimension, condition, b order by source, judge, relation, dimension, condition, b
 """
+_PROBED = """
+    select source, dataset, tier, model, count(*) filter (passed_probe = 1 and passed_keywords = 1),
+        count(*) filter (passed_probe = 1 and passed_keywords = 0),
+        count(*) filter (passed_probe = 0 and passed_keywords = 1),
+        count(*) filter (passed_probe = 0 and passed_keywords = 0)
+    from metacogbench_responses
+    where condition = 'free' and passed_probe is not null and passed_keywords is not null
+    group by source, dataset, tier, model order by source, dataset, tier, model
+"""
+_AGREED = ("tier", "model", "n", "both pass", "probe only", "keywords only", "neither", "same", "kappa")
+_PROBE_OR_WORDS = (
+    "The headline of 2a and 2b rests on the choice asked after the reply; keywords in the reply decide in the paper. "
+    "Counts of tasks by the two verdicts, all runs; same: share on which they agree; kappa: beyond chance, empty where one "
+    "of them "
+    "never varies. The shares with their intervals stand in `estimates` (`probe_agreement_2a`, `keywords_only_2a`)."
+)
 _MOMENTS = {"pre": "before answering", "post": "after answering"}
 _DRAWN = ("t2a", "t2a_grounded", "accuracy_1b", "ece_pre")  # other ways of scoring: in the table of formats
 _NOTHING = "No values yet."
@@ -142,6 +158,41 @@ def modes(home: Path) -> Markup:
             made.append(pieces.figure(drawn, caption, n=n, method="95 % intervals of the board"))
     said = "Keywords also fire on politeness and in long replies; what the task itself omits does not."
     return pieces.paragraph(said, "soft") + pieces.joined(made, _NOTHING)
+
+
+def agreement(home: Path) -> Markup:
+    """Return how far the verdicts of probe and keywords agree, a row per tier and model and one for all models."""
+    found = rows(home, _PROBED)
+    made = []
+    for (world, dataset), group in groupby(found, key=lambda row: row[:2]):
+        own = [row[2:] for row in group]
+        body = [_agreed(*row) for row in own]
+        for tier, of_tier in groupby(own, key=lambda row: row[0]):
+            counts = [sum(column) for column in zip(*(row[2:] for row in of_tier), strict=True)]
+            body.append(_agreed(tier, "all models", *counts))
+        made.append(
+            pieces.table(_AGREED, sorted(body, key=lambda row: str(row[0])), f"{WORLDS[world]}, {dataset}")
+        )
+    return pieces.paragraph(_PROBE_OR_WORDS, "soft") + pieces.joined(made, "No probe was asked.")
+
+
+def _agreed(tier: str, model: str, both: int, probe: int, words: int, neither: int) -> tuple[Any, ...]:
+    """Return a row: the four counts, the share on which both agree, and Cohen's kappa where it is defined."""
+    n = both + probe + words + neither
+    same = (both + neither) / n
+    chance = ((both + probe) * (both + words) + (neither + words) * (neither + probe)) / n**2
+    kappa = (same - chance) / (1 - chance) if chance < 1 else None
+    return (
+        tier,
+        model,
+        n,
+        both,
+        probe,
+        words,
+        neither,
+        fixed(same, 2),
+        "" if kappa is None else fixed(kappa, 2),
+    )
 
 
 def lengths(home: Path) -> Markup:
@@ -265,6 +316,7 @@ SECTIONS = (
     Section("How sure the ranks are", ranks),
     Section("Calibration and chance", calibration),
     Section("Ways of scoring, side by side", modes),
+    Section("Probe and keywords", agreement),
     Section("Pass rates at matched length", lengths),
     Section("Judges beside the rules", judges),
     Section("What the format changes", formats),

@@ -16,7 +16,7 @@ from metacog_pipeline.benchmark.answers import clauses, word_answers
 from metacog_pipeline.benchmark.answers.candidates import CONTEXT, Candidate, candidates
 from metacog_pipeline.benchmark.answers.number_words import word_numbers
 from metacog_pipeline.benchmark.answers.numbers import numerals
-from metacog_pipeline.benchmark.answers.question import question_of
+from metacog_pipeline.benchmark.answers.question import question_of, stems
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, prepared
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmark.answers.units import unit_after
@@ -52,6 +52,7 @@ _WHO = re.compile(
     r"|(?:first|last|middle|family|full|real) name|surname|quién|qué rey)\b",
     re.IGNORECASE,
 )
+_PLACES = re.compile(r"\b\d{1,2}th\b")
 _RUN = re.compile(r"\b(?!The\b)[A-Z][\w'-]+(?: (?:(?:of|the|and|for|de) ){0,2}[A-Z][\w'-]+){1,6}")
 _COUNTS = re.compile(
     r"\bhow (?:many|much|long|far|tall|high|deep)\b|多少|几[个座]|몇 (?!년)|\bcuánt", re.IGNORECASE
@@ -88,7 +89,8 @@ _NO_NAME = _words(
     "french german italian "
     "spanish russian chinese japanese dutch greek roman austrian swiss polish swedish norwegian scottish "
     "irish king queen "
-    "president dr sir prime minister professor general author physicist novelist poet composer painter artist"
+    "madame monsieur lady president dr sir prime minister professor general author physicist novelist "
+    "poet composer painter artist"
 )
 _CONCLUDES = re.compile(
     r"\b(?:answer|so|thus|hence|therefore|in fact|conclusion|final|finally|however|but|actually|correct"
@@ -98,7 +100,7 @@ _CONCLUDES = re.compile(
 )
 _CONCLUDED = re.compile(
     r",? (?:so|therefore|thus|hence) (?:it|the answer) (?:was|is|must be) (?:the )?([A-Z][\w'-]+)"
-    r"|[;.] (?:the|its|but the) (?:[\w'-]+ ){1,8}is (?:the )?([A-Z][\w'-]+)"
+    r"|(?:[;.]|,? but) (?:the|its|but the) (?:[\w'-]+ ){1,8}is (?:the )?([A-Z][\w'-]+)"
 )
 _RELATED = re.compile(
     r"\b(?:contemporary|rival|friend|student|pupil|teacher|successor|predecessor|brother|sister|son"
@@ -111,7 +113,14 @@ _RELATED = re.compile(
     r"|beyond|alongside|over|whom|beating|against"
     r"|contemporáneo|hij[oa]|padre|madre|herman[oa]|espos[oa]|sucesora?|discípul[oa]|amig[oa]|cerca"
     r"|vecin[oa]|detrás|junto"
-    r"|delante|contra|que \w+)(?: (?:of|to|with|by|de|del|a))? (?:the |an? |el |la )?$",
+    r"|delante|contra|que \w+|(?:más|menos) \w+ que|admirador[a]?|(?:an|pos)terior|previo|as told)(?: (?:of"
+    r"|to|with|by|de|del|a))? (?:the |an? |some |also |el |la |algo de )?$",
+    re.IGNORECASE,
+)
+_KIN_OF = re.compile(
+    r"^\W*(?:an? |the |his |her |one of )?(?:\w+ )?(?:pupil|student|follower|friend|rival|son|daughter"
+    r"|brother|sister|wife"
+    r"|husband|teacher|assistant|contemporary|colleague|successor|predecessor)s? of $",
     re.IGNORECASE,
 )
 _PREDICATE = re.compile(
@@ -120,27 +129,20 @@ _PREDICATE = re.compile(
     re.IGNORECASE,
 )
 _GIVEN = _words(
-    "john james robert michael william david richard joseph thomas charles christopher daniel matthew "
-    "anthony mark donald "
-    "steven paul andrew joshua kenneth kevin brian george edward ronald timothy jason jeffrey ryan jacob "
-    "gary nicholas eric "
-    "jonathan stephen larry justin scott brandon benjamin samuel frank gregory raymond alexander patrick "
-    "jack dennis jerry "
-    "tyler aaron jose adam nathan henry peter zachary kyle walter ethan jeremy harold keith christian "
-    "roger noah gerald carl "
-    "terry sean austin arthur lawrence jesse dylan bryan joe jordan billy bruce albert willie gabriel "
-    "logan alan juan wayne "
-    "ralph roy eugene randy vincent russell louis philip bobby johnny bradley neil bruno tom ian simon "
-    "oliver harry mary "
-    "patricia jennifer linda elizabeth barbara susan jessica sarah karen lisa nancy betty margaret "
-    "sandra ashley kimberly "
-    "emily donna michelle carol amanda dorothy melissa deborah stephanie rebecca sharon laura cynthia "
-    "kathleen amy angela "
-    "shirley anna brenda pamela emma nicole helen samantha katherine christine debra rachel carolyn "
-    "janet maria catherine "
-    "heather diane olivia julie joyce victoria ruth virginia lauren kelly christina joan evelyn judith "
-    "andrea hannah jane "
-    "venus serena pablo carlos luis miguel antonio pedro manuel francisco javier diego jorge ana carmen lucia marta"
+    "john james robert michael william david richard joseph thomas charles christopher daniel matthew anthony "
+    "mark donald steven paul andrew joshua kenneth kevin brian george edward ronald timothy jason jeffrey ryan "
+    "jacob gary nicholas eric jonathan stephen larry justin scott brandon benjamin samuel frank gregory raymond "
+    "alexander patrick jack dennis jerry tyler aaron jose adam nathan henry peter zachary kyle walter ethan "
+    "jeremy harold keith christian roger noah gerald carl terry sean austin arthur lawrence jesse dylan bryan joe "
+    "jordan billy bruce albert willie gabriel logan alan juan wayne ralph roy eugene randy vincent russell louis "
+    "philip bobby johnny bradley neil bruno tom ian simon oliver harry mary patricia jennifer linda elizabeth "
+    "barbara susan jessica sarah karen lisa nancy betty margaret sandra ashley kimberly emily donna michelle "
+    "carol amanda dorothy melissa deborah stephanie rebecca sharon laura cynthia kathleen amy angela shirley anna "
+    "brenda pamela emma nicole helen samantha katherine christine debra rachel carolyn janet maria catherine "
+    "heather diane olivia julie joyce victoria ruth virginia lauren kelly christina joan evelyn judith andrea "
+    "hannah jane venus serena isaac freddie bob jim ron fred ben sam max leo hugo otto karl hans fritz florence "
+    "grace rose dusty elvis miles duke ella nina marvin stevie rod phil dave kurt axl ozzy mick liam noel whitney "
+    "celine pablo carlos luis miguel antonio pedro manuel francisco javier diego jorge ana carmen lucia marta "
 )
 
 
@@ -177,11 +179,16 @@ def _says_number(said: Prepared, wanted: Sequence[tuple[Fraction, str]], questio
     asked = question_of(question, wanted[0][1], year=years and not _COUNTS.search(question))
     found = candidates(said.text, asked, said.emphasised, labelled=True)
     standing = [each for each in found if each.rank >= CONTEXT and not _ordinal(said.text, each)]
-    if not standing:
-        return False
-    best = max(each.rank for each in standing)
+    best = max((each.rank for each in standing), default=0.0)
     top = [each for each in standing if each.rank >= best - 0.35]
-    return all(any(each.value == value for value, _ in wanted) and each.low is None for each in top)
+    right = next((each for each in top if any(each.value == value for value, _ in wanted)), None)
+    if right is None or any(each.low is not None for each in top):
+        return False
+    other = next((each for each in top if not each.same(right)), None)
+    if other is None:
+        return True
+    between = said.text[right.end : other.start]  # the first of two in clauses of their own is the answer
+    return re.search(r"[,;(]", between) is not None and re.search(r"\b(?:or|o)\b|或|또는", between) is None
 
 
 def _ordinal(text: str, each: Candidate) -> bool:
@@ -193,7 +200,7 @@ def _says_name(said: Prepared, names: Sequence[str], question: str) -> bool:
     symbols = [name for name in names if re.search(r"\w(?:#|\+\+)", name)]
     if any(name.lower() in text.lower() for name in symbols):
         return True
-    if any(says_cjk(text, name) for name in names if _CJK.search(name)):
+    if any(says_cjk(text, name, question) for name in names if _CJK.search(name)):
         return True
     latin = [_ARTICLE.sub("", spelled(name)) for name in names if not _CJK.search(name)]
     if any(_same_date(name, text) for name in names):
@@ -294,6 +301,19 @@ def _whole(text: str, start: int, end: int, names: Sequence[str], question: str)
         return False
     if before and text[start : start + 1].isupper() and before[1][:1].isupper():
         word, leads = folded(before[1]), _STARTS.search(text[:start]) is not None
+        if person and word in (
+            "lake",
+            "mount",
+            "mt",
+            "river",
+            "city",
+            "town",
+            "island",
+            "port",
+            "lago",
+            "monte",
+        ):
+            return False
         if word in _BEFORE and not (
             leads and word in _ARTICLES and folded(text[start:end]) not in _WITH_ARTICLE
         ):
@@ -344,8 +364,9 @@ def _possessive(text: str, start: int, end: int, question: str) -> bool:
     ):
         return False
     asked = folded(question).split()
-    if re.search(r"\w, $", text[:start]) and words[0].islower() and folded(words[0]) not in asked:
-        return True
+    head = re.findall(r"\b[A-Z][\w'-]+", text[:start])
+    if re.search(r"\w, $", text[:start]) and words[0].islower():
+        return folded(words[0]) not in asked or any(folded(word) not in asked for word in head)
     return not any(folded(word) in asked for word in words) and (
         _KIN.match(text[cut:]) is not None or any(word[:1].isupper() for word in words)
     )
@@ -385,6 +406,8 @@ def _answered_before(text: str, span: tuple[int, int], question: str, names: Seq
     concluded = _CONCLUDED.search(text, span[1])
     if concluded and not any(folded(concluded[1] or concluded[2]) in folded(name) for name in names):
         return True
+    if _KIN_OF.match(before) or _ranked_otherwise(text, span, question):
+        return True
     if _PREDICATE.search(before) or _CONCLUDES.search(before) or clauses.CORRECTION.search(before):
         return False
     places = clauses.Places(text)
@@ -406,6 +429,11 @@ def _answered_before(text: str, span: tuple[int, int], question: str, names: Seq
         and not re.search(r"[;]|, (?:a|an|who|which|whose|where|unlike) ", before)
     ):
         return False
+    start = max((cut.end() for cut in re.finditer(r"[;.,] |\n", before)), default=0)
+    own = text[start : span[1] + 60].split(". ")[0].split(";")[0]
+    first_clause = re.split(r"[;.,] |\n", before)[0]
+    if start and len(stems(own) & stems(question)) > 1 + len(stems(first_clause) & stems(question)):
+        return False
     known = set(folded(" ".join((question, *names))).split()) | _NO_NAME
     first = before if same else before[: places.first_end()]
     if same and (places.in_bracket(span[0]) or re.search(r"\w, |\b(?:with|below)\b", before)):
@@ -419,6 +447,27 @@ def _answered_before(text: str, span: tuple[int, int], question: str, names: Seq
     if re.search(r"\b(?:let|think|question|happy|help|recall|step|look)\b|[!?:]\s*$", first, re.IGNORECASE):
         return False
     return any(folded(word) not in known for word in re.findall(r"\b[A-Z][\w'-]+", first))
+
+
+def _ranked_otherwise(text: str, span: tuple[int, int], question: str) -> bool:
+    """Return whether a name is given another place than the one asked for: "Alpha comes first, beta second"."""
+    asked = set(_PLACES.findall(spelled(question)))
+    highest = not asked and re.search(r"\b(?:\w{3,}est|most)\b|\bmás (?:\w+)\b", question.lower()) is not None
+    clauses_of = re.split(r"[,;.]| and ", text)
+    at = 0
+    for clause in clauses_of:
+        end = at + len(clause)
+        if at <= span[0] <= end:
+            own = set(_PLACES.findall(clause))
+            if highest and own and "1th" not in own:
+                return (
+                    re.search(r"\b(?:is|comes|ranks|es|was) (?:the )?\d", clause[span[0] - at :]) is not None
+                )
+            return (
+                len(asked) == 1 and bool(own) and not own & asked and bool(asked & set(_PLACES.findall(text)))
+            )
+        at = end + (5 if text[end : end + 5] == " and " else 1)
+    return False
 
 
 def _same_date(form: str, text: str) -> bool:
