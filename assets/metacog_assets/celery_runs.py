@@ -11,14 +11,12 @@ from importlib import import_module
 from typing import Any
 
 from celery import Celery, signals
-from celery.exceptions import CeleryError
 from dagster import DagsterRun
 from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.make_app import make_app
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG
 from dagster_celery.tasks import create_execute_job_task
-from kombu.exceptions import KombuError
 
 from metacog_assets.study_file import current_study
 from metacog_pipeline.deploy import DeploySection
@@ -39,27 +37,22 @@ class Workers(CeleryRunLauncher):
         return False
 
     def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
-        """Return how a run does; a task that was begun and that no worker has any more has died with its worker."""
+        """Return how a run that has begun does; Dagster ends it unless it is said to be at work or done.
+
+        A task that no worker has any more has died with its worker. Where the broker does not answer nothing is known of
+        the worker, which goes on without it.
+        """
         task = run.tags.get(DAGSTER_CELERY_TASK_ID_TAG)
-        if task is None:
-            return CheckRunHealthResult(WorkerStatus.UNKNOWN, "not yet sent to a worker")
         try:
-            found = super().check_run_worker_health(run)
-            if found.status is not WorkerStatus.RUNNING:
-                return found
-            active = self.celery.control.inspect(timeout=ANSWER_S).active()
-        except (
-            CeleryError,
-            KombuError,
-            OSError,
-        ) as error:  # the broker is away: nothing is known, nothing is ended
-            return CheckRunHealthResult(WorkerStatus.UNKNOWN, f"the broker does not answer: {error}")
-        if any(each["id"] == task for tasks in (active or {}).values() for each in tasks):
-            return found
-        # It may have ended between the two questions.
-        found = super().check_run_worker_health(run)
-        if found.status is not WorkerStatus.RUNNING:
-            return found
+            for _ in range(2):  # it may end between the two questions
+                found = super().check_run_worker_health(run) if task else None
+                if found is not None and found.status in (WorkerStatus.SUCCESS, WorkerStatus.FAILED):
+                    return found
+                active = self.celery.control.inspect(timeout=ANSWER_S).active() or {}
+                if task is None or any(each["id"] == task for tasks in active.values() for each in tasks):
+                    return CheckRunHealthResult(WorkerStatus.RUNNING)
+        except Exception as error:  # of Celery, kombu or the client of Redis, which share no base
+            return CheckRunHealthResult(WorkerStatus.RUNNING, f"the broker does not answer: {error}")
         return CheckRunHealthResult(
             WorkerStatus.FAILED, "no worker has its task any more: it was ended or lost"
         )
