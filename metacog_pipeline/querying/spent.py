@@ -59,7 +59,9 @@ def _cost(folder: Path) -> float:
     with contextlib.suppress(StoreError):  # the journals tell what a damaged copy cannot
         footer = read_footer(folder / FILE_NAME)
     sizes = segment_sizes(folder)
-    if footer is not None and (footer.segments == sizes or not sizes):  # a home that only reads has no journals
+    if footer is not None and (
+        footer.segments == sizes or not sizes
+    ):  # a home that only reads has no journals
         with contextlib.suppress(StoreError):
             return _sum(read_partition(folder, ["cost_usd"])["cost_usd"].to_pylist())
     return _sum(record.cost_usd for record in kept_records(folder))

@@ -25,6 +25,7 @@ KAPPA = {
     "answers_tuned": 0.95,
     "answers_fresh_1": 0.9,
     "answers_fresh_2": 0.9,
+    "answers_fresh_3": 0.9,
 }
 
 
