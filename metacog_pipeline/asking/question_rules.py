@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,8 +16,9 @@ from metacog_pipeline.benchmark.answers.reading import read_stated
 from metacog_pipeline.columns import Scale
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.session import Partition
-from metacog_pipeline.transcripts.segments import read_segment
 
+_TEXT = rb'("(?:[^"\\]|\\.)*")'
+_PLACE = re.compile(rb'"item_id":' + _TEXT + rb',"item_hash":"[0-9a-f]*","condition":' + _TEXT)
 Asked = Sequence[tuple[str, Sequence[Any]]]
 
 
@@ -39,7 +42,9 @@ def answered_only(benchmark: Any, specs: Iterable[ModelSpec], asked: Asked) -> A
 
 @functools.lru_cache(maxsize=256)
 def _answered(journal: Path, size: int) -> frozenset[tuple[str, str]]:
-    return frozenset((each.condition, each.item_id) for each, _ in read_segment(journal))
+    """Return (condition, item) of every line; both stand in it before the reply, so that no reply is decoded."""
+    found = (_PLACE.search(line) for line in journal.read_bytes().split(b"\n"))
+    return frozenset((json.loads(each[2]), json.loads(each[1])) for each in found if each is not None)
 
 
 class QuestionRows(RowRules):
@@ -52,7 +57,7 @@ class QuestionRows(RowRules):
     }
     step: ClassVar = "answer"
     #: Conditions of answers that state a confidence, that have log-probabilities of letters, and that have neither.
-    stated, by_logprob, plain = "verbal_percent", "choice_logprob", "answer_only"
+    in_words, by_logprob, unstated = "verbal_percent", "choice_logprob", "answer_only"
     rated, scale = ("confidence",), Scale(0, 100)
     item_word = "question"
 

@@ -165,6 +165,11 @@ def test_tasks_of_several_logs_stand_apart_and_nobody_lacks_what_was_not_asked(t
     assert [item.task for item in into.items] == ["general"] * 8 + ["mixed"] * 3
     per = {(c, item.task) for c, items in tasks.asked(into) for item in items}
     assert per == {("verbal_percent", "general"), ("answer_only", "mixed")}
+    from metacog_pipeline.asking import question_rules
+
+    journals = list(done.study.home.path.rglob("journal-*.jsonl"))
+    lines = sum(len(question_rules._answered(path, path.stat().st_size)) for path in journals)
+    assert lines == sum(len(kept(done, name, run)) for name in ("large", "small") for run in (1, 2))
     own = {(c, item.task) for c, items in tasks.asked(into, done.study.model("large")) for item in items}
     assert own == {("verbal_percent", "general")}
 

@@ -11,11 +11,13 @@ import pytest
 
 from metacog_pipeline.asking import question_files
 from metacog_pipeline.benchmark.answers import stated, sureness
+from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions import asking, parsing
 from metacog_pipeline.benchmarks.questions.items import SHIPPED, Item
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.llm.types import TokenLogprob
+from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
 
 
@@ -173,3 +175,21 @@ def test_a_wording_file_replaces_texts_by_name(tmp_path: Path) -> None:
     path.write_text('bett = "How much?"')
     with pytest.raises(StudyError, match="unknown key 'bett'"):
         asking.load_wording(path)
+
+
+def test_a_plain_table_of_answers_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(
+        '[study]\nname = "x"\n\n[[models]]\nname = "m"\nprovider = "replay"\n\n[benchmarks.questions]\nitems = "sample"\n'
+    )
+    (tmp_path / "t.csv").write_text(
+        "id,answer,confidence,key\ns01,B,90,Mercury\ns12,13,40,12\ns15,True,70,True\n"
+    )
+    into = bound(load_study(tmp_path / "study.toml"), "questions")
+    assert into.importer is not None
+    done = into.importer.read(into, tmp_path / "t.csv", "m", 1, (), "verbal_percent")
+    assert [each.text for each in done.records][:1] == ["Answer: B\nConfidence: 90%"] and len(
+        done.records
+    ) == 3
+    (tmp_path / "t.csv").write_text("id,answer,confidence,key\ns01,B,90,Venus\n")
+    with pytest.raises(StudyError, match="disagrees with the study"):
+        into.importer.read(into, tmp_path / "t.csv", "m", 1, (), "verbal_percent")

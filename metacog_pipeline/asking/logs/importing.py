@@ -155,9 +155,9 @@ def _condition(usable: Sequence[Sample]) -> str:
     """Return under which condition the answers of a log stand: by the confidence most of them have."""
     stated = sum(sureness.STATED.search(each.said.text) is not None for each in usable)
     if 2 * stated >= len(usable):
-        return QuestionRows.stated
+        return QuestionRows.in_words
     letters = sum(bool(each.said.logprobs) and len(each.said.text.strip()) <= 3 for each in usable)
-    return QuestionRows.by_logprob if 2 * letters >= len(usable) else QuestionRows.plain
+    return QuestionRows.by_logprob if 2 * letters >= len(usable) else QuestionRows.unstated
 
 
 def _items(study: Study | None, name: str) -> Sequence[Any]:
@@ -179,6 +179,15 @@ def _mode(each: Sample, graded: bool) -> str:
     return ("graded: ?" if each.right is None else f"graded: {int(each.right)}") if graded else "import"
 
 
+_last: list[Any] = [None, "{}"]  # samples of one log share their settings
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    if _last[0] is not settings:
+        _last[:] = settings, canonical_json(dict(settings))
+    return str(_last[1])
+
+
 def _told(each: Sample) -> dict[str, Any]:
     """Return the fields of a record that say how the log says the answer was asked and what it cost."""
     said, usage = each.said, each.said.usage
@@ -190,7 +199,7 @@ def _told(each: Sample) -> dict[str, Any]:
             "status": said.status.value,
             **dated,
         },
-        **{"request_json": canonical_json(dict(each.settings)), "finish_reason": said.finish_reason},
+        **{"request_json": _settings(each.settings), "finish_reason": said.finish_reason},
         **{
             "logprobs_json": encode_logprobs(said.logprobs),
             "cost_usd": said.cost_usd,
