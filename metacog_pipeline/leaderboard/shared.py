@@ -10,7 +10,7 @@ from pathlib import Path
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import file_sha256, replacing, sha256_hex, write_text
 from metacog_pipeline.leaderboard.database import LEADERBOARD, TEXTS
-from metacog_pipeline.leaderboard.status import forget_board
+from metacog_pipeline.leaderboard.status import BOARD_NOTE
 from metacog_pipeline.storage import derived
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Store
@@ -19,6 +19,7 @@ from metacog_pipeline.transcripts.shared import refresh
 
 FOLDER, NOTE = "boards", ".board.json"
 POINTER = f"{FOLDER}/current.json"
+FILES = (LEADERBOARD, TEXTS, f"study/{BOARD_NOTE}")  # the last says what they were built from
 KEPT = 3  # versions; who reads one while the next is published still finds it
 _TRIES = 10
 Version = dict[str, list[str]]  # name of a file: its key and digest
@@ -37,8 +38,7 @@ def catch_up(study: Study) -> None:
     study.home.prepare()
     refresh(study.home.path)
     derived.bring(study.home.path)
-    if _fetch(study.home.path):
-        forget_board(study)
+    _fetch(study.home.path)
 
 
 @contextlib.contextmanager
@@ -67,7 +67,7 @@ def publish(home: Path) -> None:
     store = store_of(home)
     if store is None:
         return
-    digests = {name: file_sha256(home / name) for name in (LEADERBOARD, TEXTS) if (home / name).is_file()}
+    digests = {name: file_sha256(home / name) for name in FILES if (home / name).is_file()}
     for _ in range(_TRIES):
         standing, version = _pointer(store)
         if {name: known[1] for name, known in standing.items()} == digests:
@@ -87,14 +87,15 @@ def publish(home: Path) -> None:
     raise StoreError(f"{store.address}/{POINTER}: others publish boards all the time; run again")
 
 
-def _fetch(home: Path) -> bool:
-    """Bring the boards that stand into ``home``; return whether they are others than it had."""
+def _fetch(home: Path) -> None:
+    """Bring the boards that stand into ``home``, where they are others than it had."""
     store = store_of(home)
     standing = {} if store is None else _pointer(store)[0]
     if store is None or not standing or _noted(home) == standing:
-        return False
+        return
+    (home / FILES[-1]).unlink(missing_ok=True)
     for name, (key, digest) in standing.items():
-        if name not in (LEADERBOARD, TEXTS):
+        if name not in FILES:
             continue
         found = store.read(key)
         if found is None or sha256_hex(found.content) != digest:
@@ -105,7 +106,6 @@ def _fetch(home: Path) -> bool:
         with replacing(home / name) as temporary:
             temporary.write_bytes(found.content)
     _note(home, standing)
-    return True
 
 
 def _pointer(store: Store) -> tuple[Version, str]:

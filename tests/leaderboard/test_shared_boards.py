@@ -10,6 +10,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.leaderboard import shared
 from metacog_pipeline.leaderboard.database import LEADERBOARD
 from metacog_pipeline.leaderboard.shared import catch_up, publish
+from metacog_pipeline.leaderboard.status import BOARD_NOTE, board_current, note_board
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.study import Study, load_study
 
@@ -33,16 +34,17 @@ def test_another_host_reads_the_board_that_stands(hosts: tuple[Study, Study]) ->
     a, b = hosts
     catch_up(b)
     assert not b.home.leaderboard.exists()
+    note_board(a)
     for build in range(5):
         a.home.leaderboard.write_bytes(f"board {build}".encode())
         publish(a.home.path)
     publish(a.home.path)
     catch_up(b)
-    assert b.home.leaderboard.read_bytes() == b"board 4"
+    assert b.home.leaderboard.read_bytes() == b"board 4" and board_current(b)
     store = store_of(a.home.path)
     assert store is not None
     versions = [one.key for one in store.listed(shared.FOLDER) if one.key != shared.POINTER]
-    assert len(versions) == shared.KEPT
+    assert len(versions) == 2 * shared.KEPT
     b.home.leaderboard.write_bytes(b"built here")  # and not published: it is not newer elsewhere
     catch_up(b)
     assert b.home.leaderboard.read_bytes() == b"built here"
@@ -57,6 +59,7 @@ def test_a_damaged_board_is_named_and_replaces_nothing(hosts: tuple[Study, Study
     publish(a.home.path)
     store = store_of(a.home.path)
     assert store is not None
+    assert not (b.home.status / BOARD_NOTE).exists()
     key = next(one.key for one in store.listed(shared.FOLDER) if one.key.endswith(LEADERBOARD))
     store.put(key, b"bored")
     with pytest.raises(StoreError, match=rf"{key}: is damaged; run metacog run"):
