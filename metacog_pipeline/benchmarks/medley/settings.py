@@ -11,7 +11,6 @@ from pydantic import Field, field_validator, model_validator
 from metacog_pipeline.errors import suggestion
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.study import sections
-from metacog_pipeline.study.frames import beside
 from metacog_pipeline.study.sections import Stage, setting
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ class Settings(sections.Settings):
     def check(self, study: Study) -> Iterable[str]:
         """Yield what is wrong: judges must be listed and be of a family, as must everybody who is judged."""
         if self.wording is not None and (
-            self.wording == Path("reference") or beside(study, self.wording).is_dir()
+            self.wording == Path("reference") or (study.path.parent / self.wording.expanduser()).is_dir()
         ):
             yield from self._in_their_words()
         known = {spec.name: spec for spec in study.judges}
