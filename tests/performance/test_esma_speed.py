@@ -26,6 +26,7 @@ pytestmark = pytest.mark.bench
 
 Figure = Callable[[str, str, str, bool], None]
 OVERHEAD, COPIES = 0.15, 1.3
+OF_A_MODEL = {"float32": 0.05, "bfloat16": 0.03}  # with 64 questions; measured with 16, which is harder
 MEMORY = Path(__file__).with_name("esma_memory.py")
 
 
@@ -103,9 +104,9 @@ def test_memory_and_time_of_a_language_model(dtype: str, tmp_path: Path, figure:
     weights = f"{found['weights'] / 1e6:.0f} million weights in {dtype}"
     figure(
         f"a generation with {weights}, {found['population']} × {found['batch']} questions",
-        f"≤ {OVERHEAD:.0%} over its evaluations",
+        f"≤ {OF_A_MODEL[dtype]:.0%} over its evaluations",
         f"{found['generation_s']:.1f} s CPU, of which evaluation {found['pure_s']:.1f} s: {found['overhead']:.1%} more",
-        found["overhead"] <= OVERHEAD,
+        found["overhead"] <= OF_A_MODEL[dtype],
     )
     figure(
         f"peak memory of evaluating and updating {weights}, over what was there before the model",
@@ -145,4 +146,29 @@ def test_answers_of_the_compiled_trainee(tmp_path: Path, figure: Figure) -> None
         "≥ 1.5 times, same answers",
         f"{seconds['eager']:.1f} against {seconds['compiled']:.1f} s CPU: {times:.2f} times, {same} of 64 the same",
         times >= 1.5 and same == 64,
+    )
+
+
+def test_questions_held_out_shared_by_workers(tmp_path: Path, figure: Figure) -> None:
+    """Processor seconds of one worker that asks all, over those of the worker with the largest part."""
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import Question
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
+    from tests.performance.esma_memory import make_model
+
+    make_model(tmp_path, torch.float32, 300, 160, 2)
+    held_out = tuple(Question(str(i), f"What is the number after {i}?", (str(i + 1),)) for i in range(512))
+    asking = Asking(max_tokens=8, rows=16)
+    worker = Worker(CausalRecipe(tmp_path, held_out[:2], held_out, asking, Settings(batch=2)))
+    worker.validate(0, 64)
+    whole = min(spent(worker.validate) for _ in range(2))
+    found = {}
+    for many in (2, 4, 8):
+        found[many] = whole / max(spent(lambda: worker.validate(g, many)) for g in range(many))  # noqa: B023
+    figure(
+        "512 questions held out, shared by 2, 4 and 8 workers: processor seconds of one over those of the busiest",
+        "≥ 0.8 times the workers",
+        ", ".join(f"{times:.2f} times with {many}" for many, times in found.items())
+        + f" (one: {whole:.1f} s CPU)",
+        all(times >= 0.8 * many for many, times in found.items()),
     )

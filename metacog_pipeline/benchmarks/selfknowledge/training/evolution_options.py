@@ -53,7 +53,7 @@ _EVOLUTION: tuple[Callable[..., Any], ...] = (
         "--noise",
         default="full",
         show_default=True,
-        help="full, or rank-4 and the like: cheaper noise of matrices.",
+        help="full, or rank-1, rank-2, …: noise of matrices as outer products.",
     ),
     click.option(
         "--devices",

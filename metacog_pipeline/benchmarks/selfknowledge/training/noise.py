@@ -76,17 +76,34 @@ def low_rank(
 
     Every element has mean 0 and variance 1; products and sums are rounded one by one, in the order of the rank.
     """
+    out = torch.empty(count, device=device)
+    fill_low_rank(out, seed, name, shape, rank, start)
+    return out
+
+
+def fill_low_rank(out: Tensor, seed: int, name: str, shape: Sequence[int], rank: int, start: int) -> None:
+    """Write low-rank noise of one matrix from element ``start`` into ``out``."""
     rows, columns = shape[0], math.prod(shape[1:])
-    first, last = start // columns, -(-(start + count) // columns)
-    total = torch.zeros(last - first, columns, device=device)
+    first, last = start // columns, -(-(start + len(out)) // columns)
+    total, part = _sums(last - first, columns, out.device, threading.get_ident())
     for k in range(rank):
-        left = normals(seed, f"{name}\0left", k * rows + first, last - first, device)
-        right = normals(seed, f"{name}\0right", k * columns, columns, device)
-        total.add_(left[:, None] * right)
-    if rank > 1:
-        total.mul_(float(np.float32(1 / math.sqrt(rank))))
+        left = normals(seed, f"{name}\0left", k * rows + first, last - first, out.device)
+        right = normals(seed, f"{name}\0right", k * columns, columns, out.device)
+        torch.mul(left[:, None], right, out=part if k else total)
+        if k:
+            total.add_(part)
     skip = start - first * columns
-    return total.reshape(-1)[skip : skip + count]
+    chosen = total.view(-1)[skip : skip + len(out)]
+    if rank == 1:
+        out.copy_(chosen)
+    else:
+        torch.mul(chosen, float(np.float32(1 / math.sqrt(rank))), out=out)
+
+
+@functools.lru_cache(maxsize=4)
+def _sums(rows: int, columns: int, device: torch.device, thread: int) -> tuple[Tensor, Tensor]:
+    """Return room for a sum and a product: to ask the system for it every time costs more than the numbers."""
+    return torch.empty(rows, columns, device=device), torch.empty(rows, columns, device=device)
 
 
 def philox(seed: int, key: int, first: int, blocks: int, device: torch.device | str) -> Tensor:

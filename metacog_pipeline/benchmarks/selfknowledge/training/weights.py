@@ -211,8 +211,7 @@ class Weights:
         for piece in block.pieces:
             out, shape = _of(eps, piece), self.shapes[piece.name]
             if rank and len(shape) > 1:
-                part = noise.low_rank(seed, piece.name, shape, rank, piece.start, piece.count, eps.device)
-                out.copy_(part)
+                noise.fill_low_rank(out, seed, piece.name, shape, rank, piece.start)
             elif eps.device.type == "cpu":
                 noise.fill(out.numpy(), seed, piece.name, piece.start)
             else:
