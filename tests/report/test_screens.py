@@ -34,7 +34,7 @@ PAGES = {
     "model": "models/alpha/index.html",
     "explorer": "explore/index.html",
     "item": "explore/index.html#item=item-001",
-    **{name: f"papers/{name}/index.html" for name in registry.names()},
+    **{name: f"papers/{name}/index.html" for name in registry.names() if registry.load(name).exhibits()},
 }
 COLOURS = ("color", "backgroundColor")
 WIDTHS, SCHEMES = (390, 1280, 2560), ("light", "dark")
