@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-MOST_RUNS, MOST_EVENTS = 8, 480  # five benchmarks: 7 runs and 461 events
+MOST_RUNS, MOST_EVENTS = 8, 400
 
 
 def count(database: Path, table: str) -> int:

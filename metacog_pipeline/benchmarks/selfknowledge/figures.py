@@ -70,6 +70,6 @@ def density_figure(own: Curves, *, name: str) -> Drawn | None:
         plot.line([(steps[0][0], 0), *steps, (steps[-1][0], 0)], colour, 1.6)
         plot.entry("s", colour, words)
     plot.x.low, plot.x.high, plot.y.low = 0, 1, 0
-    x = "P(yes) / (P(yes) + P(no))"
+    label = "P(yes) / (P(yes) + P(no))"
     data = [(kind, *pair) for kind, pairs in (("right", own.correct), ("wrong", own.wrong)) for pair in pairs]
-    return with_data(finished(plot, x, "density", name), ("answers", f"{x}, from", "density"), data)
+    return with_data(finished(plot, label, "density", name), ("answers", f"{label}, from", "density"), data)
