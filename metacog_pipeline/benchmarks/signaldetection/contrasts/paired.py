@@ -192,7 +192,9 @@ def _area(models: _Models, pair: Pair) -> Comparison:
     n, lost = pair.n_items, lost_items(pair.n_items + pair.lost[0], pair.n_items + pair.lost[1], pair.n_items)
     row = replace(models.base((pair.first, pair.second), "models_paired", "auroc2"), n=n, note=lost)
     both = models.answered[:, pair.first] & models.answered[:, pair.second]
-    first, second = pair.sides  # of the items that both answered, so that pairs which share them share the areas
+    first, second = (
+        pair.sides
+    )  # of the items that both answered, so that pairs which share them share the areas
     one = first.once("auroc2", lambda _: _scored_area(models, pair.first, both))
     two = second.once("auroc2", lambda _: _scored_area(models, pair.second, both))
     why = NO_SHARED if not n else one.why or two.why
