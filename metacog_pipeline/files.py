@@ -61,15 +61,16 @@ def state_of(path: Path) -> tuple[int, int]:
     return 0, 0
 
 
-def read_within(path: Path, limit: int) -> bytes:
-    """Return the bytes of a file of unknown origin, unpacked where it is gzip.
+def read_within(path: Path, limit: int, packed: bool | None = None) -> bytes:
+    """Return the bytes of a file of unknown origin, unpacked where it is ``packed`` with gzip (None: by its first bytes).
 
     Raises `TooLargeError` where they are more than ``limit``, or packed so tightly that no text of people or models is;
     ``OSError``, ``EOFError`` or ``zlib.error`` where they cannot be read.
     """
     with path.open("rb") as plain:
-        packed = plain.read(2) == b"\x1f\x8b"
-        plain.seek(0)
+        if packed is None:
+            packed = plain.read(2) == b"\x1f\x8b"
+            plain.seek(0)
         size = path.stat().st_size
         if packed:
             limit = min(limit, max(_UNPACKED_ALWAYS, _TIGHTEST * size))

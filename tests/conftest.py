@@ -142,6 +142,7 @@ def asked_in_process(
                         max_tokens: int | None = None,
                         top_logprobs: int | None = None,
                         send_temperature: bool = True,
+                        sample: int = 0,
                         item: Any = item,
                         condition: str = condition,
                     ) -> Answer:

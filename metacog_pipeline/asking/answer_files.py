@@ -170,7 +170,7 @@ def content(path: Path) -> bytes:
     Raises StudyError for a file that is missing, empty, not UTF-8, or of another kind than its name says.
     """
     try:
-        found = read_within(path, MOST_BYTES) if path.suffix.lower() == ".gz" else _plain(path)
+        found = read_within(path, MOST_BYTES, packed=path.suffix.lower() == ".gz")
         for magic, advice in _MAGIC:
             if found.startswith(magic):
                 raise StudyError(f"{path}: the content {advice}")
@@ -183,13 +183,6 @@ def content(path: Path) -> bytes:
     if blank:
         raise StudyError(f"{path}: the file is empty; it needs one row per answer")
     return found
-
-
-def _plain(path: Path) -> bytes:
-    """Return a file as it stands, so that one which is packed under another name is told."""
-    if path.stat().st_size > MOST_BYTES:
-        raise ValueError(f"larger than {MOST_BYTES} bytes; split it, or convert it to Parquet")
-    return path.read_bytes()
 
 
 def read_rows(path: Path, shape: named.Shape | None = None) -> AnswerFile:

@@ -216,7 +216,7 @@ def _placed(study: Study, values: pl.DataFrame, models: pl.DataFrame) -> Iterato
         if not len(people):
             continue
         rng = resampling.generator(
-            resampling.stream(PEOPLE, study.study.seed, *(str(row[name]) for name in _WHERE), measure)
+            resampling.stream("people", study.study.seed, *(str(row[name]) for name in _WHERE), measure)
         )
         drawn = people[rng.integers(0, len(people), (N_DRAWS, len(people)))]
         error = (row["high"] - row["low"]) / (2 * 1.96) if row["low"] is not None else 0.0

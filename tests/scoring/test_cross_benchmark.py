@@ -24,7 +24,10 @@ class Home:
 
     def study(self, *models: str) -> SimpleNamespace:
         return SimpleNamespace(
-            home=self, models=[SimpleNamespace(name=name) for name in models], study=SimpleNamespace(seed=1)
+            home=self,
+            models=[SimpleNamespace(name=name) for name in models],
+            study=SimpleNamespace(seed=1),
+            enabled=(),
         )
 
     def answer(self, model: str, seed: int) -> None:
@@ -81,5 +84,6 @@ def test_a_study_without_answers_has_empty_tables(tmp_path, monkeypatch):
         home=SimpleNamespace(path=tmp_path),
         models=[SimpleNamespace(name="one")],
         study=SimpleNamespace(seed=1),
+        enabled=(),
     )
     assert cross_benchmark._calibration(study).is_empty()

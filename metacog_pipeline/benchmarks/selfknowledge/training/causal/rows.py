@@ -35,7 +35,7 @@ def largest_rows(recipe: CausalRecipe) -> int:
             break
         fitting = rows
         taken, free = (room.peak() or 0) - before, room.host_free()
-        if recipe.device == "cpu" and free is not None and taken > _LEAVE * free:
+        if recipe.device == "cpu" and free is not None and taken >= _LEAVE * free:
             break
         rows = most if rows < most < 2 * rows else 2 * rows
     return fitting
