@@ -20,6 +20,7 @@ import httpx
 
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import TooLargeError, canonical_json, read_within, replacing, sha256_hex
+from metacog_pipeline.ports import LOOPBACK_NAMES
 
 JsonRow = dict[str, Any]
 
@@ -27,7 +28,6 @@ MAX_SOURCE_BYTES = 256 * 1024 * 1024
 _TIMEOUT = httpx.Timeout(connect=15.0, read=60.0, write=15.0, pool=15.0)
 _SEARCH_DEPTH = 4
 _MOST_REDIRECTS = 4
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 Progress = Callable[[int, "int | None"], None]
 """Called with (bytes so far, total bytes or None when the server does not say)."""
@@ -258,7 +258,7 @@ def _final(client: httpx.Client, url: str, allowed: Sequence[str]) -> str:
 
 def _require_https(url: str) -> None:
     parts = urlsplit(url)
-    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK_NAMES):
         return
     raise SourceError(f"{url}: sources are fetched over https only; use --from DIR for a local copy")
 

@@ -14,7 +14,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from metacog_pipeline.asking import before_spending, ports
+from metacog_pipeline import ports
+from metacog_pipeline.asking import before_spending
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, SourceError, StudyError
 from metacog_pipeline.llm.capabilities import Capabilities

@@ -28,7 +28,7 @@ def explore(study_file: Path, port: int) -> None:
     DuckDB file as it stands, answers on 127.0.0.1 only, and suits studies of any size; up to 100,000 answers the report has
     the same page as files.
     """
-    from metacog_pipeline.asking.ports import port_for
+    from metacog_pipeline.ports import port_for
     from metacog_pipeline.report.explorer import data
     from metacog_pipeline.report.explorer.server import HOST, PORT, Explorer
 

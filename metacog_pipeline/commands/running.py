@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from metacog_pipeline.asking.ports import UI_HOST, UI_PORT, is_loopback, port_for
 from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.opening import opened
 from metacog_pipeline.commands.options import quiet_option, study_argument, study_option
 from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.ports import UI_HOST, UI_PORT, is_loopback, port_for
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
 from metacog_pipeline.querying.variables import LANE, LEAVE_BATCHES, UI_NAMES, WATCH_PARENT
 from metacog_pipeline.study import Study, load_study, unchanged

@@ -17,11 +17,11 @@ from metacog_pipeline.commands import printing
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import write_text
 from metacog_pipeline.llm.wire.address import KEY_VARIABLES as PAID
+from metacog_pipeline.ports import LOOPBACK_NAMES
 from metacog_pipeline.study import load_study
 
 PROVIDERS = (*PAID, "transformers", "replay", "simulated")
 WITH_MODEL = (*PAID, "transformers")
-_OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
 _BUDGET = 5.0  # dollars; a sample of every benchmark costs less with any model of 2026
 
 
@@ -38,7 +38,7 @@ class Row:
     def billed(self) -> bool:
         """Whether answers may cost money: a provider's own address, or one on another machine."""
         host = None if self.base_url is None else urlsplit(self.base_url).hostname
-        return self.provider in PAID and host not in _OWN_HOSTS
+        return self.provider in PAID and host not in LOOPBACK_NAMES
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ which is measured. What was counted is kept in the study's cache, by everything 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import time
@@ -49,10 +50,8 @@ def simulated(anew: Recount, cache: Path, samples: int = SAMPLES) -> Simulated:
     if samples <= 0:
         return Simulated(None, "not asked for")
     kept = cache / f"{_made_from(anew, samples)}.json"
-    try:
+    with contextlib.suppress(OSError, ValueError, TypeError):  # not there, or not ours: it is counted again
         return Simulated(Coverage(**json.loads(kept.read_text("utf-8"))))
-    except (OSError, ValueError, TypeError):
-        pass  # not there, or not ours: it is counted again
     alone = _quickest(anew)(cell.frame)
     if (
         alone is None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.asking import ports
+from metacog_pipeline import ports
 from metacog_pipeline.errors import StudyError
 
 

@@ -100,22 +100,22 @@ def need_torch() -> None:
 
 def asking_options(command: Command) -> Command:
     """Add how models are asked."""
-    return _with(_ASKING, command)
+    return with_options(_ASKING, command)
 
 
 def model_options(command: Command) -> Command:
     """Add where the model runs."""
-    return _with(_MODEL, command)
+    return with_options(_MODEL, command)
 
 
 def question_options(command: Command) -> Command:
     """Add which questions."""
-    return _with(_QUESTIONS, command)
+    return with_options(_QUESTIONS, command)
 
 
 def held_out_options(command: Command) -> Command:
     """Add which questions are for evaluation only."""
-    return _with(_HELD_OUT, command)
+    return with_options(_HELD_OUT, command)
 
 
 def asking_from(given: dict[str, Any]) -> Asking:
@@ -148,7 +148,8 @@ def one_set(given: dict[str, Any], language: str) -> list[Question]:
     return load_questions(given.pop("questions"), language)[: given.pop("limit")]
 
 
-def _with(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
+def with_options(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
+    """Add options to a command, shown in their order."""
     for option in reversed(options):
         command = option(command)
     return command

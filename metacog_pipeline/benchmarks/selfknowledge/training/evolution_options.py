@@ -16,6 +16,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
     model_options,
     question_options,
     questions_from,
+    with_options,
 )
 
 if TYPE_CHECKING:
@@ -99,9 +100,9 @@ _EVOLUTION: tuple[Callable[..., Any], ...] = (
 
 def evolution_options(command: Command) -> Command:
     """Add which model, which questions, the settings of a run and with what it is made."""
-    for option in reversed(_EVOLUTION):
-        command = option(command)
-    return question_options(held_out_options(asking_options(model_options(command))))
+    return question_options(
+        held_out_options(asking_options(model_options(with_options(_EVOLUTION, command))))
+    )
 
 
 def evolution_from(folder: Path, given: dict[str, Any]) -> tuple[CausalRecipe, Means]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import struct
 from pathlib import Path
@@ -38,13 +39,11 @@ def weights_of(folder: Path, dtype: str = "auto") -> tuple[int, int]:
 def host_free() -> int | None:
     """Return the bytes this process may still take; None where the system does not say."""
     found = []
-    try:
+    with contextlib.suppress(OSError, ValueError):  # a machine without limits of its own has no such files
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         found += [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
         most, taken = (int((_CGROUP / name).read_text()) for name in ("memory.max", "memory.current"))
         found.append(most - taken)
-    except (OSError, ValueError):
-        pass  # no such limit
     return min(found, default=None)
 
 
