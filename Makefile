@@ -35,6 +35,7 @@ define install
 	@echo "installing $(1) into $(VENV) ..."
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode -c constraints.txt -e '$(1)' \
 	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '$(1)'
+	@$(BIN)/python -m compileall -q metacog_pipeline assets
 endef
 
 $(VENV)/.runtime: $(VENV)/.uv pyproject.toml constraints.txt

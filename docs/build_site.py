@@ -38,6 +38,7 @@ NAVIGATION: dict[str, dict[str, str]] = {
         "Add a model": "models.md",
         "Pay half": "batches.md",
         "Import answers": "importing.md",
+        "Export and reproduce": "exporting.md",
         "From a laptop to a cluster": "cluster.md",
         "Use the Dagster UI": "ui.md",
         "Read the report": "report.md",

@@ -29,7 +29,7 @@ def open_study(path: str | Path) -> OpenStudy:
     StudyError
         With file, key, value and what is allowed, on one line.
     """
-    from metacog_pipeline.commands.opening import opened
+    from metacog_pipeline.commands.options import opened
 
     return OpenStudy(opened(Path(path)))
 
@@ -103,7 +103,7 @@ class OpenStudy:
         )
 
     def observations(self, benchmark: str) -> pl.DataFrame:
-        """Return every scored response of a benchmark, all columns: a row per model, run, condition and item.
+        """Return every scored response of a benchmark: a row per model, run, condition and item.
 
         Raises
         ------
@@ -114,17 +114,16 @@ class OpenStudy:
         """
         import polars as pl
 
-        from metacog_pipeline.asking import tasks
         from metacog_pipeline.benchmark.bound import bound
-        from metacog_pipeline.scoring.files import scored_path
-        from metacog_pipeline.study.frames import read_frame
+        from metacog_pipeline.scoring.files import scored_frames
 
         self._refuse_unknown(benchmark)
-        scored = [scored_path(each) for each in tasks.partitions(bound(self.study, benchmark))]
-        found = [read_frame(path) for path in scored if path.exists()]
+        found = scored_frames(bound(self.study, benchmark))
         if not found:
             raise StoreError(f"{benchmark}: no response is scored yet; run the study first")
-        return pl.concat(found, how="diagonal_relaxed")
+        return pl.concat(found, how="diagonal_relaxed").select(
+            pl.exclude("^_.*$")
+        )  # those are of the scoring
 
     def transcripts(self, benchmark: str) -> pl.DataFrame:
         """Return every call of a benchmark with prompt, reply and what it cost; superseded calls are marked.
@@ -158,7 +157,11 @@ class OpenStudy:
 
         found = pl.from_arrow(query_table(self.study.home.path, query))
         assert isinstance(found, pl.DataFrame)
-        return found
+        sums = [each for each in found.iter_columns() if each.dtype == pl.Decimal(38, 0)]  # of whole numbers
+        whole = [each.cast(pl.Int64, strict=False) for each in sums]
+        return found.with_columns(
+            b for a, b in zip(sums, whole, strict=True) if a.null_count() == b.null_count()
+        )
 
     def _refuse_unknown(self, benchmark: str) -> None:
         if benchmark not in self.study.enabled:

@@ -27,15 +27,18 @@ EPILOG = (
 
 #: Command to the module and name it is imported from, and what the list of commands says of it.
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
-    "batches": ("batches", "batches", "List the batches a study has submitted."),
+    "batches": ("status", "batches", "List the batches a study has submitted."),
     "answer": ("answer", "answer", "Print everything kept of one call."),
     "board": ("boards", "board", "Print the leaderboard of all benchmarks, or of one."),
-    "compare": ("comparing", "compare", "Compare two models on the items both answered."),
+    "bundle": ("exporting", "bundle", "Write one archive that a paper can cite."),
+    "cite": ("exporting", "cite", "Print BibTeX of what stands behind a study's boards."),
+    "compare": ("boards", "compare", "Compare two models on the items both answered."),
     "daemon": ("deploying", "daemon", "Start what is queued, on this host."),
     "demo": ("demonstration", "demo", "Run the demo: simulated models answer sample questions."),
-    "doctor": ("doctor", "doctor", "Check that a run can start: keys, models, prices, data, disk."),
+    "doctor": ("verifying", "doctor", "Check that a run can start: keys, models, prices, data, disk."),
     "explain": ("explaining", "explain", "Explain one number of a board, and recount it."),
-    "explore": ("exploring", "explore", "Show every item and every answer in a browser."),
+    "explore": ("report", "explore", "Show every item and every answer in a browser."),
+    "export": ("exporting", "export", "Write what a study found in a format that others read."),
     "fetch": ("sources", "fetch", "Fetch published data sets into the study's home."),
     "fit": ("fitting", "fit", "Fit meta-d' and its relatives to a table of counts or trials."),
     "import": ("answers", "import_command", "Keep answers somebody already paid for."),
@@ -44,6 +47,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "power": ("power", "power", "Plan an experiment: its power, or the trials it takes."),
     "read": ("replies", "read", "Read replies from a file, without a study."),
     "report": ("report", "report", "Write the study's boards, figures and transcripts as pages."),
+    "reproduce": ("exporting", "reproduce", "Make the boards of a bundle again, and compare them."),
     "run": ("running", "run", "Ask what is missing, score it, rebuild the boards."),
     "serve": ("running", "serve", "Serve the study's simulated models over HTTP."),
     "sql": ("boards", "sql", "Ask the leaderboard's DuckDB file one read-only query."),
@@ -104,16 +108,31 @@ def _refuse_misplaced(name: str) -> None:
             raise click.UsageError(f'"{name}" is a command of a benchmark: metacog {benchmark} {name}')
 
 
-@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Commands,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+)
 @click.version_option(__version__, prog_name="metacog")
 def cli() -> None:
     """Measure what language models know about what they know."""
+
+
+def _open_streams() -> None:
+    """Open what the command was started without (``>&-``): else a file or socket is taken for it, here and in a run."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the lowest number that is free
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     # Matrices are small here: a thread per core takes more time than it saves, and last digits hang on their number.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(

@@ -12,12 +12,34 @@ from typing import Any
 from metacog_pipeline.errors import StudyError
 
 WIDE_KEY = "wide"  # the column that holds what * stood for
-MISSING = frozenset({"", "na", "n/a", "<na>", "nan", "null", "none", "missing", "."})
+MISSING = frozenset(
+    {
+        "",
+        "na",
+        "n/a",
+        "#n/a",
+        "<na>",
+        "nan",
+        "nat",
+        "null",
+        "nil",
+        "none",
+        "missing",
+        ".",
+        "-",
+        "--",
+        "–",
+        "—",
+        "?",
+    }
+)
 COMMA_NUMBER = r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$"
 _COMMA = re.compile(COMMA_NUMBER)
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,6})\]")
 _SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
 USUAL_SCALES = ("0..1", "0..10", "0..100", "1..5")
+# From this share of values on each side of 1 there seem to be two scales, where those above are whole numbers.
+_LEAST_SHARE, _WHOLE_SHARE = 0.05, 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +111,30 @@ def fitting_scales(low: float, high: float, whole: bool = True) -> list[str]:
     """Return the usual scales that values from ``low`` to ``high`` may be on; 1..5 has whole numbers only."""
     scales = [parse_scale(text) for text in USUAL_SCALES if whole or text != "1..5"]
     return [str(scale) for scale in scales if scale is not None and scale.low <= low and high <= scale.high]
+
+
+def two_scales(counted: Mapping[float, int]) -> str:
+    """Say that values are on two scales, as 0.85 among 85 and 90 is; '' where nothing speaks for it.
+
+    Parameters
+    ----------
+    counted
+        How often each value is there.
+    """
+    within = {value: n for value, n in counted.items() if 0 < value < 1}
+    above = {value: n for value, n in counted.items() if value > 1}
+    least = max(2.0, _LEAST_SHARE * sum(counted.values()))
+    whole = sum(n for value, n in above.items() if value == math.floor(value))
+    if (
+        sum(within.values()) < least
+        or sum(above.values()) < least
+        or whole < _WHOLE_SHARE * sum(above.values())
+    ):
+        return ""
+    return (
+        f"{sum(within.values())} values such as {next(iter(within)):g} lie between 0 and 1 and {sum(above.values())} such "
+        f"as {next(iter(above)):g} above: two scales seem to be mixed; put all on one"
+    )
 
 
 def parse_words(texts: Sequence[str]) -> dict[str, str]:

@@ -113,10 +113,6 @@ class DeploySection(BaseModel):
             )
         return value
 
-    def postgres(self) -> str:
-        """Return the address of PostgreSQL as libpq reads it. Raises StudyError as `address` does."""
-        return self.address("dagster_storage").replace(f"{POSTGRES}://", "postgresql://", 1)
-
     def check(self) -> None:
         """Raise StudyError where a variable is not set or an engine is not installed."""
         for key in ("dagster_storage", "broker"):

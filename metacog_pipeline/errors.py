@@ -32,6 +32,16 @@ class MetacogError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(one_line(message))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors are sent between processes: as they are, whatever their class is made from."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[MetacogError], args: tuple[object, ...], own: dict[str, object]) -> MetacogError:
+    made = kind.__new__(kind, *args)
+    made.__dict__.update(own)
+    return made
+
 
 class StudyError(MetacogError):
     """The study file or a command-line value is wrong."""
@@ -64,11 +74,15 @@ class ProviderError(MetacogError):
 
 
 def one_line(text: str, limit: int = 1000) -> str:
-    """Return ``text`` on one printable line of at most ``limit`` characters."""
+    """Return ``text`` on one printable line of at most ``limit`` characters: what is cut is its middle.
+
+    A long value stands there; what happened stands before it, what to do after it.
+    """
     if not text.isprintable():
         text = "".join(c if c.isprintable() else " " for c in text.encode("utf-8", "replace").decode("utf-8"))
     flat = " ".join(text.split())
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+    begin = limit * 3 // 5
+    return flat if len(flat) <= limit else f"{flat[:begin]}…{flat[begin + 1 - limit :]}"
 
 
 def reason_of(error: Exception) -> str:
@@ -85,7 +99,12 @@ def suggestion(word: str, allowed: Iterable[str]) -> str:
     import difflib  # only who made a mistake waits for it
 
     names = list(allowed)
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
-    if not close:  # a case of its own: the letters are right
-        close = [name for name in names if name.casefold() == word.casefold()]
-    return f' (did you mean "{close[0]}"?)' if close else ""
+    bare = {name.lstrip("-"): name for name in names}  # two dashes make any two options alike
+    said = word.lstrip("-")
+    close = difflib.get_close_matches(said, bare, n=1, cutoff=0.5 if len(said) < 4 else 0.6)
+    if not close:  # a case of its own, or a part of the name: the letters are right
+        close = [each for each in bare if each.casefold() == said.casefold()]
+        close = close or [
+            each for each in bare if len(said) > 2 and said in (each[: len(said)], *each.split("_"))
+        ]
+    return f' (did you mean "{bare[close[0]]}"?)' if close else ""

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from typing import Any
 
 PROBE_BYTES = 4096
 ASIDE = ".damaged"  # the end of the name of a file that was found damaged and is kept
-_TIGHTEST, _UNPACKED_ALWAYS = 100, 64 * 2**20  # gzip makes logs 5 to 30 times smaller, and zeros 1,000 times
+TIGHTEST, UNPACKED_ALWAYS = 100, 64 * 2**20  # gzip makes logs 5 to 30 times smaller, and zeros 1,000 times
 MOST_TOML = 4 * 2**20  # a study of a thousand models is 0.3 MB; 4 MB are read in 4 s
 _PACKAGE = Path(__file__).resolve().parent
 _ENCODER = json.JSONEncoder(
@@ -73,7 +74,7 @@ def read_within(path: Path, limit: int, packed: bool | None = None) -> bytes:
             plain.seek(0)
         size = path.stat().st_size
         if packed:
-            limit = min(limit, max(_UNPACKED_ALWAYS, _TIGHTEST * size))
+            limit = min(limit, max(UNPACKED_ALWAYS, TIGHTEST * size))
             found = gzip.GzipFile(fileobj=plain).read(limit + 1)
         else:
             found = plain.read(min(limit, size) + 1)  # space for all that is asked for is set aside
@@ -87,7 +88,15 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     Raises ``ValueError`` (`TooLargeError`, no UTF-8, no TOML), ``OSError``, or ``RecursionError`` where nested too deeply.
     """
-    return tomllib.loads(read_within(path, MOST_TOML).decode("utf-8-sig"))
+    text = read_within(path, MOST_TOML).decode("utf-8-sig")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        if place := re.search(r"line (\d+), column (\d+)", str(error)):
+            line = text.split("\n")[int(place[1]) - 1]
+            if typed := re.match("True|TRUE|False|FALSE|[“”„‘’]", line[int(place[2]) - 1 :]):
+                error.add_note(typed[0])  # no more of the line: it may hold a key
+        raise
 
 
 @contextlib.contextmanager
@@ -128,6 +137,14 @@ def write_text(path: Path, text: str) -> None:
     """Write ``text`` as UTF-8 so that ``path`` holds either the old or the new content, never a part."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_changed(path: Path, text: str) -> None:
+    """Write ``text`` as `write_text` does, unless it stands there: a file that says the same keeps its time."""
+    with contextlib.suppress(OSError):
+        if path.read_bytes() == text.encode("utf-8"):
+            return
+    write_text(path, text)
 
 
 def probe_writing(folder: Path) -> None:

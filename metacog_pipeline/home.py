@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metacog_pipeline import instance_file
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.files import probe_writing, write_text
 from metacog_pipeline.storage.attached import attach
 from metacog_pipeline.storage.mounts import refuse_unlocked
@@ -93,6 +94,8 @@ class Home:
         ------
         StudyError
             If the home is a file or cannot be created, or its path cannot be used by all that work on it.
+        StoreError
+            If the disk is full or fails.
         """
         self.check()
         try:
@@ -128,7 +131,11 @@ class Home:
         """The home, or the nearest folder above it that is there already."""
         return next(each for each in (self.path, *self.path.parents) if each.exists())
 
-    def _unwritable(self, error: OSError) -> StudyError:
+    def _unwritable(self, error: OSError) -> StudyError | StoreError:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            return StoreError(
+                f"study.home: cannot write to {self.path} ({error.strerror}); free space or mend the disk"
+            )
         return StudyError(
             f"study.home: cannot write to {self.path} ({error.strerror or error}); choose a folder you can write to"
         )

@@ -86,7 +86,8 @@ def _deployed(deploy: DeploySection, variables: Sequence[str]) -> dict[str, str]
     if deploy.queued or "workers" in deploy.model_fields_set:
         found["concurrency"] = _concurrency(deploy)
     if deploy.dagster_storage is not None:
-        found["storage"] = {"postgres": {"postgres_url": {"env": deploy.dagster_storage}}}
+        postgres = {"postgres_url": {"env": deploy.dagster_storage}}
+        found["storage"] = {"custom": _class("metacog_assets.pooled", "Pooled", postgres)}
     if deploy.executor == "celery":
         broker = {"env": deploy.broker}
         found["run_launcher"] = _class(

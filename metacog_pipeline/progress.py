@@ -11,10 +11,10 @@ import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Literal, Self, TextIO
+from typing import TYPE_CHECKING, Literal, Self, TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 SHOW_AFTER_S = 2.0
 LINE_EVERY_S = 10.0
@@ -122,6 +122,9 @@ class ProgressLine:
 
     def _draw(self, done: int, rate: float, dollars: float) -> None:
         if self._bar is None or self._task is None:
+            from rich.console import Console  # takes longer to load than most work takes
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
             self._bar = Progress(
                 TextColumn("{task.description}", markup=False),
                 BarColumn(),

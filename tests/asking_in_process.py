@@ -1,7 +1,5 @@
 """Asking a partition in this process, as the assets and the launcher ask it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,28 +3,34 @@
 A test that needs an absent file is skipped with the reason.
 """
 
-from __future__ import annotations
-
 import asyncio
+import functools
 import gc
 import os
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, settings
 
 from metacog_pipeline.commands import running
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer, Ask
+from tests.draws import few_draws
 from tests.forked import Loaded
 from tests.servers import postgres, postgres_server, redis_server, s3, s3_server
 
 __all__ = ["postgres", "postgres_server", "redis_server", "s3", "s3_server"]  # fixtures
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# A property is about values: on a busy machine a slow example is not a failure.
+settings.register_profile("values", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("values")
 
 gc.disable()  # until all tests are collected: what is loaded on the way stays
 
@@ -38,23 +44,44 @@ def data_file(*parts: str) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def runs_are_forked() -> Iterator[None]:
+def loaded():
     """Have ``metacog run``, called in this process, fork its run instead of loading Dagster anew (`tests.forked`)."""
-    loaded = Loaded()
+    made = Loaded()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "subprocess", loaded)
+        patch.setattr(running, "subprocess", made)
+        yield made
+    made.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def authorities_are_read_once():
+    """Have the clients of a process share what they trust: each would read all authorities anew, for 23 ms.
+
+    No server of the tests shows a certificate.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        once = functools.cache(httpx.create_ssl_context)
+        for module in (httpx, httpx._transports.default):
+            patch.setattr(module, "create_ssl_context", once)
         yield
-    loaded.close()
+
+
+@pytest.fixture(scope="module")
+def few_resamples():
+    """Have every resampling draw few times while a module's tests run that do not hang on how many there are."""
+    with pytest.MonkeyPatch.context() as patch:
+        few_draws(patch)
+        yield
 
 
 @pytest.fixture
-def medqa() -> Path:
+def medqa():
     """The published parent questions."""
     return data_file("metamedqa", "medqa_usmle_4opt_test.jsonl.gz")
 
 
 @pytest.fixture(scope="session")
-def transcripts_of() -> Callable[[str, str], Callable[..., dict[str, Any]]]:
+def transcripts_of():
     """Return a function that gives, for a benchmark and its usual condition, one that makes one transcript row."""
 
     def rows_of(benchmark: str, condition: str) -> Callable[..., dict[str, Any]]:
@@ -96,7 +123,7 @@ def transcripts_of() -> Callable[[str, str], Callable[..., dict[str, Any]]]:
 
 
 @pytest.fixture(scope="session")
-def table() -> Callable[[Sequence[dict[str, Any]]], pl.DataFrame]:
+def table():
     """Return a function that makes a frame of transcript rows."""
     texts = ("answer_id", "benchmark", "model", "item_id", "item_hash", "condition", "step", "source", "mode")
     types: dict[str, Any] = {
@@ -112,9 +139,7 @@ def table() -> Callable[[Sequence[dict[str, Any]]], pl.DataFrame]:
 
 
 @pytest.fixture(scope="session")
-def asked_in_process(
-    table: Callable[[Sequence[dict[str, Any]]], pl.DataFrame],
-) -> Callable[..., pl.DataFrame]:
+def asked_in_process(table):
     """Return a function that asks everything of ``respond`` and gives the transcripts."""
 
     def ask_all(
@@ -160,46 +185,30 @@ def asked_in_process(
     return ask_all
 
 
-#: Files that take longest, longest first: the two workers of `make test` begin with them, so that none is left for one
-#: worker when the other has nothing to do. Files not named here follow in alphabetical order.
-LONGEST = (
-    *("cli/test_commands.py", "conformance/test_benchmarks.py", "scoring/test_degenerate_respondents.py"),
-    *(
-        "cli/test_bad_input.py",
-        "golden/test_sdt_bayes.py",
-        "crash/test_crash.py",
-        "crash/test_batch_crash.py",
-    ),
-    *("asking/test_thoughts.py", "browser/test_ui.py", "golden/test_sdt_group.py", "test_old_homes.py"),
-    *(
-        "stats/test_bayes_group.py",
-        "stats/metad/test_fit.py",
-        "stats/bayes/test_single.py",
-        "llm/test_profiles.py",
-    ),
-    *("conformance/test_toy_in_a_study.py", "cli/test_medley_import.py", "cli/test_medley_plan.py"),
-    *("querying/test_secrets.py", "golden/test_sdt_published.py", "signaldetection/test_published.py"),
-    *("assets/test_launch.py", "assets/test_two_benchmarks.py", "assets/test_progress.py"),
-    *(
-        "assets/test_interrupt.py",
-        "assets/test_automation.py",
-        "transcripts/test_crash.py",
-        "llm/test_server.py",
-        "llm/test_limiter.py",
-    ),
-    *("selfknowledge/training/test_causal.py", "selfknowledge/training/test_run.py", "test_packaging.py"),
-)
+#: Files that take longest, longest first: the workers of `make test` begin with them, so that none is left for one
+#: worker when the others have nothing to do. Files not named here follow in alphabetical order.
+LONGEST = """
+conformance/test_benchmarks.py stats/bayes/test_single.py stats/test_bayes_group.py
+golden/test_sdt_group.py cli/test_bad_input.py test_old_homes.py golden/test_sdt_bayes.py
+cli/test_explain.py cli/test_medley_plan.py cli/test_batches.py cli/test_commands.py
+cli/test_medley_import.py asking/test_thoughts.py stats/test_power.py crash/test_crash.py
+crash/test_batch_crash.py browser/test_ui.py stats/metad/test_fit.py llm/test_profiles.py
+conformance/test_toy_in_a_study.py querying/test_secrets.py golden/test_sdt_published.py
+signaldetection/test_published.py assets/test_launch.py assets/test_two_benchmarks.py
+assets/test_progress.py assets/test_interrupt.py assets/test_automation.py transcripts/test_crash.py
+llm/test_server.py llm/test_limiter.py selfknowledge/training/test_causal.py
+selfknowledge/training/test_run.py test_packaging.py
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests of the longest files first; within a file their order stays."""
-    place = {ROOT / "tests" / name: number for number, name in enumerate(LONGEST)}
+    place = {ROOT / "tests" / name: number for number, name in enumerate(LONGEST.split())}
     items.sort(key=lambda item: place.get(item.path, len(place)))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Take what all tests share out of the garbage collector's sight: it would walk through millions of objects again."""
-    gc.collect()
     gc.freeze()
     gc.enable()
     gc.set_threshold(20_000, 20, 50)

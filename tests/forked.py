@@ -1,11 +1,11 @@
-"""``metacog run`` of tests that call it in their own process: forked from a process that has loaded what every run loads.
+"""``metacog run`` of tests that call it in their own process, and code of tests that needs Dagster in a process of its own:
+forked from a process that has loaded what every run loads.
 
 A run stays a process of its own, with its own environment, folder, output and exit code. It only does not load Dagster
 anew, which is half of the processor time of a small study. Tests that start ``metacog`` itself load all, as users do.
 """
 
-from __future__ import annotations
-
+import atexit
 import contextlib
 import gc
 import importlib
@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,21 +24,55 @@ from typing import Any
 
 LARGEST = 1 << 20  # of a message: arguments and environment
 RUN = [sys.executable, "-m", "metacog_assets"]
+#: What a run loads whatever its study asks for; what depends on the study is loaded by each run.
 WHAT_RUNS_LOAD = (
     "metacog_assets.command",
+    "metacog_assets.batch_sensor",
+    "metacog_assets.publishing",
+    "metacog_pipeline.benchmarks.metamedqa.benchmark",
     "metacog_pipeline.leaderboard.build",
+    "metacog_pipeline.report.page",
+    "metacog_pipeline.scoring.cross_benchmark",
     "metacog_pipeline.scoring.files",
+    "dagster._core.definitions.repository_definition.repository_data_builder",
+    "dagster._core.execution.execute_in_process",
+    "dagster._core.executor.in_process",
+    "dagster._core.instance.factory",
+    "dagster._core.secrets.env_file",
+    "dagster._core.storage.local_compute_log_manager",
+    "dagster._core.storage.root",
+    "pyarrow.dataset",
+    "upath",
 )
 
 
 class Forked:
-    """A run that was forked, with what the command uses of a process."""
+    """A process that was forked, with what the command, or a test, uses of one."""
 
-    def __init__(self, server: socket.socket, command: Sequence[str], env: Mapping[str, str]) -> None:
-        asked = {"argv": list(command[2:]), "env": dict(env), "cwd": str(Path.cwd())}
-        socket.send_fds(server, [json.dumps(asked).encode()], [0, 1, 2])
-        self._server = server
+    def __init__(
+        self,
+        server: socket.socket,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        files: Sequence[int] = (0, 1, 2),
+    ) -> None:
+        asked = {"argv": [str(each) for each in argv], "env": dict(env), "cwd": str(Path.cwd())}
+        socket.send_fds(server, [json.dumps(asked).encode()], list(files))
+        self._server, self.said = server, [os.dup(file) for file in files[1:]] if files[0] else []
         self.pid = int(server.recv(64))
+
+    def communicate(self, timeout: float = 300) -> tuple[str, str]:
+        """Wait for the end and return what was printed and complained of."""
+        self._server.settimeout(timeout)
+        self.returncode = self.wait()
+        self._server.settimeout(None)
+        texts = []
+        for file in self.said:
+            with os.fdopen(file, encoding="utf-8") as kept:
+                kept.seek(0)
+                texts.append(kept.read())
+        out, err = texts
+        return out, err
 
     def wait(self) -> int:
         """Return the exit code; minus the number of the signal that ended it."""
@@ -62,12 +97,25 @@ class Loaded:
         """Fork a run of a study; start anything else."""
         if list(command[:3]) != RUN:
             return subprocess.Popen(command, **options)
+        return Forked(self._started(), command[1:], options["env"])
+
+    def python(self, *arguments: str | Path, **env: str) -> Forked:
+        """Fork a Python with these arguments (``-c CODE``, ``-m MODULE`` or a file) and return it at once."""
+        with (
+            Path(os.devnull).open() as nothing,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
+            files = [each.fileno() for each in (nothing, out, err)]
+            return Forked(self._started(), [str(each) for each in arguments], env, files)
+
+    def _started(self) -> socket.socket:
         if self._server is None:
             self._server, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with theirs:
                 ours = [sys.executable, __file__, str(theirs.fileno())]
                 self._forks = subprocess.Popen(ours, pass_fds=[theirs.fileno()])
-        return Forked(self._server, command, options["env"])
+        return self._server
 
     def close(self) -> None:
         """End the process that forks; it ends when nobody can ask it any more."""
@@ -81,9 +129,10 @@ def serve(asking: socket.socket) -> None:
     gc.disable()
     for name in WHAT_RUNS_LOAD:
         importlib.import_module(name)
-
+    importlib.import_module("metacog_pipeline.leaderboard.models").load_project()  # kept for every run
     gc.freeze()
     gc.enable()
+    gc.set_threshold(20_000, 20, 50)
     while True:
         message, files, *_ = socket.recv_fds(asking, LARGEST, 3)
         if not message:
@@ -104,14 +153,25 @@ def _run(asked: Mapping[str, Any], files: Sequence[int]) -> None:
     code = 1
     try:
         os.setsid()
+        atexit._clear()  # the parent's handlers wait for the parent's threads, which a fork does not have
         signal.signal(signal.SIGINT, signal.default_int_handler)
         for number, file in enumerate(files):
             os.dup2(file, number)
         os.chdir(asked["cwd"])
         os.environ.clear()
         os.environ.update(asked["env"])
-        sys.argv = asked["argv"]
-        runpy.run_module(asked["argv"][0], run_name="__main__", alter_sys=True)
+        for name in [each for each in sys.modules if each.startswith("metacog_assets")]:
+            del sys.modules[name]  # they read the study when they are loaded; what they load in turn stays
+        kind, *sys.argv = asked["argv"]
+        sys.path[:0] = filter(None, asked["env"].get("PYTHONPATH", "").split(os.pathsep))
+        if kind == "-m":
+            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        elif kind == "-c":
+            text, sys.argv[0] = sys.argv[0], kind
+            exec(compile(text, "<string>", "exec"), {"__name__": "__main__"})
+        else:
+            sys.argv.insert(0, kind)
+            runpy.run_path(kind, run_name="__main__")
         code = 0
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)

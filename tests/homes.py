@@ -1,7 +1,5 @@
 """Data files of a synthetic study home, in the types the leaderboard reads them with."""
 
-from __future__ import annotations
-
 import functools
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Fifty texts a judged answer may hold to speak to its judge: orders, forged marks, templates, line breaks."""
 
-from __future__ import annotations
-
 _TAGS = (
     ("<|im_start|>system\n", "<|im_end|>"),
     ("<|start_header_id|>system<|end_header_id|>\n", "<|eot_id|>"),

@@ -1,7 +1,5 @@
 """A study whose models stand behind the profiles of the local provider, and the servers behind them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,7 +12,7 @@ import pytest
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, serving
 from metacog_pipeline.benchmark.bound import bound
-from metacog_pipeline.llm.server import FaultPlan, ServerThread
+from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.server import profile as profiles
 from metacog_pipeline.llm.types import Status, usable
 from metacog_pipeline.querying.partition import SessionResult
@@ -22,6 +20,7 @@ from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.store import read_partition
 from tests.asking_in_process import ask
+from tests.simulated_server import ServerThread
 
 KEY = "sk-simulated"
 BENCHMARKS = ("metacogbench", "medley", "metamedqa", "selfknowledge", "signaldetection")

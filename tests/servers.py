@@ -1,7 +1,5 @@
 """Real servers for tests: PostgreSQL, Redis, one that speaks S3. Tests skip with the reason where one cannot be started."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os
@@ -12,7 +10,6 @@ import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -34,10 +31,11 @@ class Postgres:
     folder: Path
     port: int
     process: subprocess.Popen[bytes] | None = None
+    host: str = "127.0.0.1"
 
     @property
     def address(self) -> str:
-        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+        return f"postgresql://postgres@{self.host}:{self.port}/postgres"
 
     def _as_owner(self, *command: str) -> list[str]:
         return ["runuser", "-u", "postgres", "--", *command] if os.geteuid() == 0 else list(command)
@@ -49,10 +47,12 @@ class Postgres:
             str(self.binaries / "initdb"), "-D", str(self.folder / "data"), "-A", "trust", "-U", "postgres"
         )
         subprocess.run([*made, "--no-sync"], check=True, capture_output=True, cwd="/")
+        with (self.folder / "data" / "pg_hba.conf").open("a") as rules:  # whoever reaches it may use it
+            rules.write("host all all all trust\n")
 
     def start(self) -> None:
         data, pid = self.folder / "data", self.folder / "data" / "postmaster.pid"
-        said = f"-c fsync=off -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder} -p {self.port}"
+        said = f"-c fsync=off -c listen_addresses={self.host} -c unix_socket_directories={self.folder} -p {self.port}"
         command = self._as_owner(str(self.binaries / "postgres"), "-D", str(data), *said.split())
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", start_new_session=True)
@@ -72,7 +72,7 @@ class Postgres:
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[Postgres]:
+def postgres_server():
     """A running PostgreSQL; a test that stops it starts it again."""
     binaries = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
     if not binaries and not (found := shutil.which("initdb")):
@@ -92,7 +92,7 @@ def postgres_server() -> Iterator[Postgres]:
 
 
 @pytest.fixture
-def postgres(postgres_server: Postgres) -> str:
+def postgres(postgres_server):
     """The libpq address of a fresh database of its own."""
     psycopg = pytest.importorskip("psycopg", reason="the extra cluster is not installed")
     name = f"t{uuid4().hex}"
@@ -102,7 +102,7 @@ def postgres(postgres_server: Postgres) -> str:
 
 
 @pytest.fixture(scope="session")
-def s3_server() -> Iterator[str]:
+def s3_server():
     """The endpoint of a running server that speaks S3 (moto's)."""
     pytest.importorskip("obstore", reason="the extra cluster is not installed")
     server = pytest.importorskip("moto.server", reason="moto is not installed")
@@ -115,7 +115,7 @@ def s3_server() -> Iterator[str]:
 
 
 @pytest.fixture
-def s3(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def s3(s3_server, monkeypatch):
     """The address of a store in a bucket of its own; endpoint and credentials stand in the environment."""
     bucket = f"b{uuid4().hex}"
     asked = urllib.request.Request(f"{s3_server}/{bucket}", method="PUT")
@@ -127,7 +127,7 @@ def s3(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture(scope="session")
-def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def redis_server(tmp_path_factory):
     """The address of a running Redis that keeps nothing."""
     pytest.importorskip("redis", reason="the extra celery is not installed")
     binary = shutil.which("redis-server")

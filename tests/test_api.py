@@ -1,7 +1,5 @@
 """What ``import metacog_pipeline`` gives to Python: frames for answers, one line for mistakes, nothing loaded unasked."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -36,7 +34,7 @@ limit = 6
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> mp.OpenStudy:
+def study(tmp_path_factory):
     path = tmp_path_factory.mktemp("api") / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
     opened = mp.open_study(path)
@@ -44,7 +42,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> mp.OpenStudy:
     return opened
 
 
-def test_the_exported_names_are_these() -> None:
+def test_the_exported_names_are_these():
     assert mp.__all__ == ["MetacogError", "OpenStudy", "open_study", "stats"]
     assert [name for name in dir(mp.OpenStudy) if not name.startswith("_")] == [
         *("board", "compare", "observations", "plan", "run", "sql", "transcripts")
@@ -55,47 +53,52 @@ def test_the_exported_names_are_these() -> None:
         _ = mp.open_studdy
 
 
-def test_importing_the_package_loads_nothing_heavy() -> None:
+def test_importing_the_package_loads_nothing_heavy():
     heavy = ("numpy", "scipy", "polars", "duckdb", "pydantic", "dagster", "httpx")
     code = f"import sys, metacog_pipeline as mp; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "[]\n", done.stderr
 
 
-def test_the_package_says_that_it_is_typed() -> None:
+def test_the_package_says_that_it_is_typed():
     assert (Path(mp.__file__).parent / "py.typed").is_file()
 
 
-def test_a_run_leaves_nothing_to_plan(study: mp.OpenStudy) -> None:
+def test_a_run_leaves_nothing_to_plan(study):
     plan = study.plan()
     assert plan["model"].to_list() == ["one", "two"]
     assert plan["to_ask"].to_list() == [0, 0]
     assert (plan["answered"] == plan["calls"]).all()
 
 
-def test_the_board_is_the_table_of_the_file(study: mp.OpenStudy) -> None:
+def test_the_board_is_the_table_of_the_file(study):
     board = study.board("metamedqa").filter(pl.col("source") == "simulated")
     assert set(board["model"]) == {"one", "two"}
     asked = study.sql("select count(*) as n from leaderboard where source = 'simulated'")
     assert asked["n"].item() == board.height
+    sums = study.sql(
+        "select sum(n) as whole, 99999999999999999999::hugeint as large, null::hugeint as none from leaderboard"
+    )
+    assert sums.dtypes == [pl.Int64, pl.Decimal(38, 0), pl.Int64]
 
 
-def test_observations_and_transcripts_are_whole(study: mp.OpenStudy) -> None:
+def test_observations_and_transcripts_are_whole(study):
     seen, calls = study.observations("metamedqa"), study.transcripts("metamedqa")
     assert seen.height == 12  # 2 models x 6 items, one condition
+    assert not [name for name in seen.columns if name.startswith("_")]
     answers = set(seen["answer_ids"].explode().drop_nulls())
     assert answers <= set(calls["answer_id"])
     assert calls["request"].null_count() == calls["text"].null_count() == 0
 
 
-def test_two_models_are_compared_on_what_both_answered(study: mp.OpenStudy) -> None:
+def test_two_models_are_compared_on_what_both_answered(study):
     compared = study.compare("one", "two")
     assert set(compared["n_items"]) == {6}
     with pytest.raises(mp.MetacogError, match='no model "three"; it has: one, two'):
         study.compare("one", "three")
 
 
-def test_the_statistics_are_there_by_module(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_statistics_are_there_by_module(monkeypatch):
     assert mp.stats.proportions.proportion(9, 10).value == 0.9
     assert {"calibration", "metad", "resampling", "type1"} <= set(dir(mp.stats))
     assert not [name for name in dir(mp.stats) if name.startswith("_")]
@@ -103,7 +106,7 @@ def test_the_statistics_are_there_by_module(monkeypatch: pytest.MonkeyPatch) -> 
         _ = mp.stats.propotions
 
 
-def test_the_notebook_runs_from_another_folder(study: mp.OpenStudy, tmp_path: Path) -> None:
+def test_the_notebook_runs_from_another_folder(study, tmp_path):
     notebook = json.loads((ROOT / "docs" / "first_look.ipynb").read_text("utf-8"))
     assert not any(cell.get("outputs") for cell in notebook["cells"])
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
@@ -121,7 +124,7 @@ def test_the_notebook_runs_from_another_folder(study: mp.OpenStudy, tmp_path: Pa
     assert not list(tmp_path.iterdir())
 
 
-def test_a_mistake_is_one_line(study: mp.OpenStudy, tmp_path: Path) -> None:
+def test_a_mistake_is_one_line(study, tmp_path):
     with pytest.raises(mp.MetacogError, match='did you mean "metamedqa"'):
         study.observations("metamedq")
     with pytest.raises(mp.MetacogError, match="medley"):

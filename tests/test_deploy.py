@@ -1,7 +1,5 @@
 """``[deploy]`` and ``dagster.yaml``: what is refused, in one line; what a user wrote stays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -56,13 +54,13 @@ def study_of(folder: Path, deploy: str) -> Study:
         ("workers = 1e99", r"deploy.workers"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_deploy_is_one_line_and_shows_no_secret(tmp_path: Path, deploy: str, said: str) -> None:
+def test_a_mistake_in_deploy_is_one_line_and_shows_no_secret(tmp_path, deploy, said):
     with pytest.raises(StudyError, match=said) as caught:
         study_of(tmp_path, deploy)
     assert "hush" not in str(caught.value)
 
 
-def test_a_study_without_deploy_is_one_machine(tmp_path: Path) -> None:
+def test_a_study_without_deploy_is_one_machine(tmp_path):
     study = study_of(tmp_path, "")
     assert study.deploy == DeploySection() and not study.deploy.queued
     study.deploy.check()
@@ -71,7 +69,7 @@ def test_a_study_without_deploy_is_one_machine(tmp_path: Path) -> None:
     ).read_text().replace("\n\n", "\n")
 
 
-def test_an_address_comes_from_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_comes_from_its_variable(tmp_path, monkeypatch):
     deploy = study_of(tmp_path, CELERY).deploy
     monkeypatch.delenv("PG", raising=False)
     with pytest.raises(
@@ -83,7 +81,7 @@ def test_an_address_comes_from_its_variable(tmp_path: Path, monkeypatch: pytest.
         deploy.check()
     assert "hush" not in str(caught.value)
     monkeypatch.setenv("PG", "postgresql+psycopg2://me:hush@host/db")
-    assert deploy.postgres() == "postgresql://me:hush@host/db"
+    assert deploy.address("dagster_storage").endswith("me:hush@host/db")
     monkeypatch.setattr("metacog_pipeline.deploy.find_spec", lambda name: None)
     monkeypatch.setenv("REDIS", "redis://host/0")
     with pytest.raises(
@@ -92,12 +90,12 @@ def test_an_address_comes_from_its_variable(tmp_path: Path, monkeypatch: pytest.
         deploy.check()
 
 
-def test_what_a_user_wrote_in_dagster_yaml_stays(tmp_path: Path) -> None:
+def test_what_a_user_wrote_in_dagster_yaml_stays(tmp_path):
     study = study_of(tmp_path, CELERY + "workers = 9\n")
     study.home.prepare()
     path = study.home.dagster / "dagster.yaml"
     whole = yaml.safe_load(path.read_text())
-    assert whole["storage"] == {"postgres": {"postgres_url": {"env": "PG"}}}
+    assert whole["storage"]["custom"]["config"] == {"postgres_url": {"env": "PG"}}
     assert whole["concurrency"]["runs"]["max_concurrent_runs"] == 9
     assert whole["run_launcher"]["config"]["broker"] == {"env": "REDIS"}
     mine = "# mine\nconcurrency: {runs: {max_concurrent_runs: 2}}\ntelemetry: {enabled: true}"
@@ -114,7 +112,7 @@ def test_what_a_user_wrote_in_dagster_yaml_stays(tmp_path: Path) -> None:
     assert found["storage"] == whole["storage"]
 
 
-def test_a_file_that_an_earlier_version_copied_is_ours(tmp_path: Path) -> None:
+def test_a_file_that_an_earlier_version_copied_is_ours(tmp_path):
     old = (
         "# DAGSTER_HOME of a study. Copied there at the start of every command\ntelemetry: {enabled: true}\n"
     )
@@ -122,12 +120,12 @@ def test_a_file_that_an_earlier_version_copied_is_ours(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["a: [", "- 1\n", "just words", "a: &x [*x, *y]"])
-def test_a_broken_dagster_yaml_is_one_line(text: str) -> None:
+def test_a_broken_dagster_yaml_is_one_line(text):
     with pytest.raises(StudyError, match=r"dagster.yaml: "):
         filled(text, None)
 
 
-def test_a_dagster_home_of_the_user_is_used_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dagster_home_of_the_user_is_used_as_it_is(tmp_path, monkeypatch):
     own = tmp_path / "own"
     own.mkdir()
     monkeypatch.setenv("DAGSTER_HOME", str(own))
@@ -140,7 +138,7 @@ def test_a_dagster_home_of_the_user_is_used_as_it_is(tmp_path: Path, monkeypatch
     assert (own / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"
 
 
-def test_the_variables_of_a_study_are_names_only(tmp_path: Path) -> None:
+def test_the_variables_of_a_study_are_names_only(tmp_path):
     assert study_of(tmp_path, CELERY).variables == (
         "METACOG_STUDY",
         "DAGSTER_HOME",

@@ -1,7 +1,5 @@
 """``deploy/``: the image, the compose file and the values for Helm hold our rules; no engine is needed to see it."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path
@@ -43,7 +41,7 @@ def compose() -> dict[str, Any]:
     return found
 
 
-def test_the_image_is_of_two_stages_and_runs_as_nobody_special() -> None:
+def test_the_image_is_of_two_stages_and_runs_as_nobody_special():
     lines = instructions()
     stages = [value for word, value in lines if word == "FROM"]
     assert len(stages) == 2 and all(
@@ -60,7 +58,7 @@ def test_the_image_is_of_two_stages_and_runs_as_nobody_special() -> None:
     assert "--no-cache-dir" in pip and "--constraint constraints.txt" in pip
 
 
-def test_what_the_image_copies_is_there_and_its_extras_too() -> None:
+def test_what_the_image_copies_is_there_and_its_extras_too():
     ignored = (DEPLOY / "Dockerfile.dockerignore").read_text().split()
     for word, value in instructions():
         if word == "COPY" and not value.startswith("--from"):
@@ -71,7 +69,7 @@ def test_what_the_image_copies_is_there_and_its_extras_too() -> None:
             assert set(extras[1].split(",")) <= set(known)
 
 
-def test_every_service_of_the_compose_file_is_watched_and_none_is_open_to_others() -> None:
+def test_every_service_of_the_compose_file_is_watched_and_none_is_open_to_others():
     services = compose()["services"]
     assert set(services) == {"webserver", "daemon", "worker-1", "worker-2", "postgres", "redis", "store"}
     for name, each in services.items():
@@ -88,13 +86,13 @@ def test_every_service_of_the_compose_file_is_watched_and_none_is_open_to_others
     assert compose()["services"]["worker-1"]["command"] == compose()["services"]["worker-2"]["command"]
 
 
-def test_no_password_stands_in_the_compose_file() -> None:
+def test_no_password_stands_in_the_compose_file():
     text = (DEPLOY / "compose.yaml").read_text()
     for name, value in re.findall(r"^\s*(\w*PASSWORD\w*|\w*SECRET\w*): (.*)$", text, re.MULTILINE):
         assert re.fullmatch(r"\$\{\w+:\?set \w+\}", value), name
 
 
-def test_the_study_of_the_images_gets_the_variables_it_names() -> None:
+def test_the_study_of_the_images_gets_the_variables_it_names():
     study = load_study(DEPLOY / "study.toml")
     service = compose()["services"]["daemon"]
     for name in (study.deploy.dagster_storage, study.deploy.broker):
@@ -104,7 +102,7 @@ def test_the_study_of_the_images_gets_the_variables_it_names() -> None:
     assert str(study.home.path) == "/study/home" and "study:/study" in service["volumes"]
 
 
-def test_commands_in_the_compose_file_are_commands_of_ours() -> None:
+def test_commands_in_the_compose_file_are_commands_of_ours():
     from metacog_pipeline.cli import COMMANDS
 
     for each in compose()["services"].values():
@@ -115,7 +113,7 @@ def test_commands_in_the_compose_file_are_commands_of_ours() -> None:
             assert (ROOT / "assets" / f"{command[2].replace('.', '/')}.py").exists()
 
 
-def test_the_values_for_helm_are_keys_of_the_chart() -> None:
+def test_the_values_for_helm_are_keys_of_the_chart():
     values = yaml.safe_load((DEPLOY / "helm-values.yaml").read_text())
     assert {key: set(value) for key, value in values.items()} == CHART
     (deployment,) = values["dagster-user-deployments"]["deployments"]
@@ -135,9 +133,7 @@ def test_the_values_for_helm_are_keys_of_the_chart() -> None:
         ("k8s", "k8s", "dagster_k8s", "K8sRunLauncher"),
     ],
 )
-def test_the_launcher_in_dagster_yaml_is_one_that_dagster_takes(
-    executor: str, launcher: str, module: str, name: str
-) -> None:
+def test_the_launcher_in_dagster_yaml_is_one_that_dagster_takes(executor, launcher, module, name):
     found = pytest.importorskip(module)
     from dagster._config import process_config
     from dagster._core.instance.config import dagster_instance_config_schema

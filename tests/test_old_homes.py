@@ -1,7 +1,5 @@
 """A home of version 0.1 opens: nothing is asked again, nothing deleted, the rest is made anew, one line says so."""
 
-from __future__ import annotations
-
 import hashlib
 import tarfile
 from pathlib import Path
@@ -17,11 +15,12 @@ from metacog_pipeline.querying.session import query_partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
 
+pytestmark = pytest.mark.usefixtures("few_resamples")
 ARCHIVE = Path(__file__).parent / "homes" / "version-0.1.tar.xz"
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> Study:
+def old(tmp_path):
     """Return a study of all five benchmarks with the home version 0.1 left: one simulated model, a few items."""
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(tmp_path, filter="data")
@@ -44,7 +43,7 @@ def kept(study: Study) -> dict[str, str]:
     }
 
 
-def test_nothing_is_asked_again_and_nothing_deleted(old: Study) -> None:
+def test_nothing_is_asked_again_and_nothing_deleted(old):
     before = kept(old)
     assert len(before) == 5
     old.home.prepare()
@@ -66,7 +65,7 @@ def test_nothing_is_asked_again_and_nothing_deleted(old: Study) -> None:
     assert {name: after[name] for name in before} == before
 
 
-def test_answers_of_version_01_are_scored_without_opening_what_is_kept(old: Study) -> None:
+def test_answers_of_version_01_are_scored_without_opening_what_is_kept(old):
     before = {path: path.read_bytes() for path in old.home.transcripts.rglob("*") if path.is_file()}
     for benchmark in enabled(old):
         construction.build(benchmark)
@@ -88,14 +87,14 @@ def test_answers_of_version_01_are_scored_without_opening_what_is_kept(old: Stud
     assert {path: path.read_bytes() for path in journals} == journals
 
 
-def test_a_home_of_this_version_says_nothing(old: Study) -> None:
+def test_a_home_of_this_version_says_nothing(old):
     assert old.home.older is not None and "written by version 0.1" in old.home.older
     old.home.prepare()
     assert old.home.older is None
 
 
 @pytest.mark.slow
-def test_one_line_says_so_and_the_boards_are_made_anew(old: Study) -> None:
+def test_one_line_says_so_and_the_boards_are_made_anew(old):
     before = kept(old)
     done = CliRunner().invoke(cli, ["run", str(old.path), "--quiet"])
     said = [line for line in done.output.splitlines() if "version 0.1" in line]

@@ -1,7 +1,5 @@
 """The wheel is the whole project: built here, installed into an empty environment, used from a folder elsewhere."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -60,7 +58,7 @@ def call(
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     """The built wheel; building needs hatchling of the dev extra and no network."""
     pytest.importorskip("hatchling", reason="hatchling is not installed (dev extra)")
     folder = tmp_path_factory.mktemp("wheel")
@@ -71,7 +69,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(wheel, tmp_path_factory):
     """The ``bin`` of an empty environment into which the wheel was installed with the pinned versions."""
     environment = tmp_path_factory.mktemp("empty") / "venv"
     uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
@@ -95,7 +93,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return environment / "bin"
 
 
-def test_the_wheel_carries_data_and_sql(wheel: Path) -> None:
+def test_the_wheel_carries_data_and_sql(wheel):
     carried = set(zipfile.ZipFile(wheel).namelist())
     for folder in ("data", "dbt_like_sql"):
         files = subprocess.run(
@@ -110,7 +108,7 @@ def test_the_wheel_carries_data_and_sql(wheel: Path) -> None:
     assert not [name for name in carried if name.startswith(("assets/", "tests/", "metacog-demo"))]
 
 
-def test_dagster_takes_the_definitions_of_an_unpacked_root(wheel: Path, tmp_path: Path) -> None:
+def test_dagster_takes_the_definitions_of_an_unpacked_root(wheel, tmp_path):
     """What the image holds, with the study that stands beside it: no server is asked."""
     for engine in ("dagster_celery", "dagster_postgres"):
         pytest.importorskip(engine)
@@ -127,7 +125,7 @@ def test_dagster_takes_the_definitions_of_an_unpacked_root(wheel: Path, tmp_path
     assert shown.returncode == 0, shown.stdout + shown.stderr
 
 
-def test_the_packages_import_and_come_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+def test_the_packages_import_and_come_from_the_wheel(installed, tmp_path):
     found = call(
         [
             installed / "python",
@@ -141,13 +139,13 @@ def test_the_packages_import_and_come_from_the_wheel(installed: Path, tmp_path: 
     assert Path(found.stdout.strip()).is_relative_to(installed.parent)
 
 
-def test_the_command_says_what_it_can_do(installed: Path, tmp_path: Path) -> None:
+def test_the_command_says_what_it_can_do(installed, tmp_path):
     shown = call([installed / "metacog", "--help"], tmp_path, 60)
     assert shown.returncode == 0, shown.stderr
     assert "Exit codes" in shown.stdout
 
 
-def test_the_demo_runs_end_to_end(installed: Path, tmp_path: Path) -> None:
+def test_the_demo_runs_end_to_end(installed, tmp_path):
     shown = call([installed / "metacog", "demo"], tmp_path, 600)
     assert shown.returncode == 0, shown.stderr
     assert "knows-its-limits" in shown.stdout
@@ -158,7 +156,7 @@ def test_the_demo_runs_end_to_end(installed: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("study", [None, STUDY], ids=["the demo", "a study"])
-def test_dagster_loads_the_code_location_anywhere(installed: Path, tmp_path: Path, study: str | None) -> None:
+def test_dagster_loads_the_code_location_anywhere(installed, tmp_path, study):
     """Also in a folder that has a package called ``assets`` of its own."""
     (tmp_path / "assets").mkdir()
     (tmp_path / "assets" / "__init__.py").write_text("raise ImportError('the wrong package')\n")
@@ -176,7 +174,7 @@ def test_dagster_loads_the_code_location_anywhere(installed: Path, tmp_path: Pat
     assert "Validation successful" in loaded.stdout + loaded.stderr
 
 
-def test_the_package_its_citation_and_its_changelog_name_one_version() -> None:
+def test_the_package_its_citation_and_its_changelog_name_one_version():
     said = dict(
         line.split(": ", 1)
         for line in (ROOT / "CITATION.cff").read_text("utf-8").splitlines()

@@ -1,7 +1,5 @@
 """The README and the pages it leads to: help texts, commands, links. ``METACOG_UPDATE_README=1`` rewrites help texts."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -45,7 +43,7 @@ def expected() -> str:
     return MARK + "\n" + "\n".join(blocks)
 
 
-def test_the_help_texts_are_the_commands_own() -> None:
+def test_the_help_texts_are_the_commands_own():
     text = COMMANDS.read_text(encoding="utf-8")
     head, mark, _ = text.partition(MARK)
     assert mark, "docs/commands.md has lost its marker for help texts"
@@ -58,14 +56,14 @@ def test_the_help_texts_are_the_commands_own() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_command_on_a_page_exists(page: Path) -> None:
+def test_every_command_on_a_page_exists(page):
     known = cli.list_commands(click.Context(cli))
     shown = re.findall(r"(?:^|`)metacog (\w[\w-]*)", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert set(shown) <= set(known)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+def test_every_link_of_a_page_leads_somewhere(page):
     for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
         if target.startswith("http"):
             continue
@@ -79,17 +77,17 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
             )
 
 
-def test_every_make_target_the_readme_shows_exists() -> None:
+def test_every_make_target_the_readme_shows_exists():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in set(re.findall(r"(?:^|`)make (\w+)", README.read_text(encoding="utf-8"), re.MULTILINE)):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
-def test_the_readme_is_short_enough_to_be_read() -> None:
+def test_the_readme_is_short_enough_to_be_read():
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 250
 
 
-def test_the_study_in_the_readme_is_a_valid_study(tmp_path: Path) -> None:
+def test_the_study_in_the_readme_is_a_valid_study(tmp_path):
     block = re.search(r"```toml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert block is not None
     path = tmp_path / "my-study.toml"

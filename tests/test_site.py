@@ -1,7 +1,5 @@
 """The documentation site: every page is in it, the reference is that of the code, nothing is loaded from elsewhere."""
 
-from __future__ import annotations
-
 import importlib.util
 import inspect
 import re
@@ -43,20 +41,20 @@ build_site = load("build_site")
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pages(tmp_path_factory):
     folder: Path = tmp_path_factory.mktemp("site") / "pages"
     build_site.assemble(folder)
     return folder
 
 
-def test_every_page_is_in_the_navigation_once(pages: Path) -> None:
+def test_every_page_is_in_the_navigation_once(pages):
     listed = [page for section in build_site.NAVIGATION.values() for page in section.values()]
     assert len(listed) == len(set(listed))
     made = {str(page.relative_to(pages)) for page in pages.rglob("*.md")}
     assert made - {page for page in made if page.startswith("repository/")} <= set(listed) <= made
 
 
-def test_the_reference_has_every_key_measure_and_function(pages: Path) -> None:
+def test_the_reference_has_every_key_measure_and_function(pages):
     keys = (pages / "reference/keys.md").read_text("utf-8")
     for name in registry.names():
         for key in registry.part(name, "Settings").model_fields:
@@ -74,7 +72,7 @@ def test_the_reference_has_every_key_measure_and_function(pages: Path) -> None:
     assert "another value" not in keys
 
 
-def test_a_docstring_becomes_markdown() -> None:
+def test_a_docstring_becomes_markdown():
     text = (
         "Return ``x``.\n\nParameters\n----------\nn\n    Of items,\n    above 0.\n\nExamples\n--------\n>>> f(1)\n2\n\n"
         "====  =======\na     one <b>\n      more\n====  =======\n"
@@ -112,8 +110,8 @@ class Links(HTMLParser):
     reason="the extra docs is not installed: pip install '.[docs]'",
 )
 def test_the_site_is_built_strictly_loads_nothing_from_elsewhere_and_its_links_lead_somewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     for name, value in (("PAGES", "site-pages"), ("SITE", "site"), ("CONFIG", "zensical.toml")):
         monkeypatch.setattr(build_site, name, tmp_path / value)
     assert build_site.build() == 0
@@ -142,7 +140,7 @@ def commands(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_option_on_a_page_exists(page: Path) -> None:
+def test_every_option_on_a_page_exists(page):
     for line in commands(page):
         words = shlex.split(line, comments=True)[1:]
         command: click.Command = cli
@@ -158,13 +156,13 @@ def test_every_option_on_a_page_exists(page: Path) -> None:
         assert used <= known, line
 
 
-def test_python_in_the_pages_is_python() -> None:
+def test_python_in_the_pages_is_python():
     for page in PAGES:
         for block in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
             compile(block, str(page), "exec")
 
 
-def test_toml_in_the_pages_is_toml_and_a_whole_study_is_a_study(tmp_path: Path) -> None:
+def test_toml_in_the_pages_is_toml_and_a_whole_study_is_a_study(tmp_path):
     studies = 0
     for page in PAGES:
         for block in re.findall(r"^```toml\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
@@ -176,7 +174,7 @@ def test_toml_in_the_pages_is_toml_and_a_whole_study_is_a_study(tmp_path: Path) 
     assert studies >= 2
 
 
-def test_every_benchmark_credits_the_authors_of_its_paper() -> None:
+def test_every_benchmark_credits_the_authors_of_its_paper():
     cited = (ROOT / "CITATION.cff").read_text("utf-8")
     for name in (each for each in registry.names() if registry.load(each).paper.url):
         reference = next(
@@ -192,7 +190,7 @@ def test_every_benchmark_credits_the_authors_of_its_paper() -> None:
         assert all(family in page and family in paper.authors for family in families), name
 
 
-def test_the_page_builder_runs_as_a_program_without_the_program_that_renders(tmp_path: Path) -> None:
+def test_the_page_builder_runs_as_a_program_without_the_program_that_renders(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", "import build_site; print(build_site.configuration())"],
         capture_output=True,

@@ -1,7 +1,5 @@
 """The study file: what is accepted, and that every mistake is one line naming file, key, value and what is allowed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 
@@ -45,7 +43,7 @@ def refusal(folder: Path, text: str) -> str:
     return message
 
 
-def test_a_minimal_study_gets_defaults_and_a_home_beside_the_file(tmp_path: Path) -> None:
+def test_a_minimal_study_gets_defaults_and_a_home_beside_the_file(tmp_path):
     study = load_study(write(tmp_path, BASE))
     assert study.home.path == tmp_path / "mine-home"
     assert list(study.runs) == [1, 2]
@@ -53,9 +51,7 @@ def test_a_minimal_study_gets_defaults_and_a_home_beside_the_file(tmp_path: Path
     assert study.benchmarks["metamedqa"].model_dump()["dataset"] == "published"
 
 
-def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(tmp_path, monkeypatch):
     path = write(tmp_path, BASE.replace("runs = 2", 'home = "kept"'))
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -71,9 +67,9 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(
         ),
         (BASE + "temprature = 1", ["models[0].temprature", 'did you mean "temperature"', "allowed:"]),
         (BASE + '[[models]]\nname = "Alpha"\nprovider = "replay"', ['"Alpha"', "models[0]", "ignoring case"]),
-        (BASE.replace('"alpha"', '"a/b"'), ["models[0].name", '"a/b"', "[a-z0-9]"]),
-        (BASE.replace('"alpha"', '"a|b"'), ["models[0].name", '"a|b"', "[a-z0-9]"]),
-        (BASE.replace('"alpha"', '"' + "a" * 65 + '"'), ["models[0].name", "{0,63}"]),
+        (BASE.replace('"alpha"', '"a/b"'), ["models[0].name", '"a/b"', "lower-case letters"]),
+        (BASE.replace('"alpha"', '"a|b"'), ["models[0].name", '"a|b"', "lower-case letters"]),
+        (BASE.replace('"alpha"', '"' + "a" * 65 + '"'), ["models[0].name", "at most 64"]),
         (
             BASE + "[benchmarks.metamedqa]\nlimit = -3",
             ["benchmarks.metamedqa.limit", "-3", "a whole number of 1 or more"],
@@ -122,9 +118,7 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(
         (BASE + "[[models]]\nprovider = 'replay'", ["models[1].name", "missing"]),
     ],
 )
-def test_a_mistake_names_the_key_the_value_and_what_is_allowed(
-    tmp_path: Path, text: str, expected: list[str]
-) -> None:
+def test_a_mistake_names_the_key_the_value_and_what_is_allowed(tmp_path, text, expected):
     message = refusal(tmp_path, text)
     for part in expected:
         assert part in message
@@ -158,7 +152,7 @@ class Strange(BaseModel):
         ({"kind": "c"}, "one of 'a' or 'b'"),
     ],
 )
-def test_what_is_wanted_is_said_in_words_of_our_own(said: dict[str, object], wanted: str) -> None:
+def test_what_is_wanted_is_said_in_words_of_our_own(said, wanted):
     with pytest.raises(ValidationError) as caught:
         Strange.model_validate(said)
     assert expected(caught.value.errors()[0]) == wanted
@@ -184,7 +178,7 @@ family = "anthropic"
 )
 
 
-def test_judges_are_models_that_are_not_measured(tmp_path: Path) -> None:
+def test_judges_are_models_that_are_not_measured(tmp_path):
     study = load_study(write(tmp_path, JUDGED))
     assert [spec.name for spec in study.models] == ["alpha"]
     assert [(spec.name, spec.family) for spec in study.judges] == [
@@ -194,12 +188,12 @@ def test_judges_are_models_that_are_not_measured(tmp_path: Path) -> None:
     assert study.benchmarks["medley"].model_dump()["judges"] == ("strict", "kind")
 
 
-def test_a_judge_nobody_names_needs_no_family(tmp_path: Path) -> None:
+def test_a_judge_nobody_names_needs_no_family(tmp_path):
     spare = '[[judges]]\nname = "spare"\nprovider = "gemini"\nmodel = "g"\n'
     assert len(load_study(write(tmp_path, JUDGED + spare)).judges) == 3
 
 
-def test_simulated_judges_and_models_of_several_families_may_look_alike(tmp_path: Path) -> None:
+def test_simulated_judges_and_models_of_several_families_may_look_alike(tmp_path):
     text = JUDGED.replace('"openai"\nmodel = "s"', '"simulated"').replace('family = "openai"', 'family = "x"')
     assert load_study(write(tmp_path, text)).judges[0].provider == "simulated"
 
@@ -216,7 +210,7 @@ def test_simulated_judges_and_models_of_several_families_may_look_alike(tmp_path
         (JUDGED.replace('name = "kind"', 'name = "strict"'), ['judges[1].name = "strict"', "repeats judges[0].name"]),
         (JUDGED.replace('name = "kind"', 'name = "STRICT"'), ['judges[1].name = "STRICT"', "ignoring case"]),
         (JUDGED.replace('name = "kind"', 'name = "alpha"'), ['judges[1].name = "alpha"', "repeats models[0].name"]),
-        (JUDGED.replace('name = "kind"', 'name = "a b"'), ["judges[1].name", '"a b"', "[a-z0-9]"]),
+        (JUDGED.replace('name = "kind"', 'name = "a b"'), ["judges[1].name", '"a b"', "lower-case letters"]),
         (JUDGED.replace('model = "s"', ""), ['judges[0] "strict"', "model is missing"]),
         (JUDGED.replace('model = "s"', 'model = "s"\nfamilly = "x"'), ["judges[0].familly", 'did you mean "family"']),
         (JUDGED.replace('"openai"\nmodel', '"replay"\nmodel'), ['judges[0] "strict"', "replay"]),
@@ -235,9 +229,7 @@ def test_simulated_judges_and_models_of_several_families_may_look_alike(tmp_path
         (BASE + "[[judges]]\nprovider = 'simulated'", ["judges[0].name", "missing"]),
     ],
 )  # fmt: skip
-def test_a_mistake_about_judges_names_the_key_the_value_and_what_is_allowed(
-    tmp_path: Path, text: str, expected: list[str]
-) -> None:
+def test_a_mistake_about_judges_names_the_key_the_value_and_what_is_allowed(tmp_path, text, expected):
     message = refusal(tmp_path, text)
     for part in expected:
         assert part in message
@@ -255,7 +247,7 @@ def test_a_mistake_about_judges_names_the_key_the_value_and_what_is_allowed(
         "a1B2c3D4e5F6g7H8i9J0k",
     ],
 )
-def test_a_key_given_instead_of_its_name_is_refused_and_not_repeated(tmp_path: Path, key: str) -> None:
+def test_a_key_given_instead_of_its_name_is_refused_and_not_repeated(tmp_path, key):
     message = refusal(tmp_path, OPENAI + f'api_key_env = "{key}"')
     assert "api_key_env" in message
     assert "NAME" in message
@@ -265,12 +257,12 @@ def test_a_key_given_instead_of_its_name_is_refused_and_not_repeated(tmp_path: P
 @pytest.mark.parametrize(
     "name", ["OPENAI_API_KEY", "my_key", "_K2", "Azure_Key_West_Europe", "KEY_0123456789ABCDEF"]
 )
-def test_the_name_of_a_variable_is_no_key(tmp_path: Path, name: str) -> None:
+def test_the_name_of_a_variable_is_no_key(tmp_path, name):
     assert load_study(write(tmp_path, OPENAI + f'api_key_env = "{name}"')).models[1].api_key_env == name
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
-def test_a_file_as_windows_editors_save_it_is_read(tmp_path: Path, ends: str) -> None:
+def test_a_file_as_windows_editors_save_it_is_read(tmp_path, ends):
     path = tmp_path / "study.toml"
     text = BASE + "[benchmarks.metamedqa]\n"
     path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", ends).encode())
@@ -281,20 +273,20 @@ def test_a_file_as_windows_editors_save_it_is_read(tmp_path: Path, ends: str) ->
     "body",
     ["{max_tokens = 1e308, n = 1e308}", "{n = 1" + "0" * 300 + ", thinking = {budget_tokens = 9e300}}"],
 )
-def test_absurd_numbers_in_an_extra_body_only_cost_too_much(tmp_path: Path, body: str) -> None:
+def test_absurd_numbers_in_an_extra_body_only_cost_too_much(tmp_path, body):
     study = load_study(write(tmp_path, OPENAI + f"price_in = 1\nprice_out = 1\nextra_body = {body}"))
     cost = worst_case_cost(study.models[1], ChatRequest((Message("user", "q"),), Sampling()))
     assert cost is not None
     assert 1e5 < cost < float("inf")
 
 
-def test_a_missing_study_file_is_named(tmp_path: Path) -> None:
+def test_a_missing_study_file_is_named(tmp_path):
     with pytest.raises(StudyError, match=r"nowhere\.toml: no such study file"):
         load_study(tmp_path / "nowhere.toml")
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe\x00", b"\x00", b"[study]\nname='\x01'"])
-def test_a_file_that_is_not_text_is_refused_in_one_line(tmp_path: Path, raw: bytes) -> None:
+def test_a_file_that_is_not_text_is_refused_in_one_line(tmp_path, raw):
     path = tmp_path / "study.toml"
     path.write_bytes(raw)
     with pytest.raises(StudyError) as caught:
@@ -302,12 +294,12 @@ def test_a_file_that_is_not_text_is_refused_in_one_line(tmp_path: Path, raw: byt
     assert "\n" not in str(caught.value)
 
 
-def test_a_folder_instead_of_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_folder_instead_of_a_file_is_refused(tmp_path):
     with pytest.raises(StudyError):
         load_study(tmp_path)
 
 
-def test_a_home_that_is_a_file_is_refused_when_it_is_prepared(tmp_path: Path) -> None:
+def test_a_home_that_is_a_file_is_refused_when_it_is_prepared(tmp_path):
     (tmp_path / "taken").write_text("a file")
     study = load_study(write(tmp_path, BASE.replace("runs = 2", 'home = "taken"')))
     with pytest.raises(StudyError, match="is a file, not a folder"):
@@ -318,9 +310,7 @@ def test_a_home_that_is_a_file_is_refused_when_it_is_prepared(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("odd", ["a*b", "what?", "a,b", "100%", "model=x"])
-def test_a_home_whose_path_would_be_misread_is_refused_before_anything_is_asked(
-    tmp_path: Path, odd: str
-) -> None:
+def test_a_home_whose_path_would_be_misread_is_refused_before_anything_is_asked(tmp_path, odd):
     study = load_study(write(tmp_path, BASE.replace("runs = 2", f'home = "{odd}/home"')))
     with pytest.raises(StudyError, match="misread"):
         study.home.prepare()
@@ -328,13 +318,13 @@ def test_a_home_whose_path_would_be_misread_is_refused_before_anything_is_asked(
 
 
 @pytest.mark.parametrize("fine", ["a b", "ünï 漢字", "[a-z] {b}", "it's", "#1 & more"])
-def test_a_home_may_have_any_other_name(tmp_path: Path, fine: str) -> None:
+def test_a_home_may_have_any_other_name(tmp_path, fine):
     home = load_study(write(tmp_path, BASE.replace("runs = 2", f'home = "{fine}"'))).home
     home.prepare()
     assert home.transcripts.is_dir()
 
 
-def test_a_home_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
     home = load_study(write(tmp_path, BASE)).home
     home.prepare()
 
@@ -346,7 +336,7 @@ def test_a_home_that_cannot_be_written_is_refused(tmp_path: Path, monkeypatch: p
         home.prepare()
 
 
-def test_a_prepared_home_has_its_folders_and_a_dagster_configuration(tmp_path: Path) -> None:
+def test_a_prepared_home_has_its_folders_and_a_dagster_configuration(tmp_path):
     home = load_study(write(tmp_path, BASE)).home
     home.prepare()
     home.prepare()
@@ -357,7 +347,7 @@ def test_a_prepared_home_has_its_folders_and_a_dagster_configuration(tmp_path: P
         assert setting in settings_file
 
 
-def test_an_unknown_model_is_answered_with_those_there_are(tmp_path: Path) -> None:
+def test_an_unknown_model_is_answered_with_those_there_are(tmp_path):
     study = load_study(write(tmp_path, BASE))
     with pytest.raises(StudyError, match=r'no model "alhpa" \(did you mean "alpha"\?\)'):
         study.model("alhpa")
@@ -365,9 +355,7 @@ def test_an_unknown_model_is_answered_with_those_there_are(tmp_path: Path) -> No
 
 @settings(max_examples=150, deadline=None)
 @given(text=st.text(max_size=200))
-def test_any_text_is_either_a_study_or_a_one_line_refusal(
-    tmp_path_factory: pytest.TempPathFactory, text: str
-) -> None:
+def test_any_text_is_either_a_study_or_a_one_line_refusal(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("study") / "study.toml"
     path.write_text(text, encoding="utf-8", errors="surrogatepass")
     try:
@@ -382,9 +370,7 @@ def test_any_text_is_either_a_study_or_a_one_line_refusal(
     key=st.text(alphabet="abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=12),
     value=st.sampled_from(["1", "-1", "'x'", "[]", "{}", "true", "1979-05-27", "nan", "[1, 'a']"]),
 )
-def test_any_extra_key_is_accepted_or_refused_in_one_line(
-    tmp_path_factory: pytest.TempPathFactory, section: str, key: str, value: str
-) -> None:
+def test_any_extra_key_is_accepted_or_refused_in_one_line(tmp_path_factory, section, key, value):
     table = {"study": BASE.replace("runs = 2", f"{key} = {value}"), "models": f"{BASE}\n{key} = {value}"}
     text = table.get(section, f"{BASE}\n[{section}]\n{key} = {value}")
     path = tmp_path_factory.mktemp("study") / "study.toml"

@@ -1,7 +1,5 @@
 """A run is taken for nothing to do only where no file it depends on differs from when a run found nothing to do."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +25,7 @@ wording = "words.toml"
 
 
 @pytest.fixture
-def noted(tmp_path: Path) -> Path:
+def noted(tmp_path):
     """A study that names a file, with a home in which a run has noted that nothing was to be done."""
     path = tmp_path / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
@@ -41,7 +39,7 @@ def noted(tmp_path: Path) -> Path:
     return path
 
 
-def test_nothing_has_changed_while_every_file_is_as_it_was(noted: Path) -> None:
+def test_nothing_has_changed_while_every_file_is_as_it_was(noted):
     study = load_study(noted)
     assert unchanged.holds(study)
     study.home.prepare()  # what every command does
@@ -63,12 +61,12 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
-def test_any_change_makes_a_run_look_for_itself(noted: Path, change: str) -> None:
+def test_any_change_makes_a_run_look_for_itself(noted, change):
     CHANGES[change](noted.parent)
     assert not unchanged.holds(load_study(noted))
 
 
-def test_a_note_that_cannot_be_written_is_none(noted: Path) -> None:
+def test_a_note_that_cannot_be_written_is_none(noted):
     study = load_study(noted)
     (study.home.status / unchanged.NOTE).unlink()
     (study.home.status / unchanged.NOTE).mkdir()
@@ -76,23 +74,19 @@ def test_a_note_that_cannot_be_written_is_none(noted: Path) -> None:
     assert not unchanged.holds(study)
 
 
-def test_a_changed_program_makes_a_run_look_for_itself(
-    noted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_changed_program_makes_a_run_look_for_itself(noted, tmp_path, monkeypatch):
     monkeypatch.setattr(unchanged, "shipped", lambda *parts: tmp_path / "elsewhere")
     assert not unchanged.holds(load_study(noted))
 
 
-def test_a_home_of_more_files_than_are_looked_at_is_never_taken_for_unchanged(
-    noted: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_of_more_files_than_are_looked_at_is_never_taken_for_unchanged(noted, monkeypatch):
     monkeypatch.setattr(unchanged, "MOST_FILES", 3)
     study = load_study(noted)
     assert unchanged.state_of(study) is None
     assert not unchanged.holds(study)
 
 
-def test_links_that_lead_nowhere_or_in_circles_end(noted: Path) -> None:
+def test_links_that_lead_nowhere_or_in_circles_end(noted):
     home = noted.parent / "home"
     (home / "items" / "lost").symlink_to(home / "nowhere")
     study = load_study(noted)
@@ -102,7 +96,7 @@ def test_links_that_lead_nowhere_or_in_circles_end(noted: Path) -> None:
     assert unchanged.state_of(study) is None
 
 
-def test_a_run_with_nothing_to_do_starts_no_process(noted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_with_nothing_to_do_starts_no_process(noted, monkeypatch):
     def started(*arguments: object, **how: object) -> None:
         raise AssertionError("a process was started")
 

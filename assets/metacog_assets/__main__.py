@@ -1,18 +1,41 @@
 """``python -m metacog_assets``: run the study named by ``METACOG_STUDY``; loading Dagster can be interrupted too."""
 
+import atexit
+import contextlib
 import gc
+import os
 import sys
+import threading
 
 try:
     gc.disable()  # what is loaded stays: nothing of it is garbage, and looking for some takes a tenth of the time
+    from metacog_assets import apart, parts, work  # noqa: F401  # what work needs, loaded once for all processes
+    from metacog_pipeline.leaderboard.models import load_project
+
+    gc.freeze()
+    apart.start(load_project)
     from metacog_assets.command import main
 
     gc.freeze()
     gc.enable()
-    gc.set_threshold(20_000, 20, 50)  # answers are many small objects, and almost none of them garbage
+    gc.set_threshold(*apart.SELDOM)
     main()
+    code: object = 0
+except SystemExit as ended:
+    code = ended.code
 except KeyboardInterrupt:
     print("metacog: interrupted; everything answered so far is kept", file=sys.stderr)
-    sys.exit(130)
+    code = 130
 finally:
-    gc.unfreeze()  # DuckDB calls leaked what the collector does not see at the end
+    gc.unfreeze()  # a crash ends the usual way, and DuckDB calls leaked what the collector does not see then
+
+# To take apart what was loaded takes a second of processor time, for a process that ends. What threads and exit handlers
+# have to finish is finished, in the interpreter's own order.
+threading._shutdown()  # type: ignore[attr-defined]
+atexit._run_exitfuncs()
+if isinstance(code, str):
+    print(code, file=sys.stderr)
+for stream in (sys.stdout, sys.stderr):
+    with contextlib.suppress(OSError, ValueError):
+        stream.flush()
+os._exit(code if isinstance(code, int) else int(code is not None))

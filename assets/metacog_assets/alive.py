@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 
-from dagster import DagsterInstance
+import dagster as dg
 
 from metacog_assets.request import daemon_alive
 from metacog_assets.study_file import current_study
@@ -14,7 +14,7 @@ from metacog_assets.study_file import current_study
 def main(kind: str) -> str | None:
     """Return what is wrong; None where nothing is."""
     if kind == "daemon":
-        with DagsterInstance.get() as instance:
+        with dg.DagsterInstance.get() as instance:
             return None if daemon_alive(instance) else "no daemon has said for two minutes that it is there"
     if kind == "worker":
         from metacog_assets.celery_runs import app_of

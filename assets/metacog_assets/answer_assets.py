@@ -3,32 +3,28 @@ in one run."""
 
 from collections.abc import Iterator
 
-from dagster import (
-    AssetCheckResult,
-    AssetCheckSpec,
-    AssetExecutionContext,
-    AssetsDefinition,
-    MaterializeResult,
-    asset,
-)
+import dagster as dg
 
 from metacog_assets.automation import FILL_MISSING, FOLLOW, FOLLOW_THE_ANSWERS
+from metacog_assets.figures import ROWS
 from metacog_assets.marking import asking_kinds, owners, schema_of_rows, tags
 from metacog_assets.models import models_table
 from metacog_assets.partitioned import each_partition
 from metacog_assets.partitions import MODEL_RUNS
-from metacog_assets.reporting import ROWS, one_line_failure
+from metacog_assets.reporting import one_line_failure
 from metacog_assets.run_settings import Asking, planned
 from metacog_assets.step_assets import items_name
 from metacog_assets.study_file import Bound, bound
-from metacog_assets.work import ANSWERED, READABLE, SOUND, answer, estimate, judge, read
+from metacog_assets.work import ANSWERED, READABLE, SOUND, answer, estimate, judge, note_ended, read
 from metacog_pipeline.asking import judging, tasks
 from metacog_pipeline.benchmark.contract import Condition, Stage
 from metacog_pipeline.scoring import choices
 from metacog_pipeline.scoring.schemas import ESTIMATE, response_schema
 
+SIMULATED = "simulated"
 
-def answer_assets(benchmark: Bound) -> list[AssetsDefinition]:
+
+def answer_assets(benchmark: Bound) -> list[dg.AssetsDefinition]:
     """Return the assets of one model and run, and the choices between its arms."""
     later = [each for each in benchmark.conditions() if each.after is not None]
     asking = [_transcripts(benchmark), *(made for each in later for made in _arm(benchmark, each))]
@@ -41,15 +37,15 @@ def later_arms(benchmark: Bound) -> list[str]:
     return [each.name for each in benchmark.conditions() if each.after is not None]
 
 
-def _transcripts(benchmark: Bound) -> AssetsDefinition:
+def _transcripts(benchmark: Bound) -> dg.AssetsDefinition:
     return _asked(benchmark, f"{benchmark.name}_transcripts", items_name(benchmark), None)
 
 
-def _asked(benchmark: Bound, name: str, needs: str, arm: str | None) -> AssetsDefinition:
+def _asked(benchmark: Bound, name: str, needs: str, arm: str | None) -> dg.AssetsDefinition:
     owner, providers = benchmark.name, {spec.provider for spec in tasks.models(benchmark)}
     what = "Every question" if arm is None else f"Every question chosen for {arm}"
 
-    @asset(
+    @dg.asset(
         name=name,
         group_name=owner,
         partitions_def=MODEL_RUNS,
@@ -61,33 +57,38 @@ def _asked(benchmark: Bound, name: str, needs: str, arm: str | None) -> AssetsDe
         description="What was asked and answered. Asks only for what is missing or changed; never deletes an answer.",
         metadata=models_table(benchmark.context.study, tasks.models(benchmark)),
         check_specs=[
-            AssetCheckSpec(ANSWERED, asset=name, description=f"{what} has its answers; few calls failed.")
+            dg.AssetCheckSpec(ANSWERED, asset=name, description=f"{what} has its answers; few calls failed.")
         ],
         owners=owners(),
         tags=tags("answers", paid=True, benchmark=owner, arm=None if arm is None else "later"),
         output_required=False,  # a dry run makes nothing
     )
     def transcripts(
-        context: AssetExecutionContext, config: Asking
-    ) -> Iterator[MaterializeResult | AssetCheckResult]:
+        context: dg.AssetExecutionContext, config: Asking
+    ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         with one_line_failure():
             if config.dry_run:
                 yield planned(context, owner, ANSWERED, config.limit)
                 return
             with config.chosen_lane():
                 yield each_partition(
-                    context, owner, lambda bench, each: answer(context, bench, each, config.limit)
+                    context,
+                    owner,
+                    answer,
+                    config.limit,
+                    free=lambda each: each.spec.provider == SIMULATED,
+                    note=note_ended,
                 )
 
     return transcripts
 
 
-def _arm(benchmark: Bound, condition: Condition) -> list[AssetsDefinition]:
+def _arm(benchmark: Bound, condition: Condition) -> list[dg.AssetsDefinition]:
     """Return the choice of an arm's items, made once for all models, and the asset that asks them."""
     owner, arm, after = benchmark.name, condition.name, condition.after
     assert after is not None
 
-    @asset(
+    @dg.asset(
         name=f"{owner}_{arm}_choice",
         group_name=owner,
         deps=[f"{owner}_transcripts"],
@@ -98,18 +99,18 @@ def _arm(benchmark: Bound, condition: Condition) -> list[AssetsDefinition]:
         owners=owners(),
         tags=tags("items", benchmark=owner),
     )
-    def choice() -> MaterializeResult:
+    def choice() -> dg.MaterializeResult:
         with one_line_failure():
             chosen = choices.choose(bound(owner), arm)
-        return MaterializeResult(metadata={ROWS: len(chosen), "items": sorted(chosen)})
+        return dg.MaterializeResult(metadata={ROWS: len(chosen), "items": sorted(chosen)})
 
     return [choice, _asked(benchmark, f"{owner}_{arm}_transcripts", f"{owner}_{arm}_choice", arm)]
 
 
-def _responses(benchmark: Bound, later: list[Condition]) -> AssetsDefinition:
+def _responses(benchmark: Bound, later: list[Condition]) -> dg.AssetsDefinition:
     owner, name = benchmark.name, f"{benchmark.name}_responses"
 
-    @asset(
+    @dg.asset(
         name=name,
         group_name=owner,
         partitions_def=MODEL_RUNS,
@@ -124,7 +125,7 @@ def _responses(benchmark: Bound, later: list[Condition]) -> AssetsDefinition:
         description="What each answer says: what was chosen, how sure, right or wrong, or why there is nothing.",
         metadata=schema_of_rows(response_schema(benchmark), benchmark.Response),
         check_specs=[
-            AssetCheckSpec(
+            dg.AssetCheckSpec(
                 READABLE,
                 asset=name,
                 blocking=True,
@@ -134,46 +135,47 @@ def _responses(benchmark: Bound, later: list[Condition]) -> AssetsDefinition:
         owners=owners(),
         tags=tags("scores", benchmark=owner),
     )
-    def responses(context: AssetExecutionContext) -> MaterializeResult:
+    def responses(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         with one_line_failure():
             return each_partition(context, owner, read)
 
     return responses
 
 
-def _judgements(benchmark: Bound) -> AssetsDefinition:
+def _judgements(benchmark: Bound) -> dg.AssetsDefinition:
     owner, name, declared = benchmark.name, f"{benchmark.name}_judgements", benchmark.judging
     assert declared is not None
     judges = {
         judge.name: judge for spec in tasks.models(benchmark) for judge in declared.judges(benchmark, spec)
     }
+    simulated = all(judge.provider == SIMULATED for judge in judges.values())
 
-    @asset(
+    @dg.asset(
         name=name,
         group_name=owner,
         partitions_def=MODEL_RUNS,
-        deps=[f"{owner}_responses"],
+        deps=[f"{owner}_responses", *(f"{owner}_{step}" for step in declared.needs)],
         kinds=asking_kinds(judge.provider for judge in judges.values()),
         code_version=f"{benchmark.versions[Stage.JUDGING]}.{declared.version}",
         pool="models",
         automation_condition=FOLLOW,
         description="What judges say of the answers: models the study names; asked only for what is missing.",
         metadata=models_table(benchmark.context.study, judges.values()),
-        check_specs=[AssetCheckSpec(ANSWERED, asset=name, description="Every answer has its judgements.")],
+        check_specs=[dg.AssetCheckSpec(ANSWERED, asset=name, description="Every answer has its judgements.")],
         owners=owners(),
         tags=tags("judgements", paid=True, benchmark=owner),
     )
-    def judgements(context: AssetExecutionContext) -> MaterializeResult:
+    def judgements(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         with one_line_failure():
-            return each_partition(context, owner, lambda bench, each: judge(context, bench, each))
+            return each_partition(context, owner, judge, free=lambda _: simulated)
 
     return judgements
 
 
-def _estimates(benchmark: Bound, judged: bool) -> AssetsDefinition:
+def _estimates(benchmark: Bound, judged: bool) -> dg.AssetsDefinition:
     owner, name = benchmark.name, f"{benchmark.name}_run_estimates"
 
-    @asset(
+    @dg.asset(
         name=name,
         group_name=owner,
         partitions_def=MODEL_RUNS,
@@ -184,7 +186,7 @@ def _estimates(benchmark: Bound, judged: bool) -> AssetsDefinition:
         description="Every measure of one model and run, with its interval or the reason it has none.",
         metadata=schema_of_rows(ESTIMATE),
         check_specs=[
-            AssetCheckSpec(
+            dg.AssetCheckSpec(
                 SOUND,
                 asset=name,
                 blocking=True,
@@ -195,7 +197,7 @@ def _estimates(benchmark: Bound, judged: bool) -> AssetsDefinition:
         owners=owners(),
         tags=tags("scores", benchmark=owner),
     )
-    def estimates(context: AssetExecutionContext) -> MaterializeResult:
+    def estimates(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         with one_line_failure():
             return each_partition(context, owner, estimate)
 

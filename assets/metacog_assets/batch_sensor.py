@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from dagster import (
-    AssetKey,
-    DefaultSensorStatus,
-    MultiPartitionKey,
-    RunRequest,
-    SensorEvaluationContext,
-    SensorResult,
-    SkipReason,
-    sensor,
-)
+import dagster as dg
 
 from metacog_assets.partitions import MODELS
 from metacog_assets.study_file import current_study
@@ -24,38 +15,38 @@ from metacog_pipeline.transcripts.folder import judgements_of
 EVERY_S = 120  # a batch takes minutes to hours
 
 
-@sensor(
+@dg.sensor(
     job_name="ask",
     minimum_interval_seconds=EVERY_S,
-    default_status=DefaultSensorStatus.RUNNING,
+    default_status=dg.DefaultSensorStatus.RUNNING,
     description="Goes on with partitions whose batches have ended; what follows from their answers is asked then.",
 )
-def batches_ended(context: SensorEvaluationContext) -> SensorResult | SkipReason:
+def batches_ended(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
     """Start a run for each partition whose batches have ended; it asks what follows from their answers."""
     try:
         study = current_study()
         ended = batches.ended(study)
     except MetacogError as error:
-        return SkipReason(str(error))
+        return dg.SkipReason(str(error))
     known = set(context.instance.get_dynamic_partitions(str(MODELS.name)))
     requests = {each.run_key: each for batch in ended if (each := _request(study, batch, known)) is not None}
     if not requests:
-        return SkipReason("no batch has ended")
-    return SensorResult(run_requests=list(requests.values()))
+        return dg.SkipReason("no batch has ended")
+    return dg.SensorResult(run_requests=list(requests.values()))
 
 
-def _request(study: Study, batch: Batch, known: set[str]) -> RunRequest | None:
+def _request(study: Study, batch: Batch, known: set[str]) -> dg.RunRequest | None:
     """Return the run that goes on with a batch; None where the study asks for its partition no more."""
     kept, model, run = batches.owner_of(batch)
     judged = {judgements_of(name): name for name in study.enabled}
     benchmark = judged.get(kept, kept)
     if benchmark not in study.enabled or model not in known or run not in study.runs:
         return None
-    asset = AssetKey(f"{benchmark}_{'judgements' if kept in judged else 'transcripts'}")
+    asset = dg.AssetKey(f"{benchmark}_{'judgements' if kept in judged else 'transcripts'}")
     record = batch.record
-    return RunRequest(
+    return dg.RunRequest(
         run_key=f"{record.mark}:{record.state}:{record.tries}",
         asset_selection=[asset],
-        partition_key=MultiPartitionKey({"model": model, "run": str(run)}),
+        partition_key=dg.MultiPartitionKey({"model": model, "run": str(run)}),
         tags={"metacog/batch": record.mark},
     )

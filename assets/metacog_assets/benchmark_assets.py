@@ -6,17 +6,18 @@ steps of construction → transcripts [→ choice → transcripts of a later arm
 
 from __future__ import annotations
 
-from dagster import AssetKey, AssetsDefinition
+import dagster as dg
 
 from metacog_assets.answer_assets import answer_assets, later_arms
-from metacog_assets.score_assets import parts, score_assets
+from metacog_assets.parts import parts
+from metacog_assets.score_assets import score_assets
 from metacog_assets.step_assets import items_name, step_assets
 from metacog_assets.study_file import Bound
 from metacog_pipeline.asking import judging
 from metacog_pipeline.transcripts.folder import judgements_of
 
 
-def benchmark_assets(benchmark: Bound) -> list[AssetsDefinition]:
+def benchmark_assets(benchmark: Bound) -> list[dg.AssetsDefinition]:
     """Return the assets of a benchmark."""
     return [*step_assets(benchmark), *answer_assets(benchmark), *score_assets(benchmark)]
 
@@ -27,7 +28,7 @@ def asking_names(benchmark: Bound) -> list[str]:
     return [f"{benchmark.name}_transcripts", *arms]
 
 
-def produced(benchmark: Bound) -> list[tuple[str, AssetKey]]:
+def produced(benchmark: Bound) -> list[tuple[str, dg.AssetKey]]:
     """Return which file is written by which asset: one example of each sort, relative to the home."""
     name, run = benchmark.name, "model=m/run=1"
     files = {
@@ -59,4 +60,4 @@ def produced(benchmark: Bound) -> list[tuple[str, AssetKey]]:
             files[f"transcripts/benchmark={name}_{step.asks.name}/{run}/part-0.parquet"] = (
                 f"{name}_{step.name}"
             )
-    return [(path, AssetKey(asset)) for path, asset in files.items()]
+    return [(path, dg.AssetKey(asset)) for path, asset in files.items()]

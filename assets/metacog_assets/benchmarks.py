@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metacog_assets import cross_benchmark
+from metacog_assets import apart, cross_benchmark
 from metacog_assets.benchmark_assets import benchmark_assets, produced
 from metacog_assets.cross_benchmark import cross_benchmark_assets
 from metacog_assets.study_file import bound, current_study
@@ -14,5 +14,5 @@ PRODUCED = [*(pair for each in BENCHMARKS for pair in produced(each)), *cross_be
 ASSETS = (
     *(made for each in BENCHMARKS for made in benchmark_assets(each)),
     cross_benchmark_assets(BENCHMARKS),
-    *table_assets(load_project(), PRODUCED, [each.name for each in BENCHMARKS]),
+    *table_assets(apart.call(apart.ITEMS, None, load_project), PRODUCED, [each.name for each in BENCHMARKS]),
 )

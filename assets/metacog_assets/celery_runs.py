@@ -10,8 +10,8 @@ import uuid
 from importlib import import_module
 from typing import Any
 
+import dagster as dg
 from celery import Celery, signals
-from dagster import DagsterRun
 from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.make_app import make_app
@@ -22,7 +22,12 @@ from metacog_assets.study_file import current_study
 from metacog_pipeline.deploy import DeploySection
 
 ANSWER_S = 3.0  # a worker that is alive says within this what it works on
-SETTINGS = {"task_track_started": True, "broker_connection_retry_on_startup": True}
+SETTINGS = {
+    "task_track_started": True,
+    "broker_connection_retry_on_startup": True,
+    # A new process loads the study before it says that it is there; on a busy host that takes more than Celery's 4 s.
+    "worker_proc_alive_timeout": 300.0,
+}
 
 
 class Workers(CeleryRunLauncher):
@@ -36,7 +41,7 @@ class Workers(CeleryRunLauncher):
         """Whether a run goes on in another worker: no, it is run again, and what was answered is not asked again."""
         return False
 
-    def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
+    def check_run_worker_health(self, run: dg.DagsterRun) -> CheckRunHealthResult:
         """Return how a run that has begun does; Dagster ends it unless it is said to be at work or done.
 
         A task that no worker has any more has died with its worker. Where the broker does not answer nothing is known of

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from dagster import DagsterInstance
+import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -90,13 +90,13 @@ def main(
 
 
 @contextlib.contextmanager
-def _instance() -> Iterator[DagsterInstance]:
+def _instance() -> Iterator[dg.DagsterInstance]:
     """Open the study's Dagster instance; two first commands in a fresh home must not both make its tables."""
     with contextlib.ExitStack() as locked:
         with contextlib.suppress(OSError):  # a folder of the user's own may be mounted to be read only
             lock = locked.enter_context((Path(os.environ["DAGSTER_HOME"]) / ".opening").open("w"))
             fcntl.flock(lock, fcntl.LOCK_EX)
-        instance = DagsterInstance.get()
+        instance = dg.DagsterInstance.get()
     if isinstance(instance.event_log_storage, Events):
         instance.event_log_storage.brief = (
             True  # nobody but this process reads its runs while they are under way

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dagster import AssetSelection, Definitions, define_asset_job
+import dagster as dg
 
 from metacog_assets import training
 from metacog_assets.automation import ask_models, score_and_publish
@@ -18,12 +18,12 @@ from metacog_assets.study_file import current_study
 jobs = list(JOBS)
 if training.ASSETS:
     jobs.append(
-        define_asset_job(
-            training.JOB, AssetSelection.assets(*training.ASSETS), description="Evolve the model."
+        dg.define_asset_job(
+            training.JOB, dg.AssetSelection.assets(*training.ASSETS), description="Evolve the model."
         )
     )
 
-defs = Definitions(
+defs = dg.Definitions(
     assets=[*ASSETS, *training.ASSETS],
     jobs=jobs,
     sensors=[score_and_publish, ask_models, study_models, batches_ended, queued_study],

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dagster import ExecutorDefinition, in_process_executor, multiprocess_executor
+import dagster as dg
 
 from metacog_pipeline.deploy import DeploySection
 
 
-def executor(deploy: DeploySection) -> ExecutorDefinition:
+def executor(deploy: DeploySection) -> dg.ExecutorDefinition:
     """Return the executor of all jobs.
 
     Partitions are few and large, and a process per step costs more than the step: a Celery worker takes a whole run, so
@@ -15,9 +15,9 @@ def executor(deploy: DeploySection) -> ExecutorDefinition:
     """
     deploy.check()
     if deploy.executor == "multiprocess":
-        return multiprocess_executor.configured({"max_concurrent": deploy.workers})
+        return dg.multiprocess_executor.configured({"max_concurrent": deploy.workers})
     if deploy.executor == "k8s":
         from dagster_k8s import k8s_job_executor
 
         return k8s_job_executor.configured({"max_concurrent": deploy.workers})
-    return in_process_executor
+    return dg.in_process_executor

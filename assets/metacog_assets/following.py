@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 
-from dagster import DagsterEvent, DagsterEventType, DagsterInstance, DagsterRun, DagsterRunStatus, RunsFilter
+import dagster as dg
+from dagster._core.storage.tags import WILL_RETRY_TAG
 
 from metacog_assets import outcomes
 from metacog_assets import request as asked
@@ -45,7 +46,7 @@ def watch(launcher: Launcher) -> int:
     while True:
         started = time.monotonic()
         request = asked.read(instance)
-        active = instance.get_runs(RunsFilter(statuses=list(ACTIVE)))
+        active = instance.get_runs(dg.RunsFilter(statuses=list(ACTIVE)))
         catch_up(current_study())
         now = How.of(current_study(), active)
         begun = begun or Begun(now.answered, time.monotonic())
@@ -93,11 +94,13 @@ class How:
     queued: int
 
     @classmethod
-    def of(cls, study: Study, active: Sequence[DagsterRun]) -> How:
+    def of(cls, study: Study, active: Sequence[dg.DagsterRun]) -> How:
         """Count what is kept and what is under way."""
         states = [*partition_states(study), *helper_states(study)]
         money = spent_figures(study.home.path, study.study.budget_usd)
-        queued = sum(run.status in (DagsterRunStatus.QUEUED, DagsterRunStatus.NOT_STARTED) for run in active)
+        queued = sum(
+            run.status in (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED) for run in active
+        )
         return cls(
             sum(state.state == "complete" for state in states),
             len(states),
@@ -118,7 +121,7 @@ class How:
 
 
 def _failures(
-    instance: DagsterInstance, request: Request | None, told: set[str]
+    instance: dg.DagsterInstance, request: Request | None, told: set[str]
 ) -> Iterator[tuple[str, str]]:
     for run in _failed(instance, request):
         if run.run_id not in told:
@@ -126,26 +129,30 @@ def _failures(
             yield run.run_id, "; ".join(reasons)
 
 
-def _failed(instance: DagsterInstance, request: Request | None) -> list[DagsterRun]:
-    """Return the runs of a request that failed and are not run again."""
+def _failed(instance: dg.DagsterInstance, request: Request | None) -> list[dg.DagsterRun]:
+    """Return the runs of a request that failed and are not run again; of each task the last one."""
     if request is None:
         return []
-    statuses = [DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED]
-    found = instance.get_runs(RunsFilter(tags={ID: request.id}, statuses=statuses))
-    return [run for run in reversed(found) if run.tags.get("dagster/will_retry") != "true"]
+    found = instance.get_runs(dg.RunsFilter(tags={ID: request.id}, statuses=list(asked.ENDED)))
+    last = {run.tags.get(TASK, run.run_id): run for run in reversed(found)}.values()
+    return [
+        run
+        for run in last
+        if run.status is not dg.DagsterRunStatus.SUCCESS and run.tags.get(WILL_RETRY_TAG) != "true"
+    ]
 
 
-def failures_of(instance: DagsterInstance, run: DagsterRun) -> list[outcomes.Failed]:
+def failures_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[outcomes.Failed]:
     """Return what failed in a run of another process."""
-    if run.status is DagsterRunStatus.CANCELED:
+    if run.status is dg.DagsterRunStatus.CANCELED:
         return [outcomes.Failed(run.tags.get(TASK, "a run"), "cancelled", outcomes.UNKNOWN_FAULT)]
-    events: list[DagsterEvent] = [
+    events: list[dg.DagsterEvent] = [
         log.dagster_event for log in instance.all_logs(run.run_id) if log.dagster_event is not None
     ]
     checks = [
         each.asset_check_evaluation_data
         for each in events
-        if each.event_type is DagsterEventType.ASSET_CHECK_EVALUATION
+        if each.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION
     ]
     as_result = SimpleNamespace(
         run_id=run.run_id, success=False, all_events=events, get_asset_check_evaluations=lambda: checks

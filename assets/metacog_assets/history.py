@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import dagster as dg
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from dagster import DagsterEventType, EventLogEntry
 from dagster._config import StringSource
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
 from dagster._core.storage.runs.sqlite.sqlite_run_storage import SqliteRunStorage
@@ -30,9 +30,9 @@ MOST_OPEN = 16  # files of single runs; the one used longest ago is closed
 #: Of a run in one process nobody reads them again: what was made is in the materialization, what failed in the failure.
 PASSING = frozenset(
     {
-        DagsterEventType.STEP_OUTPUT,
-        DagsterEventType.RESOURCE_INIT_STARTED,
-        DagsterEventType.RESOURCE_INIT_SUCCESS,
+        dg.DagsterEventType.STEP_OUTPUT,
+        dg.DagsterEventType.RESOURCE_INIT_STARTED,
+        dg.DagsterEventType.RESOURCE_INIT_SUCCESS,
     }
 )
 
@@ -46,6 +46,7 @@ class Events(SqliteEventLogStorage):
 
     def __init__(self, base_dir: str) -> None:
         self._engines: OrderedDict[str, Engine] = OrderedDict()
+        self._tables = set[str]()
         self.brief = False
         super().__init__(base_dir)
 
@@ -68,18 +69,25 @@ class Events(SqliteEventLogStorage):
             self._engines.popitem(last=False)[1].dispose()
         return found
 
-    def store_event(self, event: EventLogEntry) -> None:
+    def store_event(self, event: dg.EventLogEntry) -> None:
         """Store an event, unless it is one of those that are left out."""
         kind = event.dagster_event_type if event.is_dagster_event else None
         if self.brief and kind in PASSING:
             return
-        if self.brief and kind == DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED:
+        if self.brief and kind == dg.DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED:
             self.store_asset_check_event(event, None)
             return
         super().store_event(event)
 
+    def has_table(self, table_name: str) -> bool:
+        """Return whether there is a table; Dagster opens the file to see, for every asset it stores, and it stays."""
+        if table_name not in self._tables and super().has_table(table_name):
+            self._tables.add(table_name)
+        return table_name in self._tables
+
     def wipe(self) -> None:
         """Delete everything."""
+        self._tables.clear()
         self._close()
         super().wipe()
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dagster import AssetSelection, define_asset_job
+import dagster as dg
 
 from metacog_assets.automation import PAID_ASSETS
 
 
-def _of(*layers: str) -> AssetSelection:
-    found = AssetSelection.tag("layer", layers[0])
+def _of(*layers: str) -> dg.AssetSelection:
+    found = dg.AssetSelection.tag("layer", layers[0])
     for layer in layers[1:]:
-        found = found | AssetSelection.tag("layer", layer)
+        found = found | dg.AssetSelection.tag("layer", layer)
     return found
 
 
@@ -27,4 +27,4 @@ _SAYS = {
     "score": (_of("scores"), "Read and score what was answered; asks nobody."),
     "publish": (_of("tables"), "Pool, compare, and rebuild the boards and the report."),
 }
-JOBS = [define_asset_job(name, selection, description=says) for name, (selection, says) in _SAYS.items()]
+JOBS = [dg.define_asset_job(name, selection, description=says) for name, (selection, says) in _SAYS.items()]

@@ -1,4 +1,4 @@
-"""Run a study: launch the Dagster runs that are needed, in this one process, against the study's own instance.
+"""Run a study: launch the Dagster runs that are needed, from this one process, against the study's own instance.
 
 ``python -m metacog_assets`` with ``METACOG_STUDY`` and ``DAGSTER_HOME`` set; the ``metacog run`` command does that.
 What must run is read from the marks of the files; the graph says the rest.
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dagster import AssetKey, DagsterInstance, ExecuteInProcessResult
+import dagster as dg
 
 from metacog_assets import outcomes
 from metacog_assets.answer_assets import later_arms
@@ -43,7 +43,7 @@ class Launcher:
     """Launches runs one after another and remembers what went wrong, by what was being done."""
 
     study: Study
-    instance: DagsterInstance
+    instance: dg.DagsterInstance
     quiet: bool = False
     reask: bool = False
     stay: bool = False  # whoever launches goes on with batches when they have ended
@@ -68,8 +68,8 @@ class Launcher:
         self.exit_code = code if self.exit_code in (0, code) else SOME_FAILED
 
     def run(
-        self, job: str, what: str, assets: Iterable[AssetKey], rectangle: Rectangle | None = None
-    ) -> ExecuteInProcessResult:
+        self, job: str, what: str, assets: Iterable[dg.AssetKey], rectangle: Rectangle | None = None
+    ) -> dg.ExecuteInProcessResult:
         """Launch one run and remember what failed in it."""
         from metacog_assets.definitions import defs
 
@@ -143,7 +143,7 @@ def nothing_left(launcher: Launcher) -> bool:
 def build_items(launcher: Launcher, benchmarks: Sequence[Bound], force: bool) -> list[Bound]:
     """Make what is stale of the items of all benchmarks, in one run; return those whose items are there."""
     todo = {each.name: stale_steps(launcher.instance, each, force) for each in benchmarks}
-    keys = {AssetKey(f"{name}_{step}") for name, steps in todo.items() for step in steps}
+    keys = {dg.AssetKey(f"{name}_{step}") for name, steps in todo.items() for step in steps}
     if not keys:
         return list(benchmarks)
     asking = {f"{each.name}_{step.name}" for each in benchmarks for step in each.construction() if step.asks}
@@ -152,14 +152,21 @@ def build_items(launcher: Launcher, benchmarks: Sequence[Bound], force: bool) ->
     result = launcher.run("generate_items" if paid else "build_items", f"{names}: building the items", keys)
     there = outcomes.made(result)
     return [
-        each for each in benchmarks if {AssetKey(f"{each.name}_{step}") for step in todo[each.name]} <= there
+        each
+        for each in benchmarks
+        if {
+            dg.AssetKey(f"{each.name}_{step}")
+            for step in todo[each.name]
+            if step in construction.for_items(each)
+        }
+        <= there
     ]
 
 
-def stale_steps(instance: DagsterInstance, benchmark: Bound, force: bool) -> list[str]:
+def stale_steps(instance: dg.DagsterInstance, benchmark: Bound, force: bool) -> list[str]:
     """Return the steps to run. Another command may have run them already: the graph must show it all the same."""
     steps = [step.name for step in benchmark.construction()]
-    made = instance.get_latest_materialization_event(AssetKey(f"{benchmark.name}_{steps[-1]}"))
+    made = instance.get_latest_materialization_event(dg.AssetKey(f"{benchmark.name}_{steps[-1]}"))
     if force or made is None:
         return steps
     try:
@@ -177,11 +184,13 @@ def measure(launcher: Launcher, benchmark: Bound, wanted: Sequence[Partition], f
     before = launcher.launched
     again = force
     unusable = [each for each in wanted if launcher.reask and _to_reask(benchmark, each)]
+    open_ = wanted
     for _ in range(MOST_PASSES):
         left = [
             (each, todo(benchmark, each, tried[each.spec.name, each.run], again or each in unusable))
-            for each in wanted
+            for each in open_
         ]
+        open_ = [each for each, stages in left if stages]  # nothing done here changes the others
         again, unusable = False, []
         if INTERRUPTED.is_set() or not any(stages for _, stages in left):
             break
@@ -253,18 +262,18 @@ def _measured(
     stages: Sequence[str],
     rectangle: Rectangle,
     more: Iterable[str] = (),
-) -> ExecuteInProcessResult:
-    assets = [*assets_of(benchmark, stages), *map(AssetKey, more)]
+) -> dg.ExecuteInProcessResult:
+    assets = [*assets_of(benchmark, stages), *map(dg.AssetKey, more)]
     job = "ask" if more else job_of(stages)
     return launcher.run(job, f"{benchmark.name}: {rectangle}", assets, rectangle)
 
 
-def assets_of(benchmark: Bound, stages: Sequence[str]) -> list[AssetKey]:
+def assets_of(benchmark: Bound, stages: Sequence[str]) -> list[dg.AssetKey]:
     """Return the assets of these stages; whoever asks also asks the arms whose items are chosen."""
     names = [f"{benchmark.name}_{stage}" for stage in stages]
     if TRANSCRIPTS in stages and not choices.waiting(benchmark):
         names += asking_names(benchmark)[1:]
-    return [AssetKey(name) for name in names]
+    return [dg.AssetKey(name) for name in names]
 
 
 def job_of(stages: Collection[str]) -> str:

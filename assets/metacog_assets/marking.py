@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import dagster as dg
 import polars as pl
-from dagster import TableColumn, TableColumnDep, TableColumnLineage, TableSchema
 
 from metacog_assets.study_file import current_study
 from metacog_pipeline.benchmark.schema import columns_with_words
 
-SCHEMA, LINEAGE, ROWS, URI = (
-    "dagster/column_schema",
-    "dagster/column_lineage",
-    "dagster/row_count",
-    "dagster/uri",
-)
+SCHEMA, LINEAGE = "dagster/column_schema", "dagster/column_lineage"
 # The kind of a provider as Dagster draws it; others have no picture of their own.
 _PROVIDERS = {"openai": "openai", "anthropic": "anthropic", "gemini": "gemini", "transformers": "huggingface"}
 _MOST_KINDS = 3  # Dagster takes no more
@@ -51,11 +46,14 @@ def asking_kinds(providers: Iterable[str]) -> set[str]:
     return {"parquet", *named[: _MOST_KINDS - 1]}
 
 
-def table_schema(columns: Mapping[str, Any], words: Mapping[str, str] | None = None) -> TableSchema:
+def table_schema(columns: Mapping[str, Any], words: Mapping[str, str] | None = None) -> dg.TableSchema:
     """Return columns as Dagster shows them: name, type, what it means."""
     said = words or {}
-    return TableSchema(
-        [TableColumn(name, str(kind), description=said.get(name) or None) for name, kind in columns.items()]
+    return dg.TableSchema(
+        [
+            dg.TableColumn(name, str(kind), description=said.get(name) or None)
+            for name, kind in columns.items()
+        ]
     )
 
 
@@ -67,13 +65,13 @@ def schema_of_rows(schema: pl.Schema | Mapping[str, Any], *rows: type[Any]) -> d
     return {SCHEMA: table_schema(schema, words)}
 
 
-def lineage(columns: Iterable[str], read: Mapping[Any, Iterable[str]]) -> TableColumnLineage:
+def lineage(columns: Iterable[str], read: Mapping[Any, Iterable[str]]) -> dg.TableColumnLineage:
     """Return from which columns of the tables that are ``read`` (key → columns) each column comes: those of its name."""
     known = {key: set(names) for key, names in read.items()}
-    return TableColumnLineage(
+    return dg.TableColumnLineage(
         {
             column: found
             for column in columns
-            if (found := [TableColumnDep(key, column) for key, names in known.items() if column in names])
+            if (found := [dg.TableColumnDep(key, column) for key, names in known.items() if column in names])
         }
     )

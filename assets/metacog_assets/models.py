@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import polars as pl
-from dagster import MarkdownMetadataValue
 
-from metacog_assets.reporting import Fact
+from metacog_assets.figures import Fact
 from metacog_assets.showing import preview
 from metacog_pipeline.asking import before_spending, doctor
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.partition import SessionResult
 from metacog_pipeline.study import Study
 
+if TYPE_CHECKING:
+    from dagster import MarkdownMetadataValue as Markdown
+
 HOW = "how the models answer"
 MOST_ROWS = 200
 
 
-def models_table(study: Study, specs: Iterable[ModelSpec]) -> dict[str, MarkdownMetadataValue]:
+def models_table(study: Study, specs: Iterable[ModelSpec]) -> dict[str, Markdown]:
     """Return the metadata of an asset that asks: per model its key, its price, and what is known of how it answers."""
     rows = [row for spec in specs if before_spending.over_http(spec) for row in _rows(study, spec)]
     if not rows:

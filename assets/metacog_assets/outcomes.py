@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dagster import AssetCheckSeverity, AssetKey, DagsterEvent, DagsterEventType, ExecuteInProcessResult
+import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
 
+from metacog_assets import apart
 from metacog_assets.reporting import EXIT_CODE, LEFT_EMPTY, PARTITIONS, SOME_FAILED
 from metacog_pipeline.errors import one_line
 
 UNKNOWN_FAULT = 1
-QUERY_INTERRUPTED = "Query interrupted"  # DuckDB raises a RuntimeError with it in place of KeyboardInterrupt
 INTERRUPTIONS = (DagsterExecutionInterruptedError.__name__, KeyboardInterrupt.__name__)
 
 
@@ -24,7 +24,7 @@ class Failed:
     exit_code: int
 
 
-def failures_of(result: ExecuteInProcessResult) -> list[Failed]:
+def failures_of(result: dg.ExecuteInProcessResult) -> list[Failed]:
     """Return what failed: blocking checks, errors made for users, faults with where to read more."""
     failed = [
         Failed(
@@ -34,21 +34,23 @@ def failures_of(result: ExecuteInProcessResult) -> list[Failed]:
             UNKNOWN_FAULT,
         )
         for evaluation in result.get_asset_check_evaluations()
-        if not evaluation.passed and evaluation.blocking and evaluation.severity is AssetCheckSeverity.ERROR
+        if not evaluation.passed
+        and evaluation.blocking
+        and evaluation.severity is dg.AssetCheckSeverity.ERROR
     ]
     blocked = {each.what for each in failed}
     failed += [
         each
         for event in _step_failures(result)
         if str(event.step_key) not in blocked
-        for each in _failed(result, event)
+        for each in of_step(result, event)
     ]
     if not failed and not result.success:
         failed.append(Failed("the run", f"run {result.run_id} failed; see it in the UI", UNKNOWN_FAULT))
     return failed
 
 
-def left_empty(result: ExecuteInProcessResult) -> list[Failed]:
+def left_empty(result: dg.ExecuteInProcessResult) -> list[Failed]:
     """Return the assets that were published empty because they failed, as their checks say."""
     return [
         Failed(str(asset), f"published without it: {one_line(str(reason))}", SOME_FAILED)
@@ -59,33 +61,33 @@ def left_empty(result: ExecuteInProcessResult) -> list[Failed]:
     ]
 
 
-def started(result: ExecuteInProcessResult) -> set[str]:
+def started(result: dg.ExecuteInProcessResult) -> set[str]:
     """Return the names of the assets whose step was begun."""
     return {str(event.step_key) for event in result.all_events if event.is_step_start}
 
 
-def made(result: ExecuteInProcessResult) -> set[AssetKey]:
+def made(result: dg.ExecuteInProcessResult) -> set[dg.AssetKey]:
     """Return the assets that were materialized."""
     return {
         event.asset_key
         for event in result.all_events
-        if event.event_type is DagsterEventType.ASSET_MATERIALIZATION and event.asset_key is not None
+        if event.event_type is dg.DagsterEventType.ASSET_MATERIALIZATION and event.asset_key is not None
     }
 
 
-def was_interrupted(result: ExecuteInProcessResult) -> bool:
+def was_interrupted(result: dg.ExecuteInProcessResult) -> bool:
     """Whether ``result`` failed because its process was told to stop."""
-    if any(event.event_type is DagsterEventType.RUN_CANCELED for event in result.all_events):
+    if any(event.event_type is dg.DagsterEventType.RUN_CANCELED for event in result.all_events):
         return True
     errors = [event.step_failure_data.error for event in _step_failures(result)]
     errors += [event.job_failure_data.error for event in result.all_events if event.is_job_failure]
     told = [each.reason for each in (*failures_of(result), *left_empty(result))]
     return any(error is not None and error.cls_name in INTERRUPTIONS for error in errors) or any(
-        QUERY_INTERRUPTED in reason for reason in told
+        apart.QUERY_INTERRUPTED in reason for reason in told
     )
 
 
-def _failed(result: ExecuteInProcessResult, event: DagsterEvent) -> list[Failed]:
+def of_step(result: dg.ExecuteInProcessResult | dg.DagsterRun, event: dg.DagsterEvent) -> list[Failed]:
     """Return the failures of a step: one per partition where it was about several."""
     data, what = event.step_failure_data, str(event.step_key)
     told = data.user_failure_data
@@ -101,7 +103,7 @@ def _failed(result: ExecuteInProcessResult, event: DagsterEvent) -> list[Failed]
     return [_one(result, event, what)]
 
 
-def _one(result: ExecuteInProcessResult, event: DagsterEvent, what: str) -> Failed:
+def _one(result: dg.ExecuteInProcessResult | dg.DagsterRun, event: dg.DagsterEvent, what: str) -> Failed:
     data = event.step_failure_data
     told = data.user_failure_data
     if told is not None and told.description:
@@ -112,9 +114,10 @@ def _one(result: ExecuteInProcessResult, event: DagsterEvent, what: str) -> Fail
     deepest = data.error
     while deepest.cause is not None:
         deepest = deepest.cause
-    reason = f"{deepest.message} (a fault of the program; run {result.run_id} in the UI has more)"
+    said = deepest.message.partition(apart.NOTE)[0]
+    reason = f"{said} (a fault of the program; run {result.run_id} in the UI has more)"
     return Failed(what, one_line(reason), UNKNOWN_FAULT)
 
 
-def _step_failures(result: ExecuteInProcessResult) -> list[DagsterEvent]:
+def _step_failures(result: dg.ExecuteInProcessResult) -> list[dg.DagsterEvent]:
     return [event for event in result.all_events if event.is_step_failure]

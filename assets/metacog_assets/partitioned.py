@@ -3,151 +3,127 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import Any
 
-from dagster import (
-    AssetCheckResult,
-    AssetCheckSeverity,
-    AssetExecutionContext,
-    AssetMaterialization,
-    AssetObservation,
-    DataVersion,
-    Failure,
-    MaterializeResult,
-    MetadataValue,
-    MultiPartitionKey,
-)
+import dagster as dg
 
-from metacog_assets.reporting import EXIT_CODE, PARTITIONS, SOME_FAILED, Fact
+from metacog_assets import apart
+from metacog_assets.figures import Done, Place, Waits
+from metacog_assets.reporting import EXIT_CODE, PARTITIONS, SOME_FAILED, progress_lines
 from metacog_assets.study_file import Bound, bound
-from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.errors import MetacogError, StoreError, reason_of
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.querying.session import INTERRUPTED, WAITING, Partition
+from metacog_pipeline.querying.session import Partition
 
 STATE_TAG = "metacog/state"  # "waiting" of a run that left batches under way
 DATA_VERSION = "dagster/data_version"
 MOST_NAMED = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """How a check of one partition ended, with its figures; one that ``blocks`` keeps later assets from running."""
-
-    check: str
-    passed: bool
-    facts: Mapping[str, Fact]
-    blocks: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What was made of one partition: figures, the digest of the result, and how its check ended."""
-
-    facts: Mapping[str, Fact]
-    version: str
-    verdict: Verdict | None = None
-
-
-class Stopped(MetacogError):
-    """A partition whose asking ended early; its figures are shown with the failure."""
-
-    def __init__(self, reason: str, exit_code: int) -> None:
-        super().__init__(f"stopped: {reason}")
-        self.exit_code = exit_code
-
-
-class Waits(MetacogError):
-    """A partition whose batches are under way: it is not there yet, and holds no worker until they have ended."""
-
-    exit_code = WAITING
-
-    def __init__(self, batches: int) -> None:
-        what = "1 batch is" if batches == 1 else f"{batches} batches are"
-        super().__init__(
-            f"waiting: {what} under way at the provider (see: metacog batches STUDY); run again later"
-        )
-
-
 def each_partition(
-    context: AssetExecutionContext,
+    context: dg.AssetExecutionContext,
     name: str,
-    work: Callable[[Bound, Partition], Done],
-) -> MaterializeResult:
-    """Do ``work`` on every partition of the run.
+    work: Callable[..., Done],
+    *options: object,
+    free: Callable[[Partition], bool] = bool,
+    note: Callable[[Place, MetacogError], None] | None = None,
+) -> dg.MaterializeResult:
+    """Do ``work`` on every partition of the run, with ``options``: side by side where all are ``free``, costing nothing.
 
-    One that fails is named when the others are done; those are then materialized all the same.
+    One that fails is named when the others are done; those are then materialized all the same. ``note`` writes down in its
+    place that the process at work on it ended.
     """
-    asset, benchmark = context.asset_key, bound(name)
-    done: dict[str, Done] = {}
-    failed: dict[str, MetacogError] = {}
+    asset, say = context.asset_key, progress_lines(context)
+    step = f"{context.run.run_id} {asset.to_user_string()}"
+    partitions = partitions_of(context, bound(name))
+    args: list[tuple[Any, ...]] = [
+        (Place(step, name, each.spec.name, each.run), *options) for _, each in partitions
+    ]
+    ended: dict[str, Done | Exception] = {}
     try:
-        for key, partition in partitions_of(context, benchmark):
-            if INTERRUPTED.is_set():
-                raise KeyboardInterrupt
-            try:
-                done[key] = work(benchmark, partition)
-            except MetacogError as error:
-                failed[key] = error
+        at_once = apart.MOST if all(free(each) for _, each in partitions) else 1
+        for number, found in apart.each(apart.MODELS, say, work, args, at_once):
+            ended[partitions[number][0]] = found
+            if note is not None and isinstance(found, apart.WorkerEndedError):
+                note(args[number][0], found)
     except BaseException:
-        _keep(context, done)
+        _keep(context, {key: each for key, each in ended.items() if isinstance(each, Done)})
         raise
+    in_order = [(key, ended[key]) for key, _ in partitions]
+    done = {key: each for key, each in in_order if isinstance(each, Done)}
+    failed = {key: each for key, each in in_order if isinstance(each, Exception)}
     if failed:
         if any(isinstance(error, Waits) for error in failed.values()):
             context.instance.add_run_tags(context.run.run_id, {STATE_TAG: "waiting"})
         _keep(context, done)
         _say_why(context, failed)
-        raise _failure(failed, len(failed) + len(done))
+        faults = [error for error in failed.values() if not isinstance(error, MetacogError)]
+        if faults and len(partitions) == 1:
+            raise faults[0]
+        raise _failure(context, failed, len(partitions)) from (faults[0] if faults else None)
     for key, each in done.items():
         context.add_asset_metadata(dict(each.facts), asset, key)
-    return MaterializeResult(
+    return dg.MaterializeResult(
         asset_key=asset,
-        data_version=DataVersion(_version(done)),
+        data_version=dg.DataVersion(_version(done)),
         check_results=_checks(done),
     )
 
 
-def partitions_of(context: AssetExecutionContext, benchmark: Bound) -> list[tuple[str, Partition]]:
+def partitions_of(context: dg.AssetExecutionContext, benchmark: Bound) -> list[tuple[str, Partition]]:
     """Return the partitions a run is about, by key, as the study file is now."""
     study = benchmark.context.study
     found = []
     for key in context.partition_keys:
-        assert isinstance(key, MultiPartitionKey)
+        assert isinstance(key, dg.MultiPartitionKey)
         model, run = key.keys_by_dimension["model"], key.keys_by_dimension["run"]
         found.append((str(key), Partition(study, benchmark.name, study.model(model), int(run))))
     return found
 
 
-def _keep(context: AssetExecutionContext, done: Mapping[str, Done]) -> None:
+def _keep(context: dg.AssetExecutionContext, done: Mapping[str, Done]) -> None:
     """Note in the graph what was made before something else failed: it need not be made again."""
     for key, each in done.items():
         context.log_event(
-            AssetMaterialization(
+            dg.AssetMaterialization(
                 context.asset_key, partition=key, metadata=dict(each.facts), tags={DATA_VERSION: each.version}
             )
         )
 
 
-def _say_why(context: AssetExecutionContext, failed: Mapping[str, MetacogError]) -> None:
+def _say_why(context: dg.AssetExecutionContext, failed: Mapping[str, Exception]) -> None:
     """Note at each partition why it failed: its own page shows it, not only the log of the run."""
     for key, error in failed.items():
+        reason = reason_of(error)
         context.log_event(
-            AssetObservation(
-                context.asset_key, description=str(error), partition=key, metadata={"reason": str(error)}
+            dg.AssetObservation(
+                context.asset_key, description=reason, partition=key, metadata={"reason": reason}
             )
         )
 
 
-def _failure(failed: Mapping[str, MetacogError], partitions: int) -> Failure:
+def _failure(
+    context: dg.AssetExecutionContext, failed: Mapping[str, Exception], partitions: int
+) -> dg.Failure:
     """Return the failure of a step that names its partitions; alone in its run, one needs no name."""
-    codes = {error.exit_code for error in failed.values()}
-    named = {key: [str(error), error.exit_code] for key, error in failed.items()}
-    said = [str(error) if partitions == 1 else f"{key}: {error}" for key, error in failed.items()]
+    named = {key: _reason(context, error) for key, error in failed.items()}
+    codes = {code for _, code in named.values()}
+    said = [reason if partitions == 1 else f"{key}: {reason}" for key, (reason, _) in named.items()]
     code = codes.pop() if len(codes) == 1 else SOME_FAILED
-    return Failure(
+    return dg.Failure(
         "; ".join(said),
-        metadata={EXIT_CODE: code, PARTITIONS: MetadataValue.json(named)},
+        metadata={EXIT_CODE: code, PARTITIONS: dg.MetadataValue.json(named)},
         allow_retries=False,
     )
+
+
+def _reason(context: dg.AssetExecutionContext, error: Exception) -> list[Any]:
+    """Return what is told of an error, and the exit code of a command that did only that."""
+    if isinstance(error, MetacogError):
+        return [str(error), error.exit_code]
+    if isinstance(error, OSError) and error.filename is not None:
+        return [reason_of(error), StoreError.exit_code]
+    return [f"{reason_of(error)} (a fault of the program; run {context.run.run_id} in the UI has more)", 1]
 
 
 def _version(done: Mapping[str, Done]) -> str:
@@ -155,7 +131,7 @@ def _version(done: Mapping[str, Done]) -> str:
     return versions[0] if len(versions) == 1 else sha256_hex(canonical_json(versions))
 
 
-def _checks(done: Mapping[str, Done]) -> list[AssetCheckResult]:
+def _checks(done: Mapping[str, Done]) -> list[dg.AssetCheckResult]:
     """Return one result over all partitions; those in which something does not hold are named."""
     named = [each.verdict for each in done.values() if each.verdict is not None]
     if not named:
@@ -173,10 +149,10 @@ def _checks(done: Mapping[str, Done]) -> list[AssetCheckResult]:
     }
     blocks = any(verdict.blocks for verdict in broken.values())
     return [
-        AssetCheckResult(
+        dg.AssetCheckResult(
             check_name=named[0].check,
             passed=not broken,
-            severity=AssetCheckSeverity.ERROR if blocks else AssetCheckSeverity.WARN,
+            severity=dg.AssetCheckSeverity.ERROR if blocks else dg.AssetCheckSeverity.WARN,
             metadata={"partitions": len(done), "not passed": len(broken), **facts},
         )
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dagster import AssetKey
+import dagster as dg
 
 from metacog_assets.launch import Launcher
 from metacog_assets.sensors import boards
@@ -22,7 +22,7 @@ def publish(launcher: Launcher, changed: bool) -> None:
         launcher.say("the official board waits: some partitions are not complete (see: metacog board)")
 
 
-def wanted_boards(study: Study) -> list[AssetKey]:
+def wanted_boards(study: Study) -> list[dg.AssetKey]:
     """Return what stands over all models; the official board only when nothing is missing."""
     states = [*partition_states(study), *helper_states(study)]
     complete = all(state.state == "complete" for state in states)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dagster import DagsterInstance, MultiPartitionKey
+import dagster as dg
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 
 from metacog_assets.partitions import MODELS
@@ -20,7 +20,7 @@ class Rectangle:
     runs: tuple[int, ...]
 
     @property
-    def key(self) -> MultiPartitionKey | None:
+    def key(self) -> dg.MultiPartitionKey | None:
         """The key where it is a single partition."""
         if len(self.models) * len(self.runs) > 1:
             return None
@@ -44,7 +44,7 @@ class Rectangle:
         return f"{', '.join(self.models)}, {runs}"
 
 
-def rectangles(partitions: Iterable[Partition], instance: DagsterInstance) -> list[Rectangle]:
+def rectangles(partitions: Iterable[Partition], instance: dg.DagsterInstance) -> list[Rectangle]:
     """Return the fewest ranges, model by model, that hold exactly these partitions."""
     order = list(instance.get_dynamic_partitions(str(MODELS.name)))
     by_model: dict[str, tuple[int, ...]] = {}
@@ -78,5 +78,5 @@ def _neighbours(numbers: Sequence[int]) -> list[tuple[int, ...]]:
     return found
 
 
-def _key(model: str, run: int) -> MultiPartitionKey:
-    return MultiPartitionKey({"model": model, "run": str(run)})
+def _key(model: str, run: int) -> dg.MultiPartitionKey:
+    return dg.MultiPartitionKey({"model": model, "run": str(run)})

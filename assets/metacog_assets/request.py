@@ -7,19 +7,19 @@ import time
 import uuid
 from dataclasses import asdict, dataclass, field
 
-from dagster import DagsterInstance, DagsterRunStatus
+import dagster as dg
 
 KEY = "metacog/request"
 ID, TASK, STAGES, BY = "metacog/request", "metacog/task", "metacog/stages", "metacog/launched_by"
 QUEUE = "queue"
 ACTIVE = (
-    DagsterRunStatus.NOT_STARTED,
-    DagsterRunStatus.QUEUED,
-    DagsterRunStatus.STARTING,
-    DagsterRunStatus.STARTED,
-    DagsterRunStatus.CANCELING,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
 )
-ENDED = (DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED)
+ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 SILENT_S = 120  # a daemon says every half a minute that it is there
 
 
@@ -40,12 +40,12 @@ class Request:
         return (not self.models or model in self.models) and (not self.runs or run in self.runs)
 
 
-def write(instance: DagsterInstance, request: Request) -> None:
+def write(instance: dg.DagsterInstance, request: Request) -> None:
     """Keep ``request`` as the one that is worked on; an earlier one is not gone on with."""
     instance.run_storage.set_cursor_values({KEY: json.dumps(asdict(request))})
 
 
-def read(instance: DagsterInstance) -> Request | None:
+def read(instance: dg.DagsterInstance) -> Request | None:
     """Return the latest request."""
     text = instance.run_storage.get_cursor_values({KEY}).get(KEY)
     if text is None:
@@ -55,7 +55,7 @@ def read(instance: DagsterInstance) -> Request | None:
     return Request(**{**found, **lists})
 
 
-def daemon_alive(instance: DagsterInstance) -> bool:
+def daemon_alive(instance: dg.DagsterInstance) -> bool:
     """Whether a daemon looks at the queue."""
     beats = instance.get_daemon_heartbeats().values()
     return any(time.time() - beat.timestamp < SILENT_S for beat in beats)

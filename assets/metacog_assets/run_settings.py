@@ -5,17 +5,11 @@ import os
 from collections.abc import Iterator
 from enum import Enum
 
-from dagster import (
-    AssetCheckResult,
-    AssetCheckSeverity,
-    AssetExecutionContext,
-    AssetObservation,
-    Config,
-)
+import dagster as dg
 from pydantic import Field
 
+from metacog_assets.figures import Fact
 from metacog_assets.partitioned import partitions_of
-from metacog_assets.reporting import Fact
 from metacog_assets.study_file import bound
 from metacog_pipeline.asking import planning
 from metacog_pipeline.querying.variables import LANE
@@ -29,7 +23,7 @@ class Lane(Enum):
     batch = "batch"
 
 
-class Asking(Config):
+class Asking(dg.Config):
     """Settings of one run that asks models."""
 
     limit: int | None = Field(
@@ -63,7 +57,9 @@ class Asking(Config):
                 os.environ[LANE] = before
 
 
-def planned(context: AssetExecutionContext, name: str, check: str, limit: int | None) -> AssetCheckResult:
+def planned(
+    context: dg.AssetExecutionContext, name: str, check: str, limit: int | None
+) -> dg.AssetCheckResult:
     """Note for each partition of the run what asking it would take, and return whether nothing is left to ask."""
     left: dict[str, Fact] = {}
     for key, partition in partitions_of(context, bound(name)):
@@ -77,15 +73,15 @@ def planned(context: AssetExecutionContext, name: str, check: str, limit: int | 
         }
         context.log.info(f"dry run, {key}: " + ", ".join(f"{what} {fact}" for what, fact in facts.items()))
         context.log_event(
-            AssetObservation(
+            dg.AssetObservation(
                 context.asset_key, description="dry run: nobody was asked", partition=key, metadata=facts
             )
         )
         if row.to_ask:
             left[key] = row.to_ask
-    return AssetCheckResult(
+    return dg.AssetCheckResult(
         check_name=check,
         passed=not left,
-        severity=AssetCheckSeverity.WARN,
+        severity=dg.AssetCheckSeverity.WARN,
         metadata={"dry run": True, **{f"{key} calls to make": fact for key, fact in left.items()}},
     )

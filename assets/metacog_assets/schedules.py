@@ -7,15 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dagster import (
-    AssetKey,
-    DefaultScheduleStatus,
-    MultiPartitionKey,
-    RunRequest,
-    ScheduleEvaluationContext,
-    SkipReason,
-    schedule,
-)
+import dagster as dg
 
 from metacog_assets.partitions import MODELS
 from metacog_assets.study_file import bound, current_study
@@ -26,31 +18,31 @@ from metacog_pipeline.querying.session import Partition
 MONTHLY = "0 6 1 * *"  # at six on the first of the month
 
 
-@schedule(
+@dg.schedule(
     cron_schedule=MONTHLY,
     job_name="ask",
-    default_status=DefaultScheduleStatus.STOPPED,
+    default_status=dg.DefaultScheduleStatus.STOPPED,
     description="An example, off until someone turns it on: each month asks every model the next run of the study that "
     "it has not answered. leaderboard/model_drift then says whose answers changed. Costs money where models do.",
 )
-def monthly_rerun(context: ScheduleEvaluationContext) -> list[RunRequest] | SkipReason:
+def monthly_rerun(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest] | dg.SkipReason:
     """Ask each model its next run."""
     try:
         waiting = list(_next_runs())
     except MetacogError as error:
-        return SkipReason(str(error))
+        return dg.SkipReason(str(error))
     known = set(context.instance.get_dynamic_partitions(str(MODELS.name)))
-    by_partition: dict[tuple[str, int], list[AssetKey]] = {}
+    by_partition: dict[tuple[str, int], list[dg.AssetKey]] = {}
     for each in waiting:
         if each.spec.name in known:
-            asset = AssetKey(f"{each.benchmark}_transcripts")
+            asset = dg.AssetKey(f"{each.benchmark}_transcripts")
             by_partition.setdefault((each.spec.name, each.run), []).append(asset)
     if not by_partition:
-        return SkipReason("every run of the study has been asked: raise runs in the study file")
+        return dg.SkipReason("every run of the study has been asked: raise runs in the study file")
     return [
-        RunRequest(
+        dg.RunRequest(
             run_key=f"{context.scheduled_execution_time:%Y-%m-%d} {model} {run}",
-            partition_key=MultiPartitionKey({"model": model, "run": str(run)}),
+            partition_key=dg.MultiPartitionKey({"model": model, "run": str(run)}),
             asset_selection=sorted(assets),
             tags={"metacog/rerun": str(run)},
         )

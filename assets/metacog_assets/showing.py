@@ -6,15 +6,17 @@ import base64
 import html
 import io
 import re
+import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
-from dagster import MarkdownMetadataValue, MetadataValue
 
 from metacog_pipeline.stats.proportions import wilson_interval
 
 if TYPE_CHECKING:
+    from dagster import MarkdownMetadataValue as Markdown
     from matplotlib.figure import Figure
 
 PREVIEW_ROWS = 10
@@ -32,20 +34,44 @@ _CANVAS = (
 MARKUP = "\\`*_~[]<>|!#&:@"  # the backslash first; colon and at sign, because bare addresses become links
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Markdown where Dagster is not loaded: sent to a process that has it, it is what Dagster shows."""
+
+    value: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return markdown, (self.value,)
+
+
+def markdown(text: str) -> Markdown:
+    """Return what Dagster shows of Markdown."""
+    if "dagster" not in sys.modules:
+        return cast("Markdown", _Words(text))
+    import dagster as dg
+
+    found: Markdown = dg.MetadataValue.md(text)
+    return found
+
+
 def preview(
-    frame: pl.DataFrame, columns: Sequence[str] | None = None, *, rows: int = PREVIEW_ROWS
-) -> MarkdownMetadataValue:
-    """Return the first ``rows`` of ``frame`` as a Markdown table; every cell is escaped data."""
+    frame: pl.DataFrame,
+    columns: Sequence[str] | None = None,
+    *,
+    rows: int = PREVIEW_ROWS,
+    total: int | None = None,
+) -> Markdown:
+    """Return the first ``rows`` of ``frame``, a table of ``total`` rows, as Markdown; every cell is escaped data."""
     shown = frame.select(columns) if columns else frame
     lines = ["| " + " | ".join(shown.columns) + " |", "|" + " --- |" * len(shown.columns)]
     for row in shown.head(rows).iter_rows():
         lines.append("| " + " | ".join(_cell(value) for value in row) + " |")
-    if shown.height > rows:
-        lines.append(f"\n{shown.height - rows} more rows")
-    return MetadataValue.md("\n".join(lines))
+    if (more := (total or shown.height) - rows) > 0:
+        lines.append(f"\n{more} more rows")
+    return markdown("\n".join(lines))
 
 
-def calibration_plot(responses: pl.DataFrame) -> MarkdownMetadataValue:
+def calibration_plot(responses: pl.DataFrame) -> Markdown:
     """Return accuracy by confidence as a picture: each level, or tenths where there are many; 95 % intervals.
 
     Parameters
@@ -72,22 +98,22 @@ def _level(confidence: float, right: int, n: int) -> str:
     )
 
 
-def picture(figure: Figure, title: str) -> MarkdownMetadataValue:
+def picture(figure: Figure, title: str) -> Markdown:
     """Return a figure as a picture; ``title`` is read where it cannot be seen."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=100)
     encoded = base64.b64encode(buffer.getvalue()).decode()
-    return MetadataValue.md(f"![{_cell(title)}](data:image/png;base64,{encoded})")
+    return markdown(f"![{_cell(title)}](data:image/png;base64,{encoded})")
 
 
-def drawing(svg: str, title: str) -> MarkdownMetadataValue:
+def drawing(svg: str, title: str) -> Markdown:
     """Return an SVG figure as a picture: data in an image, in which nothing runs, on white whatever the theme."""
     sized = re.search(r'viewBox="[\d.+-]+ [\d.+-]+ ([\d.]+) ([\d.]+)"', svg)
     width, height = sized.groups() if sized else ("640", "480")
     attributes = f'width="{width}" height="{height}" style="background:#fff;color:#1b1f24"'
     sized_svg = svg.replace("<svg", f"<svg {attributes}", 1)
     encoded = base64.b64encode(sized_svg.encode("utf-8", "replace")).decode()
-    return MetadataValue.md(f"![{_cell(title)}](data:image/svg+xml;base64,{encoded})")
+    return markdown(f"![{_cell(title)}](data:image/svg+xml;base64,{encoded})")
 
 
 def escaped_svg(text: str, longest: int = 28) -> str:

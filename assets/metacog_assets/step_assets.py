@@ -3,32 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dagster import (
-    AssetCheckResult,
-    AssetCheckSeverity,
-    AssetCheckSpec,
-    AssetExecutionContext,
-    AssetsDefinition,
-    DataVersion,
-    MaterializeResult,
-    asset,
-)
+import dagster as dg
 
+from metacog_assets import apart, work
 from metacog_assets.automation import FILL_MISSING, FOLLOW
-from metacog_assets.marking import ROWS, URI, asking_kinds, owners, schema_of_rows, tags
-from metacog_assets.models import how_it_answers
-from metacog_assets.reporting import Fact, one_line_failure, progress_of, tally_facts
-from metacog_assets.showing import preview
-from metacog_assets.study_file import Bound, bound
-from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.roles import RoleResult
+from metacog_assets.marking import asking_kinds, owners, schema_of_rows, tags
+from metacog_assets.reporting import one_line_failure, progress_lines
+from metacog_assets.study_file import Bound
 from metacog_pipeline.benchmark.contract import Checked, Stage, Step
 from metacog_pipeline.benchmark.schema import arrow_schema_of
 
 HOLDS = "holds"
 
 
-def step_assets(benchmark: Bound) -> list[AssetsDefinition]:
+def step_assets(benchmark: Bound) -> list[dg.AssetsDefinition]:
     """Return one asset per step; the last one makes the items."""
     return [_step(benchmark, step) for step in benchmark.construction()]
 
@@ -38,11 +26,11 @@ def items_name(benchmark: Bound) -> str:
     return f"{benchmark.name}_{benchmark.construction()[-1].name}"
 
 
-def _step(benchmark: Bound, step: Step) -> AssetsDefinition:
+def _step(benchmark: Bound, step: Step) -> dg.AssetsDefinition:
     name, owner = f"{benchmark.name}_{step.name}", benchmark.name
     helpers = step.asks.models(benchmark) if step.asks is not None else ()
 
-    @asset(
+    @dg.asset(
         name=name,
         group_name=f"{owner}_items",
         deps=[f"{owner}_{needed}" for needed in step.needs],
@@ -57,41 +45,16 @@ def _step(benchmark: Bound, step: Step) -> AssetsDefinition:
         owners=owners(),
         tags=tags("items", paid=step.asks is not None, benchmark=owner),
     )
-    def made(context: AssetExecutionContext) -> MaterializeResult:
+    def made(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         with one_line_failure():
-            now = bound(owner)
-            wanted = construction.step_of(now, step.name)
-            with progress_of(context, name) as show:
-                found = construction.run_step(now, wanted, show)
-        return MaterializeResult(
-            metadata={
-                **found.facts,
-                **_asked(found.asked),
-                **_helpers(now, wanted),
-                ROWS: found.facts["rows"],
-                URI: construction.result_path(now, step.name).as_uri(),
-                "preview": preview(found.frame),
-            },
-            data_version=DataVersion(found.digest),
-            check_results=_checked(wanted, found.checks),
+            found = apart.call(apart.ITEMS, progress_lines(context), work.make, owner, step.name)
+        return dg.MaterializeResult(
+            metadata=dict(found.facts),
+            data_version=dg.DataVersion(found.version),
+            check_results=_checked(step, found.checks),
         )
 
     return made
-
-
-def _asked(asked: RoleResult | None) -> dict[str, Fact]:
-    """Return what asking those who help did and cost."""
-    if asked is None:
-        return {}
-    return {"models × items": asked.items, "answered": asked.answered, **tally_facts(asked.tally)}
-
-
-def _helpers(benchmark: Bound, step: Step) -> dict[str, Fact]:
-    """Return how those who help with a step answer."""
-    facts: dict[str, Fact] = {}
-    for spec in step.asks.models(benchmark) if step.asks is not None else ():
-        facts |= how_it_answers(benchmark.context.study, spec, named=True)
-    return facts
 
 
 def _columns(step: Step) -> dict[str, Any]:
@@ -101,22 +64,22 @@ def _columns(step: Step) -> dict[str, Any]:
     return schema_of_rows({each.name: each.type for each in schema}, step.writes)
 
 
-def _specs(asset: str, step: Step) -> list[AssetCheckSpec]:
+def _specs(name: str, step: Step) -> list[dg.AssetCheckSpec]:
     """Return one check that sums up those of the step; a blocking one that fails has ended the step already."""
     said = "; ".join(f"{name}: {check.says.rstrip('.')}" for name, check in step.checks.items())
-    return [AssetCheckSpec(HOLDS, asset=asset, description=f"{said}.")] if step.checks else []
+    return [dg.AssetCheckSpec(HOLDS, asset=name, description=f"{said}.")] if step.checks else []
 
 
-def _checked(step: Step, results: Mapping[str, Checked]) -> list[AssetCheckResult]:
+def _checked(step: Step, results: Mapping[str, Checked]) -> list[dg.AssetCheckResult]:
     if not step.checks:
         return []
     facts = {f"{name}: {what}": value for name in step.checks for what, value in results[name].facts.items()}
     failed = [name for name in step.checks if not results[name].passed]
     return [
-        AssetCheckResult(
+        dg.AssetCheckResult(
             check_name=HOLDS,
             passed=not failed,
-            severity=AssetCheckSeverity.WARN,
+            severity=dg.AssetCheckSeverity.WARN,
             metadata={"passed": len(step.checks) - len(failed), "failed": ", ".join(failed), **facts},
         )
     ]

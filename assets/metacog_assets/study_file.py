@@ -7,8 +7,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dagster import get_dagster_logger
-
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Benchmark
 from metacog_pipeline.errors import StudyError
@@ -59,7 +57,9 @@ def _loaded(path: Path, changed: int, size: int) -> Study:
 
 @functools.cache
 def _demo() -> Study:
-    get_dagster_logger().info(f"{VARIABLE} is not set: showing the demo study, kept in ./metacog-demo")
+    import dagster as dg  # who asks for it by name has none yet
+
+    dg.get_dagster_logger().info(f"{VARIABLE} is not set: showing the demo study, kept in ./metacog-demo")
     demo = load_study(shipped("data", "demo", "study.toml"))
     section = demo.study.model_copy(update={"home": str(Path("metacog-demo/home").resolve())})
     return demo.model_copy(update={"study": section})

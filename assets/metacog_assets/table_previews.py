@@ -9,9 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_assets.reporting import Fact
+from metacog_assets.figures import Fact
 from metacog_assets.showing import PREVIEW_ROWS, drawing, escaped_svg, preview
-from metacog_pipeline.leaderboard.models import SqlModel
 from metacog_pipeline.leaderboard.read import query_table
 
 BOARD = "leaderboard"
@@ -27,17 +26,17 @@ order by benchmark, condition, measure, rank nulls last, model
 _LEFT, _RIGHT, _ROW = 190, 440, 20
 
 
-def shown(home: Path, model: SqlModel, columns: Sequence[str]) -> dict[str, Fact]:
+def shown(home: Path, schema: str, name: str, columns: Sequence[str]) -> dict[str, Fact]:
     """Return the metadata that shows what a table holds; nothing where it is empty."""
-    if model.name == BOARD:
+    if name == BOARD:
         headlines = _frame(home, _HEADLINES)
         if headlines.is_empty():
             return {}
         return {"headlines": preview(headlines, rows=MOST_SHOWN), "figure": board_figure(headlines)}
-    listed = ", ".join(f'"{name}"' for name in columns[:MOST_COLUMNS])
+    listed = ", ".join(f'"{column}"' for column in columns[:MOST_COLUMNS])
     if not listed:
         return {}
-    head = _frame(home, f'select {listed} from {model.schema}."{model.name}" limit {PREVIEW_ROWS}')
+    head = _frame(home, f'select {listed} from {schema}."{name}" limit {PREVIEW_ROWS}')
     return {"preview": preview(head)} if head.height else {}
 
 

@@ -3,59 +3,40 @@ blocked."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dagster import (
-    AssetCheckKey,
-    AssetCheckResult,
-    AssetCheckSeverity,
-    AssetCheckSpec,
-    AssetExecutionContext,
-    AssetKey,
-    AssetsDefinition,
-    AssetSpec,
-    MaterializeResult,
-    MetadataValue,
-    asset,
-    multi_asset,
-)
+import dagster as dg
 
+from metacog_assets import apart, parts
 from metacog_assets.automation import FOLLOW_WHAT_THERE_IS, WHEN_COMPLETE
-from metacog_assets.marking import LINEAGE, ROWS, SCHEMA, URI, lineage, owners, table_schema, tags
+from metacog_assets.figures import ROWS, URI, Fact
+from metacog_assets.marking import LINEAGE, SCHEMA, lineage, owners, table_schema, tags
 from metacog_assets.reporting import LEFT_EMPTY, one_line_failure
-from metacog_assets.study_file import current_study
-from metacog_assets.table_previews import shown
 from metacog_pipeline import registry
-from metacog_pipeline.leaderboard.build import BuildReport, build
+from metacog_pipeline.leaderboard.build import BuildReport
 from metacog_pipeline.leaderboard.glossary import meaning
 from metacog_pipeline.leaderboard.models import Project, SqlModel, tables_behind
-from metacog_pipeline.leaderboard.official import publish_official
-from metacog_pipeline.leaderboard.read import columns_of, one_connection
-from metacog_pipeline.leaderboard.shared import publish
-from metacog_pipeline.leaderboard.status import note_board, write_status
-from metacog_pipeline.leaderboard.texts import grow_texts
-from metacog_pipeline.study import digests
 
 TESTED, BOARD = "tests", "leaderboard"
 POOL = "board"  # one process writes; a second board waits for its turn
 _COMPLETE = ("_transcripts", "_run_estimates")  # what the official board waits for
 _VIEWS = {"kept_items": "stg_items"}  # made before the tables, from a dataset of its own
-Produced = Sequence[tuple[str, AssetKey]]
+Produced = Sequence[tuple[str, dg.AssetKey]]
 
 
-def key_of(table: str) -> AssetKey:
+def key_of(table: str) -> dg.AssetKey:
     """Return the asset key of a table of the leaderboard file.
 
     The graph shows the last part of a key: the name of the benchmark, which its group has already, stands before it.
     """
     for benchmark in registry.names():
         if table.startswith(f"{benchmark}_"):
-            return AssetKey(["leaderboard", benchmark, table.removeprefix(f"{benchmark}_")])
-    return AssetKey(["leaderboard", table])
+            return dg.AssetKey(["leaderboard", benchmark, table.removeprefix(f"{benchmark}_")])
+    return dg.AssetKey(["leaderboard", table])
 
 
 OFFICIAL = key_of("leaderboard_official")
 
 
-def table_assets(project: Project, produced: Produced, asked: Sequence[str]) -> list[AssetsDefinition]:
+def table_assets(project: Project, produced: Produced, asked: Sequence[str]) -> list[dg.AssetsDefinition]:
     """Return the tables of the leaderboard file, the official board, and the report.
 
     Parameters
@@ -69,14 +50,14 @@ def table_assets(project: Project, produced: Produced, asked: Sequence[str]) -> 
     return [_tables(project, models, produced), _official(produced), _report()]
 
 
-def _tables(project: Project, models: Sequence[SqlModel], produced: Produced) -> AssetsDefinition:
+def _tables(project: Project, models: Sequence[SqlModel], produced: Produced) -> dg.AssetsDefinition:
     by_key = {key_of(model.name): model for model in models}
 
-    @multi_asset(
+    @dg.multi_asset(
         name="leaderboard",
         specs=[_spec(project, model, produced, list(by_key)) for model in models],
         check_specs=[
-            AssetCheckSpec(
+            dg.AssetCheckSpec(
                 TESTED,
                 asset=key_of(BOARD),
                 description="Keys, allowed values and zero-row queries of every table hold: a failed one replaces nothing. "
@@ -86,32 +67,26 @@ def _tables(project: Project, models: Sequence[SqlModel], produced: Produced) ->
         can_subset=True,
         pool=POOL,
     )
-    def leaderboard(context: AssetExecutionContext) -> Iterator[MaterializeResult | AssetCheckResult]:
-        study = current_study()
+    def leaderboard(
+        context: dg.AssetExecutionContext,
+    ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+        wanted = [model for key, model in by_key.items() if key in context.selected_asset_keys]
+        tables = {model.name: model.schema for model in wanted}
         with one_line_failure():
-            write_status(study)
-            report = build(study.home.path)
-            grow_texts(study.home.path)
-            note_board(study)
-            publish(study.home.path)
-            digests.note(study.home)  # a run of the UI has no command that notes them at its end
-            columns = columns_of(study.home.path)
-            with one_connection(study.home.path):
-                results = [
-                    _result(report, project, model, columns)
-                    for key, model in by_key.items()
-                    if key in context.selected_asset_keys
-                ]
-        yield from results
-        if AssetCheckKey(key_of(BOARD), TESTED) in context.selected_asset_check_keys:
+            report, columns, shown = apart.call(apart.BOARDS, None, parts.board, tables)
+        for model in wanted:
+            yield _result(report, project, model, columns, shown[model.name])
+        if dg.AssetCheckKey(key_of(BOARD), TESTED) in context.selected_asset_check_keys:
             yield _tested(report)
 
     return leaderboard
 
 
-def _spec(project: Project, model: SqlModel, produced: Produced, known: Sequence[AssetKey]) -> AssetSpec:
+def _spec(
+    project: Project, model: SqlModel, produced: Produced, known: Sequence[dg.AssetKey]
+) -> dg.AssetSpec:
     group = model.benchmark or ("leaderboard" if model.schema == "main" else "details")
-    return AssetSpec(
+    return dg.AssetSpec(
         key_of(model.name),
         deps=_reads(project, model, produced, known),
         description=model.header.description,
@@ -126,8 +101,8 @@ def _spec(project: Project, model: SqlModel, produced: Produced, known: Sequence
 
 
 def _reads(
-    project: Project, model: SqlModel, produced: Produced, known: Sequence[AssetKey]
-) -> list[AssetKey]:
+    project: Project, model: SqlModel, produced: Produced, known: Sequence[dg.AssetKey]
+) -> list[dg.AssetKey]:
     """Return what a table is made from: other tables, and the assets that write the files it reads."""
     names = {_VIEWS.get(name, name) for name in tables_behind(model.reads, project.parts)}
     found = {key_of(name) for name in names if key_of(name) in known}
@@ -139,14 +114,18 @@ def _reads(
 
 
 def _result(
-    report: BuildReport, project: Project, model: SqlModel, columns: Mapping[str, Mapping[str, str]]
-) -> MaterializeResult:
+    report: BuildReport,
+    project: Project,
+    model: SqlModel,
+    columns: Mapping[str, Mapping[str, str]],
+    shown: Mapping[str, Fact],
+) -> dg.MaterializeResult:
     facts = report.facts(model.name)
     own = columns.get(model.name, {})
     read = {
         key_of(name): columns[name] for name in tables_behind(model.reads, project.parts) if name in columns
     }
-    return MaterializeResult(
+    return dg.MaterializeResult(
         asset_key=key_of(model.name),
         metadata={
             **facts,
@@ -155,20 +134,20 @@ def _result(
             SCHEMA: table_schema(own, {name: meaning(model.header, name) or "" for name in own}),
             LINEAGE: lineage(own, read),
             "tests": _tests(project, model),
-            **shown(report.path.parent, model, list(own)),
+            **shown,
         },
     )
 
 
-def _tested(report: BuildReport) -> AssetCheckResult:
+def _tested(report: BuildReport) -> dg.AssetCheckResult:
     """Return that the tests held (a failed one has raised), and which tables are empty because they could not be built."""
     failed = {"/".join(key_of(table.name).path): table.reason or "" for table in report.failures}
-    return AssetCheckResult(
+    return dg.AssetCheckResult(
         asset_key=key_of(BOARD),
         check_name=TESTED,
         passed=not failed,
-        severity=AssetCheckSeverity.WARN,
-        metadata={"tests": report.tests, **({LEFT_EMPTY: MetadataValue.json(failed)} if failed else {})},
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"tests": report.tests, **({LEFT_EMPTY: dg.MetadataValue.json(failed)} if failed else {})},
     )
 
 
@@ -177,10 +156,10 @@ def _tests(project: Project, model: SqlModel) -> list[str]:
     return [f"key: {', '.join(model.header.key)}", *map(str, model.header.assertions), *queries]
 
 
-def _official(produced: Produced) -> AssetsDefinition:
+def _official(produced: Produced) -> dg.AssetsDefinition:
     scored = {key for _, key in produced if key.path[-1].endswith(_COMPLETE)}
 
-    @asset(
+    @dg.asset(
         key=OFFICIAL,
         group_name="details",
         deps=[key_of("leaderboard"), *sorted(scored)],
@@ -190,20 +169,17 @@ def _official(produced: Produced) -> AssetsDefinition:
         owners=owners(),
         tags=tags("tables"),
     )
-    def leaderboard_official() -> MaterializeResult:
+    def leaderboard_official() -> dg.MaterializeResult:
         """The board at a moment when every partition of every model was complete."""
-        home = current_study().home
         with one_line_failure():
-            rows = publish_official(home.path)
-            publish(home.path)
-        digests.note(home)
-        return MaterializeResult(metadata={ROWS: rows})
+            rows = apart.call(apart.BOARDS, None, parts.official)
+        return dg.MaterializeResult(metadata={ROWS: rows})
 
     return leaderboard_official
 
 
-def _report() -> AssetsDefinition:
-    @asset(
+def _report() -> dg.AssetsDefinition:
+    @dg.asset(
         group_name="leaderboard",
         deps=[key_of(name) for name in ("leaderboard", "comparisons", "progress")],
         kinds={"html"},
@@ -211,14 +187,10 @@ def _report() -> AssetsDefinition:
         owners=owners(),
         tags=tags("tables"),
     )
-    def report() -> MaterializeResult:
+    def report() -> dg.MaterializeResult:
         """The page people read: boards, figures, what each benchmark says; opens from disk, loads nothing."""
-        from metacog_pipeline.report.page import build_report
-
-        study = current_study()
         with one_line_failure():
-            page = build_report(study.home.path, study.study.name)
-        digests.note(study.home)
-        return MaterializeResult(metadata={URI: page.as_uri(), "bytes": page.stat().st_size})
+            page = apart.call(apart.REPORT, None, parts.report)
+        return dg.MaterializeResult(metadata={URI: page.as_uri(), "bytes": page.stat().st_size})
 
     return report

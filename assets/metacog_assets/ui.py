@@ -11,10 +11,12 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Sequence
 from subprocess import Popen
 from typing import Any
 
+from dagster import SupersessionWarning
 from dagster._cli import dev
 from dagster_shared.ipc import open_ipc_subprocess
 
@@ -25,6 +27,7 @@ def main() -> None:
     """Serve until interrupted, or until the process that started this one is gone."""
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     vars(dev)["open_ipc_subprocess"] = _guarded  # Dagster has no setting for its web server's module
+    warnings.simplefilter("ignore", SupersessionWarning)  # who called metacog ui cannot call dg dev instead
     dev.dev_command(prog_name="metacog ui")
 
 

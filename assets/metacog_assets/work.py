@@ -1,20 +1,32 @@
-"""What the assets of one model and run do: ask, read, ask judges, score; with the figures and checks people see."""
+"""What is done to a study's files, with the figures and checks people see: in a process without Dagster (see `apart`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import polars as pl
-from dagster import AssetExecutionContext
 
-from metacog_assets.marking import ROWS, URI
+from metacog_assets.figures import (
+    ROWS,
+    URI,
+    Done,
+    Fact,
+    Place,
+    Stopped,
+    Verdict,
+    Waits,
+    answering_models,
+    asked,
+    progress_of,
+    tally_facts,
+)
 from metacog_assets.models import how_it_answers
-from metacog_assets.partitioned import Done, Stopped, Verdict, Waits
-from metacog_assets.reporting import Fact, answering_models, asked, progress_of
 from metacog_assets.showing import calibration_plot, preview
-from metacog_assets.study_file import Bound
-from metacog_pipeline.asking import judging, tasks
-from metacog_pipeline.errors import MetacogError
+from metacog_assets.study_file import Bound, bound
+from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.benchmark.contract import Checked
+from metacog_pipeline.errors import MetacogError, SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.querying.partition import SessionResult
 from metacog_pipeline.querying.session import Partition, query_partition, record_failure
@@ -33,16 +45,42 @@ _SHOWN = ("item_id", "condition", "step", "status", "text", "latency_s")
 _ESTIMATES_SHOWN = ("condition", "measure", "estimate", "low", "high", "n", "status")
 
 
-def answer(
-    context: AssetExecutionContext, benchmark: Bound, partition: Partition, limit: int | None = None
-) -> Done:
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a step of construction made: its figures, the digest of the result, and how its checks ended."""
+
+    facts: Mapping[str, Fact]
+    version: str
+    checks: Mapping[str, Checked]
+
+
+def make(owner: str, name: str) -> Made:
+    """Make what a step of construction makes, after asking who helps with it."""
+    benchmark = bound(owner)
+    step = construction.step_of(benchmark, name)
+    with progress_of(f"{owner}_{name}") as show:
+        found = construction.run_step(benchmark, step, show)
+    facts: dict[str, Fact] = dict(found.facts)
+    if found.asked is not None:
+        facts |= {"models × items": found.asked.items, "answered": found.asked.answered}
+        facts |= tally_facts(found.asked.tally)
+    for spec in step.asks.models(benchmark) if step.asks is not None else ():
+        facts |= how_it_answers(benchmark.context.study, spec, named=True)
+    facts |= {
+        ROWS: found.facts["rows"],
+        URI: construction.result_path(benchmark, name).as_uri(),
+        "preview": preview(found.frame),
+    }
+    return Made(facts, found.digest, found.checks)
+
+
+def answer(at: Place, limit: int | None = None) -> Done:
     """Ask what a partition lacks; one that cannot even start is written down, so that the boards can name it."""
+    benchmark, partition = at.open()
     try:
         todo = tasks.tasks(benchmark, partition.spec)
         simulated = partition.spec.provider == "simulated"
-        with progress_of(
-            context, f"{benchmark.name}: {partition.spec.name} run {partition.run}", len(todo)
-        ) as show:
+        with progress_of(f"{at.benchmark}: {at.model} run {at.run}", len(todo)) as show:
             outcome = query_partition(
                 partition,
                 todo,
@@ -67,8 +105,15 @@ def answer(
     return _asked(facts, outcome, partition)
 
 
-def read(benchmark: Bound, partition: Partition) -> Done:
+def note_ended(at: Place, error: MetacogError) -> None:
+    """Write down why a partition was not asked to its end, for a process that could not do so itself."""
+    benchmark, partition = at.open()
+    _note(partition, error, tasks.expected(benchmark))
+
+
+def read(at: Place) -> Done:
     """Read a partition's answers into responses."""
+    benchmark, partition = at.open()
     found = files.read(benchmark, partition)
     by_status = dict(found.frame["status"].value_counts(sort=True).iter_rows())
     path = judging.responses_path(partition)
@@ -95,17 +140,19 @@ def read(benchmark: Bound, partition: Partition) -> Done:
     )
 
 
-def judge(context: AssetExecutionContext, benchmark: Bound, partition: Partition) -> Done:
+def judge(at: Place) -> Done:
     """Ask the judges of a partition what is not judged yet."""
+    benchmark, partition = at.open()
     declared = judging.wanted(benchmark)
     if declared is None:  # the study file has changed since the definitions were loaded
         return Done({"judges": "none named"}, "", Verdict(ANSWERED, True, {}))
     kept = judging.judged_as(partition)
     responses = read_frame(judging.responses_path(partition))
-    expected = judging.expected(benchmark, declared, partition, responses)
+    expected, _ = judging.needed(benchmark, declared, partition, responses)
     try:
-        label = f"{benchmark.name}: judges of {partition.spec.name} run {partition.run}"
-        with progress_of(context, label, expected) as show:
+        if (why := construction.untried(benchmark, declared.needs)) is not None:
+            raise SourceError(f"{kept.benchmark}: {why}")
+        with progress_of(f"{at.benchmark}: judges of {at.model} run {at.run}", expected) as show:
             outcome = judging.ask(benchmark, declared, partition, responses, show)
     except MetacogError as error:
         _note(kept, error, expected)
@@ -119,8 +166,9 @@ def judge(context: AssetExecutionContext, benchmark: Bound, partition: Partition
     return _asked(facts, outcome, kept)
 
 
-def estimate(benchmark: Bound, partition: Partition) -> Done:
+def estimate(at: Place) -> Done:
     """Score one run."""
+    benchmark, partition = at.open()
     frame = files.score(benchmark, partition)
     odd, outside = _senseless(frame), _outside(benchmark, frame)
     broken = pl.concat([odd, outside]).unique(maintain_order=True)

@@ -12,7 +12,8 @@
 --   facts: everything its file says of it, as JSON
 with
     counted as (
-        select benchmark, item_id, count(*) as n, sum(correct)::bigint as n_correct, avg(confidence) as mean_confidence
+        select benchmark, item_id, count(*) as n, sum(correct)::bigint as n_correct,
+            list_avg(list(confidence order by confidence)) as mean_confidence  -- the same whatever the order of the rows
         from responses
         where source <> 'simulated' or not exists (select 1 from listed where source <> 'simulated')
         group by benchmark, item_id

@@ -3,8 +3,8 @@
 -- Source: estimates/*/published/published_claims.parquet, made of data/published and the audits.
 -- #NOT_NULL(benchmark, place, subject, quantity, method, verdict)
 -- columns:
---   place: where in the paper, or what sort of statement
---   subject: a model, a group, or all models
+--   place: where in the paper, or what sort of statement; headline: what the paper leads with
+--   subject: a model, a group, or all models; of headline claims the data
 --   method: what it was computed from
 --   published: as printed; null where it is no number, the note has it then
 --   recomputed: from the parts; where only a range is possible, its end nearest to the printed number

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import gzip
 import io
 import json
 import re
@@ -14,13 +15,14 @@ import sys
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from metacog_pipeline import columns as named
+from metacog_pipeline import parquet_bounds
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import read_within
 
@@ -29,6 +31,7 @@ MOST_BYTES, MOST_ROWS = (
     4 * 2**30,
     50_000_000,
 )  # of text in memory; of Parquet, which may claim any number in a few bytes
+_TELLING = 20  # rows by which it is told that they begin with a name
 _DELIMITERS = ",;\t|"
 _TOLD = re.compile(r'"?sep=([,;\t|])"?\s*$')  # the line by which Excel is told the separator
 
@@ -88,7 +91,7 @@ class AnswerFile:
             if rows == 1 and self._kind in (".csv", ".tsv", ".parquet") and row.broken is None:
                 break  # every row has the columns of the first
         if not rows:
-            raise StudyError(f"{path}: there is a header and no row; it needs one row per answer")
+            raise StudyError(f"{path}: there is no row in it; give a file with at least one")
         self._wide = named.wide_columns(shape.wide, list(there))
         used = {column for columns in self._wide.values() for column in columns.values()}
         long = [name for columns in self._wide.values() for name in columns]
@@ -145,21 +148,49 @@ def chosen(rows: AnswerFile, where: Sequence[tuple[str, str]]) -> Iterator[FileR
         raise StudyError(f"{rows.path}: --where {told}: no row has it; check the spelling")
 
 
-def kind_of(path: Path, what: str = "answers") -> str:
+def kind_of(path: Path, what: str = "tables") -> str:
     """Return what a file is by its name, ``.gz`` put aside; raise StudyError for an unknown kind.
 
     A folder with Parquet files in it, such as a data set of Hugging Face on disk, is read as one file.
     """
-    if path.is_dir() and next(path.rglob("*.parquet"), None) is not None:
-        return ".parquet"
+    if path.is_dir():
+        return _kind_of_folder(path)
     names = [suffix.lower() for suffix in path.suffixes]
     kind = next(iter(names[-2:-1] if names[-1:] == [".gz"] else names[-1:]), "")
+    if kind == ".eval":
+        raise StudyError(f"{path}: is a log of inspect_ai, no table; `metacog import {path.name}` takes it")
     if kind not in KINDS:
         raise StudyError(f"{path}: {what} are read from {', '.join(KINDS)}; rename or convert the file")
     return kind
 
 
+def _kind_of_folder(path: Path) -> str:
+    """Return the kind of the parts of one table; raise StudyError for a folder of anything else."""
+    try:
+        different = len({frozenset(parquet_bounds.names_of(part)) for part in parts_of(path)})
+    except (OSError, ValueError, pa.ArrowException):
+        different = 0
+    if different == 1:
+        return ".parquet"
+    why = (
+        "the Parquet files in it are not one table"
+        if different
+        else "no readable Parquet or Arrow files lie in it"
+    )
+    raise StudyError(f"{path}: is a folder; give a file of it: {why}")
+
+
+def parts_of(path: Path) -> list[Path]:
+    """Return the files of a table in Parquet: itself, or those of a folder, also as ``datasets`` saves one to disk."""
+    if not path.is_dir():
+        return [path]
+    found = (each for ending in ("parquet", "arrow") for each in path.rglob(f"*.{ending}"))
+    return sorted(each for each in found if not each.name.startswith("cache-"))
+
+
 def _unreadable(path: Path, error: Exception) -> StudyError:
+    if isinstance(error, gzip.BadGzipFile | zlib.error | EOFError):
+        return StudyError(f"{path}: not a whole gzip file; pack it again, or take .gz off its name")
     reason = getattr(error, "strerror", None) or error
     return StudyError(f"{path}: cannot be read: {reason}; check the path and the file")
 
@@ -174,14 +205,20 @@ def content(path: Path) -> bytes:
         for magic, advice in _MAGIC:
             if found.startswith(magic):
                 raise StudyError(f"{path}: the content {advice}")
+        if found.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # "Unicode text" of spreadsheets
+            found = found.decode("utf-16").encode()
         found = found.removeprefix(codecs.BOM_UTF8)
+        if b"\n" not in found:
+            found = found.replace(b"\r", b"\n")  # as spreadsheets end lines in "CSV (Macintosh)"
         blank = not found.decode().strip()
     except UnicodeDecodeError as error:
-        raise StudyError(f"{path}: not UTF-8 at byte {error.start}; save the file as UTF-8") from None
+        raise StudyError(
+            f"{path}: not {error.encoding.upper()} at byte {error.start}; save the file as UTF-8"
+        ) from None
     except (OSError, ValueError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from None
     if blank:
-        raise StudyError(f"{path}: the file is empty; it needs one row per answer")
+        raise StudyError(f"{path}: the file is empty; give one with at least one row")
     return found
 
 
@@ -215,8 +252,19 @@ def csv_head(path: Path, content: bytes) -> CsvHead:
     for _ in range(reader.line_num):
         start = content.find(b"\n", start) + 1 or len(content)
     names = [name.strip() for name in names]
+    if all(names) and _names_rows(content, start, delimiter, len(names)):
+        names = ["", *names]
     _check_header(path, names)
     return CsvHead(delimiter, names, start, before + reader.line_num)
+
+
+def _names_rows(content: bytes, start: int, delimiter: str, width: int) -> bool:
+    """Whether the rows begin with a name that has no column, as R writes them."""
+    try:
+        first = list(islice((row for row in _csv_reader(content, start, delimiter) if row), _TELLING))
+    except csv.Error:
+        return False
+    return len(first) > 1 and all(len(row) == width + 1 and row[-1] for row in first)
 
 
 def _csv_reader(content: bytes, start: int, delimiter: str) -> Any:
@@ -273,7 +321,9 @@ def _json_line_rows(text: str) -> Iterator[FileRow]:
 def _json_rows(path: Path, text: str) -> Iterator[FileRow]:
     try:
         content = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise StudyError(f"{path}: not JSON: nested too deeply") from None
+    except ValueError as error:
         raise StudyError(f"{path}: not JSON: {error}; JSON Lines files end in .jsonl") from None
     lists = (
         [value for value in content.values() if isinstance(value, list)] if isinstance(content, dict) else []
@@ -281,7 +331,7 @@ def _json_rows(path: Path, text: str) -> Iterator[FileRow]:
     if len(lists) == 1:
         content = lists[0]
     if not isinstance(content, list):
-        raise StudyError(f"{path}: the JSON must be a list of objects, one per answer")
+        raise StudyError(f"{path}: the JSON must be a list of objects, one per row")
     for number, value in enumerate(content, start=1):
         yield _object_row(number, value)
 
@@ -294,16 +344,14 @@ def _object_row(number: int, value: object) -> FileRow:
 
 def _parquet_rows(path: Path) -> Iterator[FileRow]:
     number = 0
-    for part in sorted(path.rglob("*.parquet")) if path.is_dir() else [path]:
+    for part in parts_of(path):
         try:
-            with pq.ParquetFile(part) as file:
-                if file.metadata.num_rows > MOST_ROWS:
-                    raise StudyError(
-                        f"{part}: says it has {file.metadata.num_rows:,} rows; import at most {MOST_ROWS:,}"
-                    )
-                for batch in file.iter_batches():
-                    for cells in batch.to_pylist():
-                        number += 1
-                        yield FileRow(number, cells)
+            claimed = parquet_bounds.rows_of(part)
+            if claimed > MOST_ROWS:
+                raise StudyError(f"{part}: says it has {claimed:,} rows; import at most {MOST_ROWS:,}")
+            for batch in parquet_bounds.batches(part):
+                for cells in batch.to_pylist():
+                    number += 1
+                    yield FileRow(number, cells)
         except pa.ArrowException as error:
             raise StudyError(f"{part}: not a readable Parquet file: {error}") from None

@@ -98,9 +98,26 @@ def stale_steps(benchmark: Bound) -> tuple[str, ...]:
     return tuple(stale)
 
 
+def for_items(benchmark: Bound) -> set[str]:
+    """Return the names of the steps the items are made by; the others, as the trial of judges, stand beside them."""
+    steps = benchmark.construction()
+    found = {steps[-1].name}
+    for step in reversed(steps):
+        found |= set(step.needs) if step.name in found else set()
+    return found
+
+
 def items_current(benchmark: Bound) -> bool:
     """Whether the items on disk were made from what the study names now."""
-    return not stale_steps(benchmark)
+    return for_items(benchmark).isdisjoint(stale_steps(benchmark))
+
+
+def untried(benchmark: Bound, needs: Sequence[str]) -> str | None:
+    """Return why nobody may judge yet: a step judging ``needs`` is not made; None where all are."""
+    for name in needs:
+        if not step_current(benchmark, step_of(benchmark, name)):
+            return f"{benchmark.name}_{name} is not made yet: judges are tried before they grade; run `metacog run` again"
+    return None
 
 
 def run_step(benchmark: Bound, step: Step, on_progress: roles.OnProgress = None) -> StepResult:
@@ -144,10 +161,10 @@ def run_step(benchmark: Bound, step: Step, on_progress: roles.OnProgress = None)
 
 
 def build(benchmark: Bound) -> StepResult:
-    """Run every stale step, in order, and return the items' result."""
-    result = None
-    todo = stale_steps(benchmark) or (benchmark.construction()[-1].name,)
-    for name in todo:
+    """Run every stale step the items are made by, in order, and return the items' result."""
+    result, wanted = None, for_items(benchmark)
+    todo = [name for name in stale_steps(benchmark) if name in wanted]
+    for name in todo or (benchmark.construction()[-1].name,):
         result = run_step(benchmark, step_of(benchmark, name))
     assert result is not None
     return result

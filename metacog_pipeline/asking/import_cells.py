@@ -13,6 +13,7 @@ from metacog_pipeline.errors import StudyError, one_line
 
 SHOWN = 60
 _QUOTES = str.maketrans("‘’‚‛“”„‟«»`´′″", "''''\"\"\"\"\"\"'''\"")
+_EXPONENT = re.compile(r"\de[-+]?\d", re.IGNORECASE)
 _WHOLE = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
 _ONE_QUOTED = re.compile(r"\s*\[+\s*(?:'([^']*)'|\"([^\"]*)\")\s*\]+\s*")
 _RIGHT = {
@@ -90,6 +91,10 @@ def rated(value: object, scale: columns.Scale | None, own: columns.Scale, steps:
     """
     if scale is None or scale == own:
         number = whole(value)
+        if number is None and _EXPONENT.search(str(value)) and (power := columns.number(value)) is not None:
+            if own.share(power) is None:
+                raise RowError(f"confidence {shown(value)} is outside {own}")
+            return _written_out(power)  # a reader takes 1e308 for 1
         return one_line(str(value).strip(), SHOWN) if number is None else str(number)
     stated = columns.number(value)
     if stated is None:
@@ -98,7 +103,14 @@ def rated(value: object, scale: columns.Scale | None, own: columns.Scale, steps:
     if share is None:
         raise RowError(f"confidence {shown(value)} is outside {scale}")
     put = own.low + (own.high - own.low) * share
-    return str(math.floor(put + 0.5)) if steps else f"{put:.6g}"
+    if steps:
+        return str(math.floor(put + 0.5))
+    return _written_out(put)
+
+
+def _written_out(number: float) -> str:
+    text = f"{number:.6g}"
+    return text if "e" not in text else f"{number:.6f}".rstrip("0").rstrip(".")  # a reader takes 1e-05 for 1
 
 
 def no_comma(value: object, where: str) -> None:

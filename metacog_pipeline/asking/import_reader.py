@@ -310,7 +310,8 @@ class Reader:
         records: Sequence[Record] = tuple(self._records())
         if self._plain is not None and self._plain.rows.height:
             records = self._alike(self._plain, records)
-        return Imported(records, tuple(self._rejected), tuple(warnings), self._summary(there, checked))
+        rows = tuple(one.rows[step] for one in self._answered.values() for step in one.texts)
+        return Imported(records, tuple(self._rejected), tuple(warnings), self._summary(there, checked), rows)
 
     def _alike(self, plain: Plain, others: Sequence[Record]) -> Alike:
         """Return the records of the rows that were matched as columns, and ``others``."""

@@ -37,8 +37,16 @@ class Confidence:
         return rated(value, self.declared, self._rules.scale, self._rules.whole_ratings)
 
     def check(self) -> None:
-        """Refuse confidence on no declared scale that is off the benchmark's, or that a narrower one fits as well."""
-        stated = sum(self._stated.values())
+        """Refuse confidence in words, on two scales, or on no declared one and off the benchmark's or a narrower one's."""
+        stated, words = sum(self._stated.values()), sum(self._words.values())
+        if words > max(stated, _LEAST_STATED):
+            first = ", ".join(repr(word) for word, _ in self._words.most_common(_WORDS_SHOWN))
+            raise StudyError(
+                f"{self._path}: {words} of {stated + words} confidences are no number, such as {first}; nothing was kept; "
+                "say what words stand for, as in --map-values high=5,low=1, or name another column"
+            )
+        if two := named.two_scales(self._stated) if stated >= _LEAST_STATED else "":
+            raise StudyError(f"{self._path}: of {stated} confidences {two}; nothing was kept")
         if self.declared is not None or stated < _LEAST_STATED:
             return
         own = self._rules.scale

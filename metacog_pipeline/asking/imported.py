@@ -25,13 +25,14 @@ class Imported:
     """What an answer file gave.
 
     ``warnings`` are rows taken although something in them cannot be read; ``summary`` says line by line how the file was
-    understood.
+    understood; ``rows`` are those of single records, where not all rows were read as columns.
     """
 
     records: Sequence[Record]
     rejected: tuple[Rejected, ...] = ()
     warnings: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class ImportOptions:
         Called with each line of the summary before anything is kept.
     enrich
         Returns the records as they are kept, with what else is known of them.
+    keep
+        False: everything is checked, and nothing is kept.
     """
 
     trust: tuple[str, ...] = ()
@@ -62,7 +65,8 @@ class ImportOptions:
     where: tuple[tuple[str, str], ...] = ()
     from_one: bool = False
     show: Callable[[str], None] | None = None
-    enrich: Callable[[Sequence[Record]], tuple[Record, ...]] | None = None
+    enrich: Callable[[Imported], tuple[Record, ...]] | None = None
+    keep: bool = True
 
     def tell(self, found: Imported) -> None:
         """Show the summary."""

@@ -31,6 +31,7 @@ from metacog_pipeline.querying.session import Partition, keep_imported
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records
+from metacog_pipeline.transcripts.whole import said
 
 __all__ = [
     "ImportOptions",
@@ -38,6 +39,7 @@ __all__ = [
     "Rejected",
     "imported_record",
     "importer_of",
+    "nothing_collected",
     "parse_mapping",
     "read_table",
     "replayed_partition",
@@ -108,10 +110,19 @@ def import_file(
         raise StudyError(
             f"{file}: none of its {len(found.rejected)} rows was taken; row {first.row}: {first.reason}; nothing was kept"
         )
+    kept = {(each.item_id, each.condition, each.step): each for each in kept_records(partition.folder)}
+    left = dict(kept)
+    replaced = 0
+    for place, text in said(found.records) if kept else ():
+        before = left.pop(place, None)
+        replaced += before is not None and before.text != text
     if not {"confidence", *own.rated} & set(options.trust):
-        _refuse_another_scale(own, file, found.records, kept_records(partition.folder), model, run)
-    options.tell(found)
-    keep_imported(partition, found.records if options.enrich is None else options.enrich(found.records))
+        _refuse_another_scale(own, file, found.records, left.values(), model, run)
+    if options.keep:
+        options.tell(found)
+        if replaced and options.show is not None:
+            options.show(f"{replaced} other answers to the same questions were there: these take their place")
+        keep_imported(partition, found.records if options.enrich is None else options.enrich(found))
     return found
 
 
@@ -140,7 +151,7 @@ def read_table(
         raise StudyError(f"--condition {condition}: {error}") from None
     reader = Reader(file, rules, columns, options, usual, model, run)
     mapped = frozenset(rules.also.get(field, field) for field in mapping)
-    with _nothing_collected():
+    with nothing_collected():
         plain = None
         if not options.where and options.shape == ImportOptions().shape and options.scale is None:
             plain = matched(file, rows.content, rules, columns, reader.own)
@@ -172,7 +183,7 @@ def _refuse_several(
 
 
 @contextlib.contextmanager
-def _nothing_collected() -> Iterator[None]:
+def nothing_collected() -> Iterator[None]:
     """Look for no garbage meanwhile: rows are many, none refers to another, and looking took a third of the time."""
     collecting = gc.isenabled()
     gc.disable()
@@ -213,21 +224,18 @@ def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
 def _refuse_another_scale(
     rules: RowRules, file: Path, new: Sequence[Record], kept: Iterable[Record], model: str, run: int
 ) -> None:
-    """Refuse answers whose confidence was on another scale than that of answers kept already and not replaced now."""
+    """Refuse answers whose confidence was on another scale than that of answers ``kept`` already and not replaced now."""
     rated = next((record for record in new if rules.states_confidence(record.text)), None)
     if rated is None:
         return
-    before = {(record.item_id, record.condition, record.step): record for record in kept}
-    for record in new if before else ():  # those of one file are all on one scale
-        before.pop((record.item_id, record.condition, record.step), None)
-    for record in before.values():
-        other = record.request_json != rated.request_json
-        if other and rules.states_confidence(record.text):
-            old, this = (_scale_of(rules, each.request_json) for each in (record, rated))
-            raise StudyError(
-                f"{file}: its confidence is on {this}, that of answers kept for {model}, run {run}, on {old}; nothing was "
-                f"kept; use another --run, or take it with --trust confidence"
-            )
+    for record in kept:
+        if record.request_json == rated.request_json or not rules.states_confidence(record.text):
+            continue
+        old, this = (_scale_of(rules, each.request_json) for each in (record, rated))
+        raise StudyError(
+            f"{file}: its confidence is on {this}, that of answers kept for {model}, run {run}, on {old}; nothing was "
+            f"kept; use another --run, or take it with --trust confidence"
+        )
 
 
 def _scale_of(rules: RowRules, request_json: str) -> str:

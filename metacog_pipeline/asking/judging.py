@@ -5,7 +5,7 @@ Their partition is that of the judged model and run, under the name ``<benchmark
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,12 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Judging, Stage
+from metacog_pipeline.benchmark.item_files import items_digest
 from metacog_pipeline.benchmark.schema import schema_of
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.asking import Profile
+from metacog_pipeline.querying.asking import Profile, Tally
 from metacog_pipeline.querying.panel import (
     Panelist,
     panel_asked_as,
@@ -27,8 +29,9 @@ from metacog_pipeline.querying.panel import (
 from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.planning import CostEstimate, estimate_whole, stored_answers
 from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study.frames import read_frame
-from metacog_pipeline.transcripts.folder import judgements_of
+from metacog_pipeline.transcripts.folder import judgements_of, write_manifest
 from metacog_pipeline.transcripts.store import answers_table
 
 Bound = Benchmark[Any, Any, Any]
@@ -61,20 +64,34 @@ def panel(
     return found
 
 
-def fingerprint(benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame) -> str:
-    """Return a digest of everything a partition's judgements depend on."""
+def needed(
+    benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame
+) -> tuple[int, str]:
+    """Return how many judgements a partition needs, and a digest of everything they depend on."""
     judges = judging.judges(benchmark, partition.spec)
-    cases = [
-        sorted({task.item_hash for task in judging.tasks(benchmark, judge, responses)}) for judge in judges
-    ]
-    settings = benchmark.settings.affecting(Stage.JUDGING)
-    version = [benchmark.versions[Stage.JUDGING], judging.version]
-    return sha256_hex(canonical_json([version, panel_asked_as(judges), cases, settings]))
+    tasks = [judging.tasks(benchmark, judge, responses) for judge in judges]
+    return sum(map(len, tasks)), _fingerprint(benchmark, judging, judges, tasks)
 
 
-def expected(benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame) -> int:
-    """Return how many judgements a partition needs."""
-    return sum(len(each.tasks) for each in panel(benchmark, judging, partition.spec, responses))
+def _fingerprint(
+    benchmark: Bound, judging: Judging, judges: Sequence[ModelSpec], tasks: Iterable[Sequence[Task]]
+) -> str:
+    cases = [sorted({task.item_hash for task in own}) for own in tasks]
+    depends = [*_rules(benchmark, judging, judges), cases, benchmark.settings.affecting(Stage.JUDGING)]
+    return sha256_hex(canonical_json(depends))
+
+
+def _rules(benchmark: Bound, judging: Judging, judges: Sequence[ModelSpec]) -> list[Any]:
+    return [[benchmark.versions[Stage.JUDGING], judging.version], panel_asked_as(judges)]
+
+
+def needed_by(benchmark: Bound, judging: Judging, spec: ModelSpec) -> list[Any] | None:
+    """Return what decides, besides its responses, what judges are asked about a model; None where only tasks tell."""
+    if judging.worded_by is None:
+        return None
+    items = items_digest(benchmark.context.home, benchmark.name, benchmark.Item)
+    rules = _rules(benchmark, judging, judging.judges(benchmark, spec))
+    return [*rules, items, judging.worded_by(benchmark), benchmark.settings.affecting(Stage.JUDGING)]
 
 
 def ask(
@@ -84,13 +101,44 @@ def ask(
     responses: pl.DataFrame,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> SessionResult:
-    """Ask the judges of a model and run what is not judged yet."""
+    """Ask the judges of a model and run what is not judged yet; nobody where their verdicts were imported."""
+    if replays(benchmark, judging, partition):
+        return _imported(benchmark, judging, partition, responses)
+    asked = panel(benchmark, judging, partition.spec, responses)
+    judges, tasks = [each.spec for each in asked], [each.tasks for each in asked]
     return query_panel(
         judged_as(partition),
-        panel(benchmark, judging, partition.spec, responses),
-        fingerprint=fingerprint(benchmark, judging, partition, responses),
+        asked,
+        fingerprint=_fingerprint(benchmark, judging, judges, tasks),
         on_progress=on_progress,
     )
+
+
+def replays(benchmark: Bound, judging: Judging, partition: Partition) -> bool:
+    """Whether the judges of a model are replayed: their imported verdicts are all there is."""
+    judges = judging.judges(benchmark, partition.spec)
+    return bool(judges) and all(each.provider == "replay" for each in judges)
+
+
+def note_replayed(benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame) -> int:
+    """Note that imported verdicts are those of the responses as they are now; return how many are needed."""
+    own, (n, now) = judged_as(partition), needed(benchmark, judging, partition, responses)
+    manifest = own.manifest()
+    if manifest and manifest.get("fingerprint") != now:
+        write_manifest(own.folder, {**manifest, "fingerprint": now})
+    return n
+
+
+def _imported(
+    benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame
+) -> SessionResult:
+    """Say how many of the verdicts that are needed were imported."""
+    n = note_replayed(benchmark, judging, partition, responses)
+    kept = min(n, len(stored_answers(judged_as(partition).folder)))
+    if not kept:
+        why = f"no verdicts about {partition.spec.name} were imported; import an export with judges"
+        return SessionResult(n, 0, 0, None, Tally(), why, StudyError.exit_code)
+    return SessionResult(n, kept, 0, Profile("import"), Tally(reused=kept))
 
 
 def read(benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame) -> pl.DataFrame:

@@ -129,7 +129,8 @@ def _caching(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
 def _budget(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
     cap = study.study.budget_usd
     if cap is None:
-        yield "No budget_usd is set: nothing would stop the spending."
+        if not all(spec.free for spec in study.askable):
+            yield "No budget_usd is set: nothing would stop the spending."
         return
     figures = spent_figures(study.home.path, cap)
     leaked = (

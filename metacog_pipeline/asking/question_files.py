@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from metacog_pipeline.asking.answer_files import read_rows
-from metacog_pipeline.benchmark.answers.question_rows import Question, question_of
+from metacog_pipeline.benchmark.answers.question_rows import Question, content_digest, question_of
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 
 QuestionT = TypeVar("QuestionT", bound=Question)
@@ -20,9 +20,11 @@ def load(paths: Sequence[Path], row: type[QuestionT]) -> list[QuestionT]:
     for path in paths:
         for place, item in _read(path, row):
             if item.item_id in where:
-                first = where[item.item_id]
+                both = (item, found[item.item_id])
+                same = len({content_digest(each.question, each.options) for each in both}) == 1
                 raise SourceError(
-                    f"{place}: id {item.item_id!r} stands at {first} already; rename or remove one"
+                    f"{place}: {'the same question' if same else f'id {item.item_id!r}'} stands at "
+                    f"{where[item.item_id]} already; {'remove' if same else 'rename'} one"
                 )
             where[item.item_id] = place
             found[item.item_id] = item.model_copy(update={"position": len(found)})

@@ -19,16 +19,10 @@ from metacog_pipeline.benchmark.item_files import items_path, write_rows
 from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying import session
 from metacog_pipeline.querying.asking import Profile, Tally
 from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.planning import CostEstimate, estimate_whole, identities, stored_answers
-from metacog_pipeline.querying.session import (
-    INTERRUPTED,
-    Partition,
-    asked_as,
-    query_partition,
-    record_failure,
-)
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.parquet import FILE_NAME
@@ -58,7 +52,7 @@ class RoleResult:
 class RolePartition:
     """The partition of a model that helps: how many answers it needs, and the digest of what they depend on."""
 
-    partition: Partition
+    partition: session.Partition
     expected: int
     fingerprint: str
 
@@ -70,9 +64,9 @@ def roles(benchmark: Bound) -> Iterator[tuple[Step, Role]]:
             yield step, step.asks
 
 
-def partition_of(benchmark: Bound, role: Role, spec: ModelSpec) -> Partition:
+def partition_of(benchmark: Bound, role: Role, spec: ModelSpec) -> session.Partition:
     """Return where what a model says in a role is kept."""
-    return Partition(benchmark.context.study, f"{benchmark.name}_{role.name}", spec, RUN)
+    return session.Partition(benchmark.context.study, f"{benchmark.name}_{role.name}", spec, RUN)
 
 
 def fingerprint(benchmark: Bound, role: Role, spec: ModelSpec, tasks: Sequence[Task]) -> str:
@@ -80,7 +74,7 @@ def fingerprint(benchmark: Bound, role: Role, spec: ModelSpec, tasks: Sequence[T
     partition = partition_of(benchmark, role, spec)
     words = role.worded_by(benchmark) if role.worded_by is not None else None
     items = [[task.item_id, task.item_hash] for task in tasks]
-    return sha256_hex(canonical_json([items, words, asked_as(spec), partition.seed]))
+    return sha256_hex(canonical_json([items, words, session.asked_as(spec), partition.seed]))
 
 
 def ask(benchmark: Bound, role: Role, inputs: Inputs, on_progress: OnProgress = None) -> RoleResult:
@@ -98,7 +92,7 @@ def ask(benchmark: Bound, role: Role, inputs: Inputs, on_progress: OnProgress = 
         total.items += len(todo)
         _ask_one(benchmark, role, spec, todo, total, on_progress, len(people))
     will_do = role.incomplete_will_do is not None and role.incomplete_will_do(benchmark)
-    if total.problems and (INTERRUPTED.is_set() or not will_do):
+    if total.problems and (session.INTERRUPTED.is_set() or not will_do):
         line = "; ".join(total.problems)
         raise BudgetError(line) if total.exit_code == BudgetError.exit_code else ProviderError(line)
     return total
@@ -188,7 +182,7 @@ def _ask_one(
     if partition.manifest().get("fingerprint") == now:
         total.answered += len(todo)
         return
-    if INTERRUPTED.is_set():
+    if session.INTERRUPTED.is_set():
         _problem(total, spec, "interrupted before it was asked", ProviderError.exit_code)
         return
     try:
@@ -196,11 +190,11 @@ def _ask_one(
         if spec.provider == "simulated" and role.respondent is not None:
             respond = role.respondent(benchmark, spec)
         shown = None if on_progress is None else _overall(on_progress, total, len(todo), people)
-        done = query_partition(
+        done = session.query_partition(
             partition, todo, role.modes, fingerprint=now, respond=respond, on_progress=shown
         )
     except (BudgetError, ProviderError, StudyError) as error:
-        record_failure(partition, str(error), len(todo))
+        session.record_failure(partition, str(error), len(todo))
         _problem(total, spec, str(error), error.exit_code)
     except PartitionBusyError as error:  # another process asks; it will say how that went
         _problem(total, spec, str(error), error.exit_code)

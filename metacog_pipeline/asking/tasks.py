@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -15,9 +15,9 @@ from metacog_pipeline.benchmark.item_files import items_digest, items_path
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, write_text
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import Constraint, Message
+from metacog_pipeline.llm.types import Message
 from metacog_pipeline.querying.session import Partition, asked_as
-from metacog_pipeline.querying.types import Answer, Ask, Task
+from metacog_pipeline.querying.types import Answer, Ask, CallOptions, Task
 
 Bound = Benchmark[Any, Any, Any]
 
@@ -31,26 +31,10 @@ class ItemChat:
     spec: ModelSpec
 
     async def __call__(
-        self,
-        step: str,
-        messages: Sequence[Message],
-        *,
-        constraint: Constraint | None = None,
-        max_tokens: int | None = None,
-        top_logprobs: int | None = None,
-        send_temperature: bool = True,
-        sample: int = 0,
+        self, step: str, messages: Sequence[Message], **options: Unpack[CallOptions]
     ) -> Answer:
         """Ask one call."""
-        return await self.ask(
-            step,
-            messages,
-            constraint=constraint,
-            max_tokens=max_tokens,
-            top_logprobs=top_logprobs,
-            send_temperature=send_temperature,
-            sample=sample,
-        )
+        return await self.ask(step, messages, **options)
 
 
 def models(benchmark: Bound) -> list[ModelSpec]:

@@ -514,6 +514,11 @@ class Judging:
         The simulated answers of a judge.
     version, plan_note
         Raised when judgements would be read otherwise; what to know about a plan's count of judgements.
+    needs
+        Steps of construction that must be made before anybody judges.
+    worded_by
+        What decides the words of ``tasks`` besides items and responses. Where it is given, tasks of judgements that are
+        whole are not made again each time a state is told.
     """
 
     wanted: Callable[[Any], bool]
@@ -526,6 +531,8 @@ class Judging:
     respondent: Callable[[Any, ModelSpec], Respondent]
     version: str = "1"
     plan_note: str = ""
+    needs: tuple[str, ...] = ()
+    worded_by: Callable[[Any], Any] | None = None
 
 
 # --- answers collected elsewhere --------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -31,7 +32,14 @@ class Item(BaseModel):
         """What is drawn together when items are resampled: the item itself, unless a benchmark's items hang together."""
         return self.item_id
 
-    @property
+    @cached_property
     def item_hash(self) -> str:
-        """SHA-256 of `asked_and_scored_by`: an item that changed is asked anew."""
+        """SHA-256 of `asked_and_scored_by`: an item that changed is asked anew. Made once per item."""
         return sha256_hex(canonical_json(self.asked_and_scored_by()))
+
+    def model_copy(self, *, update: Any = None, deep: bool = False) -> Self:
+        """Return a copy that has what follows from its own fields."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in set(copied.__dict__) - set(type(self).model_fields):
+            del copied.__dict__[name]
+        return copied

@@ -20,6 +20,7 @@ from metacog_pipeline.study.frames import MARK
 
 HASH = "item_hash"
 _READ = 10_000  # rows made at once
+_PLAIN = frozenset((str, int, float, bool))
 
 
 def items_path(home: Path, benchmark: str) -> Path:
@@ -127,6 +128,8 @@ def _fields(each: BaseModel, row: type[BaseModel]) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return values as Arrow takes them: models as mappings."""
+    if value is None or type(value) in _PLAIN:  # nearly all of them
+        return value
     if isinstance(value, BaseModel):
         return {name: _plain(getattr(value, name)) for name in type(value).model_fields}
     if isinstance(value, Mapping):

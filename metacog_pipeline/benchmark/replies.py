@@ -41,8 +41,10 @@ class BadRow(Exception):
 def found_item(row: Mapping[str, Any], items: Mapping[str, ItemT]) -> ItemT:
     """Return the item a row names; raises `BadRow` where there is none."""
     name = row.get("item_id")
-    if not isinstance(name, str) or not name:
+    if name is None or name == "":
         raise BadRow("item_id is missing; name the item the reply is to")
+    if not isinstance(name, str):
+        raise BadRow(f"item_id is {type(name).__name__}, not a text")
     if name not in items:
         raise BadRow(f"no item {name[:80]!r}{suggestion(name[:80], items)}")
     return items[name]

@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.commands import printing
-from metacog_pipeline.commands.opening import opened
-from metacog_pipeline.commands.options import study_argument
+from metacog_pipeline.commands.options import opened, study_argument
 
 LEAST_DIGITS, MOST_DIGITS = 8, 64  # of an id
 

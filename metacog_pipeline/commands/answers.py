@@ -111,11 +111,7 @@ def import_command(
     from metacog_pipeline.commands import logs
 
     names, file = [*places[:-1], *([benchmark] if benchmark is not None else [])], Path(places[-1])
-    if len(set(names)) > 1:
-        raise StudyError(
-            f"import {' '.join(places)}: name one benchmark and one file; benchmarks named: {', '.join(names)}"
-        )
-    named = next(iter(names), None)
+    named = _one_named(names, places)
     options = ImportOptions(
         trust,
         columns.parse_scale(scale),
@@ -125,18 +121,41 @@ def import_command(
         None if quiet else lambda line: printing.say(f"{file.name}: {line}", understood=[line]),
     )
     if respondent == "human" or group is not None:
-        people = load_study(study_file), named, respondent, group
-        return logs.people(file, *people, pairs, condition, options, quiet)
+        who = load_study(study_file), named, respondent, group
+        return logs.people(file, *who, pairs, condition, options, quiet)
+    about = model, run, named, trust
     as_table = pairs or words or wide or where or scale or from_one or condition
-    if not as_table and logs.imported(file, study_file, (model, run, named, trust), quiet):
+    if not as_table and logs.imported(file, study_file, about, quiet):
+        return None
+    if condition is None and logs.of_questions(file, study_file, about, pairs, options, quiet):
         return None
     study = load_study(study_file)
     if model is None or run is None:
-        raise StudyError(f"{file}: is a table, no log: give --model NAME and --run N of these answers")
+        raise _unnamed(file)
     into = _named(study, names[0]) if names else _only_fitting(study, file, pairs, options)
     assert into.importer is not None
     done = into.importer.read(into, file, model, run, pairs, condition or into.importer.condition, options)
     return report_import(done, file, model, run, quiet)
+
+
+def _unnamed(file: Path) -> StudyError:
+    """Return what to say where nobody is named who answered: there is no such file, or it is a table."""
+    from metacog_pipeline.asking import answer_files
+
+    answer_files.kind_of(file)
+    why = "is a table, no log: give --model NAME and --run N of these answers"
+    return StudyError(f"{file}: {why if file.exists() else 'there is no such file; check the path'}")
+
+
+def _one_named(names: Sequence[str], places: Sequence[str]) -> str | None:
+    """Return the benchmark that is named, by an argument or by --benchmark."""
+    if len(places) > 1 and Path(places[0]).is_file():
+        raise StudyError(f"import {' '.join(places)}: give one file at a time")
+    if len(set(names)) > 1:
+        raise StudyError(
+            f"import {' '.join(places)}: name one benchmark and one file; benchmarks named: {', '.join(names)}"
+        )
+    return next(iter(names), None)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -200,7 +219,8 @@ def report_import(done: object, file: Path, model: str, run: int, quiet: bool) -
         ),
     )
     kept = f"{len(done.records)} answers kept for {model}, run {run}"
-    told = f"{file.name}: {kept}; {len(done.rejected)} rows not taken, {len(done.warnings)} not readable"
+    left = f"{len(done.rejected)} {printing.rows(done.rejected)} not taken"
+    told = f"{file.name}: {kept}; {left}, {len(done.warnings)} not readable"
     counts = {"kept": len(done.records), "not_taken": len(done.rejected), "not_readable": len(done.warnings)}
     printing.say("" if quiet else told, model=model, run=run, **counts)
     if done.rejected or done.warnings:

@@ -1,21 +1,23 @@
-"""``board`` and ``sql``: read the leaderboard."""
+"""``board``, ``compare`` and ``sql``: read the leaderboard."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from metacog_pipeline.commands import printing
-from metacog_pipeline.commands.opening import opened
-from metacog_pipeline.commands.options import study_option
+from metacog_pipeline.commands.options import STUDY_FILE, opened, study_option
 from metacog_pipeline.commands.prompting import prompt
-from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.errors import StoreError, StudyError, suggestion
 from metacog_pipeline.leaderboard.output import FORMATS, Format, render
 from metacog_pipeline.leaderboard.printing import notes, render_board
+from metacog_pipeline.leaderboard.read import Rows, one_connection, run_query
 from metacog_pipeline.leaderboard.read import board as read_board
-from metacog_pipeline.leaderboard.read import one_connection, run_query
 
 
 @click.command()
@@ -38,7 +40,12 @@ def board(benchmark: str | None, study_file: Path, official: bool, form: Format)
 
 @click.command()
 @click.argument("query", required=False)
-@study_option
+@click.option("--study", "study_file", metavar="STUDY", type=STUDY_FILE, help="The study file.")
+@click.option(
+    "--store",
+    metavar="ADDRESS",
+    help="Instead: boards published in a store (s3://bucket/prefix), read there.",
+)
 @printing.format_option(*FORMATS)
 @click.option(
     "--output",
@@ -49,7 +56,8 @@ def board(benchmark: str | None, study_file: Path, official: bool, form: Format)
 @click.option("--dictionary", is_flag=True, help="Print what every table and column means, as Markdown.")
 def sql(
     query: str | None,
-    study_file: Path,
+    study_file: Path | None,
+    store: str | None,
     form: Format,
     output: Path | None,
     saved: str | None,
@@ -60,7 +68,37 @@ def sql(
     Without a query it is read from standard input; on a terminal a prompt with a history takes one after another. Texts of
     prompts and replies stand in the attached file `texts`: join texts.answers by answer_id.
     """
-    home = opened(study_file).home.path
+    with _home(study_file, store) as home:
+        _asked(home, query, form, output, saved, dictionary)
+
+
+@contextlib.contextmanager
+def _home(study_file: Path | None, store: str | None) -> Iterator[Path]:
+    """Yield the home of a study, or an empty folder that stands for the boards in a store."""
+    if (study_file is None) == (store is None):
+        raise click.UsageError(
+            "give --study STUDY, or --store ADDRESS where boards were published in a store"
+        )
+    if study_file is not None:
+        yield opened(study_file).home.path
+        return
+    from metacog_pipeline.leaderboard.shared import standing
+    from metacog_pipeline.storage import attached
+
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        attached.look_at(home, str(store))
+        found = attached.store_of(home)
+        if found is None or not standing(found):
+            raise StoreError(
+                f"{store}: no boards were published there; metacog run on a host of the study does it"
+            )
+        yield home
+
+
+def _asked(
+    home: Path, query: str | None, form: Format, output: Path | None, saved: str | None, dictionary: bool
+) -> None:
     if dictionary:
         from metacog_pipeline.leaderboard import dictionary as said
 
@@ -89,6 +127,42 @@ def sql(
         from metacog_pipeline.leaderboard.export import export_query
 
         rows = export_query(home, query, output)
-        printing.say(f"{rows} rows: {output}", rows=rows, wrote=[str(output)])
+        printing.say(f"{rows} {'row' if rows == 1 else 'rows'}: {output}", rows=rows, wrote=[str(output)])
         return
     click.echo(render(run_query(home, query), form), nl=False)
+
+
+_SHOWN = (
+    *("benchmark", "condition", "measure", "value_a", "value_b"),
+    *("difference", "low", "high", "p_holm", "n_items", "better", "low_n"),
+)
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@study_option
+@printing.format_option(*FORMATS)
+def compare(a: str, b: str, study_file: Path, form: Format) -> None:
+    """Compare models A and B of a study on the items both answered: A minus B, paired.
+
+    Score intervals of accuracy and AUROC2, bootstrap over items with all their runs for the others; Holm's correction
+    over the whole table. One rule for every benchmark: confidence is 0 to 1, ECE has ten bins; a board may have the
+    scale of its paper (MetaMedQA: 1 to 5). ECE and Brier score: less is better. `better` is empty where the data do
+    not favour one at p < 0.05; `low_n`: too few right or wrong answers for the interval to be trusted.
+    """
+    from metacog_pipeline.scoring.cross_benchmark import compare as compare_models
+
+    found = compare_models(opened(study_file), a, b)
+    read = form in ("table", "markdown")
+    shown = found.drop_nulls("difference").select(_SHOWN) if read else found
+    click.echo(render(Rows(tuple(shown.columns), tuple(shown.iter_rows())), form), nl=False)
+    if read:
+        click.echo(
+            "\nOver the n_items both answered; one rule for every benchmark: confidence from 0 to 1, ECE over ten bins. "
+            "A board is over all items, and may have the scale of its paper."
+        )
+    if read and (left := found.height - shown.height):
+        click.echo(
+            f"{left} of {found.height} tests have no value; --format csv says why, in the column status."
+        )

@@ -36,7 +36,6 @@ order by shown.benchmark, shown.condition, measures.label, shown.rank nulls last
     "--folder",
     type=click.Path(path_type=Path),
     default=Path("metacog-demo"),
-    show_default=True,
     help="Where the demo study is put.",
 )
 @quiet_option

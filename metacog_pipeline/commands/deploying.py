@@ -38,6 +38,7 @@ def daemon(study_file: Path) -> None:
     "--processes",
     type=click.IntRange(1, 1000),
     default=os.cpu_count() or 1,
+    show_default=False,  # another one on every host
     help="So many runs at once on this host; as many as it has cores where not given.",
 )
 @printing.json_option

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from metacog_pipeline.commands import printing
-from metacog_pipeline.commands.opening import opened
-from metacog_pipeline.commands.options import study_argument
+from metacog_pipeline.commands.options import opened, study_argument
 from metacog_pipeline.errors import MetacogError
 
 FIRST_ITEMS = 8
@@ -31,18 +30,11 @@ LABEL = 12
     "--samples",
     type=click.IntRange(0, 100_000),
     default=200,
-    show_default=True,
     help="Samples to see how often the interval holds; 0: none.",
 )
 @printing.json_option
 def explain(
-    study_file: Path,
-    benchmark: str,
-    condition: str,
-    model: str,
-    measure: str,
-    every_item: bool,
-    samples: int,
+    study_file: Path, benchmark: str, condition: str, model: str, measure: str, every_item: bool, samples: int
 ) -> None:
     """Explain one number of a board: its formula, what it rests on, its interval, and the same number recounted.
 

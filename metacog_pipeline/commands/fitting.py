@@ -61,21 +61,16 @@ ENDINGS: dict[str, Literal["csv", "json", "parquet"]] = {
 @click.option(
     "--alternatives", metavar="M|COL", help="Trials known as right or wrong: among how many, or the column."
 )
-@click.option(
-    "--padding", default="none", show_default=True, help="Add to each count: none, auto (1/2K), a number."
-)
-@click.option("--s", "slope", default="1", show_default=True, help="sd(S1)/sd(S2), a number, or zroc.")
+@click.option("--padding", default="none", help="Add to each count: none, auto (1/2K), a number.")
+@click.option("--s", "slope", default="1", help="sd(S1)/sd(S2), a number, or zroc.")
 @click.option("--conditional", is_flag=True, help="Fit either response alone as well.")
 @click.option(
     "--bootstrap",
     type=click.IntRange(0, 100_000),
     default=0,
-    show_default=True,
     help="Resamples for intervals of fitted measures.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resamples and posterior."
-)
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of resamples and posterior.")
 @click.option("--bayes", is_flag=True, help="Add the posterior of the single-subject model.")
 @printing.format_option(*FORMATS)
 @click.option(

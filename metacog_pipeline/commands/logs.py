@@ -11,9 +11,11 @@ import click
 
 from metacog_pipeline.commands import printing, rejected
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.study import load_study
 
 if TYPE_CHECKING:
     from metacog_pipeline.asking.imported import ImportOptions
+    from metacog_pipeline.asking.logs.importing import Done
     from metacog_pipeline.study import Study
 
 SOME_LEFT_OUT = 8
@@ -24,15 +26,50 @@ Told = tuple[str | None, int | None, str | None, tuple[str, ...]]  # model, run,
 
 def imported(file: Path, study_file: Path, about: Told, quiet: bool) -> bool:
     """Import a log; return False where the file is none. Ends with exit code 8 where something was not kept or scored."""
-    from metacog_pipeline.asking.logs import importing, reading
+    from metacog_pipeline.asking.importing import nothing_collected
+    from metacog_pipeline.asking.logs import exported, importing, reading
 
-    samples = reading.samples_of(file)
-    if samples is None:
+    folder = exported.is_export(file)
+    samples = None if folder else reading.samples_of(file, about[3])
+    if samples is None and not folder:
         return False
     show = None if quiet else lambda line: printing.say(f"{file.name}: {line}", understood=[line])
     model, run, benchmark, trust = about
     options = importing.LogOptions(model, run or 1, benchmark, trust, show)
-    done = importing.import_log(file, study_file, samples, options)
+    with nothing_collected():
+        if samples is None:
+            done = exported.import_export(file, study_file, options)
+        else:
+            done = importing.import_log(file, study_file, samples, options)
+        _report(file, done, quiet)
+    return True
+
+
+def of_questions(
+    file: Path, study_file: Path, about: Told, pairs: Sequence[str], options: ImportOptions, quiet: bool
+) -> bool:
+    """Import a table that brings its own questions; return False where it is about items of the study, or brings none."""
+    from metacog_pipeline.asking.logs import importing, tables
+
+    study = load_study(study_file) if study_file.exists() else None
+    if not importing.brings_questions(study, file, about[:3], pairs, options):
+        return False
+    samples = tables.read(file, pairs, options)
+    if samples is None and study is None:
+        raise StudyError(
+            f"{file}: {study_file} is not there, and for a study of its own a table needs a question, key or correct, and "
+            "choice or response: --map question=… key=… choice=…, of models side by side with --wide; `metacog fit` "
+            "measures right and wrong without questions"
+        )
+    if samples is None:
+        return False
+    model, run, benchmark, trust = about
+    told = importing.LogOptions(model, run or 1, benchmark, trust, options.show)
+    _report(file, importing.import_log(file, study_file, samples, told), quiet)
+    return True
+
+
+def _report(file: Path, done: Done, quiet: bool) -> None:
     left = done.left_out
     rejected.report(
         file, rejected.Lines(left, lambda each: f": sample {each[0]}: {each[1]}: {each[2]}"), listed=left
@@ -44,7 +81,6 @@ def imported(file: Path, study_file: Path, about: Told, quiet: bool) -> bool:
     _board(done.study, quiet)
     if left:
         sys.exit(SOME_LEFT_OUT)
-    return True
 
 
 def people(
@@ -62,7 +98,7 @@ def people(
     kept, who, left = scoring.keep(into, file, group, pairs, condition, options)
     lines = rejected.Lines(left, lambda each: f": row {each.row}: not taken: {each.reason}")
     rejected.report(file, lines, listed=scoring.told(left))
-    told = f"{file.name}: {kept} answers of {who} people kept for {into.name}; {len(left)} rows not taken"
+    told = f"{file.name}: {kept} answers of {who} people kept for {into.name}; {len(left)} {printing.rows(left)} not taken"
     printing.say("" if quiet else told, kept=kept, people=who, not_taken=len(left))
     _board(study, quiet)
     if left:

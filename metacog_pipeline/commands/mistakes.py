@@ -28,6 +28,10 @@ def _told(error: click.ClickException, context: click.Context) -> str:
     usage = f"as in: {_usage(context)}"
     if isinstance(error, click.NoSuchOption):
         names = _options(context)
+        if error.option_name == "--study" and any(
+            _metavar(each) == "STUDY" for each in context.command.params
+        ):
+            return f"--study: no such option; the study file stands alone, {usage}"
         close = suggestion(error.option_name, names)
         return f"{error.option_name}: no such option{close}; there are: {', '.join(names)}"
     if isinstance(error, click.MissingParameter) and error.param is not None:

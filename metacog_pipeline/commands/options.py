@@ -1,4 +1,4 @@
-"""Options and argument types several commands share."""
+"""Options and argument types several commands share, and how they open a study."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import ClassVar
 
 import click
+
+from metacog_pipeline.study import Study, load_study
 
 STUDY_FILE = click.Path(path_type=Path)
 
@@ -50,3 +52,13 @@ class FoldingCommand(click.Command):
                     option = None
             folded.append(argument)
         return super().parse_args(ctx, folded)
+
+
+def opened(study_file: Path) -> Study:
+    """Return the study, its home with all that is in its store. Raises as `load_study` and `catch_up`."""
+    study = load_study(study_file)
+    if study.deploy.store is not None:
+        from metacog_pipeline.leaderboard.shared import catch_up
+
+        catch_up(study)
+    return study

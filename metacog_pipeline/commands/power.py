@@ -27,32 +27,25 @@ TARGET = 0.8
 
 @click.command()
 @click.option("--d", "d", type=float, required=True, help="d′ of the first observer.")
-@click.option(
-    "--mratio", type=float, default=1.0, show_default=True, help="Its M-ratio, meta-d′ / d′; 1 is optimal."
-)
+@click.option("--mratio", type=float, default=1.0, help="Its M-ratio, meta-d′ / d′; 1 is optimal.")
 @click.option("--delta", type=float, help="How much more of the quantity the second observer has.")
 @click.option(
     "--quantity",
     type=click.Choice(QUANTITIES),
     default="mratio",
-    show_default=True,
     help="What differs: M-ratio, d′ or criterion of two observers; optimality: one M-ratio against 1.",
 )
 @click.option("--trials", type=int, help="Trials per observer: print the power they give.")
 @click.option(
     "--power", "target", type=float, help=f"Wanted power: print the trials it takes.  [default: {TARGET}]"
 )
-@click.option("--c", "c", type=float, default=0.0, show_default=True, help="Criterion of the first observer.")
-@click.option("--ratings", type=int, default=5, show_default=True, help="Confidence levels, 2 to 20.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Of the two-sided test.")
+@click.option("--c", "c", type=float, default=0.0, help="Criterion of the first observer.")
+@click.option("--ratings", type=int, default=5, help="Confidence levels, 2 to 20.")
+@click.option("--alpha", type=float, default=0.05, help="Of the two-sided test.")
 @click.option(
-    "--simulations",
-    type=int,
-    default=SIMULATIONS,
-    show_default=True,
-    help="Simulated experiments per number of trials.",
+    "--simulations", type=int, default=SIMULATIONS, help="Simulated experiments per number of trials."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the simulation.")
+@click.option("--seed", type=int, default=0, help="Of the simulation.")
 @printing.format_option(*FORMATS)
 @quiet_option
 def power(

@@ -6,7 +6,7 @@ Every command says a thing once, in words and as data; which of them is printed 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,13 +42,17 @@ def format_option(
             "form",
             type=click.Choice(forms),
             default=default or forms[0],
-            show_default=True,
             callback=_chosen,
             help=text,
         )
         return option(json_option(command))
 
     return add
+
+
+def rows(counted: Sequence[object]) -> str:
+    """Return the word for so many rows."""
+    return "row" if len(counted) == 1 else "rows"
 
 
 def wanted() -> bool:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import click
 
 from metacog_pipeline.commands import printing
-from metacog_pipeline.errors import MetacogError, one_line, suggestion
+from metacog_pipeline.errors import MetacogError, StudyError, one_line, suggestion
 
 LONGEST_LINE = 64 * 2**20  # bytes
 
@@ -30,7 +30,6 @@ class SomeUnread(MetacogError):
     "form",
     type=click.Choice(("text", "jsonl")),
     default="text",
-    show_default=True,
     help="text: a line to read per reply; jsonl: an object per reply.",
 )
 @printing.json_option
@@ -57,7 +56,8 @@ def read(benchmark: str, replies: Path, form: str) -> None:
             unread += 1
             click.echo(one_line(f"{replies}: line {number}: {error}"), err=True)
     if unread:
-        raise SomeUnread(f"{replies}: {unread} of {n} lines could not be read; the others were")
+        rest = "; the others were" if unread < n else ", nothing was"
+        raise SomeUnread(f"{replies}: {unread} of {n} lines could not be read{rest}")
 
 
 def _reader(benchmark: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
@@ -65,12 +65,27 @@ def _reader(benchmark: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
     from metacog_pipeline import registry
 
     if benchmark not in registry.names():
-        raise click.UsageError(f'no benchmark "{benchmark}"{suggestion(benchmark, registry.names())}')
+        known = registry.names()
+        raise click.UsageError(
+            f'no benchmark "{benchmark}"{suggestion(benchmark, known)}; installed are: {", ".join(known)}'
+        )
     try:
         found: Callable[[Mapping[str, Any]], Mapping[str, Any]] = registry.part(benchmark, "read_row")
     except AttributeError:
-        raise click.UsageError(f'benchmark "{benchmark}" reads no replies without a study') from None
+        those = ", ".join(name for name in registry.names() if _reads(name))
+        raise click.UsageError(
+            f'benchmark "{benchmark}" reads no replies without a study; those that do: {those}'
+        ) from None
     return found
+
+
+def _reads(benchmark: str) -> bool:
+    from metacog_pipeline import registry
+
+    try:
+        return registry.part(benchmark, "read_row") is not None
+    except (AttributeError, StudyError):
+        return False
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -113,7 +128,6 @@ def _shown(found: Mapping[str, Any], form: str) -> str:
     )
     passed = {True: "passed", False: "not passed", None: "-"}[found.get("passed")]
     read = ", ".join(f"{name} {value}" for name, value in found["read"].items())
-    return one_line(
-        f"{found['id']}  {found['item_id']}  {verdict}, {passed} ({found['basis']}): {read}; {found['why'] or ''}",
-        300,
-    )
+    told = "; ".join(filter(None, (read, found["why"])))
+    item = f"{found['item_id']}  " if found["item_id"] else ""
+    return one_line(f"{found['id']}  {item}{verdict}, {passed} ({found['basis']}): {told or 'nothing'}", 300)

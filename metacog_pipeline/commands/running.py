@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING
 import click
 
 from metacog_pipeline.commands import printing
-from metacog_pipeline.commands.opening import opened
-from metacog_pipeline.commands.options import quiet_option, study_argument, study_option
+from metacog_pipeline.commands.options import opened, quiet_option, study_argument, study_option
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.ports import UI_HOST, UI_PORT, is_loopback, port_for
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
+from metacog_pipeline.querying.endings import heard
 from metacog_pipeline.querying.variables import LANE, LEAVE_BATCHES, UI_NAMES, WATCH_PARENT
 from metacog_pipeline.study import Study, load_study, unchanged
 
 if TYPE_CHECKING:
     from metacog_pipeline.querying.pricing import Price
 
-ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIGNALLED = 128  # a process ended by signal n is reported as 128 + n
 
 
@@ -128,7 +127,7 @@ def run(
     if not (force or again) and nothing_to_do(study, quiet):
         _say_state(study, 0)
         return
-    if not quiet:
+    if not quiet and study.study.budget_usd is None:  # under a budget nothing without a price is asked
         from metacog_pipeline.asking.before_spending import unpriced
 
         for line in unpriced(study):
@@ -162,11 +161,10 @@ def _say_state(study: Study, code: int) -> None:
 @click.option(
     "--port",
     default=UI_PORT,
-    show_default=True,
     type=click.IntRange(0, 65535),
     help="Port of the web server; 0 takes the next free one.",
 )
-@click.option("--host", default=UI_HOST, show_default=True, help="Address the web server listens on.")
+@click.option("--host", default=UI_HOST, help="Address the web server listens on.")
 @click.option(
     "--name", "names", multiple=True, help="A name by which others reach this machine; repeat for several."
 )
@@ -211,14 +209,12 @@ def ui(study_file: Path, port: int, host: str, names: tuple[str, ...]) -> None:
 
 @click.command()
 @study_option
-@click.option(
-    "--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port."
-)
+@click.option("--port", default=8765, type=click.IntRange(0, 65535), help="0 picks a free port.")
 @click.option(
     "--fault", "faults", multiple=True, metavar="NAME=SHARE", help="Share of calls that get a fault."
 )
-@click.option("--latency", default=0.0, show_default=True, help="Seconds before each answer.")
-@click.option("--seed", default=0, show_default=True, help="Decides which calls get a fault.")
+@click.option("--latency", default=0.0, help="Seconds before each answer.")
+@click.option("--seed", default=0, help="Decides which calls get a fault.")
 @click.option("--profile", help="Refuse and answer as this provider does, for example openai-reasoning.")
 @click.option("--key-env", help="Variable with the only key that a profile takes; any key where not given.")
 @printing.json_option
@@ -351,7 +347,7 @@ def call(command: list[str], study: Study, style: Style, *, whole_group: bool = 
         if child is not None:
             interrupt(child)
 
-    before = {number: signal.signal(number, pass_on) for number in ENDINGS}
+    before = {number: signal.signal(number, pass_on) for number in heard()}
     try:
         out = sys.stderr.fileno() if printing.wanted() else None  # nothing beside the JSON on standard output
         child = subprocess.Popen(command, env=environment, start_new_session=True, stdout=out)

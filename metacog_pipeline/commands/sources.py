@@ -45,9 +45,8 @@ def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: 
         )
     for name in wanted:
         if name not in sources:
-            raise SourceError(
-                f'"{name}": no data set of this study{suggestion(name, sources)}; there are: {", ".join(sorted(sources))}'
-            )
+            known = f"there are: {', '.join(sorted(sources))}" if sources else "it fetches none"
+            raise SourceError(f'"{name}": no data set of this study{suggestion(name, sources)}; {known}')
     for name in wanted:
         found = sources[name].fetch(study.home.path, folder=folder, progress=show)
         told = {"name": found.name, "rows": found.rows, "origin": str(found.origin)}

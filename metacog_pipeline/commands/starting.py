@@ -37,7 +37,7 @@ class Row:
     @property
     def billed(self) -> bool:
         """Whether answers may cost money: a provider's own address, or one on another machine."""
-        host = None if self.base_url is None else urlsplit(self.base_url).hostname
+        host = None if self.base_url is None else _host(self.base_url)
         return self.provider in PAID and host not in LOOPBACK_NAMES
 
     @property
@@ -62,7 +62,7 @@ class Row:
                 '# api_key_env = "MY_KEY"   # the variable that holds the key, where the server wants one'
             )
         if self.provider in PAID:
-            price = self.price or (0.0, 0.0)
+            price = (self.price if self.billed else None) or (0.0, 0.0)
             found += [f"price_in = {price[0]!r}    # dollars per million tokens", f"price_out = {price[1]!r}"]
         if self.provider == "replay":
             found.append("# answers somebody already has: metacog import FILE --help")
@@ -86,7 +86,7 @@ class Row:
     "--price",
     nargs=2,
     type=click.FloatRange(min=0),
-    help="Dollars per million tokens in and out, of every model.",
+    help="Dollars per million tokens in and out, of every model that is billed.",
 )
 @click.option("--budget", type=click.FloatRange(min=0), help="The most the study may ever spend, in dollars.")
 @printing.json_option
@@ -152,11 +152,18 @@ def row_of(said: str, price: tuple[float, float] | None) -> Row:
     if (provider in WITH_MODEL) != bool(model):
         wanted = f"give its name, as {provider}:MODEL" if provider in WITH_MODEL else f"give {provider} alone"
         raise StudyError(f'--model "{said}": {wanted}')
-    if at and (provider not in PAID or urlsplit(address).hostname is None):
+    if at and (provider not in PAID or _host(address) is None):
         raise StudyError(
             f'--model "{said}": "{address}" is no address of a server, as in openai:MODEL@http://HOST:PORT/v1'
         )
     return Row(provider, model or None, address or None, price)
+
+
+def _host(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:  # half a pair of brackets
+        return None
 
 
 def chosen_benchmarks(said: Sequence[str]) -> list[str]:
@@ -196,7 +203,12 @@ def study_text(path: Path, rows: Sequence[Row], benchmarks: Sequence[str], budge
 
 def _start_of(benchmark: str) -> list[str]:
     """The keys a benchmark begins with: its sample items where it has some, else a few of its published ones."""
-    fields = registry.load(benchmark).Settings.model_fields
+    settings = registry.load(benchmark).Settings
+    fields = settings.model_fields
+    if settings.takes_questions and "items" in fields:
+        return [
+            'items = "sample"   # your own: "my.jsonl" or "my.csv", with a question and its answer in each row'
+        ]
     sets = getattr(fields["dataset"].annotation, "__args__", ()) if "dataset" in fields else ()
     if "sample" in sets:
         others = ", ".join(str(each) for each in sets if each != "sample")

@@ -1,4 +1,4 @@
-"""``verify``: whether everything a study keeps is what was kept."""
+"""``doctor`` and ``verify``: whether a run can start, and whether everything a study keeps is what was kept."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 import click
 
 from metacog_pipeline.commands import printing
-from metacog_pipeline.commands.opening import opened
-from metacog_pipeline.commands.options import study_argument
+from metacog_pipeline.commands.options import opened, study_argument
 from metacog_pipeline.errors import StoreError
 
 if TYPE_CHECKING:
     from metacog_pipeline.study import Study
     from metacog_pipeline.study.digests import Compared
     from metacog_pipeline.transcripts.verification import Checked
+
+
+import sys
+
+from metacog_pipeline.study import load_study
 
 SHOWN = 20  # damaged places; the rest are counted
 
@@ -29,15 +33,18 @@ SHOWN = 20  # damaged places; the rest are counted
 def verify(study_file: Path, repair: bool) -> None:
     """Check that everything a study keeps is what was kept: answers, their copies, the ledger, items, boards.
 
-    Reads every byte and asks nobody. Exit code 4 where something is damaged; each place is named. With --repair damaged
-    files are renamed to NAME.damaged, lines and rows that can be read are kept, and the next `metacog run` makes the rest
-    again; only an answer that stood in a damaged line and nowhere else is asked again.
+    Reads every byte, in the store of [deploy] too, and asks nobody. Exit code 4 where something is damaged; each place
+    is named. With --repair damaged files of the home are renamed to NAME.damaged, lines and rows that can be read are
+    kept, and the next `metacog run` makes the rest again; only an answer that stood in a damaged line and nowhere else
+    is asked again.
     """
     from metacog_pipeline.study import digests
 
     study = opened(study_file)
     published = digests.compare(study.home)
     damage = _answers(study, published, repair) + _money(study) + _derived(published, repair)
+    if (objects := _store(study)) and not damage:
+        raise StoreError(f"{objects} damaged in the store: what to do stands with each; the home is sound")
     if not damage:
         printing.say("everything is as it was kept", damaged=0)
         return
@@ -115,6 +122,17 @@ def _money(study: Study) -> int:
     return 0
 
 
+def _store(study: Study) -> int:
+    """Read what the store has of every partition; return how many are damaged."""
+    from metacog_pipeline.transcripts.shared import damaged_objects
+
+    partitions, damage = damaged_objects(study.home.path)
+    if partitions:
+        printing.say(f"store: {partitions:,} partitions", store_partitions=partitions)
+    _show(damage)
+    return len(damage)
+
+
 def _derived(found: Compared, mend: bool) -> int:
     """Say which derived files are not what was noted; return how many. Copies of answers were told before."""
     from metacog_pipeline.study import digests
@@ -138,3 +156,35 @@ def _show(lines: list[str]) -> None:
         printing.say(f"  {line}")
     if len(lines) > SHOWN:
         printing.say(f"  and {len(lines) - SHOWN:,} more")
+
+
+@click.command()
+@study_argument
+@click.option("--offline", is_flag=True, help="Ask nobody and connect to nothing.")
+@click.option("--port", default=3000, type=click.IntRange(1, 65535), help="Port the UI is wanted on.")
+@printing.format_option("lines", "json")
+def doctor(study_file: Path, offline: bool, port: int, form: str) -> None:
+    """Check that a run can start: keys, addresses, models, prices, data sets, disk, ports.
+
+    Asks each model, judge and author at most two short calls, none where it is known already how it answers; they count
+    against the budget. Exit code 0 if a run can start, otherwise that of what failed (1 where failures differ).
+    """
+    from metacog_pipeline.asking.doctor import examine, exit_code
+
+    study = load_study(study_file)
+    found = examine(study, offline=offline, port=port)
+    code = exit_code(found)
+    if form == "json":
+        rows = [{"state": each.state, "subject": each.subject, "text": each.text} for each in found]
+        printing.value(rows)
+        sys.exit(code)
+    for each in found:
+        click.echo(each.line)
+    failed = sum(each.state == "fail" for each in found)
+    asked = " (nobody was asked)" if offline else ""
+    click.echo(
+        f"{failed} of {len(found)} checks failed: mend them and run `metacog doctor` again{asked}"
+        if failed
+        else f"A run can start{asked}."
+    )
+    sys.exit(code)

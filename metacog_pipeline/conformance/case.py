@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +26,16 @@ from metacog_pipeline.study import Study, StudySection
 
 RESPONDENTS = {"careful": 0.85, "hasty": 0.55}  # name → accuracy: far enough apart to be compared
 SEED = 1
+SOME_ITEMS = 3  # of those looked at one by one
+_ELSEWHERE = """
+import importlib, json, sys
+path, module, place, name, items = json.loads(sys.argv[1])
+sys.path[:0] = path
+importlib.import_module(module)
+loaded = [each for each in sys.modules if each == "dagster" or ".benchmarks." in each]
+item = getattr(importlib.import_module(place), name).model_validate_json
+print(json.dumps([loaded, [json.dumps(item(each).asked_and_scored_by(), sort_keys=True) for each in items]]))
+"""
 
 
 @dataclass(frozen=True)
@@ -96,6 +110,20 @@ class Tried:
     def everything(self) -> Scored:
         """What a benchmark's own tables are made from."""
         return Scored(self.scored, self.groups, None, self.estimates)
+
+    @cached_property
+    def elsewhere(self) -> subprocess.CompletedProcess[str]:
+        """A process of its own: modules loaded with the benchmark's, and by what its first items are asked and scored.
+
+        One process for two rules: to load a benchmark is most of its time.
+        """
+        item = self.benchmark.Item
+        kept = [each.model_dump_json() for each in self.benchmark.items[:SOME_ITEMS]]
+        given = [sys.path, type(self.benchmark).__module__, item.__module__, item.__qualname__, kept]
+        return subprocess.run(
+            [sys.executable, "-c", _ELSEWHERE, json.dumps(given)],
+            capture_output=True, text=True, timeout=120, check=False, env={**os.environ, "PYTHONHASHSEED": "7"},
+        )  # fmt: skip
 
 
 def try_benchmark(benchmark: type[Any], folder: Path, settings: Mapping[str, Any] | None = None) -> Tried:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,7 +13,7 @@ import polars as pl
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmark.contract import Call, Item, Response, Settings, Stage, schema_of
 from metacog_pipeline.benchmark.item_files import items_path, read_rows
-from metacog_pipeline.conformance.case import Tried
+from metacog_pipeline.conformance.case import SOME_ITEMS, Tried
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer
 from metacog_pipeline.scoring.comparisons import VERDICTS, failures_in, table
@@ -25,7 +22,6 @@ from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.responses import FAILED_READING
 from metacog_pipeline.scoring.schemas import response_schema
 
-SOME_ITEMS = 3  # of those looked at one by one
 READABLE = 0.9  # share of a tidy respondent's answers that must be readable
 #: Replies no benchmark may choke on: empty, broken JSON, control characters, other scripts, very long, nested.
 HOSTILE = (
@@ -99,19 +95,23 @@ def settings_cannot_change_once_read(tried: Tried) -> None:
 def its_module_imports_neither_dagster_nor_another_benchmark(tried: Tried) -> None:
     """Commands that need one benchmark load one benchmark, and none loads Dagster."""
     module = type(tried.benchmark).__module__
-    code = (
-        f"import sys; sys.path[:0] = {sys.path!r}; import {module}; "
-        "print(*[m for m in sys.modules if m == 'dagster' or '.benchmarks.' in m])"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
-    )
-    _hold(found.returncode == 0, f"{module} cannot be imported alone: {found.stderr.strip()[-300:]}")
+    found, _ = _elsewhere(tried)
     root = ".".join(module.split(".")[:3])
-    other = [name for name in found.stdout.split() if not name.startswith(root)]
+    other = [name for name in found if not name.startswith(root)]
     _hold(
         not other, f"{module} imports {', '.join(other[:5])}; import what it shares from the pipeline instead"
     )
+
+
+def _elsewhere(tried: Tried) -> list[list[str]]:
+    """Return what a process of its own has loaded with the module, and by what its first items are asked and scored."""
+    done = tried.elsewhere
+    _hold(
+        done.returncode == 0,
+        f"{tried.name} cannot be imported alone, or its Item cannot be read there: {done.stderr.strip()[-300:]}",
+    )
+    found: list[list[str]] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 # --- items ------------------------------------------------------------------------------------------------------------
@@ -155,28 +155,9 @@ def item_hashes_do_not_depend_on_place_or_process(tried: Tried) -> None:
     texts = [
         json.dumps(item.asked_and_scored_by(), sort_keys=True) for item in tried.benchmark.items[:SOME_ITEMS]
     ]
-    cls, code = (
-        tried.benchmark.Item,
-        (
-            "import sys, json, importlib; sys.path[:0] = json.loads(sys.argv[1]); "
-            "cls = getattr(importlib.import_module(sys.argv[2]), sys.argv[3]); "
-            "print(json.dumps([json.dumps(cls.model_validate_json(t).asked_and_scored_by(), sort_keys=True) "
-            "for t in json.loads(sys.argv[4])]))"
-        ),
-    )
-    given = [item.model_dump_json() for item in tried.benchmark.items[:SOME_ITEMS]]
-    arguments = [json.dumps(sys.path), cls.__module__, cls.__qualname__, json.dumps(given)]
-    found = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, "PYTHONHASHSEED": "7"},
-    )
-    _hold(found.returncode == 0, f"{tried.name}.Item cannot be read elsewhere: {found.stderr.strip()[-300:]}")
+    _, found = _elsewhere(tried)
     _hold(
-        json.loads(found.stdout) == texts,
+        found == texts,
         f"{tried.name}: asked_and_scored_by differs in another process; sort sets and use no hash() or id()",
     )
 
@@ -454,7 +435,6 @@ def measures_do_not_fail(tried: Tried) -> None:
     one = tried.scored["item_id"][0]
     unanswered = tried.benchmark.unanswered[0]
     cases = {
-        "all responses": tried.scored,
         "one item": tried.scored.filter(pl.col("item_id") == one),
         "no answer": tried.scored.with_columns(status=pl.lit(unanswered)),
     }
@@ -462,8 +442,12 @@ def measures_do_not_fail(tried: Tried) -> None:
         kind = tried.scored.schema["correct"]
         cases["all right"] = tried.scored.with_columns(correct=pl.lit(1).cast(kind))
         cases["all wrong"] = tried.scored.with_columns(correct=pl.lit(0).cast(kind))
-    for what, frame in cases.items():
-        found = estimates(tried.benchmark, groups_of(tried.benchmark, frame, by_run=False))
+    all_scored = ("all responses", tried.estimates)
+    others = (
+        (what, estimates(tried.benchmark, groups_of(tried.benchmark, frame, by_run=False)))
+        for what, frame in cases.items()
+    )
+    for what, found in (all_scored, *others):
         failed = failures_in(found)
         _hold(
             not failed,

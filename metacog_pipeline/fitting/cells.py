@@ -22,6 +22,11 @@ LARGEST = 1e140
 YES = ("1", "true", "yes", "y", "t", "right", "correct")
 NO = ("0", "false", "no", "n", "f", "wrong", "incorrect")
 WORDS: Mapping[str, int] = {**dict.fromkeys(NO, 0), **dict.fromkeys(YES, 1)}
+KEPT: Mapping[str, int] = {
+    **WORDS,
+    **dict.fromkeys(("keep", "kept"), 1),
+    **dict.fromkeys(("withdraw", "withdrawn"), 0),
+}
 _SHOWN = 40
 _WHOLE = r"^([-+]?\d+)\.0+$"  # a float column writes 1 as 1.0
 _NAMED = 4  # of the words of a column
@@ -155,6 +160,8 @@ def numbers(column: Column, account: Account, scale: named.Scale | None = None) 
         odd = lowered(column.cells.filter(pl.Series(unreadable)))
         comma[unreadable] = odd.str.contains(named.COMMA_NUMBER).fill_null(False).to_numpy()
     infinite = ~absent & ~unreadable & ~(np.abs(found) <= LARGEST)
+    if two := named.two_scales(_counted(found)):
+        raise StudyError(f"{column.table.path}: in column {column.name!r} {two}")
     outside = np.zeros(len(found), dtype=bool)
     if scale is not None:
         outside = ~absent & ~unreadable & ~infinite & ((found < scale.low) | (found > scale.high))
@@ -170,6 +177,14 @@ def numbers(column: Column, account: Account, scale: named.Scale | None = None) 
         account.leave_out(rows, f"{column.name} {label}", _told(column, reason))
         found = np.where(rows, np.nan, found)
     return found
+
+
+def _counted(found: Floats) -> dict[float, int]:
+    """Return how often each value is there; {} where none lies between 0 and 1, or none above."""
+    there = found[np.isfinite(found)]
+    if not ((there > 0) & (there < 1)).any() or not (there > 1).any():
+        return {}
+    return dict(zip(*(each.tolist() for each in np.unique(there, return_counts=True)), strict=True))
 
 
 def _floats(column: Column, absent: Rows) -> Floats:

@@ -44,7 +44,11 @@ def write_netcdf(posterior: Posterior, path: Path) -> None:
 
     Raises MetacogError as :func:`layout`, and where the extra ``bayes`` is not installed or the file cannot be written.
     """
-    parts = layout(posterior)
+    write_parts(layout(posterior), path)
+
+
+def write_parts(parts: dict[str, Any], path: Path) -> None:
+    """Write draws in the layout of `layout`; raises as `write_netcdf`."""
     try:
         import h5netcdf  # noqa: F401  # named here so that its absence is told apart from a broken file
         import xarray

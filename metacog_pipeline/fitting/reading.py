@@ -21,10 +21,10 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from metacog_pipeline import columns as named
+from metacog_pipeline import parquet_bounds
 from metacog_pipeline.asking import answer_files
 from metacog_pipeline.asking.answer_files import CsvHead
 from metacog_pipeline.errors import StudyError
@@ -89,7 +89,7 @@ def read(path: Path, wanted: Sequence[str] | None = None, wide: Sequence[str] = 
         there, or a pattern no column fits.
     """
     kind = answer_files.kind_of(path, "tables")
-    if not path.is_file():
+    if not path.exists():
         raise StudyError(f"{path}: there is no such file; check the path")
     source = _open(path, kind)
     spread = named.wide_columns(wide, source.names)
@@ -193,11 +193,18 @@ def _nothing(path: Path, broken: Sequence[Broken]) -> StudyError:
 
 
 def _open_parquet(path: Path) -> _Source:
-    names = list(pq.read_schema(path).names)
+    parts = answer_files.parts_of(path)
+    names = parquet_bounds.names_of(parts[0])
 
     def load(wanted: Sequence[str]) -> pl.DataFrame:
         try:
-            return pl.read_parquet(path, columns=list(wanted), glob=False, hive_partitioning=False)
+            read = [
+                pl.read_ipc_stream(part, columns=list(wanted))
+                if part.suffix == ".arrow"
+                else pl.read_parquet(part, columns=list(wanted), glob=False, hive_partitioning=False)
+                for part in parts
+            ]
+            return pl.concat(read, how="vertical_relaxed")
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             raise _unreadable(path, ".parquet", error) from None
 
@@ -208,11 +215,7 @@ def _open_csv(path: Path, content: bytes) -> _Source:
     head = answer_files.csv_head(path, content)
     body = content[head.start :]
     first = list(itertools.islice((row for row in _rows_of(body, head.delimiter) if row), 2))
-    if first and all(
-        len(row) == len(head.names) + 1 for row in first
-    ):  # R names rows without a name for the column
-        head = replace(head, names=["", *head.names])
-    elif first and all(len(row) > len(head.names) and not any(row[len(head.names) :]) for row in first):
+    if first and all(len(row) > len(head.names) and not any(row[len(head.names) :]) for row in first):
         # Spreadsheets write separators for columns that are empty.
         head = replace(head, names=[*head.names, *[""] * (len(first[0]) - len(head.names))])
     # A column without a name is the index a data frame is written with; only the first can be asked for.

@@ -297,7 +297,7 @@ def _answers(rows: _Rows, correct: Floats) -> Trials:
             stated, _, note = _ratings(rows, confidence)
             rows.notes.append(note)
     if columns.keep is not None:
-        keep = cells.binary(rows.column(columns.keep), account)
+        keep = cells.binary(rows.column(columns.keep), account, cells.KEPT)
     if confidence is not None:
         m, told = _alternatives(rows)
         rows.notes.append(told)

@@ -17,7 +17,7 @@ import duckdb
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.leaderboard import snapshot
-from metacog_pipeline.leaderboard.checks import check_model, check_query
+from metacog_pipeline.leaderboard.checks import any_of, check_model, check_query
 from metacog_pipeline.leaderboard.database import LEADERBOARD, building, identifier, new_database, text
 from metacog_pipeline.leaderboard.declared import declared_measures
 from metacog_pipeline.leaderboard.failures import Broken, Outgrown, culprit
@@ -171,9 +171,11 @@ def _make(home: Path, views: Views, model: SqlModel) -> TableReport:
             else:
                 if _columns(connection, model.sql) - _columns(connection, f"from {table}"):
                     raise Outgrown(model.name)
-                for where, values in plan.conditions(model):
-                    connection.execute(f"delete from {table} where {where}", values)
-                connection.execute(f"insert into {table} by name\n{model.sql}")
+                replaced = any_of(plan.conditions(model))
+                connection.execute(f"delete from {table} where {replaced}")
+                made = connection.execute(f"insert into {table} by name\n{model.sql}").fetchall()
+                if made != connection.execute(f"select count(*) from {table} where {replaced}").fetchall():
+                    raise Outgrown(model.name)  # rows of others: they stood there before, too
             for name in shadows:
                 connection.execute(f"drop view temp.{identifier(name)}")
     except duckdb.Error as error:

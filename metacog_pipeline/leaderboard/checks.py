@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import duckdb
@@ -29,7 +30,7 @@ def check_model(
     if not model.header.assertions or rows == []:
         return 0
     table = f"{model.schema}.{identifier(model.name)}"
-    source = f"from {table}" if rows is None else f"from (select * from {table} where {_any_of(rows)})"
+    source = f"from {table}" if rows is None else f"from (select * from {table} where {any_of(rows)})"
     try:
         parts = [f"(select count(*) from ({_violations(source, each)}))" for each in model.header.assertions]
         counts = connection.execute(f"select {', '.join(parts)}").fetchall()[0]
@@ -60,14 +61,13 @@ def check_query(connection: duckdb.DuckDBPyConnection, test: SqlTest) -> None:
         ) from None
 
 
-def _any_of(rows: Sequence[tuple[str, list[object]]]) -> str:
+def any_of(rows: Sequence[tuple[str, list[object]]]) -> str:
     """Return the conditions as one, their values written out: views cannot take parameters."""
     made = []
     for where, values in rows:
-        for value in values:
-            where = where.replace("?", str(value) if isinstance(value, int) else text(str(value)), 1)
-        made.append(f"({where})")
-    return " or ".join(made)
+        written = (str(value) if isinstance(value, int) else text(str(value)) for value in values)
+        made.append(re.sub(r"\?", lambda _, written=written: next(written), where))  # type: ignore[misc]
+    return " or ".join(f"({each})" for each in made)
 
 
 def _violations(source: str, assertion: Assertion) -> str:

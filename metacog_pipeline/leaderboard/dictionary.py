@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metacog_pipeline.leaderboard.glossary import meaning
-from metacog_pipeline.leaderboard.models import SqlModel, load_project
-from metacog_pipeline.leaderboard.read import Rows, connect
+from metacog_pipeline.leaderboard.models import load_project
+from metacog_pipeline.leaderboard.read import connect
 
 _SHARED = """
     select distinct measure, unit, coalesce(min::text, 'any') || ' to ' || coalesce(max::text, 'any'), definition, paper
@@ -70,11 +69,6 @@ def dictionary(home: Path) -> str:
                 parts.append(_entry(table if schema == "main" else f"{schema}.{table}", said, rows))
     parts.append("\n".join([*_MEASURES, *(_row(row) for row in shared)]))
     return "\n\n".join(parts) + "\n"
-
-
-def undescribed(model: SqlModel, rows: Rows) -> list[str]:
-    """Return the columns of a table nobody has described."""
-    return [name for name in rows.columns if meaning(model.header, name) is None]
 
 
 def saved_queries(folder: Path | None = None) -> dict[str, str]:

@@ -23,7 +23,7 @@ class Broken(Exception):
 
 
 class Outgrown(Exception):
-    """A table whose new rows have columns it does not have: it must be made anew."""
+    """A table whose new rows have columns it does not have, or are not those that were removed: it must be made anew."""
 
     def __init__(self, table: str) -> None:
         super().__init__(table)

@@ -53,7 +53,7 @@ def _people(home: Path, benchmark: str | None) -> Iterator[str]:
     """Yield how people did, and where each model stands among them."""
     named = "" if benchmark is None else f" and benchmark = {text(benchmark)}"
     kept = (
-        "select benchmark, condition, source, model, measure, estimate, low, high, n_items from calibration "
+        "select benchmark, condition, source, model, measure, estimate, low, high, low_n, n_items from calibration "
         f"where (source = 'human' or ends_with(measure, '_percentile')) and estimate is not null{named} order by all"
     )
     shown = {
@@ -65,7 +65,7 @@ def _people(home: Path, benchmark: str | None) -> Iterator[str]:
     }
     lines: dict[tuple[str, str], list[str]] = {}
     found: Sequence[Sequence[Any]] = read_table(home, kept).rows
-    for name, condition, source, model, measure, *numbers, n in found:
+    for name, condition, source, model, measure, *numbers, few, n in found:
         label = shown.get(measure.removeprefix("harmonised_").removesuffix("_percentile"))
         if label is None:
             continue
@@ -74,9 +74,11 @@ def _people(home: Path, benchmark: str | None) -> Iterator[str]:
         value, *ends = (None if each is None else f"{times * each:.{digits}f}" for each in numbers)
         said = value if ends[0] is None else f"{value} ({ends[0]} to {ends[1]})"
         whose = f"{n} people" if people else f"{model}, percentile among people"
-        lines.setdefault((f"{name} {condition}", whose), []).append(f"{label} {said}")
+        lines.setdefault((f"{name} {condition}", whose), []).append(f"{label} {said}{' °' * bool(few)}")
     for (where, whose), parts in lines.items():
         yield one_line(f"{where}: {whose}: {', '.join(parts)}")
+    if any(part.endswith("°") for parts in lines.values() for part in parts):
+        yield "of people, °: fewer than ten of them have a value"
 
 
 def _progress(home: Path, benchmark: str | None) -> Iterator[str]:

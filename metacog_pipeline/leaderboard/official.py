@@ -51,17 +51,6 @@ def publish_official(home: Path) -> int:
     return int(row[0]) if row else 0
 
 
-def missing_partitions(home: Path) -> list[str]:
-    """Return what keeps the board from being official, ``benchmark/model/run 1: state`` each.
-
-    Raises
-    ------
-    StoreError
-        If there is no board yet.
-    """
-    return _missing(home, home / LEADERBOARD)
-
-
 def _missing(home: Path, target: Path) -> list[str]:
     connection = open_database(home)
     try:

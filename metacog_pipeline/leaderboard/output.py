@@ -71,7 +71,7 @@ def to_csv(rows: Rows) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([_csv_cell(name) for name in rows.columns])
-    writer.writerows([_csv_cell(plain(value)) for value in row] for row in rows.rows)
+    writer.writerows([_csv_cell(value) for value in row] for row in rows.rows)
     return out.getvalue()
 
 
@@ -84,16 +84,50 @@ def to_markdown(rows: Rows) -> str:
 
 def to_table(rows: Rows, *, title: str | None = None, width: int | None = None) -> str:
     """Return a table for a terminal ``width`` columns wide (default: as wide as it needs)."""
+    width = width or 10_000
+    if (drawn := _drawn(rows, title, width)) is not None:
+        return drawn
     table = Table(title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD)
     for position, name in enumerate(rows.columns):
-        numeric = any(isinstance(row[position], int | float | Decimal | Stacked) for row in rows.rows)
-        table.add_column(Text(printable(name)), justify="right" if numeric else "left", overflow="fold")
+        justify: Literal["left", "right"] = "right" if _numeric(rows, position) else "left"
+        table.add_column(Text(printable(name)), justify=justify, overflow="fold")
     for row in rows.rows:
         table.add_row(*(Text(_lines(value)) for value in row))
     out = io.StringIO()
-    console = Console(file=out, width=width or 10_000, color_system=None, force_terminal=False)
+    console = Console(file=out, width=width, color_system=None, force_terminal=False)
     console.print(table)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n") + "\n"
+
+
+def _numeric(rows: Rows, position: int) -> bool:
+    return any(isinstance(row[position], int | float | Decimal | Stacked) for row in rows.rows)
+
+
+def _drawn(rows: Rows, title: str | None, width: int) -> str | None:
+    """Return the table as rich draws it at a millisecond a row; None unless every cell is one plain line that fits."""
+    cells = [
+        [printable(name) for name in rows.columns],
+        *([_lines(value) for value in row] for row in rows.rows),
+    ]
+    texts = [title or "", *(text for row in cells for text in row)]
+    if len(cells) == 1 or any(not each.isascii() or "\n" in each or each != each.strip() for each in texts):
+        return None
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    across = sum(widths) + 3 * len(widths) + 1
+    if across > width or len(title or "") > across:
+        return None
+    right = [_numeric(rows, position) for position in range(len(widths))]
+    head, *lines = (
+        "  "
+        + "   ".join(
+            text.rjust(size) if to_right else text.ljust(size)
+            for text, size, to_right in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in cells
+    )
+    rule = " " + "─" * (across - 2)
+    made = [*([title, ""] if title else []), head, rule, *lines]
+    return "\n".join(line.rstrip() for line in made).strip("\n") + "\n"
 
 
 def plain(value: object) -> object:
@@ -152,14 +186,23 @@ def _lines(value: object) -> str:
 
 
 def _csv_cell(value: object) -> object:
+    if type(value) is float:  # most are: figures of many models have a hundred thousand
+        return value if math.isfinite(value) else None
+    if value is None or type(value) is int:
+        return value
+    if type(value) is str:
+        return _csv_text(value)
+    value = plain(value)
     if isinstance(value, list | dict):
         return json.dumps(value, ensure_ascii=True)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if not isinstance(value, str):
-        return value
+    return _csv_text(value) if isinstance(value, str) else value
+
+
+def _csv_text(value: str) -> str:
     # Before Python 3.13 the writer leaves a bare carriage return unquoted, and readers take it for the end of a row.
-    unix = value.replace("\r\n", "\n").replace("\r", "\n")
+    unix = str(plain(value)).replace("\r\n", "\n").replace("\r", "\n")
     return f"'{unix}" if unix.lstrip(" ").startswith(_FORMULA) else unix
 
 

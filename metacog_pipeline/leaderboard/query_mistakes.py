@@ -24,7 +24,8 @@ def words(message: str, tables: Callable[[], Iterable[str]]) -> str:
     if found := _COLUMN.search(message):
         name = found[1] or found[2]
         near = re.findall(r'"([^"]+)"', message[found.end() :].partition("LINE ")[0])
-        return f'no column "{name}"{suggestion(name, near)}; "describe TABLE" lists those of a table'
+        close = suggestion(name, near)
+        return f'no column "{name}"{close}; "describe TABLE" lists those of a table; text stands in \'single quotes\''
     if found := _NEAR.search(message):
         return (
             f'not SQL from "{found[1]}" on; give one SELECT, as in: select model, estimate from leaderboard'

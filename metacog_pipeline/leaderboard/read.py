@@ -19,6 +19,7 @@ from metacog_pipeline.files import shipped
 from metacog_pipeline.home import FOLDERS
 from metacog_pipeline.leaderboard import query_mistakes
 from metacog_pipeline.leaderboard.database import LEADERBOARD, OFFICIAL, TEXTS, attach, open_database, text
+from metacog_pipeline.storage.attached import store_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,8 +45,9 @@ class Rows:
 def connect(home: Path) -> duckdb.DuckDBPyConnection:
     """Return a connection to the leaderboard of ``home`` that reads and cannot write.
 
-    The file is attached read-only, so the study can be rebuilt meanwhile; a connection opened later sees the new
-    board. Files can be read below the home only, by path relative to it; the settings are locked.
+    Where the home has none, and a store, the one that stands there is read where it is. A file is attached read-only, so
+    the study can be rebuilt meanwhile; a connection opened later sees the new board. Files can be read below the home
+    only, by path relative to it; the settings are locked.
 
     Raises
     ------
@@ -55,10 +57,11 @@ def connect(home: Path) -> duckdb.DuckDBPyConnection:
     root = home.resolve()
     connection = open_database(root)
     try:
-        attach(connection, root / LEADERBOARD, "leaderboard")
+        if (root / LEADERBOARD).is_file() or not _attached_in_store(connection, root):
+            attach(connection, root / LEADERBOARD, "leaderboard")
+            if (root / TEXTS).is_file():
+                attach(connection, root / TEXTS, "texts")
         connection.execute("use leaderboard")
-        if (root / TEXTS).is_file():
-            attach(connection, root / TEXTS, "texts")
         connection.execute("set search_path = 'leaderboard.main,leaderboard.detail'")
         # Relative patterns are checked as written, before the search path is applied: both forms must be allowed.
         allowed = [f"{root}/", *(f"{folder}/" for folder in FOLDERS)]
@@ -69,6 +72,15 @@ def connect(home: Path) -> duckdb.DuckDBPyConnection:
         connection.close()
         raise
     return connection
+
+
+def _attached_in_store(connection: duckdb.DuckDBPyConnection, home: Path) -> bool:
+    """Attach the boards that other hosts published, where ``home`` is attached to a store and has none of its own."""
+    if store_of(home) is None:
+        return False
+    from metacog_pipeline.leaderboard.remote import attach_published
+
+    return attach_published(connection, home, {LEADERBOARD: "leaderboard", TEXTS: "texts"})
 
 
 def run_query(home: Path, sql: str) -> Rows:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.benchmark.bound import enabled
+from collections.abc import Callable
+
+from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.status import note_board, write_status
 from metacog_pipeline.leaderboard.texts import grow_texts
-from metacog_pipeline.querying.session import query_partition
+from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.scoring import cross_benchmark, files
 from metacog_pipeline.study import Study, digests
 
@@ -18,29 +20,47 @@ def asks_nobody(study: Study) -> bool:
     return all(each.provider == "replay" for each in study.askable)
 
 
-def publish(study: Study) -> None:
-    """Score what was imported and build the boards; what is current stays as it is. StoreError where a test failed."""
+def _judged(benchmark: Bound, partition: Partition) -> None:
+    """Take imported verdicts for those of the responses."""
+    declared, responses = judging.wanted(benchmark), judging.kept_responses(partition)
+    if declared is not None and responses is not None and judging.replays(benchmark, declared, partition):
+        judging.note_replayed(benchmark, declared, partition, responses)
+
+
+def publish(
+    study: Study,
+    *,
+    asking: bool = True,
+    judged: Callable[[Bound, Partition], None] | None = None,
+) -> None:
+    """Score what is kept and build the boards; what is current stays as it is. StoreError where a test failed.
+
+    Without ``asking`` no partition is opened that lacks answers; ``judged`` is called before judgements are read.
+    """
     failed: list[str] = []
     for benchmark in enabled(study):
         if not construction.items_current(benchmark):
             construction.build(benchmark)
         for partition in tasks.partitions(benchmark):
             stale = files.stale(benchmark, partition)
-            if "transcripts" in stale:
+            if "transcripts" in stale and asking:
                 fingerprint = tasks.fingerprint(benchmark, partition)
                 todo = tasks.tasks(benchmark, partition.spec)
                 query_partition(partition, todo, benchmark.modes(partition.spec), fingerprint=fingerprint)
             if "responses" in stale and files.has_answers(partition):
                 files.read(benchmark, partition)
+            (judged or _judged)(benchmark, partition)
+            if "judgements" in stale and judging.judged_as(partition).manifest():
+                files.read_judgements(benchmark, partition)
             if stale and files.has_answers(partition):
                 files.score(benchmark, partition)
         files.pool(benchmark)
         failed += files.compare(benchmark).failures
     cross_benchmark.publish(study)
-    write_status(study)
+    inputs = write_status(study)
     build(study.home.path)
     grow_texts(study.home.path)
-    note_board(study)
+    note_board(study, inputs)
     digests.note(study.home)
     if failed:
         raise StoreError(f"{len(failed)} tables could not be made: {failed[0]}")

@@ -69,9 +69,9 @@ def publish(home: Path) -> None:
         return
     digests = {name: file_sha256(home / name) for name in FILES if (home / name).is_file()}
     for _ in range(_TRIES):
-        standing, version = _pointer(store)
-        if {name: known[1] for name, known in standing.items()} == digests:
-            _note(home, standing)
+        published, version = _pointer(store)
+        if {name: known[1] for name, known in published.items()} == digests:
+            _note(home, published)
             return
         number = 1 + max((_number(one.key) for one in store.listed(FOLDER)), default=0)
         made = {
@@ -90,11 +90,11 @@ def publish(home: Path) -> None:
 def _fetch(home: Path) -> None:
     """Bring the boards that stand into ``home``, where they are others than it had."""
     store = store_of(home)
-    standing = {} if store is None else _pointer(store)[0]
-    if store is None or not standing or _noted(home) == standing:
+    published = {} if store is None else standing(store)
+    if store is None or not published or _noted(home) == published:
         return
     (home / FILES[-1]).unlink(missing_ok=True)
-    for name, (key, digest) in standing.items():
+    for name, (key, digest) in published.items():
         if name not in FILES:
             continue
         found = store.read(key)
@@ -105,7 +105,12 @@ def _fetch(home: Path) -> None:
             )
         with replacing(home / name) as temporary:
             temporary.write_bytes(found.content)
-    _note(home, standing)
+    _note(home, published)
+
+
+def standing(store: Store) -> Version:
+    """Return key and digest of each file of the boards that stand in ``store``; nothing before the first."""
+    return _pointer(store)[0]
 
 
 def _pointer(store: Store) -> tuple[Version, str]:
@@ -123,8 +128,8 @@ def _parsed(content: bytes) -> Version:
         return {}
 
 
-def _note(home: Path, standing: Version) -> None:
-    write_text(home / NOTE, json.dumps(standing))
+def _note(home: Path, published: Version) -> None:
+    write_text(home / NOTE, json.dumps(published))
 
 
 def _noted(home: Path) -> Version:

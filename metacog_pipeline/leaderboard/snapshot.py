@@ -18,7 +18,7 @@ from metacog_pipeline.leaderboard.inputs import Input
 from metacog_pipeline.leaderboard.models import Project, SqlModel
 
 #: Raised when a file of another make cannot be built on.
-FORMAT = "2"
+FORMAT = "3"
 LENGTH = 12
 _COMMENTS = {
     "snapshot": "One row: the build. Its id is told wherever numbers leave the file.",
@@ -167,9 +167,11 @@ def write(
 
 
 def digest_of(project: Project, model: SqlModel) -> str:
-    """Return what changes when the SQL of a table does, that of the parts it reads included."""
+    """Return what changes when the SQL of a table does, the parts and the shape of the files it reads, or the release."""
     parts = [part.digest for part in project.parts if f"stg_{part.header.part_of}" in model.reads]
-    return sha256_hex(canonical_json([model.digest, *parts]))
+    read = sorted({view for name in model.reads for view in project.sources(name)})
+    shapes = [repr(project.datasets[view]) for view in read]
+    return sha256_hex(canonical_json([version("metacog_pipeline"), model.digest, *parts, *shapes]))
 
 
 def _replace(connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, Sequence[Any]]) -> None:

@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, judging, roles, tasks
 from metacog_pipeline.benchmark.bound import Bound, enabled
-from metacog_pipeline.benchmark.contract import Judging
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex, shipped, write_text
 from metacog_pipeline.leaderboard.declared import first_condition
@@ -24,7 +23,6 @@ from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.frames import read_frame
 from metacog_pipeline.transcripts.folder import judgements_of
 
 BOARD_NOTE = "board.sha256"
@@ -63,19 +61,10 @@ def _states(benchmark: Bound) -> Iterator[PartitionState]:
     partitions = tasks.partitions(benchmark)
     for each in partitions:
         yield _state(each, tasks.expected(benchmark, each.spec), partial(tasks.fingerprint, benchmark, each))
-    declared = judging.wanted(benchmark)
-    if declared is not None:
+    if judging.wanted(benchmark) is not None:
         for each in partitions:
-            yield _judged(benchmark, declared, each)
-
-
-def _judged(benchmark: Bound, declared: Judging, partition: Partition) -> PartitionState:
-    """Return how far the judgements about a partition are; nothing is expected before there are responses."""
-    path = judging.responses_path(partition)
-    responses = read_frame(path) if path.exists() else None
-    expected = 0 if responses is None else judging.expected(benchmark, declared, partition, responses)
-    now = "" if responses is None else judging.fingerprint(benchmark, declared, partition, responses)
-    return _state(judging.judged_as(partition), expected, lambda: now)
+            expected, now = files.judgements_needed(benchmark, each)
+            yield _state(judging.judged_as(each), expected, partial(str, now))
 
 
 def helper_states(study: Study) -> list[PartitionState]:
@@ -92,20 +81,24 @@ def helper_states(study: Study) -> list[PartitionState]:
     return found
 
 
-def write_status(study: Study) -> None:
-    """Write what the SQL models read of the study itself: models, partitions, helpers and boards, under ``study/``."""
+def write_status(study: Study) -> str:
+    """Write what the SQL models read of the study itself: models, partitions, helpers and boards, under ``study/``.
+
+    Return what a board that is built from now on is built from, for `note_board`.
+    """
     folder = study.home.status
-    states = [asdict(state) for state in partition_states(study)]
+    states, helpers = partition_states(study), helper_states(study)
     about = {
         "name": study.study.name,
         "seed": study.study.seed,
         "digest": sha256_hex(study.path.read_bytes()),
     }
     _write(folder, SHARED["stg_study"], [about])
-    _write(folder, SHARED["stg_partitions"], states)
-    _write(folder, SHARED["stg_helpers"], [asdict(state) for state in helper_states(study)])
+    _write(folder, SHARED["stg_partitions"], list(map(asdict, states)))
+    _write(folder, SHARED["stg_helpers"], list(map(asdict, helpers)))
     _write(folder, SHARED["stg_boards"], _boards(study))
     _write(folder, SHARED["stg_models"], [*_listed(study), *_retired(study)])
+    return _board_inputs(study, (*states, *helpers))
 
 
 def board_current(study: Study) -> bool:
@@ -118,9 +111,9 @@ def board_current(study: Study) -> bool:
     )
 
 
-def note_board(study: Study) -> None:
-    """Write down what the leaderboard was just built from."""
-    write_text(study.home.status / BOARD_NOTE, _board_inputs(study))
+def note_board(study: Study, inputs: str | None = None) -> None:
+    """Write down what the leaderboard was just built from: ``inputs`` as `write_status` told them, or what is there now."""
+    write_text(study.home.status / BOARD_NOTE, inputs or _board_inputs(study))
 
 
 def forget_board(study: Study) -> None:
@@ -128,14 +121,14 @@ def forget_board(study: Study) -> None:
     (study.home.status / BOARD_NOTE).unlink(missing_ok=True)
 
 
-def _board_inputs(study: Study) -> str:
+def _board_inputs(study: Study, told: Sequence[PartitionState] | None = None) -> str:
     sql = [
         [str(path.name), sha256_hex(path.read_bytes())]
         for path in sorted(shipped("dbt_like_sql").rglob("*.sql"))
     ]
     states = [
         [state.benchmark, state.model, state.run, state.state, str(state.updated_at)]
-        for state in (*partition_states(study), *helper_states(study))
+        for state in (told if told is not None else (*partition_states(study), *helper_states(study)))
     ]
     scored = [files.marks(benchmark) for benchmark in enabled(study)]
     return sha256_hex(canonical_json([sql, states, scored]))

@@ -9,7 +9,8 @@ import duckdb
 import pyarrow as pa
 
 from metacog_pipeline.errors import one_line
-from metacog_pipeline.leaderboard.database import identifier, text
+from metacog_pipeline.leaderboard.checks import any_of
+from metacog_pipeline.leaderboard.database import identifier
 from metacog_pipeline.leaderboard.failures import Broken, owner
 from metacog_pipeline.leaderboard.inputs import Input, of_dataset
 from metacog_pipeline.leaderboard.models import Project, SqlModel, tables_behind
@@ -74,11 +75,9 @@ class Views:
         names = set(tables_behind(model.reads, self.project.parts)) & self.plan.growing.keys()
         for other in self.project.models:
             if other.name in names:
-                of_models = sorted({str(values[-1]) for _, values in self.plan.conditions(model)})
-                listed = ", ".join(text(name) for name in of_models)
                 self.connection.execute(
-                    f"create temp view {identifier(other.name)} as "
-                    f"select * from {other.schema}.{identifier(other.name)} where model in ({listed})"
+                    f"create temp view {identifier(other.name)} as select * "
+                    f"from {other.schema}.{identifier(other.name)} where {any_of(self.plan.conditions(model))}"
                 )
         return sorted(names)
 

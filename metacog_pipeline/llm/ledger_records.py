@@ -13,6 +13,15 @@ from metacog_pipeline.errors import StoreError
 
 READ_ATTEMPTS = 3  # a living session may be writing its figures at this moment
 NO_BOOT = "unknown"
+_UNSEALED = {
+    "version",
+    "unit",
+    "boot",
+    "closed",
+    "granted",
+    "settled",
+    "reserved",
+}  # in records of version 0.2
 HOLD_PREFIX = "batch-"  # of a record that belongs to a batch, whichever processes come and go
 
 
@@ -99,12 +108,14 @@ def _read(path: Path) -> Record:
 
 def _parsed(line: bytes) -> Record | None:
     try:
-        is_sealed(line)
+        sealed = is_sealed(line)
         fields = json.loads(line)
+        if not sealed and fields.keys() != _UNSEALED:  # a flipped bit in the name of the checksum hides it
+            return None
         figures = [fields[key] for key in ("granted", "settled", "reserved")]
         if all(type(f) is int and f >= 0 for f in figures) and isinstance(fields["closed"], bool):
             return Record(str(fields["boot"]), fields["closed"], *figures)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     return None
 

@@ -5,6 +5,7 @@ It costs nothing and decides nothing that could not do without: no list, or one 
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import httpx
@@ -42,17 +43,19 @@ async def _list_of_models(http: httpx.AsyncClient, spec: ModelSpec, key: str | N
     headers = {"accept": "application/json", "accept-encoding": "identity"}
     if key:
         headers["authorization"] = f"Bearer {key}"
-    parts: list[bytes] = []
+    found = bytearray()
     try:
-        async with http.stream(
-            "GET", f"{base_url(spec)}/models", headers=headers, timeout=TIMEOUT_S
-        ) as reply:
+        # The timeout of the client is that of each piece: a server that sends a byte a second would take months.
+        async with (
+            asyncio.timeout(TIMEOUT_S),
+            http.stream("GET", f"{base_url(spec)}/models", headers=headers, timeout=TIMEOUT_S) as reply,
+        ):
             if reply.status_code != 200 or reply.headers.get("content-encoding", "identity") != "identity":
                 return b""
             async for chunk in reply.aiter_bytes():
-                parts.append(chunk)
-                if sum(map(len, parts)) > MAX_BYTES:
+                found += chunk
+                if len(found) > MAX_BYTES:
                     return b""
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError):
         return b""
-    return b"".join(parts)
+    return bytes(found)

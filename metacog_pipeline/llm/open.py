@@ -24,10 +24,9 @@ from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.limiter import Limiter
 from metacog_pipeline.llm.local.model import LocalModel
 from metacog_pipeline.llm.rates import Rates
-from metacog_pipeline.llm.replay import ReplayModel
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.shared_rates import SharedRates
-from metacog_pipeline.llm.simulated import Respond, SimulatedModel
+from metacog_pipeline.llm.simulated import ReplayModel, Respond, SimulatedModel
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.llm.transport import open_http
 from metacog_pipeline.llm.types import ChatModel, ChatRequest

@@ -1,4 +1,4 @@
-"""A respondent inside this process: text from a function, with the face of a model."""
+"""Models that ask nobody: a respondent inside this process, and answers that were collected elsewhere."""
 
 from __future__ import annotations
 
@@ -52,6 +52,31 @@ class SimulatedModel:
             usage=Usage(estimate_input_tokens(request), estimate_tokens(completion.text)),
             cost_usd=0.0,
             started_at=started_at,
+        )
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to release."""
+
+
+class ReplayModel:
+    """A `ChatModel` that answers nothing: what is not in the store is not known."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.spec = spec
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Return a ``failed``, ``fatal`` completion."""
+        return Completion(
+            Status.FAILED,
+            cost_usd=0.0,
+            attempts=0,
+            started_at=datetime.now(UTC),
+            error_kind=ErrorKind.FATAL,
+            error_code="replay_never_asks",
+            error_message=(
+                f"model {self.spec.name} replays imported answers and never asks: import the missing answer with "
+                "`metacog import`"
+            ),
         )
 
     async def close(self) -> None:

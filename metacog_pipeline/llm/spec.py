@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -22,7 +23,18 @@ from metacog_pipeline.llm.local.weights import weights_digest
 
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 Provider = Literal["openai", "anthropic", "gemini", "transformers", "replay", "simulated"]
-_SLUG = "a name that matches [a-z0-9][a-z0-9._-]{0,63}: lower-case letters, digits, dot, underscore, hyphen"
+_SLUG = "at most 64 lower-case letters, digits, dots, underscores and hyphens, the first a letter or digit"
+#: Names of servers and makers that are not the name of the protocol they speak.
+_PROTOCOLS: Mapping[str, Provider] = {
+    **dict.fromkeys(
+        ("vllm", "ollama", "llamacpp", "llama.cpp", "sglang", "lmstudio", "litellm", "openrouter", "azure", "together",
+         "groq", "mistral", "deepseek", "xai", "fireworks"),
+        "openai",
+    ),
+    **dict.fromkeys(("claude",), "anthropic"),
+    **dict.fromkeys(("google", "vertex"), "gemini"),
+    **dict.fromkeys(("huggingface", "hf"), "transformers"),
+}  # fmt: skip
 _VERSION = 'the version as its provider writes it, as in "2024-10-21"'
 _WORD = "one word of lower-case letters"
 IN_PROCESS = ("transformers", "replay", "simulated")  # answer without a network and without a bill
@@ -69,36 +81,39 @@ class ObserverSpec(BaseModel):
     Where it is asked whether it knows an answer: ``d_type2`` d′ between what it can and what it cannot answer, in units
     as above; ``yes_bias`` how far its criterion lies on the side of no, above 0 claims to know too often;
     ``language_gap`` share of what it knows in English that it does not know in another language.
+
+    Where it judges: ``length_bias`` what it adds to every grade, of 0 to 3, for a hundred words of the answer.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
-    accuracy: float = Field(default=0.7, ge=0, le=1)
-    metacognition: float = Field(default=0.5, ge=0, le=1)
-    overconfidence: float = Field(default=0.3, ge=0, le=1)
-    missing_awareness: float = Field(default=0.3, ge=0, le=1)
-    unknown_awareness: float = Field(default=0.1, ge=0, le=1)
-    warning_response: float = Field(default=0.3, ge=0, le=1)
-    untidiness: float = Field(default=0.0, ge=0, le=1)
-    refusal: float = Field(default=0.0, ge=0, le=1)
-    d: float = Field(default=1.5, ge=0, le=10)
-    m_ratio: float = Field(default=0.8, ge=0, le=5)
-    criterion: float = Field(default=0.0, ge=-10, le=10)
-    criteria: tuple[Annotated[float, Field(gt=0, le=20)], ...] = Field(
+    accuracy: float = Field(strict=True, default=0.7, ge=0, le=1)
+    metacognition: float = Field(strict=True, default=0.5, ge=0, le=1)
+    overconfidence: float = Field(strict=True, default=0.3, ge=0, le=1)
+    missing_awareness: float = Field(strict=True, default=0.3, ge=0, le=1)
+    unknown_awareness: float = Field(strict=True, default=0.1, ge=0, le=1)
+    warning_response: float = Field(strict=True, default=0.3, ge=0, le=1)
+    untidiness: float = Field(strict=True, default=0.0, ge=0, le=1)
+    refusal: float = Field(strict=True, default=0.0, ge=0, le=1)
+    d: float = Field(strict=True, default=1.5, ge=0, le=10)
+    m_ratio: float = Field(strict=True, default=0.8, ge=0, le=5)
+    criterion: float = Field(strict=True, default=0.0, ge=-10, le=10)
+    criteria: tuple[Annotated[float, Field(strict=True, gt=0, le=20)], ...] = Field(
         default=(0.35, 0.7, 1.1, 1.6), min_length=1, max_length=8
     )
-    risk_shift: float = Field(default=0.4, ge=-10, le=10)
+    risk_shift: float = Field(strict=True, default=0.4, ge=-10, le=10)
     character: Character = "argument-follower"
-    difficulty_slope: float = Field(default=0.15, ge=0, le=1)
-    confidence_bias: float = Field(default=0.1, ge=-1, le=1)
+    difficulty_slope: float = Field(strict=True, default=0.15, ge=0, le=1)
+    confidence_bias: float = Field(strict=True, default=0.1, ge=-1, le=1)
     betting: Betting = "confidence"
-    caution: float = Field(default=0.5, ge=0, le=1)
-    sycophancy: float = Field(default=0.3, ge=0, le=1)
-    transfer: float = Field(default=0.5, ge=0, le=1)
-    d_type2: float = Field(default=1.0, ge=-5, le=5)
-    yes_bias: float = Field(default=0.0, ge=-10, le=10)
-    language_gap: float = Field(default=0.1, ge=0, le=1)
-    seed: int = 0
+    caution: float = Field(strict=True, default=0.5, ge=0, le=1)
+    sycophancy: float = Field(strict=True, default=0.3, ge=0, le=1)
+    transfer: float = Field(strict=True, default=0.5, ge=0, le=1)
+    d_type2: float = Field(strict=True, default=1.0, ge=-5, le=5)
+    yes_bias: float = Field(strict=True, default=0.0, ge=-10, le=10)
+    language_gap: float = Field(strict=True, default=0.1, ge=0, le=1)
+    length_bias: float = Field(strict=True, default=0.0, ge=0, le=3)
+    seed: int = Field(strict=True, default=0)
 
     @model_validator(mode="before")
     @classmethod
@@ -115,9 +130,13 @@ class ObserverSpec(BaseModel):
         return value
 
     def identity_fields(self) -> dict[str, object]:
-        """Return the parameters under the names that are part of every kept answer's identity: those of version 0.1."""
+        """Return the parameters under the names that are part of every kept answer's identity: those of version 0.1.
+
+        ``length_bias`` is newer: it is left out where there is none.
+        """
         first = {new: old for old, new in RENAMED.items()}
-        return {first.get(name, name): value for name, value in self.model_dump().items()}
+        given = self.model_dump(exclude=None if self.length_bias else {"length_bias"})
+        return {first.get(name, name): value for name, value in given.items()}
 
 
 class ModelSpec(BaseModel):
@@ -166,7 +185,7 @@ class ModelSpec(BaseModel):
     price_cache_write: float | None = Field(default=None, ge=0, strict=True)
     price_reasoning: float | None = Field(default=None, ge=0, strict=True)
     batch_factor: float | None = Field(default=None, ge=0, le=1, strict=True)
-    price_unknown: bool = False
+    price_unknown: bool = Field(default=False, strict=True)
     api: Api = "auto"
     api_version: str | None = Field(default=None, pattern=r"^[A-Za-z0-9._-]{1,40}$", description=_VERSION)
     effort: str | None = Field(default=None, pattern=r"^[a-z]{1,20}$", description=_WORD)
@@ -174,8 +193,8 @@ class ModelSpec(BaseModel):
     thinking_tokens: int | None = Field(default=None, ge=0, le=MAX_TOKENS, strict=True)
     lane: Lane = "online"
     batch_rest: Lane = "batch"
-    stream: bool | None = None
-    keep_raw: bool = False
+    stream: bool | None = Field(default=None, strict=True)
+    keep_raw: bool = Field(default=False, strict=True)
     extra_body: dict[str, JsonValue] = Field(default_factory=dict)
     answer_mode: AnswerMode = "auto"
     choice_field: Literal["structured_outputs", "guided_choice"] = "structured_outputs"
@@ -192,14 +211,51 @@ class ModelSpec(BaseModel):
     gap_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
     total_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
     family: str | None = Field(default=None, pattern=SLUG_PATTERN, description=_SLUG)
-    params_b: float | None = Field(default=None, gt=0, le=1e6)
-    params_active_b: float | None = Field(default=None, gt=0, le=1e6)
+    params_b: float | None = Field(default=None, gt=0, le=1e6, strict=True)
+    params_active_b: float | None = Field(default=None, gt=0, le=1e6, strict=True)
     released: str | None = Field(
         default=None,
         pattern=r"^\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$",
         description='a date as in "2025", "2025-08" or "2025-08-05"',
     )
     observer: ObserverSpec = Field(default_factory=ObserverSpec)
+
+    @field_validator("released", mode="before")
+    @classmethod
+    def _date_or_year(cls, value: object) -> object:
+        """A date of TOML and a bare year say the same as their texts."""
+        if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+            return value.isoformat()
+        return str(value) if type(value) is int else value
+
+    @field_validator("released")
+    @classmethod
+    def _on_the_calendar(cls, value: str | None) -> str | None:
+        if value is not None and len(value) == len("2025-08-05"):
+            try:
+                datetime.date.fromisoformat(value)
+            except ValueError:
+                raise ValueError("no such day in the calendar") from None
+        return value
+
+    @field_validator("params_active_b")
+    @classmethod
+    def _part_of_all(cls, value: float | None, info: ValidationInfo) -> float | None:
+        total = info.data.get("params_b")
+        if value is not None and total is not None and value > total:
+            raise ValueError(
+                f"more than params_b = {total:g}; give the parameters that take part in one token"
+            )
+        return value
+
+    @field_validator("provider", mode="before")
+    @classmethod
+    def _by_its_protocol(cls, value: object) -> object:
+        protocol = _PROTOCOLS.get(value.casefold()) if isinstance(value, str) else None
+        if protocol is not None and value != protocol:
+            address = ' with base_url = "https://HOST/v1"' if protocol == "openai" else ""
+            raise ValueError(f'give provider = "{protocol}"{address}')
+        return value
 
     @field_validator(*provider_keys.TAKEN_BY, *provider_keys.PARTS)
     @classmethod

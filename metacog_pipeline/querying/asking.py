@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
+from typing import Unpack
 
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm import types
@@ -15,7 +16,7 @@ from metacog_pipeline.llm.costs import price_list
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.learning import Learnt
-from metacog_pipeline.querying.types import Answer
+from metacog_pipeline.querying.types import Answer, CallOptions
 from metacog_pipeline.querying.unusable import Watch
 from metacog_pipeline.transcripts import raw
 from metacog_pipeline.transcripts.identity import answer_id
@@ -128,6 +129,29 @@ def sampling_for(
     )
 
 
+def request_for(
+    spec: ModelSpec,
+    profile: Profile,
+    seed: int,
+    run: int,
+    step: str,
+    messages: Sequence[types.Message],
+    options: CallOptions,
+) -> types.ChatRequest:
+    """Return one call as it is sent; ``seed`` is that of the partition. TypeError for an option there is not."""
+    if unknown := options.keys() - CallOptions.__optional_keys__:
+        raise TypeError(f"a call takes no {', '.join(sorted(unknown))}")
+    sampling = sampling_for(
+        spec,
+        profile,
+        seed + options.get("sample", 0) * SEED_STEP,
+        options.get("max_tokens"),
+        options.get("top_logprobs"),
+        options.get("send_temperature", True),
+    )
+    return types.ChatRequest(tuple(messages), sampling, options.get("constraint"), step, run)
+
+
 @dataclass(slots=True)
 class StepAsker:
     """The :class:`~metacog_pipeline.querying.types.Ask` of one item under one condition."""
@@ -146,38 +170,19 @@ class StepAsker:
         return self.unusable > 0 and 2 * self.unusable >= self.replies
 
     async def __call__(
-        self,
-        step: str,
-        messages: Sequence[types.Message],
-        *,
-        constraint: types.Constraint | None = None,
-        max_tokens: int | None = None,
-        top_logprobs: int | None = None,
-        send_temperature: bool = True,
-        sample: int = 0,
+        self, step: str, messages: Sequence[types.Message], **options: Unpack[CallOptions]
     ) -> Answer:
         """Answer one step."""
+        session = self.session
         answer = await self._answered(
-            step, messages, constraint, max_tokens, top_logprobs, send_temperature, sample
+            request_for(session.spec, self.profile, session.seed, session.run, step, messages, options)
         )
         self.replies += 1
         self.unusable += not types.usable(answer.status, answer.text)
         return answer
 
-    async def _answered(
-        self,
-        step: str,
-        messages: Sequence[types.Message],
-        constraint: types.Constraint | None,
-        max_tokens: int | None,
-        top_logprobs: int | None,
-        send_temperature: bool,
-        sample: int,
-    ) -> Answer:
+    async def _answered(self, request: types.ChatRequest) -> Answer:
         session = self.session
-        seed = session.seed + sample * SEED_STEP
-        sampling = sampling_for(session.spec, self.profile, seed, max_tokens, top_logprobs, send_temperature)
-        request = types.ChatRequest(tuple(messages), sampling, constraint, step, session.run)
         identity = answer_id(session.spec, request)
         first_time = identity not in session.tally.current
         session.tally.current.add(identity)

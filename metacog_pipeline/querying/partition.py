@@ -135,6 +135,7 @@ class WorkerPool:
         self.failures_in_a_row = 0
         self.last_answer_at = float("-inf")  # on the event loop's clock
         self.interrupted = False
+        self.stopped_at = 0.0  # when it was interrupted
         self.parked: list[tuple[str, Task]] = []
         self.stopped: str | None = None
         self.exit_code = 0

@@ -6,14 +6,15 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Unpack
 
 from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, LEAST_CACHED_TOKENS, estimate_tokens
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Constraint, Message, Status
+from metacog_pipeline.llm.types import ChatRequest, Message, Status
 from metacog_pipeline.llm.wire import caching
-from metacog_pipeline.querying.asking import SEED_STEP, Profile, sampling_for
+from metacog_pipeline.querying.asking import Profile, request_for
 from metacog_pipeline.querying.session import Partition
-from metacog_pipeline.querying.types import Answer, Task
+from metacog_pipeline.querying.types import Answer, CallOptions, Task
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.store import standing_answers
 
@@ -115,20 +116,10 @@ class DryAsker:
         self.asked, self.unanswered = 0, False
 
     async def __call__(
-        self,
-        step: str,
-        messages: Sequence[Message],
-        *,
-        constraint: Constraint | None = None,
-        max_tokens: int | None = None,
-        top_logprobs: int | None = None,
-        send_temperature: bool = True,
-        sample: int = 0,
+        self, step: str, messages: Sequence[Message], **options: Unpack[CallOptions]
     ) -> Answer:
         """Return a stored answer, or count the call and return blank text of the length it may have."""
-        seed = self.seed + sample * SEED_STEP
-        sampling = sampling_for(self.spec, self.profile, seed, max_tokens, top_logprobs, send_temperature)
-        request = ChatRequest(tuple(messages), sampling, constraint, step, self.run)
+        request = request_for(self.spec, self.profile, self.seed, self.run, step, messages, options)
         self.asked += 1
         identity = answer_id(self.spec, request)
         first_time = identity not in self.identities
@@ -139,7 +130,7 @@ class DryAsker:
             status, text = found
             return Answer(Status(status), text)
         self.unanswered = True
-        tokens_out = sampling.max_tokens or self.spec.max_tokens
+        tokens_out = request.sampling.max_tokens or self.spec.max_tokens
         self.last_tokens = sum(estimate_tokens(message.content) for message in messages), tokens_out
         if first_time:
             self._count()

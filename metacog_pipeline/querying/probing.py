@@ -9,21 +9,12 @@ from dataclasses import replace
 import httpx
 
 from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
-from metacog_pipeline.llm import capabilities
+from metacog_pipeline.llm import capabilities, types
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
-from metacog_pipeline.llm.types import (
-    ChatModel,
-    ChatRequest,
-    Completion,
-    JsonObject,
-    Message,
-    Sampling,
-    Status,
-)
 from metacog_pipeline.querying.asking import StepFailed, sampling_for
 from metacog_pipeline.querying.learning import Learnt
 from metacog_pipeline.querying.options import OPTIONS, may_be_an_option, named_option
@@ -33,9 +24,9 @@ from metacog_pipeline.querying.spent import kept_cost
 from metacog_pipeline.study import Study
 
 QUESTION = (
-    Message("user", 'Is water wet? Reply with the JSON object {"answer": "yes"} or {"answer": "no"}.'),
+    types.Message("user", 'Is water wet? Reply with the JSON object {"answer": "yes"} or {"answer": "no"}.'),
 )
-SCHEMA = JsonObject(
+SCHEMA = types.JsonObject(
     "answer",
     '{"type": "object", "properties": {"answer": {"type": "string", "enum": ["yes", "no"]}}, '
     '"required": ["answer"], "additionalProperties": false}',
@@ -80,13 +71,13 @@ async def probe(
     return learnt.known, problem
 
 
-async def _probed(model: ChatModel, spec: ModelSpec, learnt: Learnt) -> str | None:
+async def _probed(model: types.ChatModel, spec: ModelSpec, learnt: Learnt) -> str | None:
     """Ask with all options, then bare; keep what was learnt. Return why the model cannot be asked."""
     modes = (HELD, FREE) if spec.answer_mode in ("auto", HELD) else (FREE,)
     search = Search(spec, modes, learnt.known)
     way = search.first()
     first = await _asked(model, spec, learnt, way)
-    if first.status is not Status.FAILED:
+    if first.status is not types.Status.FAILED:
         learnt.save()
         return _nothing_said(spec, first)
     if not may_be_an_option(first):
@@ -99,19 +90,23 @@ async def _probed(model: ChatModel, spec: ModelSpec, learnt: Learnt) -> str | No
     second = await _asked(model, spec, learnt, bare)
     # What was not named is not known to be refused: the first question of a benchmark finds it out.
     refused = named.refused if named_option(first) in OPTIONS.values() else frozenset[str]()
-    if second.status is Status.FAILED:
+    if second.status is types.Status.FAILED:
         if ROOM in bare.known.refused or named_option(second) != "limit":
             return str(Refused(second, search.keys(second), decided=True))
         refused |= {ROOM}  # key, model and address are right: only the room to think was too large
-    if second.status is Status.TRUNCATED:
+    if second.status is types.Status.TRUNCATED:
         learnt.known = replace(learnt.known, reasoning_tokens=None, reasoning_share=None)
     found = replace(learnt.known, api=named.known.api, limit_field=named.known.limit_field, refused=refused)
     learnt.keep_found(replace(found, refused_modes=search.refused_modes))
     # Bare, a thought may be cut for want of room: the model answers all the same.
-    return None if second.status in (Status.FAILED, Status.TRUNCATED) else _nothing_said(spec, second)
+    return (
+        None
+        if second.status in (types.Status.FAILED, types.Status.TRUNCATED)
+        else _nothing_said(spec, second)
+    )
 
 
-def _with_room(bare: Way, named: Way, first: Completion) -> Way:
+def _with_room(bare: Way, named: Way, first: types.Completion) -> Way:
     """Return ``bare`` with room to think, where the provider names what it refuses and has not named the room."""
     option = named_option(first)
     of_room = option in ("limit", "thinking_tokens", "effort") and ROOM in named.known.refused
@@ -120,17 +115,17 @@ def _with_room(bare: Way, named: Way, first: Completion) -> Way:
     return replace(bare, known=replace(bare.known, refused=bare.known.refused - {ROOM}))
 
 
-async def _asked(model: ChatModel, spec: ModelSpec, learnt: Learnt, way: Way) -> Completion:
-    sampling: Sampling = sampling_for(spec, way.profile, SEED, None, None)
+async def _asked(model: types.ChatModel, spec: ModelSpec, learnt: Learnt, way: Way) -> types.Completion:
+    sampling: types.Sampling = sampling_for(spec, way.profile, SEED, None, None)
     held = SCHEMA if way.profile.mode == HELD else None
-    request = ChatRequest(QUESTION, sampling, held, "probe")
+    request = types.ChatRequest(QUESTION, sampling, held, "probe")
     learnt.attempt(way.known)
     completion = await model.complete(request)
     learnt.observe(request, completion)
     return completion
 
 
-def _nothing_said(spec: ModelSpec, completion: Completion) -> str | None:
+def _nothing_said(spec: ModelSpec, completion: types.Completion) -> str | None:
     if completion.text.strip():
         return None
     return (

@@ -17,6 +17,8 @@ import os
 import signal
 import sys
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -35,6 +37,7 @@ from metacog_pipeline.llm.spec import IN_PROCESS, Lane, ModelSpec
 from metacog_pipeline.llm.types import ChatModel
 from metacog_pipeline.progress import style_from_environment
 from metacog_pipeline.querying.asking import Profile, Session, Tally, source_of
+from metacog_pipeline.querying.endings import ONE_PRESS_S, heard
 from metacog_pipeline.querying.learning import Learnt
 from metacog_pipeline.querying.partition import Progress, SessionResult, WorkerPool, query_tasks
 from metacog_pipeline.querying.reported import other_models
@@ -55,7 +58,6 @@ from metacog_pipeline.transcripts.store import (
 from metacog_pipeline.transcripts.whole import keep_whole
 
 State = Literal["complete", "incomplete", "failed", "missing", "waiting"]
-ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PARENT_WATCHED_EVERY_S = 1.0
 INTERRUPTED = threading.Event()  # set on the first Ctrl-C, so that a caller with many partitions stops too
 WAITING = 9  # exit code of a command that leaves batches under way
@@ -155,16 +157,17 @@ def query_partition(
         If asking cannot start: no price under a budget, no key in the environment.
     """
     started = datetime.now(UTC)
-    with PartitionStore.open(partition.folder) as store:
-        if partition.spec.provider == "replay":
-            outcome, current = _replayed(partition, store, tasks)
+    replays = partition.spec.provider == "replay"
+    with PartitionStore.open(partition.folder, load=not replays) as store:
+        if replays:
+            outcome, current, reported = _replayed(partition, tasks)
         else:
             known = partition.known_profile()
             now = few(tasks, limit, partition.folder)
             asked = asyncio.run(ask(partition, store, now, modes, respond, on_progress, known))
             outcome, current = replace(asked, tasks=len(tasks)), asked.tally.current
+            reported = store.models_reported(current)
         store.compact(current)
-        reported = store.models_reported(current)
         write_down(partition, outcome, fingerprint, started, reported, other_models(partition.spec, reported))
     return outcome
 
@@ -258,11 +261,10 @@ def _stopping_gently(pool: WorkerPool) -> Iterator[None]:
     watch = asyncio.ensure_future(_parent_gone()) if os.environ.get(WATCH_PARENT) else None
     if watch is not None:
         watch.add_done_callback(lambda done: None if done.cancelled() else _stop(pool))
-    for number in ENDINGS:
+    for number in heard():
         # Only the main thread may set handlers; elsewhere whoever owns the process decides.
         with contextlib.suppress(RuntimeError, ValueError):
-            previous = signal.getsignal(number)
-            loop.add_signal_handler(number, _interrupt, pool, number, previous)
+            loop.add_signal_handler(number, _interrupt, pool, number)
             handled.append(number)
     try:
         yield
@@ -280,15 +282,16 @@ async def _parent_gone() -> None:
         await asyncio.sleep(PARENT_WATCHED_EVERY_S)
 
 
-def _interrupt(pool: WorkerPool, number: signal.Signals, previous: object) -> None:
-    if pool.interrupted:
+def _interrupt(pool: WorkerPool, number: signal.Signals) -> None:
+    if pool.interrupted and time.monotonic() - pool.stopped_at > ONE_PRESS_S:
         asyncio.get_running_loop().remove_signal_handler(number)
         signal.raise_signal(number)
     _stop(pool)
 
 
 def _stop(pool: WorkerPool) -> None:
-    pool.interrupted = True
+    if not pool.interrupted:
+        pool.interrupted, pool.stopped_at = True, time.monotonic()
     INTERRUPTED.set()
     pool.stop("interrupted; calls in flight were finished and kept")
 
@@ -307,16 +310,23 @@ def keep_imported(partition: Partition, records: Sequence[Record]) -> None:
 
 
 def _replayed(
-    partition: Partition, store: PartitionStore, tasks: Sequence[Task]
-) -> tuple[SessionResult, set[str]]:
+    partition: Partition, tasks: Sequence[Task]
+) -> tuple[SessionResult, set[str], Mapping[str, int]]:
     """Account for imported answers, of each step of an item the newest; nobody is asked."""
     newest: dict[tuple[str, str, str], str] = {}
+    names: dict[str, str] = {}
+    simulated = False  # what another study's observer said stays that
     for record in kept_records(partition.folder):
+        simulated = simulated or record.source == "simulated"
         newest[record.item_id, record.condition, record.step] = record.answer_id
+        if record.model_reported is not None:
+            names.setdefault(record.answer_id, record.model_reported)
+    current = set(newest.values())
     found = {(item_id, condition) for item_id, condition, _ in newest}
     answered = sum((task.item_id, task.condition) in found for task in tasks)
-    outcome = SessionResult(len(tasks), answered, 0, Profile("import"), Tally(reused=answered))
-    return outcome, set(newest.values())
+    tally = Tally(reused=answered, simulated=simulated)
+    outcome = SessionResult(len(tasks), answered, 0, Profile("import"), tally)
+    return outcome, current, Counter(names[each] for each in current if each in names)
 
 
 def record_failure(partition: Partition, message: str, expected: int) -> None:

@@ -3,7 +3,7 @@
 The ledger is a folder of small files, which somebody may delete, move or restore from a copy. The answers themselves
 carry their cost, so whoever opens the budget counts them first. Of a partition whose Parquet copy is up to date one column
 is read, of others every journal. The sum is noted beside the ledger with the state of the files, so that only what changed
-is read again.
+is read again; the note has a checksum, and one without is not believed.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from metacog_pipeline.checksums import is_sealed, seal, without_seal
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import write_text
+from metacog_pipeline.files import canonical_json, write_text
 from metacog_pipeline.llm.budget import Figures, read_figures
 from metacog_pipeline.llm.ledger import FOLDER
 from metacog_pipeline.transcripts.parquet import FILE_NAME, read_footer, segment_sizes
@@ -45,7 +46,7 @@ def kept_cost(home: Path, *, note: bool = True) -> float:
             found[name] = [], before[1] if before else 0.0
     if note and found != noted and (home / FOLDER).is_dir():
         with contextlib.suppress(OSError):  # without the note the next one counts again
-            write_text(home / FOLDER / NOTE, json.dumps(found))
+            write_text(home / FOLDER / NOTE, seal(canonical_json(found).encode()).decode())
     return math.fsum(cost for _, cost in found.values())
 
 
@@ -84,11 +85,10 @@ def _states(home: Path) -> Iterator[tuple[str, State]]:
 
 
 def _noted(home: Path) -> dict[str, tuple[State, float]]:
-    """Return what was counted before; nothing where the note is missing or damaged."""
+    """Return what was counted before; nothing where the note is missing, damaged, or without a checksum."""
     try:
-        content = json.loads((home / FOLDER / NOTE).read_bytes())
-        return {
-            name: (list(state), float(cost)) for name, (state, cost) in content.items() if float(cost) >= 0
-        }
+        line = (home / FOLDER / NOTE).read_bytes()
+        content = json.loads(without_seal(line)) if is_sealed(line) else {}
+        return {name: (list(state), float(cost)) for name, (state, cost) in content.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypedDict, Unpack
 
 from metacog_pipeline.llm.types import Constraint, Message, Status, TokenLogprob
 
@@ -18,6 +18,16 @@ class Answer:
     logprobs: tuple[TokenLogprob, ...] = ()
 
 
+class CallOptions(TypedDict, total=False):
+    """How a call departs from the row of its model; what is not given, or None, is as there."""
+
+    constraint: Constraint | None
+    max_tokens: int | None
+    top_logprobs: int | None  # 0: none
+    send_temperature: bool  # False leaves the decoding to what ships with the model
+    sample: int  # counts several answers to the same words from 0, each with a sampling seed of its own
+
+
 class Ask(Protocol):
     """Ask one step of one item; answered from the store when the same call was already paid for.
 
@@ -25,21 +35,9 @@ class Ask(Protocol):
     """
 
     async def __call__(
-        self,
-        step: str,
-        messages: Sequence[Message],
-        *,
-        constraint: Constraint | None = None,
-        max_tokens: int | None = None,
-        top_logprobs: int | None = None,
-        send_temperature: bool = True,
-        sample: int = 0,
+        self, step: str, messages: Sequence[Message], **options: Unpack[CallOptions]
     ) -> Answer:
-        """Return the answer to ``messages``; ``max_tokens=None`` takes the model's own limit.
-
-        ``send_temperature=False`` leaves the decoding to what ships with the model; ``sample`` counts several answers to
-        the same words from 0, each of which has a sampling seed of its own.
-        """
+        """Return the answer to ``messages``."""
         ...
 
 

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from metacog_pipeline import registry
-from metacog_pipeline.files import write_text
+from metacog_pipeline.files import write_changed
 from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.explorer import pages as explorer
@@ -81,9 +81,9 @@ def parts(home: Path, report: Path, explored: frozenset[str] = frozenset()) -> I
         old.unlink()
     if pairs:
         numbered = [(place[a], place[b]) for a, b in pairs]
-        yield Part(
-            "compare", "Compare two models", _chooser(models, numbered, _first_pair(home, place, numbered))
-        )
+        tested = sorted({benchmark for benchmark, _ in asked} & set(registry.names()))
+        body = _chooser(models, numbered, _first_pair(home, place, numbered), tested)
+        yield Part("compare", "Compare two models", body)
 
 
 def _addresses(asked: Iterable[tuple[str, str | None]], explored: bool) -> str:
@@ -104,7 +104,7 @@ def _items(benchmark: str, condition: str | None) -> str:
 def _file(folder: Path, first: int, rows: str) -> Path:
     """Write the tests of one model against all that follow it; the file cannot end a script or hold markup."""
     path = folder / f"pairs-{first}.js"
-    write_text(path, f"pairs({first}, [{rows}]);\n".replace("<", "\\u003c"))
+    write_changed(path, f"pairs({first}, [{rows}]);\n".replace("<", "\\u003c"))
     return path
 
 
@@ -123,10 +123,12 @@ def _first_pair(home: Path, place: Mapping[str, int], pairs: Sequence[tuple[int,
     return pairs[0]
 
 
-def _chooser(models: Sequence[str], pairs: Sequence[tuple[int, int]], chosen: tuple[int, int]) -> Markup:
+def _chooser(
+    models: Sequence[str], pairs: Sequence[tuple[int, int]], chosen: tuple[int, int], tested: Iterable[str]
+) -> Markup:
     asks = {
         name: {question.primary[0]: question.asks for question in registry.load(name).questions}
-        for name in registry.names()
+        for name in tested
     }
     given = {
         "models": [str(pieces.words(model)) for model in models],
@@ -136,6 +138,5 @@ def _chooser(models: Sequence[str], pairs: Sequence[tuple[int, int]], chosen: tu
         "folder": FOLDER,
     }
     contents = Markup(json.dumps(given).replace("<", "\\u003c"))
-    tested = sorted({number for pair in pairs for number in pair})
-    listed = [(number, models[number]) for number in tested]
+    listed = [(number, models[number]) for number in sorted({number for pair in pairs for number in pair})]
     return pieces.paragraph(_ABOUT, "soft") + pieces.chooser(listed, chosen, contents)

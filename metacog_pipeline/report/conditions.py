@@ -70,7 +70,8 @@ def _of_model(
 ) -> Markup:
     dataset, source, model = place
     none = (None,) * 5
-    order = sorted(own, key=lambda name: -(own[name].get("auroc2", none)[0] or 0.0))
+    best = {name: each.get("auroc2", none)[0] for name, each in own.items()}
+    order = sorted(own, key=lambda name: -1.0 if (value := best[name]) is None else value, reverse=True)
     points, cells, numbers, how = [], [], [], []
     for name in order:
         value, low, high, n, method = own[name].get("auroc2", none)

@@ -20,6 +20,8 @@ from metacog_pipeline.report.pieces import (
     figure,
     folded,
     grid,
+    leading,
+    named,
     number,
     paragraph,
     table,
@@ -68,7 +70,7 @@ def parts(home: Path) -> Iterator[Part]:
     """Yield what the benchmarks have in common, and whether they agree."""
     if made := Markup().join(_calibration(home)):
         yield Part("confidence", "What confidence knows", paragraph(_ABOUT_CALIBRATION, "soft") + made)
-    if made := Markup().join(_agreement(home)):
+    if made := Markup().join(agreement(home)):
         yield Part("agreement", "Do the benchmarks agree?", paragraph(_ABOUT_AGREEMENT, "soft") + made)
 
 
@@ -97,15 +99,18 @@ def roc_line(use: Use) -> list[tuple[float, Point]]:
 
 
 def _calibration(home: Path) -> Iterator[Markup]:
-    stated, risks = queries.rows(home, queries.STATED), queries.rows(home, queries.RISK_COVERAGE)
+    every = [queries.rows(home, query) for query in (queries.STATED, queries.RISK_COVERAGE)]
+    stated, risks = (
+        {key: [row[3:] for row in own] for key, own in groupby(rows, key=lambda row: row[:3])}
+        for rows in every
+    )
     for key, group in groupby(queries.rows(home, queries.CALIBRATION), key=lambda row: row[:3]):
         source, benchmark, condition = key
         title = f"{WORLDS[source]}: {benchmark}, {condition}"
         by_model = {
             model: {row[4]: row[5:] for row in own} for model, own in groupby(group, key=lambda row: row[3])
         }
-        use, own_risks = ([row[3:] for row in every if row[:3] == key] for every in (stated, risks))
-        drawn = _curves(use, own_risks, title)
+        drawn = _curves(stated.get(key, []), risks.get(key, []), title)
         for columns in (_MEASURES, _BESIDE):
             body = [
                 (model, *(_cell(found.get(name)) for name in columns)) for model, found in by_model.items()
@@ -161,17 +166,28 @@ def _cell(found: Sequence[Any] | None) -> object:
     return Stacked(f"{value:.3f}\n{ends(low, high) or status}")
 
 
-def _agreement(home: Path) -> Iterator[Markup]:
+def agreement(home: Path) -> Iterator[Markup]:
+    """Yield how far measures of different benchmarks order the models of a world alike."""
     for source, group in groupby(queries.rows(home, queries.CORRELATIONS), key=lambda row: row[0]):
         own, title = list(group), WORLDS[source]
         if warned := max((row for row in own if row[8]), key=lambda row: row[4], default=None):
             yield paragraph(f"{title}, at best: {warned[8]}.")
         if any(isinstance(row[5], float) for row in own):
             n = counted((row[4] for row in own), "models")
-            said = "Spearman's correlation; intervals stand in the table below"
+            said = (
+                "Spearman's correlation; columns are numbered as rows are; blue: the same order, red: the opposite, empty: "
+                "no value; intervals stand in the table below"
+            )
             yield figure(_matrix(own), f"{title}: rank correlations between benchmarks.", n=n, method=said)
         columns = ("kind", "measure", "with", "models", "Spearman", "95 % interval")
-        body = [(*row[1:5], _two(row[5]), ends(row[6], row[7], 2)) for row in own]
+        body = [
+            (
+                *(row[1], named(row[2], benchmark=row[9]), named(row[3], benchmark=row[10])),
+                *(leading(value, benchmark=row[9], ours=True) for value in (row[4], _two(row[5]))),
+                ends(row[6], row[7], 2),
+            )
+            for row in own
+        ]
         yield folded(f"{title}: every pair", table(columns, body, "Pairs of measures"))
 
 
@@ -180,7 +196,7 @@ def _matrix(rows: Sequence[tuple[Any, ...]]) -> Drawn:
     names = sorted({name for pair in value for name in pair})
     cells = [
         (
-            f"{place + 1} {name}",
+            f"{place + 1} {name.replace('harmonised_', '')}",  # names are cut where they are long
             [number(value.get((name, other), value.get((other, name)))) for other in names],
         )
         for place, name in enumerate(names)

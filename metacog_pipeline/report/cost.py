@@ -39,7 +39,7 @@ def parts(home: Path) -> Iterator[Part]:
     about = queries.about(home)
     found = [row for row in queries.rows(home, queries.COSTS) if row[2] in asked and row[2] in about]
     if made := Markup().join(_world(title, own, values, about) for title, own in by_world(found)):
-        yield Part("cost", "What did it cost?", paragraph(_SAID, "soft") + made + _others(home))
+        yield Part("cost", "What did it cost?", paragraph(_SAID, "soft") + made + others(home))
 
 
 def per_unit(dollars: float, headline: float | None, units: int) -> float | None:
@@ -104,12 +104,19 @@ def _figures(
     return grid(made)
 
 
-def _others(home: Path) -> Markup:
+def _paid(dollars: object) -> object:
+    return Stacked(money(dollars)) if isinstance(dollars, float) else None
+
+
+def others(home: Path) -> Markup:
     """Return what was paid besides: to judges and for building questions, and to models no longer listed."""
     found = queries.rows(home, queries.OTHER_COSTS)
     if not found:
         return Markup()
-    body = [(name, n, money(dollars) if isinstance(dollars, float) else None) for name, n, dollars in found]
+    body = [
+        (name, *(leading(each, benchmark=name, ours=True) for each in (n, _paid(dollars))))
+        for name, n, dollars in found
+    ]
     return folded(
         "Paid besides: judges, building questions, models no longer listed",
         table(("for", "answers", "paid"), body, "Paid besides"),

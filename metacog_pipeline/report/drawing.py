@@ -142,9 +142,12 @@ class Plot:
     ) -> None:
         """Write beside a point: from it ``moved`` right and up by points of print, or centred on it."""
         if self._see(a, b):
+            wide = 0.0 if centred else _wide(text, size)
             down = -0.35 * size if centred else moved[1]
             anchor = "middle" if centred else "start"
-            self._made.append(lambda x, y: _text(x(a) + moved[0], y(b) - down, text, size, anchor))
+            self._made.append(
+                lambda x, y: _text(min(x(a) + moved[0], WIDTH - wide), y(b) - down, text, size, anchor)
+            )
 
     def entry(self, shape: str, colour: str, name: str, *, hollow: bool = False) -> None:
         """Add an entry to the legend; ``-`` is a line of reference."""

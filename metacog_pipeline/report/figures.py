@@ -16,7 +16,7 @@ PALETTE = ("#3b82c4", "#d1603d", "#2f9e77", "#b5578f", "#a3852a", "#7a6fd0", "#5
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MOST_LINES = len(PALETTE)  # more cannot be told apart; the table beside the figure has them all
 MOST_ROWS = 40  # of a figure with a row per model; the table has all
-_LONGEST_LABEL = 32
+_LONGEST_LABEL, _LONGEST_AXIS = 32, 46
 _MOST_KEPT = 200  # drawn figures in memory, some 20 kB each
 
 
@@ -230,11 +230,11 @@ def name_rows(plot: Plot, names: Sequence[str]) -> None:
 
 def finished(plot: Plot, x: str, y: str, name: str | None = None) -> str:
     """Name the axes and return the figure as SVG; ``name`` says what it shows."""
-    plot.x.label, plot.y.label = label_text(x), label_text(y)
+    plot.x.label, plot.y.label = label_text(x, _LONGEST_AXIS), label_text(y)
     return plot.svg(printable(f"{y} against {x}" if name is None else name))
 
 
-def label_text(text: str) -> str:
+def label_text(text: str, longest: int = _LONGEST_LABEL) -> str:
     """Return ``text`` as it fits beside a plot."""
     plain = printable(text.encode("utf-8", "replace").decode("utf-8"))
-    return plain if len(plain) <= _LONGEST_LABEL else plain[: _LONGEST_LABEL - 1] + "…"
+    return plain if len(plain) <= longest else plain[: longest - 1] + "…"

@@ -12,8 +12,9 @@ from metacog_pipeline.report.drawing import Plot
 from metacog_pipeline.report.figures import PALETTE, Drawn, Point, label_text
 
 _ROW_IN = 0.28
-_WIDE_MAP = 9  # columns from which the numbers in the cells must be small
+_WIDE_MAP, _WIDEST_MAP = 9, 14  # columns from which the numbers in the cells must be small, have no room
 # A plot, a letter of a name and a line of names, in points of print; near enough to keep names apart.
+_LETTERS = 50  # below a map, where each name is as wide as the widest, at full size
 _PLOT_PT, _LETTER_PT, _LINE_PT, _ABOVE_PT = (255.0, 180.0), 5.2, 9.0, 4.0
 _MOST_NAMED = 12  # more names than that run into each other
 
@@ -44,11 +45,12 @@ def plane(
     if axes_at_zero:
         plot.zero(of_x=False)
         plot.zero(of_x=True)
-    for (name, kind, a, b), above in zip(points, _heights(points, log_x), strict=True):
+    for _, kind, a, b in points:
         place = kinds.index(kind)
         figures.mark(plot, a, b, figures.marker(place), figures.colour(place), 6)
-        if len(points) <= _MOST_NAMED:
-            plot.words(a.value, b.value, label_text(name), 8, moved=(5, above))
+    named = points if len(points) <= _MOST_NAMED else ()
+    for (name, _, a, b), above in zip(named, _heights(named, log_x), strict=True):
+        plot.words(a.value, b.value, label_text(name), 8, moved=(5, above))
     for i, kind in enumerate(kinds):
         plot.entry(figures.marker(i), figures.colour(i), label_text(kind))
     data = [(name, kind, *a.cells, *b.cells) for name, kind, a, b in points]
@@ -87,7 +89,7 @@ def _heights(points: Sequence[tuple[str, str, Point, Point]], log_x: bool = Fals
 def heat_map(
     rows: Sequence[tuple[str, Sequence[float | None]]], *, columns: Sequence[str], name: str
 ) -> Drawn:
-    """Return cells coloured by sign and size around 0, the value in each; an empty cell has no value."""
+    """Return cells coloured by sign and size around 0, the value in each that has room; an empty cell has no value."""
     plot = Plot(0.9 + _ROW_IN * max(1, len(rows)))
     known = [abs(value) for _, values in rows for value in values if value is not None]
     largest = max(known, default=0.0) or 1.0
@@ -98,10 +100,14 @@ def heat_map(
             shade, alpha = PALETTE[0] if value >= 0 else PALETTE[1], 0.85 * abs(value) / largest
             plot.box((column + 0.02, place + 0.04), (column + 0.98, place + 0.96), shade, alpha)
             size = 8 if len(columns) <= _WIDE_MAP else 5.5
+            if len(columns) > _WIDEST_MAP:
+                continue  # the figure's data and the tables beside it have the values
             plot.words(column + 0.5, place + 0.5, f"{value:+.1f}", size, centred=True)
     for axis, named in ((plot.x, columns), (plot.y, [each for each, _ in rows])):
         axis.bare, axis.size = True, 9
         axis.ticks = [(place + 0.5, label_text(each)) for place, each in enumerate(named)]
+    letters = len(columns) * max((len(label_text(each)) + 1.5 for each in columns), default=0)
+    plot.x.size = 9 * min(1, _LETTERS / max(1, letters))  # names of columns do not touch
     plot.x.low, plot.x.high = 0, max(1, len(columns))
     plot.y.low, plot.y.high = max(1, len(rows)), 0
     data = [(row, *values) for row, values in rows]

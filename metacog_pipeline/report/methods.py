@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from metacog_pipeline.files import write_text
+from metacog_pipeline.files import write_changed
 from metacog_pipeline.report import pieces
 
 PAGE = "methods.html"
@@ -23,5 +23,5 @@ def write_methods(report: Path, name: str, benchmarks: Iterable[Path]) -> str:
     files = [pieces.TEMPLATES / "methods_shared.html", *(folder / PAGE for folder in benchmarks)]
     texts = Markup("".join(file.read_text("utf-8") for file in files if file.exists()))
     anchors = [(anchor, Markup(title)) for anchor, title in _SECTION.findall(texts)]
-    write_text(report / PAGE, pieces.page("methods.html.jinja", name=name, texts=texts, anchors=anchors))
+    write_changed(report / PAGE, pieces.page("methods.html.jinja", name=name, texts=texts, anchors=anchors))
     return PAGE

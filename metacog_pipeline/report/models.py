@@ -7,20 +7,18 @@ set as text; the page may run our script and these files, nothing else.
 from __future__ import annotations
 
 import json
-import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 from markupsafe import Markup
 
-from metacog_pipeline.files import sha256_hex, write_text
-from metacog_pipeline.llm.spec import SLUG_PATTERN
+from metacog_pipeline.files import sha256_hex, write_changed
 from metacog_pipeline.report import pieces, queries
+from metacog_pipeline.report.explorer.data import file_of
 
 FOLDER = "models"
-_SLUG = re.compile(SLUG_PATTERN)
 SCRIPT = "transcripts.js"
 ROWS_A_FILE = 1000
 CHARACTERS = 4000  # of an answer, a thought or a question: more stays in the store, and the page says so
@@ -37,35 +35,40 @@ def write_model_pages(home: Path, report: Path) -> dict[str, str]:
     """
     folder = report / FOLDER
     models = [model for _, model in queries.models(home)]
-    kept = set(map(_folder_name, models))
+    kept = set(map(file_of, models))
     for old in folder.glob("*"):
         if old.is_dir() and old.name not in kept:
             shutil.rmtree(old)
     if models:
-        write_text(folder / SCRIPT, pieces.script(SCRIPT))
-    found = queries.headlines(home)
+        write_changed(folder / SCRIPT, pieces.script(SCRIPT))
+    found, about = queries.headlines(home), queries.about(home)
     return {
         model: _write_page(
-            home, folder / _folder_name(model), model, [each for each in found if each.model == model]
+            home, folder / file_of(model), model, [each for each in found if each.model == model], about
         )
         for model in models
     }
 
 
-def _folder_name(model: str) -> str:
-    """Return the name of a model's folder: its own, or a digest where a table holds a name no study file could."""
-    return model if _SLUG.fullmatch(model) else f"model-{sha256_hex(model)[:16]}"
-
-
-def _write_page(home: Path, folder: Path, model: str, headlines: Sequence[queries.Headline]) -> str:
+def _write_page(
+    home: Path,
+    folder: Path,
+    model: str,
+    headlines: Sequence[queries.Headline],
+    about: Mapping[str, queries.About],
+) -> str:
     files = _data_files(home, folder, model)
-    columns = ("benchmark", "headline", "low", "high", "n", "coverage")
-    body = [(each.benchmark, each.estimate, each.low, each.high, each.n, each.coverage) for each in headlines]
+    columns = ("benchmark", "headline", "value", "low", "high", "n", "coverage")
+    body = [
+        (name := each.benchmark, about[name].headline.removeprefix(f"{name} "), each.estimate, each.low, each.high,
+         each.n, each.coverage)
+        for each in headlines
+    ]  # fmt: skip
     with pieces.told(model=model, up="../../"):
         shown = pieces.table(columns, body, "Headlines") if body else pieces.paragraph("No headline yet.")
     listed = Markup(json.dumps([file.name for file in files]).replace("<", "\\u003c"))
     made = pieces.page("model.html.jinja", model=model, headlines=shown, files=listed, script=SCRIPT)
-    write_text(folder / "index.html", made)
+    write_changed(folder / "index.html", made)
     return f"{FOLDER}/{folder.name}/index.html"
 
 
@@ -81,12 +84,12 @@ def _data_files(home: Path, folder: Path, model: str) -> list[Path]:
     for old in set(files) - set(made):
         old.unlink()
     folder.mkdir(parents=True, exist_ok=True)
-    write_text(noted, f"{mark} {len(made)}")
+    write_changed(noted, f"{mark} {len(made)}")
     return made
 
 
 def _answers(home: Path, model: str) -> list[Path]:
-    pattern = f"benchmark=*/model={_folder_name(model)}/run=*/transcripts.parquet"
+    pattern = f"benchmark=*/model={file_of(model)}/run=*/transcripts.parquet"
     return sorted((home / "transcripts").glob(pattern))
 
 
@@ -94,7 +97,7 @@ def _data_file(folder: Path, place: int, part: pl.DataFrame) -> Path:
     rows = [list(row) for row in part.iter_rows()]
     text = json.dumps([place, list(_COLUMNS), rows], allow_nan=False)[1:-1].replace("<", "\\u003c")
     path = folder / f"answers-{place:05d}.js"
-    write_text(path, f"chunk({text});\n")
+    write_changed(path, f"chunk({text});\n")
     return path
 
 

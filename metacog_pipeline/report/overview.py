@@ -75,7 +75,7 @@ def _headlines(home: Path) -> Iterator[Markup]:
             if source == world
         ]
         yield table(
-            columns, body, f"{title}: below each value its 95 % interval and the percentile among its like"
+            columns, body, f"{title}: below each value its 95 % interval and its percentile among them"
         )
 
 

@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import Section as About
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
-from metacog_pipeline.files import write_text
+from metacog_pipeline.files import write_changed
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.printing import legend, notes, sections
 from metacog_pipeline.leaderboard.read import board, one_connection
@@ -82,8 +82,8 @@ def _pages(home: Path, title: str, target: Path, explored: frozenset[str]) -> Pa
             papers=write_papers(home, target.parent, title, asked),
             script=pieces.SCRIPT,
         )
-        write_text(target.parent / pieces.SCRIPT, pieces.script(pieces.SCRIPT))
-        write_text(target, made)
+        write_changed(target.parent / pieces.SCRIPT, pieces.script(pieces.SCRIPT))
+        write_changed(target, made)
     except OSError as error:
         raise _unwritable(target, error) from None
     return target
@@ -112,7 +112,8 @@ def _benchmark(home: Path, benchmark: str) -> Iterator[Part]:
         yield from _whole(
             anchor, section.title, partial(_rendered, home, anchor, section, benchmark), benchmark
         )
-    if not registry.load(benchmark).exhibits():  # else they stand on the page of its paper
+    found = registry.load(benchmark)
+    if found.published is not None and not found.exhibits():  # else they stand on the page of its paper
         claims = partial(printed.claims, home, benchmark)
         yield from _whole(f"{benchmark}-claims", "Printed claims", lambda: [claims()], benchmark)
 

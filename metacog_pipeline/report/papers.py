@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import Exhibit
 from metacog_pipeline.errors import MetacogError, one_line
-from metacog_pipeline.files import write_text
+from metacog_pipeline.files import write_changed
 from metacog_pipeline.report import pieces, printed, queries
 from metacog_pipeline.report.pieces import Part
 from metacog_pipeline.report.standalone import with_files
@@ -49,7 +49,7 @@ def write_papers(home: Path, report: Path, name: str, asked: Iterable[str]) -> d
             up=_UP,
             script=f"{_UP}{pieces.SCRIPT}",
         )
-        write_text(folder / "index.html", page)
+        write_changed(folder / "index.html", page)
         made[benchmark] = queries.paper_address(benchmark)
     for old in (report / FOLDER).glob("*"):
         if old.is_dir() and old.name not in made:
@@ -92,6 +92,13 @@ def listing() -> str:
         "figures of their own beside them, and every printed number computed again below. What cannot be drawn again says",
         "what is missing. Printed values come from `data/published`; a figure's number is given where the sources of this",
         "project have it.",
+        "",
+        "Below them stands the ledger of what the paper leads with: the claim, its data, what follows with its interval,",
+        "what would be seen without it, and a verdict. One query prints the ledgers of all five papers:",
+        "",
+        "```",
+        "metacog sql --study STUDY \"from published_claims where place = 'headline'\"",
+        "```",
     ]
     for benchmark in registry.names():
         found = registry.load(benchmark)

@@ -29,7 +29,6 @@ WORLDS = {
 }
 PRINTED = "As printed"
 _OURS, _PRINTED = (WORLDS["measured"], WORLDS["simulated"]), (WORLDS["published"], PRINTED)
-_LINK = Markup('<a href="{}">{}</a>')
 _LONG = 40  # characters that make a column one of sentences
 _DIGITS = re.compile(r"-?[0-9.]+")
 Lead = Callable[[Mapping[str, object]], str | None]  # what a row says of itself → where its numbers lead
@@ -50,7 +49,9 @@ def words(value: object) -> object:
     """Return a value as text without characters that cannot be printed; markup of ours stays as it is."""
     if isinstance(value, Markup):
         return value
-    return printable(str(value).encode("utf-8", "replace").decode("utf-8"))
+    text = str(value)
+    # a lone surrogate cannot be written, and is not printable
+    return text if text.isprintable() else printable(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 class Linked(Stacked):
@@ -96,9 +97,8 @@ def folded(summary: str, body: Markup) -> Markup:
 
 def linked(address: str, text: str) -> Markup:
     """Return a link; ``address`` is one of this package's own."""
-    return _LINK.format(
-        words(address), words(text)
-    )  # there are thousands: a template takes ten times as long
+    # There are thousands: a template takes ten times as long, and `Markup.format` three times.
+    return Markup(f'<a href="{escape(words(address))}">{escape(words(text))}</a>')
 
 
 @contextlib.contextmanager
@@ -128,6 +128,13 @@ def leading(value: object, address: str | None = None, **known: object) -> objec
     made = Linked(value if isinstance(value, str) else plain(value))
     made.address = address
     return made
+
+
+def named(name: str, **known: object) -> str:
+    """Return a name that leads to the items ``known`` tells of, where there is an explorer; else as it is."""
+    lead = _LEAD.get()
+    address = lead({"ours": True, **known}) if lead else None
+    return linked(address, name) if address else name
 
 
 def figure(drawn: Drawn, caption: str, *, n: str, method: str) -> Markup:
@@ -229,6 +236,8 @@ def by_world(
 
 def number(value: object) -> float | None:
     """Return ``value`` where it is a number, else None."""
+    if type(value) is float:  # most are, and curves of many models have a hundred thousand
+        return value
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from metacog_pipeline import registry
 from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.figures import MOST_ROWS, Point, ladder
 from metacog_pipeline.report.pieces import Part
@@ -18,13 +19,7 @@ _STEPS = {"measured": "measured here", "published": "as printed"}
 _AGREES = ("holds", "holds if cut off", "follows")
 _DIFFERS = ("does not hold", "differs")
 _WAITING = "not computed"
-_NO_CHECK = (
-    "possible",
-    "another estimator",
-    "by construction",
-    "not decided",
-    _WAITING,
-)  # told for comparison; they decide nothing
+_NO_CHECK = ("possible", "another estimator", _WAITING)  # told for comparison; they decide nothing
 _DIGITS = 4
 _NOT_BESIDE = (
     "Published numbers stand beside those of a study that asks real models the published questions. This one does not, so "
@@ -40,12 +35,14 @@ _SAID = (
 def parts(home: Path) -> Iterator[Part]:
     """Yield what is published beside what was measured, and the audit of all printed numbers."""
     if asked := queries.asked(home):
+        asked = [name for name in asked if registry.load(name).published is not None]
+    if asked:
         yield Part("beside", "Published beside measured", pieces.joined(_beside(home), _NOT_BESIDE))
         yield Part("audit", "Do the printed numbers hold?", _audit(home, asked))
 
 
 def claims(home: Path, benchmark: str) -> Part:
-    """Return the printed numbers of one benchmark: what does not follow, and all."""
+    """Return the headline claims of one benchmark's paper, its printed numbers that do not follow, and all of them."""
     found = [row[1:] for row in queries.rows(home, queries.CLAIMS) if row[0] == benchmark]
     columns = (
         "printed of",
@@ -73,12 +70,24 @@ def claims(home: Path, benchmark: str) -> Part:
     told = f"{title} ({where}): {agree} of {len(checked)} printed numbers hold. {_SAID}"
     if waiting := sum(row[0] == _WAITING for row in found):
         told += f" {waiting} are not computed yet."
-    body = pieces.paragraph(told if found else "Not checked yet.")
+    body = pieces.joined([ledger(home, benchmark), pieces.paragraph(told if found else "Not checked yet.")])
     if odd := [row for row in checked if row[0] not in _AGREES]:
         body += listed(odd, "What does not follow")
     if found:
         body += pieces.folded("All", listed(found, "All"))
     return Part(_anchor(benchmark), _CLAIMS, body, about=benchmark)
+
+
+def ledger(home: Path, benchmark: str) -> Markup:
+    """Return what follows of the claims that the paper of a benchmark leads with."""
+    found = [row[1:] for row in queries.rows(home, queries.LEDGER) if row[0] == benchmark]
+    body = [(*row[:2], pieces.interval(*row[2:5]), row[5], row[6], row[7] or "") for row in found]
+    columns = ("claim", "data", "what follows", "without it", "verdict", "note")
+    return (
+        pieces.table(columns, body, "Headline claims of the paper against its own tables")
+        if body
+        else Markup()
+    )
 
 
 def _anchor(benchmark: str) -> str:

@@ -24,7 +24,8 @@ RISK_COVERAGE = """
     from curves where curve = 'risk_coverage' order by source, benchmark, condition, model, position
 """
 CORRELATIONS = """
-    select source, kind, a, b, n_models, spearman, low, high, warning from benchmark_correlations
+    select source, kind, a, b, n_models, spearman, low, high, warning, benchmark_a, benchmark_b
+    from benchmark_correlations
     where kind <> 'method' order by source, kind, a, b
 """
 DRIFT = (
@@ -48,7 +49,11 @@ BESIDE = """
 """
 CLAIMS = """
     select benchmark, verdict, subject, place, quantity, method, published, recomputed, low, high, difference, note
-    from published_claims order by place, quantity, method, subject
+    from published_claims where place <> 'headline' order by place, quantity, method, subject
+"""
+LEDGER = """
+    select benchmark, quantity, subject, recomputed, low, high, expected, verdict, note from published_claims
+    where place = 'headline' order by benchmark, subject = 'not published', subject, quantity
 """
 _HEADLINES = """
     select source, model, benchmark, estimate, low, high, n, coverage, percentile from leaderboard

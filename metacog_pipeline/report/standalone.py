@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import html
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from markupsafe import Markup
 
-from metacog_pipeline.files import write_text
+from metacog_pipeline.files import write_changed
 from metacog_pipeline.report import pieces
 from metacog_pipeline.report.pieces import Part
 
@@ -22,6 +23,7 @@ FOLDER = "figures"
 WIDTHS_MM = (88, 180)
 #: Colours of text and axes, and of what is behind them: outside the page no other page's colours can be taken.
 INK, PAPER = "#1b1f24", "#ffffff"
+_LETTERS, _LINE = 88, 10  # of a caption: letters of 8 points in a line, points between two lines
 _FIGURE = re.compile(
     r'<figure>(<svg.*?</svg>)\s*<figcaption>(<span class="caption">(.*?)</span>)</figcaption>'
     r"<template>(.*?)</template></figure>",
@@ -46,7 +48,7 @@ def with_files(parts: Sequence[Part], folder: Path) -> Iterator[Part]:
             svgs = {mm: f"{name}-{mm}mm.svg" for mm in WIDTHS_MM}
             files = {each: standalone(drawn, mm, words) for mm, each in svgs.items()}
             for each, text in {**files, f"{name}.csv": html.unescape(numbers)}.items():
-                write_text(folder / each, text)
+                write_changed(folder / each, text)
                 kept.add(folder / each)
             links = pieces.files(
                 name, {mm: f"{FOLDER}/{each}" for mm, each in svgs.items()}, f"{FOLDER}/{name}.csv"
@@ -60,11 +62,21 @@ def with_files(parts: Sequence[Part], folder: Path) -> Iterator[Part]:
 
 
 def standalone(svg: str, mm: float, caption: str = "") -> str:
-    """Return a figure of the page as a file ``mm`` wide: with a ground, its own ink, and its caption (escaped) inside."""
+    """Return a figure of the page as a file ``mm`` wide: with a ground, its own ink, and its caption (escaped) below it."""
     opening, _, rest = svg.partition(">")
+    lines = textwrap.wrap(html.unescape(caption), _LETTERS)
+    written = ""
     if box := _BOX.search(opening):
-        opening += f' width="{mm}mm" height="{mm * float(box[2]) / float(box[1]):.2f}mm"'
+        wide, high = float(box[1]), float(box[2])
+        whole = high + (_LINE * len(lines) + 6 if lines else 0)
+        opening = opening.replace(box[0], f'viewBox="0 0 {wide:g} {whole:g}"')
+        opening += f' width="{mm}mm" height="{mm * whole / wide:.2f}mm"'
+        written = "".join(
+            f'<text x="4" y="{high + _LINE * place:g}" font-family="sans-serif" font-size="8" fill="{INK}">'
+            f"{html.escape(line)}</text>"
+            for place, line in enumerate(lines, start=1)
+        )
     said = f"<desc>{caption}</desc>" if caption else ""
     ground = f'{said}<rect width="100%" height="100%" fill="{PAPER}"/>'
-    drawn = _TAKEN.sub(rf"\g<1>{INK}", rest)
+    drawn = _TAKEN.sub(rf"\g<1>{INK}", rest).replace("</svg>", f"{written}</svg>")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{opening}>{ground}{drawn}\n'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.decisions.verdicts import verdicts
 
 VERSION = "8"  # of what all tests have in common: kept comparisons of another are made again
+_VALUES = attrgetter(*COMPARISON.names()[1:])  # all but the benchmark, of a comparison
 LEVEL = 0.05
 LEAST_SHARED = 30  # items, fewer of which mark a difference
 #: What a test says. Other words in ``verdict`` name what was seen.
@@ -66,8 +68,7 @@ def _tested(
 
 def as_table(benchmark: Benchmark[Any, Any, Any], rows: Iterable[Comparison]) -> pl.DataFrame:
     """Return comparisons in the schema `COMPARISON`."""
-    columns = [name for name in COMPARISON if name != "benchmark"]
-    values = [(benchmark.name, *(getattr(row, name) for name in columns)) for row in rows]
+    values = [(benchmark.name, *_VALUES(row)) for row in rows]
     return pl.DataFrame(values, schema=COMPARISON, orient="row")
 
 

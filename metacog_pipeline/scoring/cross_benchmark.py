@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -22,7 +23,8 @@ from metacog_pipeline.scoring.model_pairs import paired
 from metacog_pipeline.scoring.traits import traits, values
 from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.frames import computed_once, mark_of, read_frame, write_frame
+from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
+from metacog_pipeline.study.kept import computed_once
 
 CALIBRATION, CURVES, TRAITS, CORRELATIONS = "calibration", "curves", "traits", "correlations"
 VERSION = f"{calibrating.VERSION}.{correlating.VERSION}"
@@ -71,7 +73,10 @@ def _calibration(study: Study) -> pl.DataFrame:
 
     So a model that is added costs its own: what is kept below ``cache`` may be deleted at any time.
     """
-    made = [_of_model(study, spec.name) for spec in study.models]
+    read: dict[str, list[Path]] = {spec.name: [] for spec in study.models}
+    for path in paths(study):
+        read[path.parent.name.removeprefix("model=")].append(path)
+    made = [_of_model(study, model, own) for model, own in read.items()]
     found = pl.concat([CALIBRATION_SCHEMA.to_frame(), *(measured for measured, _ in made)])
     found = pl.concat([found, people.measured(study, found)])
     points = pl.concat([CURVES_SCHEMA.to_frame(), *(drawn for _, drawn in made)])
@@ -82,8 +87,7 @@ def _calibration(study: Study) -> pl.DataFrame:
     return found
 
 
-def _of_model(study: Study, model: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    read = paths(study, frozenset((model,)))
+def _of_model(study: Study, model: str, read: Sequence[Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
     made_from = [[str(path.relative_to(study.home.path)), mark_of(path)] for path in read]
     versions = [calibrating.VERSION, measured_coverage.digest()]
     mark = sha256_hex(canonical_json([*versions, study.study.seed, made_from]))

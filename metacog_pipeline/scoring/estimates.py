@@ -36,12 +36,20 @@ def groups_of(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame, *, by_r
     """
     keys = ["dataset", *benchmark.grouped_by, "condition", "model", *(["run"] if by_run else [])]
     order = dict.fromkeys([*keys, "run", "item_id"])
-    found = []
+    found, first = [], 0
     ordered = scored.sort(*order, maintain_order=True)
-    for values, own in ordered.group_by(keys, maintain_order=True):
-        named = dict(zip(keys, values, strict=True))
-        answered = own.filter(~pl.col("status").is_in(benchmark.unanswered))
-        unreadable = answered.filter(pl.col("status").is_in((*benchmark.unreadable, "unparsable"))).height
+    answered = ~pl.col("status").is_in(benchmark.unanswered)
+    unreadable = answered & pl.col("status").is_in((*benchmark.unreadable, "unparsable"))
+    facts = ordered.group_by(keys, maintain_order=True).agg(
+        _asked=pl.len(),
+        _answered=answered.sum(),
+        _unreadable=unreadable.sum(),
+        _simulated=(pl.col("source") == "simulated").any(),
+    )
+    for named in facts.iter_rows(named=True):
+        own = ordered.slice(first, named["_asked"])
+        first += own.height
+        rows = own if named["_answered"] == own.height else own.filter(answered)
         for scoring in benchmark.scorings:
             found.append(
                 Group(
@@ -52,11 +60,11 @@ def groups_of(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame, *, by_r
                     scoring=scoring,
                     model=str(named["model"]),
                     run=named.get("run"),
-                    source="simulated" if (own["source"] == "simulated").any() else "measured",
+                    source="simulated" if named["_simulated"] else "measured",
                     asked=own.height,
-                    n_failed=own.height - answered.height,
-                    n_unreadable=unreadable,
-                    rows=answered,
+                    n_failed=own.height - rows.height,
+                    n_unreadable=named["_unreadable"],
+                    rows=rows,
                     frame=own,
                 )
             )

@@ -7,7 +7,7 @@ tables. Adding a model computes its own files and what compares it; nothing else
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import polars as pl
 
 from metacog_pipeline.asking import judging, tasks
 from metacog_pipeline.asking.judging import responses_path
-from metacog_pipeline.benchmark.contract import Benchmark, Scored, Stage
+from metacog_pipeline.benchmark.contract import Benchmark, Judging, Scored, Stage
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.planning import identities
@@ -121,9 +121,13 @@ def read_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | No
     wanted = judging.wanted(benchmark)
     if wanted is None:
         return None
-    frame = judging.read(benchmark, wanted, partition, read_frame(responses_path(partition)))
-    path = judging.judgements_path(benchmark.context.home, partition)
-    write_frame(frame, path, _judged_from(benchmark, partition))
+    responses = read_frame(responses_path(partition))
+    frame = judging.read(benchmark, wanted, partition, responses)
+    # Of judgements that were asked otherwise, or are not whole, nothing says that they are what is needed.
+    noted = judging.judged_as(partition).manifest().get("fingerprint")
+    whole = noted is not None and noted == judging.needed(benchmark, wanted, partition, responses)[1]
+    mark = _judged_from(benchmark, wanted, partition) if whole else ""
+    write_frame(frame, judging.judgements_path(benchmark.context.home, partition), mark)
     return frame
 
 
@@ -155,8 +159,9 @@ def stale(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
         return ("responses", *judged, "run_estimates")
     if judged and not judgements_current(benchmark, partition):
         return ("judgements", "run_estimates")
+    mark = _scored_from(benchmark, partition)
     paths = (scored_path(partition), harmonised_path(partition), run_estimates_path(partition))
-    if any(mark_of(path) != _scored_from(benchmark, partition) for path in paths):
+    if any(mark_of(path) != mark for path in paths):
         return ("run_estimates",)
     return ()
 
@@ -166,14 +171,28 @@ def judgements_current(benchmark: Bound, partition: Partition) -> bool:
     wanted = judging.wanted(benchmark)
     if wanted is None:
         return True
-    if not responses_path(partition).exists():
-        return False
-    responses = read_frame(responses_path(partition))
-    asked_of = judging.fingerprint(benchmark, wanted, partition, responses)
     path = judging.judgements_path(benchmark.context.home, partition)
-    return judging.judged_as(partition).manifest().get("fingerprint") == asked_of and mark_of(
-        path
-    ) == _judged_from(benchmark, partition)
+    if not responses_path(partition).exists() or mark_of(path) != _judged_from(benchmark, wanted, partition):
+        return False
+    if wanted.worded_by is not None:  # all that decides the words is in the mark
+        return True
+    noted = judging.judged_as(partition).manifest().get("fingerprint")
+    return noted == judging.needed(benchmark, wanted, partition, read_frame(responses_path(partition)))[1]
+
+
+def judgements_needed(benchmark: Bound, partition: Partition) -> tuple[int, str]:
+    """Return how many judgements a partition needs and the digest of what they depend on; none before any response.
+
+    Of judgements that are whole the manifest says so; only of others it is found out what judges are to be asked.
+    """
+    wanted, path = judging.wanted(benchmark), responses_path(partition)
+    if wanted is None or not path.exists():
+        return 0, ""
+    noted = judging.judged_as(partition).manifest()
+    count = noted.get("n_expected")
+    if wanted.worded_by is not None and isinstance(count, int) and judgements_current(benchmark, partition):
+        return count, str(noted["fingerprint"])
+    return judging.needed(benchmark, wanted, partition, read_frame(path))
 
 
 def has_answers(partition: Partition) -> bool:
@@ -193,11 +212,8 @@ def pool(benchmark: Bound) -> dict[str, int]:
     scored: list[pl.DataFrame] = []
     single: list[pl.DataFrame] = []  # numbers of models with one run, which pooling does not change
     listed = set()
-    for spec in tasks.models(benchmark):
-        present = _present(benchmark, spec.name)
-        target = model_estimates_path(benchmark, spec.name)
-        if not present:
-            continue
+    for model, present in _present(benchmark).items():
+        target = model_estimates_path(benchmark, model)
         listed.add(target)
         mark = _made_of(benchmark, [scored_path(each) for each in present])
         if mark_of(target) != mark:
@@ -221,7 +237,8 @@ def pool(benchmark: Bound) -> dict[str, int]:
 
 def compare(benchmark: Bound) -> Compared:
     """Write the tests between models and conditions and the benchmark's own tables; made again only where stale."""
-    present = [each for spec in tasks.models(benchmark) for each in _present(benchmark, spec.name)]
+    by_model = _present(benchmark)
+    present = [each for own in by_model.values() for each in own]
     names = ["comparisons", *(each.name for each in benchmark.tables)]
     if not present:
         for name in names:
@@ -234,10 +251,12 @@ def compare(benchmark: Bound) -> Compared:
     if all(mark_of(path) == mark for path in paths.values()):
         kept = {name: read_frame(path) for name, path in paths.items()}
         return Compared({name: frame.height for name, frame in kept.items()}, ())
-    return _compared(benchmark, present, mark)
+    return _compared(benchmark, by_model, present, mark)
 
 
-def _compared(benchmark: Bound, present: Sequence[Partition], mark: str) -> Compared:
+def _compared(
+    benchmark: Bound, by_model: Mapping[str, Sequence[Partition]], present: Sequence[Partition], mark: str
+) -> Compared:
     scored = pl.concat([read_frame(scored_path(each)) for each in present], how="diagonal_relaxed")
     judged = [found for each in present if (found := kept_judgements(benchmark, each)) is not None]
     groups = groups_of(benchmark, scored, by_run=False)
@@ -249,8 +268,7 @@ def _compared(benchmark: Bound, present: Sequence[Partition], mark: str) -> Comp
         pl.concat([read_frame(path) for path in pooled]) if pooled else pl.DataFrame(),
     )
     made_from = {
-        name: _made_of(benchmark, [scored_path(each) for each in present if each.spec.name == name])
-        for name in dict.fromkeys(each.spec.name for each in present)
+        name: _made_of(benchmark, [scored_path(each) for each in own]) for name, own in by_model.items()
     }
     kept = kept_pairs.Kept(benchmark.context.cache("pairs"), made_from)
     tests = comparisons(benchmark, groups, kept, everything.estimates)
@@ -272,16 +290,25 @@ def marks(benchmark: Bound) -> list[str | None]:
     return [benchmark.versions[Stage.SCORING], *found]
 
 
-def _present(benchmark: Bound, model: str) -> list[Partition]:
-    return [
-        each for each in tasks.partitions(benchmark) if each.spec.name == model and scored_path(each).exists()
-    ]
+def _present(benchmark: Bound) -> dict[str, list[Partition]]:
+    """Return by model the partitions that are scored; no model without one."""
+    found: dict[str, list[Partition]] = {}
+    for each in tasks.partitions(benchmark):
+        if scored_path(each).exists():
+            found.setdefault(each.spec.name, []).append(each)
+    return found
 
 
 def kept_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | None:
     """Return the judgements of a model and run; None before there are any, or where the study names no judges."""
     path = judging.judgements_path(benchmark.context.home, partition)
     return read_frame(path) if judging.wanted(benchmark) is not None and path.exists() else None
+
+
+def scored_frames(benchmark: Bound) -> list[pl.DataFrame]:
+    """Return the scored responses of every partition that has some."""
+    paths = [scored_path(each) for each in tasks.partitions(benchmark)]
+    return [read_frame(path) for path in paths if path.exists()]
 
 
 # --- what a file was made from ----------------------------------------------------------------------------------------
@@ -291,11 +318,12 @@ def _read_from(benchmark: Bound, partition: Partition) -> str:
     return _digest([*depends, manifest.get("fingerprint"), manifest.get("finished_at")])
 
 
-def _judged_from(benchmark: Bound, partition: Partition) -> str:
+def _judged_from(benchmark: Bound, wanted: Judging, partition: Partition) -> str:
     manifest = judging.judged_as(partition).manifest()
     depends = [benchmark.versions[Stage.JUDGING], benchmark.settings.affecting(Stage.JUDGING)]
-    responses = mark_of(responses_path(partition))
-    return _digest([*depends, responses, manifest.get("fingerprint"), manifest.get("finished_at")])
+    asked = [manifest.get("fingerprint"), manifest.get("finished_at"), manifest.get("n_expected")]
+    by = judging.needed_by(benchmark, wanted, partition.spec)
+    return _digest([*depends, mark_of(responses_path(partition)), *asked, by])
 
 
 def _scored_from(benchmark: Bound, partition: Partition) -> str:

@@ -4,8 +4,7 @@ A row of such a contrast rests on the responses of one or two models, the seed a
 none of these changed it is read, not computed. So a model that is added costs its own rows only. What holds over all rows
 (corrections, verdicts) is not kept.
 
-One file per contrast below the study's ``cache``, which may be deleted at any time. A file that was damaged, changed or
-written by something else is left unread.
+One file per contrast below the study's ``cache`` (`study.kept`).
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +25,15 @@ from metacog_pipeline.errors import one_line
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.scoring.estimates import FAILED
 from metacog_pipeline.scoring.schemas import COMPARISON
-from metacog_pipeline.study.frames import mark_of, write_frame
+from metacog_pipeline.study.kept import KEY, read_kept, write_kept
 
 #: The models a row rests on: two, or one.
 Of = tuple[str, ...]
 VERSION = "5"
-_KEY, _PLACE = "made_from", "place"
+_PLACE = "place"
 #: Rows in the order in which they were given; what gave none has one row without a family.
-_SCHEMA = pl.Schema({**COMPARISON, _KEY: pl.String(), _PLACE: pl.Int64()})
-_SEED = 1
+_SCHEMA = pl.Schema({**COMPARISON, KEY: pl.String(), _PLACE: pl.Int64()})
+_VALUES = attrgetter(*COMPARISON.names()[1:])
 _WHERE = ("dataset", "source", "task", "condition", "scoring")
 
 
@@ -58,10 +58,10 @@ def rows_of(
     begun = hashlib.sha256(canonical_json([VERSION, contrast.family, contrast.version]).encode())
     wanted = {of: _digest(begun, kept.models, of) for of in every}
     path = kept.folder / benchmark.name / f"{contrast.family}.parquet"
-    whole = _read(path)
+    whole = read_kept(path, _SCHEMA)
     keys = pl.Series(wanted.values(), dtype=pl.String)
-    old = whole.filter(pl.col(_KEY).is_in(keys.implode()))
-    there = set(old[_KEY].unique())
+    old = whole.filter(pl.col(KEY).is_in(keys.implode()))
+    there = set(old[KEY].unique())
     lacking = {of: key for of, key in wanted.items() if key not in there}
     if contrast.pairs:
         kept.computed += len(lacking)
@@ -71,7 +71,7 @@ def rows_of(
     new = _computed(benchmark, contrast, groups, lacking)
     ended = new.filter(~pl.col("status").str.starts_with(FAILED).fill_null(False))
     found = pl.concat([old, ended])
-    write_frame(found, path, _content(found))
+    write_kept(found, path)
     return _ordered(pl.concat([old, new]))
 
 
@@ -121,15 +121,14 @@ def _alone(
 def _table(
     benchmark: Benchmark[Any, Any, Any], rows: Iterable[Comparison], wanted: Mapping[Of, str]
 ) -> pl.DataFrame:
-    columns = [name for name in COMPARISON if name != "benchmark"]
     number = dict.fromkeys(wanted, 0)
     values: list[tuple[object, ...]] = []
     for row in rows:
         pair = (str(row.a), str(row.b))
         of = pair if pair in number else (str(row.model),)
-        values.append((benchmark.name, *(getattr(row, name) for name in columns), wanted[of], number[of]))
+        values.append((benchmark.name, *_VALUES(row), wanted[of], number[of]))
         number[of] += 1
-    nothing = (None,) * len(columns)
+    nothing = (None,) * (len(COMPARISON) - 1)
     values += [(None, *nothing, wanted[of], 0) for of, rows_of in number.items() if not rows_of]
     return pl.DataFrame(values, schema=_SCHEMA, orient="row")
 
@@ -147,21 +146,3 @@ def _digest(begun: hashlib._Hash, models: Mapping[str, str], of: Of) -> str:
     for name in of:
         depends.update(f"\n{name}\n{models[name]}".encode())
     return depends.hexdigest()
-
-
-def _read(path: Path) -> pl.DataFrame:
-    """Return what is kept at ``path``; nothing where it is not there, or not what was written."""
-    mark = mark_of(path)
-    if not mark:
-        return _SCHEMA.to_frame()
-    try:
-        found = pl.read_parquet(path, glob=False, hive_partitioning=False)
-    except (OSError, pl.exceptions.PolarsError):
-        return _SCHEMA.to_frame()
-    whole = found.schema == _SCHEMA and _content(found) == mark
-    return found if whole else _SCHEMA.to_frame()
-
-
-def _content(rows: pl.DataFrame) -> str:
-    """Return the digest of the values of ``rows``, which another version of Polars may take otherwise."""
-    return hashlib.sha256(rows.hash_rows(_SEED).to_numpy().tobytes()).hexdigest()

@@ -23,6 +23,7 @@ from metacog_pipeline.stats.resampling import Patterns
 
 N_BOOT = resampling.N_TESTED
 FEW_ITEMS = 10
+UNSTATED = "no item was answered with a confidence by both"
 
 #: One row per benchmark, condition and measure: ``a`` minus ``b``. ``better`` names the model the data favour, if any;
 #: ``low_n`` is true where either has fewer right or wrong answers than the interval was seen to hold with.
@@ -69,7 +70,9 @@ def differences(
 ) -> list[dict[str, object]]:
     """Return a row per measure of ``a`` minus ``b``, two names in column ``model``, of answers to one set of items."""
     stated = _shared(part.filter(pl.col("confidence").is_not_null()), a, b)
-    made = _compared(_shared(part, a, b), a, b, seed, n_boot)
+    made = _compared(shared := _shared(part, a, b), a, b, seed, n_boot)
+    if shared.height and not stated.height:
+        return made + [_empty(name, UNSTATED) for name in STATISTICS if name != "accuracy"]
     return made + _compared(stated, a, b, seed, n_boot, stated=True)
 
 
@@ -94,7 +97,9 @@ def _compared(
     cells = cells_of(placed) + CELLS * (part["model"] == b).to_numpy()
     patterns = resampling.patterns_of(part["cluster"].to_numpy(), cells, 2 * CELLS)
     totals = patterns.totals.astype(np.float64)[None]
-    drawn = resampling.patterns(patterns, n_boot, resampling.stream("compare", seed))
+    drawn = None  # an interval by score needs no resamples
+    if not set(names) <= set(_BY_SCORE):
+        drawn = resampling.patterns(patterns, n_boot, resampling.stream("compare", seed))
     counted = {
         "n_items": patterns.n_items,
         "n_a": int(totals[0, :CELLS].sum()),
@@ -113,17 +118,17 @@ def _marked(row: dict[str, object], totals: Floats) -> dict[str, object]:
     return {**row, "low_n": few}
 
 
-def _difference(name: str, totals: Floats, drawn: Floats, patterns: resampling.Patterns) -> dict[str, object]:
+def _difference(name: str, totals: Floats, drawn: Floats | None, patterns: Patterns) -> dict[str, object]:
     n_items = patterns.n_items
     statistic = STATISTICS[name]
     value_a, value_b = float(statistic(totals[:, :CELLS])[0]), float(statistic(totals[:, CELLS:])[0])
     if not (np.isfinite(value_a) and np.isfinite(value_b)):
         undefined = "undefined: all correct or all wrong" if name == "auroc2" else "undefined"
         return _empty(name, undefined)
-    spread = statistic(drawn[:, :CELLS]) - statistic(drawn[:, CELLS:])
-    if name in _BY_SCORE:
+    if drawn is None or name in _BY_SCORE:
         (low, high, p), why = _by_score(name, patterns)
     else:
+        spread = statistic(drawn[:, :CELLS]) - statistic(drawn[:, CELLS:])
         (low, high), p, why = resampling.interval(spread), resampling.p_value(spread), OFTEN_UNDEFINED
     found: dict[str, object] = {
         "measure": name,

@@ -37,6 +37,14 @@ from metacog_pipeline.transcripts.schema import Record
 HUMAN, PEOPLE, VERSION = "human", "people", "2"
 PERCENTILES = ("accuracy", "auroc2", "m_ratio_mafc")
 N_DRAWS, FEW, MOST = 2_000, 10, 10_000
+_SHARES = (
+    "accuracy",
+    "aurc",
+    "auroc2",
+    "brier",
+    "ece",
+    "mean_confidence",
+)  # of 0 to 1, and so is their interval
 _DRAWS_OF_ONE = 20  # resamples of one person, whose interval nobody sees
 _WHERE = ["dataset", "condition", "model"]
 
@@ -200,7 +208,19 @@ def _group(benchmark: str, values: pl.DataFrame) -> Iterator[dict[str, Any]]:
         if n > 1 and not together:
             error = float(known.std(ddof=1)) / n**0.5
             far = float(stdtrit(n - 1, 0.975)) * error
-            row |= {"low": row["estimate"] - far, "high": row["estimate"] + far, "sem": error}
+            lowest, highest = (0.0, 1.0) if str(measure).startswith(_SHARES) else (-np.inf, np.inf)
+            row |= {
+                "low": max(lowest, row["estimate"] - far),
+                "high": min(highest, row["estimate"] + far),
+                "sem": error,
+            }
+            if not error:  # as wide as a point: it would say that nobody differs
+                row |= {
+                    "low": None,
+                    "high": None,
+                    "sem": None,
+                    "status": f"no interval: {n} people, all with one value",
+                }
         yield row
 
 

@@ -12,9 +12,10 @@ from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.scoring import comparisons
 from metacog_pipeline.scoring.comparisons import as_table, judged, primary_named
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
-from metacog_pipeline.study.frames import computed_once
+from metacog_pipeline.study.kept import computed_once
 
 Bound = Benchmark[Any, Any, Any]
+VERSION = "2"  # of what is claimed; another makes kept tables anew
 FILES = ("published_values.parquet", "published_claims.parquet", "contrasts.parquet")
 
 
@@ -63,5 +64,5 @@ def _fitted(benchmark: Bound, frame: pl.DataFrame, schema: pl.Schema) -> pl.Data
 def _made_from(benchmark: Bound) -> str:
     tables = shipped("data", "published", benchmark.name)
     files = [[path.name, sha256_hex(path.read_bytes())] for path in sorted(tables.glob("*.csv"))]
-    versions = [benchmark.versions[Stage.SCORING], comparisons.VERSION]
+    versions = [VERSION, benchmark.versions[Stage.SCORING], comparisons.VERSION]
     return sha256_hex(canonical_json([*versions, benchmark.context.seed, files]))

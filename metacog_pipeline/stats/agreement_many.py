@@ -115,6 +115,8 @@ def krippendorff_alpha(
     scale, index = np.unique(values[~np.isnan(values)], return_inverse=True)
     if len(scale) == 1:
         return unavailable(n, method, ONE_CATEGORY)
+    if level == "interval":
+        return _estimate(_interval_alpha(values), n, method, n_boot, seed, OK)
     unit = np.nonzero(~np.isnan(values))[1]
     used = np.zeros((n, len(scale)))
     np.add.at(used, (unit, index), 1.0)
@@ -133,6 +135,23 @@ def krippendorff_alpha(
         return 1 - ratio(observed * (total - 1), expected)
 
     return _estimate(alpha, n, method, n_boot, seed, OK)
+
+
+def _interval_alpha(values: Floats) -> Callable[[Floats], Floats]:
+    """Return alpha of squared differences as a function of the units' weights: sums over raters are all it needs."""
+    here = ~np.isnan(values)
+    centred = np.where(here, values - np.nanmean(values), 0.0)
+    raters, total = here.sum(axis=0), centred.sum(axis=0)
+    squares = (centred**2).sum(axis=0)
+    within = (squares - total**2 / raters) * raters / (raters - 1)
+
+    def alpha(weights: Floats) -> Floats:
+        n, moment = weights @ raters, weights @ squares
+        spread = moment - (weights @ total) ** 2 / n
+        spread = np.where(spread > _LEAST_ROOM * np.maximum(moment, _LEAST_ROOM), spread, 0.0)
+        return 1 - ratio((n - 1) * (weights @ within), n * spread)
+
+    return alpha
 
 
 def pairwise_kappa(ratings: ArrayLike) -> tuple[PairKappa, ...]:
@@ -185,9 +204,6 @@ def _distance(level: Level, scale: Floats, margin: Floats) -> Floats:
     """Return the squared distance of every two categories, ``(B, k, k)`` or ``(k, k)``."""
     if level == "nominal":
         return 1 - np.eye(len(scale))
-    if level == "interval":
-        apart: Floats = (scale[:, None] - scale[None, :]) ** 2
-        return apart
     middle = np.cumsum(margin, axis=1) - margin / 2  # ratings below a category and half of its own
     between: Floats = (middle[:, :, None] - middle[:, None, :]) ** 2
     return between

@@ -15,18 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, stdtrit
 
-from metacog_pipeline.stats import calibration_interval, resampling
+from metacog_pipeline.stats import calibration_interval, estimate, resampling
 from metacog_pipeline.stats._arrays import Floats, floats, ratio, whole
-from metacog_pipeline.stats.estimate import (
-    NO_ITEMS,
-    OFTEN_UNDEFINED,
-    OK,
-    ONE_LEVEL,
-    PERFECT,
-    SINGLE_ITEM,
-    Estimate,
-    unavailable,
-)
 from metacog_pipeline.stats.trials import Trials
 
 CLIP = 0.005  # half of a percent: the largest odds a whole percent below 1 can round to
@@ -98,7 +88,7 @@ def _separated(x: Floats, wrong: Floats, right: Floats) -> NDArray[np.bool_]:
     return np.asarray((high_w <= low_r) | (high_r <= low_w))
 
 
-def in_the_large(made: Trials) -> Estimate:
+def in_the_large(made: Trials) -> estimate.Estimate:
     """Return mean confidence minus the share correct, -1..1; confidences are 0..1.
 
     Interval: that of the difference of two estimates (MOVER; Zou & Donner 2008, *Statistics in Medicine* 27), Wilson's
@@ -118,13 +108,13 @@ def in_the_large(made: Trials) -> Estimate:
     """
     method, items = "mover of sem and wilson", made.patterns
     if made.n == 0:
-        return unavailable(0, method, NO_ITEMS)
+        return estimate.unavailable(0, method, estimate.NO_ITEMS)
     one = np.ones(items.counts.shape[1])
     stated, right = np.tile(np.repeat(made.grouped, 2), made.folds), np.tile([0.0, 1.0], len(one) // 2)
     mean, share = resampling.ratio(items, stated, one), resampling.share(items, right, one)
     if None in (mean.value, mean.low, mean.high, share.value, share.low, share.high):
         value = float((stated - right) @ items.totals) / made.n
-        return Estimate(value, None, None, made.n, method, SINGLE_ITEM)
+        return estimate.Estimate(value, None, None, made.n, method, estimate.SINGLE_ITEM)
     m, p = float(mean.value or 0.0), float(share.value or 0.0)
     below, above = m - float(mean.low or 0.0), float(mean.high or 0.0) - m
     under, over = p - float(share.low or 0.0), float(share.high or 0.0) - p
@@ -135,10 +125,10 @@ def in_the_large(made: Trials) -> Estimate:
     low = m - p - math.sqrt(max(below**2 - 2 * r * below * over + over**2, 0.0))
     high = m - p + math.sqrt(max(above**2 - 2 * r * above * under + under**2, 0.0))
     sem = math.sqrt(max(uu - 2 * uv + vv, 0.0) * k / (k - 1)) / made.n
-    return Estimate(m - p, max(low, -1.0), min(high, 1.0), made.n, method, OK, sem)
+    return estimate.Estimate(m - p, max(low, -1.0), min(high, 1.0), made.n, method, estimate.OK, sem)
 
 
-def slope(made: Trials) -> Estimate:
+def slope(made: Trials) -> estimate.Estimate:
     """Return the calibration slope; confidences are 0..1.
 
     Interval: ± t standard errors, the sandwich of items (Liang & Zeger 1986, *Biometrika* 73), each item over one
@@ -166,16 +156,16 @@ def slope(made: Trials) -> Estimate:
     """
     method = "logistic, sandwich, t"
     if made.why_not is not None:
-        return unavailable(made.n, method, made.why_not)
+        return estimate.unavailable(made.n, method, made.why_not)
     totals, start = made.totals[None].astype(np.float64), None
     if len(made.grouped) < len(made.stated):  # most of the way at a hundredth of the cost
         start = logistic(_logit(made.grouped), made.folded.sum(axis=0)[None])
     a, b = (float(each[0]) for each in logistic(_logit(made.stated), totals, start))
     if not math.isfinite(b):
         cut = len(np.unique(_logit(made.stated))) == 1
-        return unavailable(made.n, method, ONE_LEVEL if cut else PERFECT)
+        return estimate.unavailable(made.n, method, estimate.ONE_LEVEL if cut else estimate.PERFECT)
     if made.rarer < 2:
-        return Estimate(b, None, None, made.n, method, made.few or SINGLE_ITEM)
+        return estimate.Estimate(b, None, None, made.n, method, made.few or estimate.SINGLE_ITEM)
     x = np.tile(np.repeat(_logit(made.grouped), 2), made.folds)
     p = expit(a + b * x)
     scores = (np.tile([0.0, 1.0], len(x) // 2) - p)[:, None] * np.column_stack([np.ones_like(x), x])
@@ -188,7 +178,7 @@ def slope(made: Trials) -> Estimate:
     meat = (by_item * made.patterns.weights[:, None]).T @ by_item
     error = math.sqrt(max(float((inverse @ meat @ inverse)[1, 1]), 0.0))
     far = float(stdtrit(made.rarer - 1, 0.975)) * error
-    return Estimate(b, b - far, b + far, made.n, method, made.few or OK, error)
+    return estimate.Estimate(b, b - far, b + far, made.n, method, made.few or estimate.OK, error)
 
 
 def _logit(stated: Floats) -> Floats:
@@ -237,7 +227,7 @@ def _mass_bins(stated: Floats, totals: Floats, bins: int) -> tuple[Floats, Float
     return between(totals[:, 1::2]), between(n * stated), np.repeat(full / bins, bins, axis=1)
 
 
-def mass_ece(made: Trials, bins: int = 10) -> Estimate:
+def mass_ece(made: Trials, bins: int = 10) -> estimate.Estimate:
     """Return the calibration error over bins of equal mass; interval of `calibration_interval.inverted`.
 
     Parameters
@@ -255,17 +245,19 @@ def mass_ece(made: Trials, bins: int = 10) -> Estimate:
     """
     method = f"ece, {bins} bins of equal mass, {calibration_interval.METHOD}"
     if made.n == 0:
-        return unavailable(0, method, NO_ITEMS)
+        return estimate.unavailable(0, method, estimate.NO_ITEMS)
     value = float(mass_ece_statistic(made.stated, bins)(made.totals[None].astype(np.float64))[0])
     if made.n_items < 2:
-        return Estimate(value, None, None, made.n, method, SINGLE_ITEM)
+        return estimate.Estimate(value, None, None, made.n, method, estimate.SINGLE_ITEM)
     right, said, number = (part[0] for part in _mass_bins(made.grouped, made.folded.sum(axis=0)[None], bins))
     low, high = calibration_interval.inverted(right, said, number, _mass_bins(made.grouped, made.draws, bins))
     sem = float(np.std(mass_ece_statistic(made.grouped, bins)(made.draws)))
-    return Estimate(value, min(low, value), max(high, value), made.n, method, OK, sem)
+    return estimate.Estimate(value, min(low, value), max(high, value), made.n, method, estimate.OK, sem)
 
 
-def error_interval(value: float, draws: Floats, n: int, method: str, status: str = OK) -> Estimate:
+def error_interval(
+    value: float, draws: Floats, n: int, method: str, status: str = estimate.OK
+) -> estimate.Estimate:
     """Return a sum of absolute gaps, 0..1, with an interval that holds where its own bias is large.
 
     Such an error is larger in a sample than in the population, and larger still in a resample: by b, the mean of the
@@ -291,6 +283,6 @@ def error_interval(value: float, draws: Floats, n: int, method: str, status: str
     bias = float(np.nanmean(draws)) - value
     low, high = resampling.interval(draws)
     if low is None or high is None:
-        return Estimate(value, None, None, n, method, OFTEN_UNDEFINED)
+        return estimate.Estimate(value, None, None, n, method, estimate.OFTEN_UNDEFINED)
     low, high = max(min(low - 4 * bias, value), 0.0), min(max(high - bias, value), 1.0)
-    return Estimate(value, low, high, n, method, status, float(np.nanstd(draws)))
+    return estimate.Estimate(value, low, high, n, method, status, float(np.nanstd(draws)))

@@ -13,6 +13,7 @@ At s = 1 these are d' = zH - zF, c = -(zH + zF) / 2 and ln beta = c d'. c below 
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -217,6 +218,50 @@ def type1_from_table(
     correction = check_correction(correction)
     empty = (parts[2] + parts[3] <= 0, parts[0] + parts[1] <= 0)
     return _measures((parts[0], parts[1], parts[2], parts[3]), correction, correction, s, empty, 0.0)
+
+
+def d_and_c(
+    hits: Floats, misses: Floats, false_alarms: Floats, correct_rejections: Floats
+) -> tuple[Floats, Floats]:
+    """Return d' and c of whole counts on log-linear corrected rates: those of `type1_from_table`, of many resamples.
+
+    Resamples of some hundred trials have few different counts: the quantile of each is computed once.
+
+    Parameters
+    ----------
+    hits, misses : array
+        Trials of stimulus S2 by resample, answered "S2" and "S1"; whole numbers, at least 0.
+    false_alarms, correct_rejections : array
+        Trials of stimulus S1 by resample, answered "S2" and "S1"; whole numbers, at least 0.
+
+    >>> d, c = d_and_c(*(np.array([n]) for n in (80.0, 20.0, 30.0, 70.0)))
+    >>> found = type1_from_table(80, 20, 30, 70, "loglinear")
+    >>> bool(d == found.d and c == found.c)
+    True
+    """
+    z_h, z_f = _loglinear_z(hits, misses), _loglinear_z(false_alarms, correct_rejections)
+    return z_h - z_f, -(z_h + z_f) / 2
+
+
+def _loglinear_z(successes: Floats, failures: Floats) -> Floats:
+    wide = 1 + int(max(successes.max(initial=0), failures.max(initial=0)))
+    if wide * wide > successes.size:
+        return _z_of(successes, failures)
+    found: Floats = _z_of_all(wide)[(successes * wide + failures).astype(np.int64)]
+    return found
+
+
+def _z_of(one: Floats, other: Floats) -> Floats:
+    rates = [corrected_rate(each, one + other, "loglinear")[0] for each in (one, other)]
+    return _z(*rates)
+
+
+@functools.lru_cache(maxsize=8)  # all models of a task have been asked about as many items
+def _z_of_all(wide: int) -> Floats:
+    """Return the quantiles of all pairs of counts below ``wide``."""
+    found = _z_of(*(each.ravel() for each in np.indices((wide, wide)).astype(np.float64)))
+    found.flags.writeable = False
+    return found
 
 
 @dataclass(frozen=True, slots=True)

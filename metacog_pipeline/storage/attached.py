@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import write_text
-from metacog_pipeline.storage.store import Store, open_store, probe
+from metacog_pipeline.storage.store import Store, open_store, probe, scheme_of
 
 FILE_NAME = "deploy.json"
 
@@ -75,6 +75,19 @@ def attach(home: Path, store: str | None, ledger: str | None) -> None:
     wanted = Attachment(store, ledger, identity)
     if wanted != known:
         write_text(path, json.dumps(wanted._asdict()))
+
+
+def look_at(home: Path, address: str) -> None:
+    """Let an empty folder stand for a home whose boards lie in the store at ``address``; the store is only read.
+
+    Raises
+    ------
+    StudyError, StoreError
+        If it is no address of a store, or of a folder that is not there.
+    """
+    if scheme_of(address) == "file" and not Path(address.removeprefix("file://")).is_dir():
+        raise StoreError(f"{address}: there is no such folder; give the address as [deploy] store has it")
+    write_text(home / FILE_NAME, json.dumps(Attachment(address)._asdict()))
 
 
 def store_of(home: Path) -> Store | None:

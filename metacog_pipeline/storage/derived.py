@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -115,7 +116,7 @@ def _state(path: Path) -> State | None:
         known = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return (known.st_size, known.st_mtime_ns) if path.is_file() else None
+    return (known.st_size, known.st_mtime_ns) if stat.S_ISREG(known.st_mode) else None
 
 
 def _noted(home: Path, store: Store) -> Known:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,11 @@ class FolderStore:
             except FileNotFoundError:
                 return None
 
+    def part(self, key: str, start: int, length: int) -> bytes:
+        """See `Store`."""
+        with self._explained("read"), (self._path / checked(key)).open("rb") as file:
+            return os.pread(file.fileno(), length, start)
+
     def listed(self, prefix: str) -> list[Listed]:
         """See `Store`."""
         found = []
@@ -41,11 +47,8 @@ class FolderStore:
             root = self._path / checked(prefix)
             for path in sorted(root.rglob("*")):
                 with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
-                    if not path.name.startswith(".") and path.is_file():
-                        known = path.stat()
-                        key = path.relative_to(self._path).as_posix()
-                        if not is_key(key):
-                            continue
+                    known, key = path.stat(), path.relative_to(self._path).as_posix()
+                    if not path.name.startswith(".") and stat.S_ISREG(known.st_mode) and is_key(key):
                         found.append(Listed(key, known.st_size, _version(known)))
         return found
 

@@ -45,6 +45,10 @@ class Store(Protocol):
         """Return what stands under ``key``, None when nothing does."""
         ...
 
+    def part(self, key: str, start: int, length: int) -> bytes:
+        """Return ``length`` bytes from ``start`` of an object, fewer at its end. StoreError where it is not there."""
+        ...
+
     def listed(self, prefix: str) -> list[Listed]:
         """Return every object below the folder ``prefix``, by key."""
         ...

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
+import re
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +28,8 @@ _SECRET = (
 _BOUNDS = ("ge", "gt", "le", "lt", "min_length")
 _OWN = ("value_error", "assertion_error")  # raised by a check of ours: its words are kept
 _LONGEST = 80  # characters of a value
+_BARE = re.compile(r"[^\s.\"'\[\]]+")  # a key that is readable without quotes
+_VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]*)\}?")  # as a shell has it
 #: What a problem of pydantic wants, by how its name begins.
 _KINDS = (
     ("int", "a whole number"),
@@ -49,36 +53,68 @@ _KINDS = (
 
 
 def explain(
-    shown: str, error: ValidationError, model: type[BaseModel], prefix: tuple[str | int, ...] = ()
+    shown: str,
+    error: ValidationError,
+    model: type[BaseModel],
+    prefix: tuple[str | int, ...] = (),
+    root: type[BaseModel] | None = None,
 ) -> str:
     """Return what is wrong with a table that ``model`` refused: file, key, value, what is allowed, what was meant.
 
-    ``prefix`` is where the table stands in the file. Of several mistakes a key nobody knows is said first: it is often
-    why another one is missing.
+    ``prefix`` is where the table stands in the file, ``root`` the whole file where that is not ``model``. Of several
+    mistakes a key nobody knows is said first: it is often why another one is missing.
     """
     problems = error.errors(include_url=False)
+    deeper = {each["loc"][:depth] for each in problems for depth in range(len(each["loc"]))}
+    problems = [
+        each for each in problems if each["loc"] not in deeper
+    ]  # a list is too short without a wrong element
     first = min(problems, key=lambda each: each["type"] != "extra_forbidden")
-    location, kind = first["loc"], first["type"]
+    location, kind = _without_marks(first["loc"]), first["type"]
     key = key_of((*prefix, *location))
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    more = f" (and {count} more mistake{'s' * (count > 1)})" if (count := len(problems) - 1) else ""
     if kind == "extra_forbidden":
         known = _keys(_table_of(location[:-1], model))
         said = str(location[-1])
         if said in model.model_fields and len(location) > 1:
             return f"{shown}: {key}: unknown key; {said} is a table at the top of the file, [{said}]{more}"
-        return f"{shown}: {key}: unknown key{suggestion(said, known)}; allowed: {', '.join(known)}{more}"
+        near = suggestion(said, known)
+        if not near and (home := _home_of(said, root or model)) is not None:
+            return f"{shown}: {key}: unknown key here; {said} is a key of {home}{more}"
+        return f"{shown}: {key}: unknown key{near}; allowed: {', '.join(known)}{more}"
     field = _field_of(location, model)
     wanted = "" if field is None else describe(field.annotation, field.metadata, field.description)
     if kind == "finite_number":
         wanted = "a finite number"
+    if kind == "invalid-json-value":
+        wanted = 'text in "quotes", a number, true or false, a list or a table'
     if kind == "missing":
         return f"{shown}: {key}: missing; give {wanted or 'it'}{more}"
-    value = "" if any(part in _SECRET for part in location) else f" = {as_written(first.get('input'))}"
+    given = first.get("input")
+    value = "" if any(part in _SECRET for part in location) else f" = {as_written(given)}"
     if kind in _OWN:
         return f"{shown}: {key}{value}: {str(first['msg']).split(', ', 1)[-1]}{more}"
+    if form := _another_form(key, given, kind, field):
+        return f"{shown}: {key}: {form}{more}"
     choices = _choices(field.annotation) if field is not None else ()
-    meant = suggestion(str(first.get("input")), choices) if choices else ""
+    meant = suggestion(str(given), choices) if choices else ""
     return f"{shown}: {key}{value}: give {wanted or expected(first)}{meant}{more}"
+
+
+def _another_form(key: str, given: object, kind: str, field: FieldInfo | None) -> str:
+    """What to write for one table given as several, several as one, or a variable as a shell has it; empty otherwise."""
+    if (
+        isinstance(given, list)
+        and isinstance(next(iter(given), None), dict)
+        and kind in ("model_type", "dict_type")
+    ):
+        return f"stands in [[ ]], for one of several rows; it is one table, write [{key}]"
+    several = kind == "tuple_type" and field is not None and any(_tables(field.annotation))
+    if several and isinstance(given, dict):
+        return f"stands in [ ], for one table; it has several rows, write [[{key}]]"
+    if key.endswith("api_key_env") and (variable := _VARIABLE.fullmatch(str(given))):
+        return f'give the NAME alone, "{variable[1]}", without $; what it holds is read later'
+    return ""
 
 
 def describe(annotation: Any, metadata: Sequence[Any] = (), said: str | None = None) -> str:
@@ -92,6 +128,8 @@ def describe(annotation: Any, metadata: Sequence[Any] = (), said: str | None = N
     if len(options) > 1:
         return " or ".join(dict.fromkeys(describe(each, metadata) for each in options))
     kind = options[0]
+    if get_origin(kind) is Annotated:
+        return describe(kind, metadata)
     if get_origin(kind) is Literal:
         values = get_args(kind)
         return ("one of " if len(values) > 1 else "") + ", ".join(map(as_written, values))
@@ -121,6 +159,8 @@ def as_written(value: object) -> str:
     """Return a value as it stands in a TOML file, cut where it is long."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):
@@ -132,7 +172,8 @@ def key_of(location: Iterable[str | int]) -> str:
     """Return a place of the study file, as in ``models[0].provider``."""
     key = ""
     for part in location:
-        key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else str(part)
+        name = str(part) if isinstance(part, int) or _BARE.fullmatch(part) else as_written(part)
+        key += f"[{name}]" if isinstance(part, int) else f".{name}" if key else name
     return key
 
 
@@ -144,24 +185,41 @@ def not_toml(error: ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 text at byte {error.start}; save it as UTF-8"
     place = said.partition("(at ")[2].rstrip(")")
+    for typed in getattr(error, "__notes__", ()):
+        wanted = typed.lower() if typed.isalpha() else 'straight quotes, "'
+        return f"{place}: {typed} is no TOML; write {wanted}"
     for words, advice in _TOML:
         if words in said:
             return f"{place}: {advice}"
     return f'{place}: give KEY = VALUE, one a line, with text in "quotes", below [TABLE] lines'
 
 
+_AGAIN = "this key or table stands in the file already; keep one, and [[NAME]] for each of several rows"
 _TOML = (
-    (
-        "overwrite",
-        "this key or table stands in the file already; keep one, and [[NAME]] for each of several rows",
-    ),
+    ("overwrite", _AGAIN),
+    ("immutable", _AGAIN),
     ("twice", "this table stands in the file already; keep one, and [[NAME]] for each of several rows"),
     ("Invalid value", 'not a value; put text in "quotes", numbers and true or false without'),
     ("Illegal character '\\n'", 'a text does not end; put " at both ends of it'),
     ("Unterminated string", 'a text does not end; put " at both ends of it'),
+    ("Expected \"'", "a text does not end; put ' at both ends of it"),
+    ("Unescaped", "a backslash in a text; write / in a path, or put the text in 'single quotes'"),
+    ("Duplicate inline", "a key stands twice in one { }; keep one"),
+    (
+        "Invalid initial",
+        "a key is wanted here; a table in { } stands on one line, without a comma at its end",
+    ),
+    ("Invalid statement", "neither KEY = VALUE nor [TABLE]; a comment begins with #"),
+    (
+        "Expected newline",
+        "more stands on the line than belongs there; one KEY = VALUE a line, no , or ; behind it, no 0 before a number",
+    ),
     ("Unclosed", "a bracket is not closed; add ] or }"),
     ("declaration", "the name of a table is not closed; write [NAME], or [[NAME]] for one of several rows"),
-    ("after a key", "a key without its value; write KEY = VALUE"),
+    (
+        "after a key",
+        'a key without its value; write KEY = VALUE, with the key in "quotes" where it has other than plain letters',
+    ),
 )
 
 
@@ -170,16 +228,19 @@ def _plain(kind: Any, bounds: Mapping[str, Any]) -> str:
         return "true or false"
     if kind in (int, float):
         noun = "a whole number" if kind is int else "a number"
-        low, over, high, below = (bounds.get(name) for name in _BOUNDS[:4])
+        limits = (bounds.get(name) for name in _BOUNDS[:4])
+        low, over, high, below = (
+            int(each) if each is not None and each == int(each) else each for each in limits
+        )
         if low is not None and high is not None:
             return f"{noun} from {low} to {high}"
-        limits = [
+        words = [
             *(f"of {low} or more" for _ in [0] if low is not None),
             *(f"above {over}" for _ in [0] if over is not None),
             *(f"up to {high}" for _ in [0] if high is not None),
             *(f"below {below}" for _ in [0] if below is not None),
         ]
-        return " ".join([noun, " and ".join(limits)]).strip()
+        return " ".join([noun, " and ".join(words)]).strip()
     if isinstance(kind, type) and issubclass(kind, Path):
         return 'the path of a file or folder, in "quotes"'
     if kind is str:
@@ -252,6 +313,21 @@ def _field_of(location: tuple[str | int, ...], model: type[BaseModel]) -> FieldI
             element = next((get_args(each)[0] for each in _options(found.annotation) if get_args(each)), Any)
             found = FieldInfo.from_annotation(element)
         return found
+    return None
+
+
+def _without_marks(location: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """A place of the file: inside a table of anything pydantic puts the name of a type behind every key."""
+    free = location.index("extra_body") + 1 if "extra_body" in location else len(location)
+    return (*location[:free], *location[free::2])
+
+
+def _home_of(key: str, root: type[BaseModel]) -> str | None:
+    """The table at the top of the file that has this key, as it is written there."""
+    for name, field in root.model_fields.items():
+        for table in _tables(field.annotation):
+            if key != "enabled" and name != "benchmarks" and key in table.model_fields:
+                return f"[{name}]" if table is field.annotation or field.default is None else f"[[{name}]]"
     return None
 
 

@@ -44,9 +44,11 @@ def note(home: Home) -> None:
     found: dict[str, list[Any]] = {}
     for name, path in _derived(home):
         with contextlib.suppress(FileNotFoundError):
-            state = path.stat()
+            state = os.stat(path)  # noqa: PTH116  # a Path for each of tens of thousands takes longer than the question
             row = before.get(name)
-            known = row[2] if row and row[:2] == [state.st_size, state.st_mtime_ns] else file_sha256(path)
+            known = (
+                row[2] if row and row[:2] == [state.st_size, state.st_mtime_ns] else file_sha256(Path(path))
+            )
             found[name] = [state.st_size, state.st_mtime_ns, known]
     if found != before:
         with contextlib.suppress(OSError):  # a run on a full disk has said so; the next one notes again
@@ -60,7 +62,7 @@ def compare(home: Home) -> Compared:
     if noted is None:
         noted = {}
         damage[home.status / NOTE] = "is damaged, so that what was published cannot be compared"
-    present = dict(_derived(home))
+    present = {name: Path(path) for name, path in _derived(home)}
     for name, row in noted.items():
         path = present.get(name)
         if path is None:
@@ -85,19 +87,21 @@ def repair(compared: Compared) -> list[Path]:
     return [put_aside(path) for path in compared.damage if path.exists() and path.name != COPY_NAME]
 
 
-def _derived(home: Home) -> Iterator[tuple[str, Path]]:
-    for place, names, files in os.walk(home.path):
-        folder = Path(place)
-        if folder == home.path:
+def _derived(home: Home) -> Iterator[tuple[str, str]]:
+    """Yield name and path of each derived file: as text, for there are tens of thousands."""
+    root = str(home.path)
+    for place, names, files in os.walk(root):
+        if place == root:
             names[:] = [name for name in names if name not in _ELSEWHERE]  # not walked into
         names.sort()
+        below = "" if place == root else f"{place[len(root) + 1 :]}/".replace(os.sep, "/")
+        unhashed = _UNHASHED if place == str(home.status) else ()
         for name in sorted(files):
-            hidden = name.startswith(".") or ASIDE in name
-            proven = name == MANIFEST_NAME or segment_number(Path(name))
-            if hidden or proven or (folder == home.status and name in _UNHASHED):
+            if name.startswith(".") or ASIDE in name or name == MANIFEST_NAME or name in unhashed:
                 continue
-            path = folder / name
-            yield path.relative_to(home.path).as_posix(), path
+            if name.startswith("journal-") and segment_number(Path(name)):
+                continue
+            yield below + name, f"{place}{os.sep}{name}"
 
 
 def _noted(home: Home) -> dict[str, list[Any]] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -33,16 +32,6 @@ def write_frame(frame: pl.DataFrame, path: Path, made_from: str) -> None:
     """Write ``frame`` whole or not at all, with the digest of what it was made from."""
     with replacing(path) as temporary:
         frame.write_parquet(temporary, metadata={MARK: made_from})
-
-
-def computed_once(
-    paths: Sequence[Path], made_from: str, compute: Callable[[], Sequence[pl.DataFrame]]
-) -> list[pl.DataFrame]:
-    """Return the frames kept at ``paths``; computed anew where one of them was made from something else."""
-    if any(mark_of(path) != made_from for path in paths):
-        for frame, path in zip(compute(), paths, strict=True):
-            write_frame(frame, path, made_from)
-    return [read_frame(path) for path in paths]
 
 
 def mark_of(path: Path) -> str | None:

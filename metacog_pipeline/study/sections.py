@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 if TYPE_CHECKING:
     from metacog_pipeline.study.study_file import Study
@@ -29,6 +29,15 @@ class Stage(enum.StrEnum):
     SCORING = "scoring"
 
 
+def _named(value: Any) -> Any:
+    if isinstance(value, str) and not (value.strip() and value.isprintable()):
+        raise ValueError('give the path of a file or folder, in "quotes"')
+    return value
+
+
+PathText = Annotated[Path, BeforeValidator(_named)]  # "" would be the folder of the study file
+
+
 def setting(stage: Stage, default: Any = ..., **rules: Any) -> Any:
     """Return a key of a benchmark's table: the first stage that is stale when it changes, its default, pydantic's rules."""
     return Field(default, json_schema_extra={"stage": stage.value}, **rules)
@@ -46,9 +55,9 @@ class Settings(Section):
 
     takes_questions: ClassVar[bool] = False
 
-    enabled: bool = True
-    wording: Path | None = setting(Stage.ASKING, None)
-    allow_incomplete: bool = setting(Stage.SCORING, False)
+    enabled: bool = Field(default=True, strict=True)
+    wording: PathText | None = setting(Stage.ASKING, None)
+    allow_incomplete: bool = setting(Stage.SCORING, False, strict=True)
 
     def affecting(self, stage: Stage) -> dict[str, Any]:
         """Return the keys whose change makes ``stage`` the first stale one, with their values as JSON."""
@@ -99,7 +108,11 @@ class TrainingSection(Section):
     questions: str = Field(default="sample", min_length=1)
     held_out: str | None = Field(default=None, min_length=1)
     held_out_share: float = Field(default=0.3, gt=0, lt=1)
-    reward: str = Field(default="joint", min_length=1)
+    reward: str = Field(
+        default="joint",
+        pattern=r"^(?:joint|direct|meta|dprime|[^,a-z]+(?:,[^,a-z]+){3})$",
+        description='one of "joint", "direct", "meta", "dprime", or four numbers such as "2,1,1,0"',
+    )
     sigma: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     alpha: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     population: int | None = Field(default=None, ge=2, strict=True)

@@ -73,8 +73,7 @@ class Study(Section):
     @property
     def home(self) -> Home:
         """The study's folder, absolute."""
-        chosen = self.study.home or f"{self.study.name}-home"
-        folder = self.path.parent / Path(chosen).expanduser()
+        folder = _folder(self.path, self.study.home or f"{self.study.name}-home")
         return _home_at(folder if folder.is_absolute() else folder.resolve(), self.deploy, self.variables)
 
     @functools.cached_property
@@ -117,6 +116,11 @@ class Study(Section):
         raise StudyError(
             f'{self.path.name}: no model "{name}"{suggestion(name, names)}; it has: {", ".join(names)}'
         )
+
+
+@functools.lru_cache(maxsize=64)  # asked for with every path of every partition
+def _folder(path: Path, chosen: str) -> Path:
+    return path.parent / Path(chosen).expanduser()
 
 
 def load_study(path: Path) -> Study:
@@ -176,7 +180,7 @@ def _benchmarks(shown: str, data: Mapping[str, Any]) -> dict[str, Settings]:
         try:
             found[name] = settings.model_validate(table)
         except ValidationError as error:
-            raise StudyError(explain(shown, error, settings, ("benchmarks", name))) from None
+            raise StudyError(explain(shown, error, settings, ("benchmarks", name), Study)) from None
     return found
 
 
@@ -230,6 +234,10 @@ def _check_home(shown: str, study: Study) -> None:
         if "://" in chosen:  # as a path it would be a folder called s3:
             reason = "an address; a home is a folder of this host, and deploy.store names where hosts share answers"
             usable = False
+        elif "$" in chosen:  # a folder of that name is never meant
+            reason, usable = "variables are not filled in", False
+        elif study.home.path == Path(study.home.path.anchor):
+            reason, usable = "the root of the file system", False
     except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL, or ~ of a user who is not there
         usable, reason = False, getattr(error, "strerror", None) or str(error)
     if not usable:
@@ -258,7 +266,7 @@ def _refuse_no_opinion(shown: str, study: Study) -> None:
     asked: dict[str, str] = {}
     for index, spec in enumerate(study.judges):
         where = f'{shown}: judges[{index}] "{spec.name}"'
-        if spec.provider == "replay":
+        if spec.provider == "replay" and any(each.provider != "replay" for each in study.models):
             raise StudyError(f'{where}: provider = "replay" never answers; name a provider that can be asked')
         same = canonical_json(spec.identity_fields())
         if (first := asked.setdefault(same, spec.name)) != spec.name:

@@ -34,6 +34,10 @@ class CompactResult:
     path: Path
 
 
+#: Origin and place of a row → its record.
+Known = dict[tuple[int, int], Record]
+
+
 class _Key(NamedTuple):
     """One row to write; the order of the fields is the order of the rows.
 
@@ -122,7 +126,8 @@ def _rewrite(
     digest: str,
 ) -> CompactResult:
     journals = segments(path.parent)
-    keys = list(_journal_keys(journals))
+    known: Known = {}
+    keys = list(_journal_keys(journals, known))
     if old is not None and old.may_hold_more_than(sizes):
         keys.extend(
             _key(record, len(journals), row, 0) for row, (record, _) in enumerate(parquet.stored_rows(path))
@@ -142,15 +147,19 @@ def _rewrite(
     ):
         done = 0
         for batch in _batches(rows):
-            records, altered = _fetch(batch, journals, path)
+            records, altered = _fetch(batch, journals, path, known)
             writer.write_batch(parquet.batch_of(records, marked[done : done + len(batch)], altered))
             done += len(batch)
     return CompactResult(footer.rows, footer.superseded, path)
 
 
-def _journal_keys(journals: Sequence[Path]) -> Iterator[_Key]:
+def _journal_keys(journals: Sequence[Path], known: Known) -> Iterator[_Key]:
+    """Yield the keys of all records; the first records, one batch of them at most, are ``known`` from then on."""
+    held = 0
     for origin, segment in enumerate(journals):
         for record, (_, offset, length) in read_segment(segment):
+            if (held := held + length) <= BATCH_BYTES:
+                known[origin, offset] = record
             yield _key(record, origin, offset, length)
 
 
@@ -236,10 +245,13 @@ def _batches(rows: Sequence[_Key]) -> Iterator[Sequence[_Key]]:
         yield rows[first:]
 
 
-def _fetch(batch: Sequence[_Key], journals: Sequence[Path], copy: Path) -> tuple[list[Record], list[bool]]:
+def _fetch(
+    batch: Sequence[_Key], journals: Sequence[Path], copy: Path, known: Known
+) -> tuple[list[Record], list[bool]]:
     """Return the records of ``batch`` in its order and whether each comes altered, opening each file once."""
-    found: dict[int, tuple[Record, bool]] = {}
-    by_place = sorted(range(len(batch)), key=lambda i: (batch[i].origin, batch[i].place))
+    held = {i: known.pop((key.origin, key.place), None) for i, key in enumerate(batch)}
+    found = {i: (record, False) for i, record in held.items() if record is not None}
+    by_place = sorted(held.keys() - found.keys(), key=lambda i: (batch[i].origin, batch[i].place))
     for origin, group in groupby(by_place, key=lambda i: batch[i].origin):
         indices = list(group)
         if origin == len(journals):

@@ -14,13 +14,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import sync_folder
 from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.segments import (
-    Location,
-    read_records,
-    segment_name,
-    segment_number,
-    segments,
-)
+from metacog_pipeline.transcripts.segments import Location, newest, read_records, segment_name
 
 __all__ = ["Journal", "make_folder", "read_records"]
 
@@ -142,11 +136,7 @@ class Journal:
 
     def _create(self) -> None:
         make_folder(self._folder)
-        if self._shared is not None:
-            number = self._shared.begin()
-        else:
-            existing = segments(self._folder)
-            number = segment_number(existing[-1]) + 1 if existing else 1
+        number = newest(self._folder) + 1 if self._shared is None else self._shared.begin()
         self._size = 0
         self._path = self._folder / segment_name(number)
         self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)

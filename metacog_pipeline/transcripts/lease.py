@@ -25,6 +25,7 @@ LEASE_S = (
     else max(1.0, float(os.environ[LEASE_VARIABLE]))
 )
 RENEWED_IN = 3  # as often a lease is renewed before it could end
+WATCHED_S = LEASE_S  # one that is not renewed for so long, by the clock of who waits, has no holder any more
 
 
 class PartitionBusyError(StoreError):
@@ -33,6 +34,10 @@ class PartitionBusyError(StoreError):
 
 class LeaseLostError(StoreError):
     """Another host took the partition over: nothing may be written any more."""
+
+
+class DamagedError(StoreError):
+    """An object of one partition is damaged or missing; others are not concerned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ def read_head(store: Store, prefix: str) -> tuple[Head, str]:
             None if copy is None else (str(copy[0]), str(copy[1])),
         )
     except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
-        raise StoreError(
+        raise DamagedError(
             f"{store.address}/{prefix}/{HEAD}: is damaged; delete it and run again: the answers beside it are kept"
         ) from error
     return head, found.version
@@ -86,22 +91,34 @@ class Lease:
     def take(self, local: int) -> Head:
         """Take the lease with a token above ``local`` and every one before; return the head as it stood.
 
-        Raises ``PartitionBusyError`` while another holds it.
+        Raises ``PartitionBusyError`` where another holds it, which its renewing it shows.
         """
-        before, version = read_head(self._store, self._prefix)
-        now = time.time()
-        # Of this very home a lock of files says that whoever held it is gone.
-        if before.holder not in (None, self._holder) and before.until > now:
-            raise self._busy(before, now)
+        before, version = self._free()
         token = max(before.token, local) + 1
-        mine = replace(before, token=token, holder=self._holder, until=now + LEASE_S)
+        mine = replace(before, token=token, holder=self._holder, until=time.time() + LEASE_S)
         try:
             self._version = self._put(mine, version)
         except ChangedError:
-            raise self._busy(read_head(self._store, self._prefix)[0], now) from None
+            raise self._busy(read_head(self._store, self._prefix)[0]) from None
         self.head = mine
         threading.Thread(target=self._renew, name="lease", daemon=True).start()
         return before
+
+    def _free(self) -> tuple[Head, str]:
+        """Return the head once nobody holds it: clocks of hosts differ, so it also counts who has not renewed it here."""
+        head, version = read_head(self._store, self._prefix)
+        begun = time.monotonic()
+        # Of this very home a lock of files says that whoever held it is gone.
+        while head.holder not in (None, self._holder) and head.until > time.time():
+            if time.monotonic() - begun >= WATCHED_S:
+                if WATCHED_S < LEASE_S:
+                    raise self._busy(head)
+                break
+            time.sleep(min(1.0, LEASE_S / 10))
+            before, (head, version) = version, read_head(self._store, self._prefix)
+            if version != before and head.holder not in (None, self._holder):
+                raise self._busy(head)
+        return head, version
 
     def hold(self) -> None:
         """Make sure that the lease is ours: one that ran out, by our own clock, must be won again first."""
@@ -146,10 +163,10 @@ class Lease:
     def _put(self, head: Head, version: str) -> str:
         return self._store.put(f"{self._prefix}/{HEAD}", head.encoded(), version)
 
-    def _busy(self, head: Head, now: float) -> PartitionBusyError:
+    def _busy(self, head: Head) -> PartitionBusyError:
         return PartitionBusyError(
             f"{self._prefix} is being asked by {head.holder or 'another host'}, whose lease ends in "
-            f"{max(0.0, head.until - now):.0f} s unless renewed: wait until it has finished, and run again"
+            f"{max(0.0, head.until - time.time()):.0f} s unless renewed: wait until it has finished, and run again"
         )
 
     def gone(self) -> LeaseLostError:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+from pydantic_core import from_json
 
 from metacog_pipeline.checksums import is_sealed, seal
 from metacog_pipeline.llm.types import Status
@@ -88,9 +89,12 @@ def decode_line(line: bytes) -> Record:
     """
     sealed = is_sealed(line)
     try:
-        row = json.loads(line.decode("utf-8", "surrogatepass"))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        row = from_json(line, cache_strings="keys")
+    except ValueError:  # it knows no lone surrogates, and says otherwise what is wrong
+        try:
+            row = json.loads(line.decode("utf-8", "surrogatepass"))
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
     if type(row) is not dict:
         raise ValueError("not a JSON object")
     if sealed:

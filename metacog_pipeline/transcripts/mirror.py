@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.checksums import is_sealed
-from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import put_aside, replacing, sha256_hex, write_text
-from metacog_pipeline.storage.store import Listed, Store
+from metacog_pipeline.storage.store import ChangedError, Listed, Store
 from metacog_pipeline.transcripts.folder import write_manifest
-from metacog_pipeline.transcripts.lease import HEAD, Head
-from metacog_pipeline.transcripts.segments import segment_name, segment_number, segments
+from metacog_pipeline.transcripts.lease import HEAD, DamagedError, Head
+from metacog_pipeline.transcripts.segments import newest, segment_name, segment_number
 
 COPY = "transcripts.parquet"
 NOTE = ".shared.json"
 AT_ONCE = 8  # objects read at the same time
+_LOOKS = 5
 _PIECE = re.compile(r"journal-([0-9]{6,18})\.([0-9]{6,18})\.jsonl")
 
 
@@ -38,12 +38,6 @@ def place_in(one: Listed) -> int:
     """Return which group commit of its session a piece is."""
     found = _PIECE.fullmatch(one.key.rpartition("/")[2])
     return int(found[2]) if found else 0
-
-
-def newest(folder: Path) -> int:
-    """Return the number of the last session in ``folder``, 0 without any."""
-    found = segments(folder)
-    return segment_number(found[-1]) if found else 0
 
 
 class Note:
@@ -106,18 +100,26 @@ class Mirror:
 
     def pull(self, head: Head, *, journals: bool = True) -> None:
         """Bring journals, copy and manifest into the folder. Raises ``StoreError`` naming what is missing or damaged."""
-        if journals:
-            listed = self._store.listed(self._prefix)
-            whole = {segment_number(Path(one.key)): one for one in listed}
-            pieces: dict[int, list[Listed]] = {}
-            for one in listed:
-                pieces.setdefault(session_of(one), []).append(one)
-            self._numbers = (whole.keys() | pieces.keys()) - {0}
-            for session in sorted(self._numbers):
-                self._pull_session(session, whole.get(session), pieces.get(session, []))
+        for left in range(_LOOKS if journals else 0, 0, -1):
+            try:
+                self._pull_journals()
+                break
+            except ChangedError:  # its writer put a whole session in place of pieces meanwhile
+                if left == 1:
+                    raise
         self._pull_copy(head)
         if head.manifest is not None:
             write_manifest(self._folder, head.manifest)
+
+    def _pull_journals(self) -> None:
+        listed = self._store.listed(self._prefix)
+        whole = {segment_number(Path(one.key)): one for one in listed}
+        pieces: dict[int, list[Listed]] = {}
+        for one in listed:
+            pieces.setdefault(session_of(one), []).append(one)
+        self._numbers = (whole.keys() | pieces.keys()) - {0}
+        for session in sorted(self._numbers):
+            self._pull_session(session, whole.get(session), pieces.get(session, []))
 
     def _pull_session(self, session: int, whole: Listed | None, pieces: list[Listed]) -> None:
         path = self._folder / segment_name(session)
@@ -135,8 +137,7 @@ class Mirror:
         if not content.startswith(kept):
             if not self._adopting:
                 return False
-            tail = kept[len(content) :] if kept.startswith(content) else kept
-            whole = tail[: tail.rfind(b"\n") + 1]  # a torn line was never acknowledged
+            whole = acknowledged(kept[len(content) :] if kept.startswith(content) else kept)
             if whole and first_damaged(whole) is None:
                 self._write(self._folder / segment_name(max(newest(self._folder), *self._numbers) + 1), whole)
             elif whole:
@@ -153,7 +154,7 @@ class Mirror:
         ordered = sorted((one for one in pieces if one.size), key=place_in)
         for expected, one in enumerate(ordered, start=1):
             if place_in(one) != expected:
-                raise StoreError(
+                raise DamagedError(
                     f"{self._store.address}/{self._prefix}/{piece_name(session, expected)}: is missing, though later ones "
                     "are there; restore it, its answers were paid for"
                 )
@@ -163,9 +164,9 @@ class Mirror:
         found = self._store.read(one.key)
         where = f"{self._store.address}/{one.key}"
         if found is None or len(found.content) != one.size:
-            raise StoreError(f"{where}: changed while it was read; run again")
+            raise ChangedError(f"{where}: changed while it was read; run again")
         if (line := first_damaged(found.content)) is not None:
-            raise StoreError(
+            raise DamagedError(
                 f"{where}: line {line} is damaged; restore the object from a version of before, or delete it if the home "
                 "that wrote it is still there, and run there"
             )
@@ -178,12 +179,17 @@ class Mirror:
         found = self._store.read(f"{self._prefix}/{head.copy[0]}")
         if found is None or sha256_hex(found.content) != head.copy[1]:
             said = "is missing" if found is None else "is damaged"
-            raise StoreError(
+            raise DamagedError(
                 f"{self._store.address}/{self._prefix}/{head.copy[0]}: {said}; delete {HEAD} beside it and run again: the "
                 "copy is made anew from the journals"
             )
         self._write(path, found.content)
         self._note.copy = head.copy
+
+
+def acknowledged(lines: bytes) -> bytes:
+    """Return the lines of a journal without a torn end, which was never acknowledged."""
+    return lines[: lines.rfind(b"\n") + 1]
 
 
 def first_damaged(content: bytes) -> int | None:

@@ -56,6 +56,12 @@ def segment_name(number: int) -> str:
     return f"journal-{number:06d}.jsonl"
 
 
+def newest(folder: Path) -> int:
+    """Return the number of the last segment in ``folder``, 0 without any."""
+    found = segments(folder)
+    return segment_number(found[-1]) if found else 0
+
+
 def segment_number(path: Path) -> int:
     """Return the number in the name of a segment, 0 when ``path`` is not one."""
     match = _NAME.fullmatch(path.name)

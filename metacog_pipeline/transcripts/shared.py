@@ -15,6 +15,7 @@ A home holds the same journals as a plain one: sessions are files there, and eac
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,10 +23,18 @@ from metacog_pipeline.files import file_sha256
 from metacog_pipeline.llm.batch import travel
 from metacog_pipeline.storage.attached import holder_name, store_of
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Store
-from metacog_pipeline.transcripts.folder import read_manifest
-from metacog_pipeline.transcripts.lease import HEAD, Lease, PartitionBusyError, read_head
-from metacog_pipeline.transcripts.mirror import COPY, Mirror, Note, newest, piece_name, place_in
-from metacog_pipeline.transcripts.segments import segment_name, segment_number, segments
+from metacog_pipeline.transcripts.folder import read_manifest, write_manifest
+from metacog_pipeline.transcripts.lease import HEAD, DamagedError, Lease, PartitionBusyError, read_head
+from metacog_pipeline.transcripts.mirror import (
+    COPY,
+    Mirror,
+    Note,
+    acknowledged,
+    first_damaged,
+    piece_name,
+    place_in,
+)
+from metacog_pipeline.transcripts.segments import newest, segment_name, segment_number, segments
 
 MOST_PIECES, MOST_BYTES = (
     512,
@@ -163,10 +172,17 @@ class SharedPartition:
     def _whole(self, session: int) -> None:
         """Put the folder's session as one object, then remove its pieces, but not an empty one that ends it."""
         path = self._folder / segment_name(session)
+        content = acknowledged(path.read_bytes())
+        if not content:
+            return
+        if (line := first_damaged(content)) is not None:
+            raise DamagedError(
+                f"{path}: line {line} is damaged; metacog verify STUDY --repair keeps what can be read"
+            )
         self._lease.hold()
         pieces = [one.key for one in self._mirror.pieces(session) if one.size]
         try:
-            version = self._store.put(self._key(path.name), path, ABSENT)
+            version = self._store.put(self._key(path.name), content, ABSENT)
         except (
             ChangedError
         ):  # put by its own holder meanwhile, with lines never acknowledged: read by the next session
@@ -185,29 +201,55 @@ class SharedPartition:
                 self._store.put(self._key(piece_name(session, after)), b"", ABSENT)
 
 
+def damaged_objects(home: Path) -> tuple[int, list[str]]:
+    """Return how many partitions the store of ``home`` has, and of each that is damaged why; reads every object.
+
+    Raises ``StoreError`` where the store cannot be reached.
+    """
+    store = store_of(home)
+    if store is None:
+        return 0, []
+    prefixes = sorted({one.key.rpartition("/")[0] for one in store.listed("transcripts")})
+    damage = []
+    for prefix in prefixes:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch)
+            try:
+                Mirror(store, prefix, folder, Note(folder), adopting=False).pull(read_head(store, prefix)[0])
+            except DamagedError as error:
+                damage.append(str(error))
+    return len(prefixes), damage
+
+
 def refresh(home: Path) -> None:
     """Bring what other hosts kept into ``home``, so that it plans, scores and counts money with all there is.
 
     Of a partition that was left in order its copy, of one under way its journals. Takes no lease; a partition that is
-    written here is passed over. Raises ``StoreError`` where the store cannot be reached or an object is damaged.
+    written here is passed over. One with a damaged object is written down as failed, with the reason, and the others are
+    brought; its own next run says it again. Raises ``StoreError`` where the store cannot be reached.
     """
     from metacog_pipeline.transcripts.lock import locked
 
     store = store_of(home)
-    if store is not None:
-        travel.bring(home, store)
-    for one in [] if store is None else store.listed("transcripts"):
+    if store is None:
+        return
+    travel.bring(home, store)
+    for one in store.listed("transcripts"):
         prefix, _, name = one.key.rpartition("/")
         folder = home / prefix
-        note = Note(folder)
-        if store is None or name != HEAD or place_of(folder) is None or note.head == one.version:
+        if name != HEAD or place_of(folder) is None or (note := Note(folder)).head == one.version:
             continue
         with contextlib.ExitStack() as held:
             try:
                 held.enter_context(locked(folder))
             except PartitionBusyError:
                 continue
-            head, version = read_head(store, prefix)
-            mirror = Mirror(store, prefix, folder, note, adopting=False)
-            mirror.pull(head, journals=head.holder is not None or head.copy is None)
-            note.keep(version, head.copy)
+            try:
+                head, version = read_head(store, prefix)
+                mirror = Mirror(store, prefix, folder, note, adopting=False)
+                mirror.pull(head, journals=head.holder is not None or head.copy is None)
+                note.keep(version, head.copy)
+            except DamagedError as error:
+                if (known := read_manifest(folder)).get("model"):
+                    said = {"state": "failed", "message": str(error), "fingerprint": None}
+                    write_manifest(folder, {**known, **said})

@@ -95,8 +95,10 @@ class PartitionStore:
         self._journal = Journal(folder, shared)
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
+    def open(cls, folder: Path, *, load: bool = True) -> Self:
         """Lock ``folder`` (made if missing) and load what is answered. Use it in a ``with`` statement.
+
+        Without ``load`` no answer is found in it: for who only compacts.
 
         Raises ``StoreError`` when another process holds the folder, or when a journal, or a Parquet copy that stands
         there without journals, cannot be read.
@@ -105,7 +107,8 @@ class PartitionStore:
             shared = held.enter_context(writing(folder))
             store = cls(folder, held.pop_all(), shared)
         try:
-            store._load()
+            if load:
+                store._load()
         except BaseException:
             store.close()
             raise

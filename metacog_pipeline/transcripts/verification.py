@@ -20,7 +20,7 @@ from metacog_pipeline.transcripts.compaction import compact_folder, written_anew
 from metacog_pipeline.transcripts.folder import MANIFEST_NAME, read_manifest, write_manifest
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION
-from metacog_pipeline.transcripts.segments import Line, scanned, segment_name, segment_number, segments
+from metacog_pipeline.transcripts.segments import Line, newest, scanned, segment_name, segments
 
 
 @dataclass(slots=True)
@@ -163,8 +163,7 @@ def _carried(copy: Path) -> int:
 
 def _rescue(folder: Path, damaged: Path) -> None:
     """Write every line of a segment that can be read, byte for byte, to a segment of its own."""
-    number = segment_number(segments(folder)[-1]) + 1
-    with replacing(folder / segment_name(number)) as temporary, temporary.open("wb") as out:
+    with replacing(folder / segment_name(newest(folder) + 1)) as temporary, temporary.open("wb") as out:
         for line in scanned(damaged):
             if line.record is not None:
                 out.write(line.content.removesuffix(b"\n") + b"\n")

@@ -22,7 +22,7 @@ from metacog_pipeline.files import replacing, sha256_hex
 from metacog_pipeline.transcripts.lines import FIELDS, encode_line
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.segments import segment_name, segment_number, segments
+from metacog_pipeline.transcripts.segments import newest, segment_name
 
 # What differs between the answers of one file; the rest of a line is written once and used again.
 _VARYING = ("answer_id", "item_id", "item_hash", "condition", "step", "text")
@@ -104,6 +104,16 @@ class Alike(Sequence[Record]):
         return "".join(part for pair in zip(pieces[3:], said, strict=False) for part in pair) + pieces[-1]
 
 
+def said(records: Sequence[Record]) -> Iterator[tuple[tuple[str, str, str], str]]:
+    """Yield item, condition and step of each record, and its text; none is made for it."""
+    if isinstance(records, Alike):
+        own, texts = records.first, records.texts
+        for item, number in zip(records.items.to_list(), records.answer.to_list(), strict=True):
+            yield (item, own.condition, own.step), texts[number]
+    for each in records.also if isinstance(records, Alike) else records:
+        yield (each.item_id, each.condition, each.step), each.text
+
+
 def keep_whole(folder: Path, records: Sequence[Record]) -> None:
     """Keep ``records`` in a partition's folder: all of them or, whatever happens, none.
 
@@ -118,8 +128,7 @@ def keep_whole(folder: Path, records: Sequence[Record]) -> None:
         try:
             for abandoned in folder.glob(".journal-*.tmp"):  # of a process that was killed while it wrote
                 abandoned.unlink()
-            existing = segments(folder)
-            path = folder / segment_name(segment_number(existing[-1]) + 1 if existing else 1)
+            path = folder / segment_name(newest(folder) + 1)
             with replacing(path) as temporary, temporary.open("wb") as out:
                 for lines in records.lines() if isinstance(records, Alike) else _batches(records):
                     out.write(lines)

@@ -1,10 +1,7 @@
 """Before a run: each check gives one line, a broken model hides no other, and the exit code says if a run can start."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +20,6 @@ from metacog_pipeline.study import Study, load_study
 
 KEY = "sk-cAnArY/9f3b71d2c04e+5a66"
 CHAT = Capabilities(api="chat", limit_field="max_completion_tokens", reasons=False, first_reply_s=0.42)
-Lines = Mapping[str, list[str]]
 
 
 def study_of(folder: Path, models: str, *, budget: str = "budget_usd = 5", bench: str = "metamedqa") -> Study:
@@ -68,7 +64,7 @@ def said_of(found: list[Finding], subject: str) -> list[str]:
     return [f"{each.state} {each.text}" for each in found if each.subject == subject]
 
 
-def test_where_nothing_is_wrong_every_line_says_so_and_a_run_can_start(tmp_path: Path) -> None:
+def test_where_nothing_is_wrong_every_line_says_so_and_a_run_can_start(tmp_path):
     found = look(study_of(tmp_path, model("small")))
     assert {each.state for each in found} == {"ok"}
     assert exit_code(found) == 0
@@ -102,9 +98,7 @@ def test_where_nothing_is_wrong_every_line_says_so_and_a_run_can_start(tmp_path:
         ),
     ],
 )
-def test_a_key_that_is_unset_empty_or_odd_is_one_line_and_nobody_is_asked(
-    tmp_path: Path, given: Mapping[str, str], line: str
-) -> None:
+def test_a_key_that_is_unset_empty_or_odd_is_one_line_and_nobody_is_asked(tmp_path, given, line):
     found = look(study_of(tmp_path, model("small")), environment=given, probe=never)
     assert said_of(found, "small")[0] == f"fail {line}"
     assert exit_code(found) == 2
@@ -135,15 +129,13 @@ NO_PRICE = {"price_in": None, "price_out": None}
         ({"price_in": 0, "price_out": 0}, "", "ok costs nothing: price_in and price_out are 0"),
     ],
 )  # fmt: skip
-def test_a_paid_model_needs_a_price_unless_it_is_left_out_on_purpose(
-    tmp_path: Path, keys: dict[str, Any], budget: str, line: str
-) -> None:
+def test_a_paid_model_needs_a_price_unless_it_is_left_out_on_purpose(tmp_path, keys, budget, line):
     found = look(study_of(tmp_path, model("small", **keys), budget=budget))
     assert line in said_of(found, "small")
     assert exit_code(found) == (5 if line.startswith("fail") else 0)
 
 
-def test_of_five_models_three_broken_in_different_ways_each_has_its_own_lines(tmp_path: Path) -> None:
+def test_of_five_models_three_broken_in_different_ways_each_has_its_own_lines(tmp_path):
     models = (
         model("fine")
         + model("keyless", api_key_env="NOT_THERE")
@@ -178,7 +170,7 @@ def test_of_five_models_three_broken_in_different_ways_each_has_its_own_lines(tm
     assert exit_code(found) == 1, "they differ"
 
 
-def test_judges_and_authors_are_checked_like_models(tmp_path: Path) -> None:
+def test_judges_and_authors_are_checked_like_models(tmp_path):
     rows = "".join(
         f'[[{table}]]\nname = "{name}"\nprovider = "openai"\nmodel = "{name}"\nfamily = "f"\nprice_in = 1\nprice_out = 1\n'
         for table, name in (("judges", "grader"), ("authors", "writer"))
@@ -194,9 +186,7 @@ def test_judges_and_authors_are_checked_like_models(tmp_path: Path) -> None:
         (RuntimeError(f"header {KEY}"), "fail asking it broke (RuntimeError)"),
     ],
 )
-def test_a_check_that_breaks_hides_no_other_and_shows_no_key(
-    tmp_path: Path, raised: Exception, line: str
-) -> None:
+def test_a_check_that_breaks_hides_no_other_and_shows_no_key(tmp_path, raised, line):
     async def probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
         if spec.name == "small":
             raise raised
@@ -208,7 +198,7 @@ def test_a_check_that_breaks_hides_no_other_and_shows_no_key(
     assert KEY[3:12] not in "".join(each.line for each in found)
 
 
-def test_models_are_asked_at_the_same_time(tmp_path: Path) -> None:
+def test_models_are_asked_at_the_same_time(tmp_path):
     everybody = asyncio.Barrier(3)
 
     async def probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
@@ -220,7 +210,7 @@ def test_models_are_asked_at_the_same_time(tmp_path: Path) -> None:
     assert exit_code(found) == 0
 
 
-def test_offline_asks_nobody_and_shows_what_is_known(tmp_path: Path) -> None:
+def test_offline_asks_nobody_and_shows_what_is_known(tmp_path):
     async def reach(url: str) -> str | None:
         raise AssertionError("no address is to be reached")
 
@@ -237,7 +227,7 @@ def test_offline_asks_nobody_and_shows_what_is_known(tmp_path: Path) -> None:
     ]
 
 
-def test_too_little_room_for_what_was_seen_is_a_warning_with_the_key_to_change(tmp_path: Path) -> None:
+def test_too_little_room_for_what_was_seen_is_a_warning_with_the_key_to_change(tmp_path):
     study = study_of(tmp_path, model("small", thinking_tokens=500))
     spec = study.models[0]
     known = Capabilities(reasons=True, reasoning_tokens=2_000)
@@ -252,7 +242,7 @@ def test_too_little_room_for_what_was_seen_is_a_warning_with_the_key_to_change(t
     "edited",
     ['{"reasoning_tokens": "many"}', '{"reasoning_share": 7}', '{"service_tier": ["x"]}', "[1]", "{"],
 )
-def test_capabilities_that_were_edited_are_as_good_as_none(tmp_path: Path, edited: str) -> None:
+def test_capabilities_that_were_edited_are_as_good_as_none(tmp_path, edited):
     study = study_of(tmp_path, model("small"))
     spec = study.models[0]
     capabilities.save(study.home.path, spec.name, asked_as(spec), CHAT)
@@ -263,7 +253,7 @@ def test_capabilities_that_were_edited_are_as_good_as_none(tmp_path: Path, edite
     assert len(said_of(look(study, offline=True), "small")) == 2
 
 
-def test_a_data_set_that_is_not_here_fails_only_where_it_cannot_be_fetched(tmp_path: Path) -> None:
+def test_a_data_set_that_is_not_here_fails_only_where_it_cannot_be_fetched(tmp_path):
     study = study_of(tmp_path, model("small"), bench="medley")
     path = study.path
     path.write_text(path.read_text().replace('dataset = "sample"', 'dataset = "published"'))
@@ -287,7 +277,7 @@ def test_a_data_set_that_is_not_here_fails_only_where_it_cannot_be_fetched(tmp_p
     assert exit_code(found) == 3
 
 
-def test_a_spent_budget_and_a_missing_one_are_told_apart(tmp_path: Path) -> None:
+def test_a_spent_budget_and_a_missing_one_are_told_apart(tmp_path):
     found = look(study_of(tmp_path, model("small"), budget="budget_usd = 0"))
     assert said_of(found, "budget") == ["fail $0.0000, of which $0.0000 are spent: raise budget_usd"]
     assert exit_code(found) == 5
@@ -298,7 +288,7 @@ def test_a_spent_budget_and_a_missing_one_are_told_apart(tmp_path: Path) -> None
     assert said_of(found, "s") == ["ok simulated; costs nothing"]
 
 
-def test_a_home_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "home").write_text("a file")
     found = look(study_of(tmp_path, model("small")))
     (line,) = said_of(found, "home")
@@ -306,9 +296,7 @@ def test_a_home_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     assert exit_code(found) == 2
 
 
-def test_little_space_is_a_warning_and_hardly_any_a_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_little_space_is_a_warning_and_hardly_any_a_failure(tmp_path, monkeypatch):
     study = study_of(tmp_path, model("small"))
     for free_bytes, state in ((100 * doctor.MIB, "fail"), (1000 * doctor.MIB, "warn"), (10**12, "ok")):
         usage = type("Usage", (), {"free": free_bytes})
@@ -318,28 +306,28 @@ def test_little_space_is_a_warning_and_hardly_any_a_failure(
 
 
 @pytest.fixture
-def taken() -> Iterator[int]:
+def taken():
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
         yield int(listening.getsockname()[1])
 
 
-def test_a_port_that_is_taken_is_named_and_keeps_no_run_from_starting(tmp_path: Path, taken: int) -> None:
+def test_a_port_that_is_taken_is_named_and_keeps_no_run_from_starting(tmp_path, taken):
     found = look(study_of(tmp_path, model("small")), port=taken)
     (line,) = said_of(found, "ui")
     assert line.startswith(f"warn port {taken} cannot be used (") and "metacog ui another --port" in line
     assert exit_code(found) == 0
 
 
-def test_a_folder_without_a_model_is_one_line(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_one_line(tmp_path):
     row = '[[models]]\nname = "mine"\nprovider = "transformers"\nmodel = "nowhere"\n'
     found = look(study_of(tmp_path, row))
     assert said_of(found, "mine") == [f"fail {tmp_path}/nowhere: no model here (config.json is missing)"]
     assert exit_code(found) == 6
 
 
-def test_an_address_is_reached_without_sending_anything(taken: int) -> None:
+def test_an_address_is_reached_without_sending_anything(taken):
     assert asyncio.run(unreachable(f"http://127.0.0.1:{taken}/v1")) is None
     said = asyncio.run(unreachable(f"http://127.0.0.1:{free()}/v1"))
     assert said is not None and "check that the server is up" in said
@@ -348,7 +336,7 @@ def test_an_address_is_reached_without_sending_anything(taken: int) -> None:
     assert said is not None and "\n" not in said
 
 
-def test_a_host_that_takes_the_connection_and_says_nothing_is_given_up(taken: int) -> None:
+def test_a_host_that_takes_the_connection_and_says_nothing_is_given_up(taken):
     said = asyncio.run(unreachable(f"https://127.0.0.1:{taken}/v1", timeout_s=0.2))
     assert said == "no connection to 127.0.0.1 within 0.2 s: check the address and the network"
 
@@ -372,13 +360,11 @@ def test_a_host_that_takes_the_connection_and_says_nothing_is_given_up(taken: in
         ),
     ],
 )
-def test_a_batch_lane_is_said_with_its_price_and_where_it_may_not_be(
-    tmp_path: Path, keys: dict[str, Any], line: str
-) -> None:
+def test_a_batch_lane_is_said_with_its_price_and_where_it_may_not_be(tmp_path, keys, line):
     assert line in said_of(look(study_of(tmp_path, model("small", lane="batch", **keys))), "small")
 
 
-def test_a_home_of_the_first_version_is_named_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_home_of_the_first_version_is_named_and_left_as_it_is(tmp_path):
     (tmp_path / "home" / "transcripts" / "benchmark=metamedqa").mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
     found = look(study_of(tmp_path, model("small")))
@@ -388,7 +374,7 @@ def test_a_home_of_the_first_version_is_named_and_left_as_it_is(tmp_path: Path) 
     assert [each for each in sorted(tmp_path.rglob("*")) if each.name != "study.toml"] == before
 
 
-def test_a_model_that_billed_more_than_it_was_allowed_fails_with_what_to_change(tmp_path: Path) -> None:
+def test_a_model_that_billed_more_than_it_was_allowed_fails_with_what_to_change(tmp_path):
     study = study_of(tmp_path, model("small"))
     spec = study.models[0]
     capabilities.save(

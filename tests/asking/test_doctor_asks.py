@@ -1,9 +1,6 @@
 """The doctor against real HTTP: what a server answers becomes a line, two calls per model at most, none when known."""
 
-from __future__ import annotations
-
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,15 +8,16 @@ import pytest
 from metacog_pipeline.asking.doctor import Finding, examine, exit_code
 from metacog_pipeline.asking.planning import plan_study
 from metacog_pipeline.llm.budget import read_figures
-from metacog_pipeline.llm.server import Fault, FaultPlan, ServerThread
+from metacog_pipeline.llm.server import Fault, FaultPlan
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import Study, load_study
+from tests.simulated_server import ServerThread
 
 KEY = "sk-cAnArY/9f3b71d2c04e+5a66"
 
 
 @pytest.fixture
-def server() -> Iterator[ServerThread]:
+def server():
     def respond(model: str, request: ChatRequest) -> str:
         return '{"answer": "yes"}'
 
@@ -59,7 +57,7 @@ def shown(found: list[Finding], name: str) -> str:
     return next(each.text for each in found if each.subject == name and "as it answers" in each.text)
 
 
-def test_of_five_models_three_are_broken_and_each_is_told_apart(tmp_path: Path, server: ServerThread) -> None:
+def test_of_five_models_three_are_broken_and_each_is_told_apart(tmp_path, server):
     rows = {
         "fine": {},
         "unknown": {"model": "no-such-model"},
@@ -92,9 +90,7 @@ def test_of_five_models_three_are_broken_and_each_is_told_apart(tmp_path: Path, 
     assert KEY[3:13] not in "".join(each.line for each in found)
 
 
-def test_what_the_doctor_asks_is_billed_and_the_plan_shows_what_it_found(
-    tmp_path: Path, server: ServerThread
-) -> None:
+def test_what_the_doctor_asks_is_billed_and_the_plan_shows_what_it_found(tmp_path, server):
     study = study_of(tmp_path, server.url, {"fine": {}})
     assert exit_code(examine(study, port=closed())) == 0
     spent = read_figures(study.home.path, 5.0)
@@ -116,9 +112,7 @@ def test_what_the_doctor_asks_is_billed_and_the_plan_shows_what_it_found(
         (Fault.PROVIDER_ERROR, ""),
     ],
 )
-def test_a_server_that_refuses_or_babbles_is_one_line(
-    tmp_path: Path, server: ServerThread, fault: Fault, words: str
-) -> None:
+def test_a_server_that_refuses_or_babbles_is_one_line(tmp_path, server, fault, words):
     server.provider.use(FaultPlan(rates={fault.value: 1.0}))
     found = examine(study_of(tmp_path, server.url, {"m": {}}), port=closed())
     (text,) = (each.text for each in found if each.state == "fail")
@@ -126,9 +120,7 @@ def test_a_server_that_refuses_or_babbles_is_one_line(
     assert exit_code(found) == 6
 
 
-def test_a_budget_that_one_call_could_pass_is_one_line_and_nobody_is_asked(
-    tmp_path: Path, server: ServerThread
-) -> None:
+def test_a_budget_that_one_call_could_pass_is_one_line_and_nobody_is_asked(tmp_path, server):
     found = examine(study_of(tmp_path, server.url, {"m": {}}, budget=0.000001), port=closed())
     assert "raise budget_usd" in failed(found)["m"]
     assert server.stats["received"] == 0
@@ -160,8 +152,8 @@ def row_of(profile: str, url: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_model_of_any_provider_is_found_to_answer_in_two_calls_at_most_and_is_not_asked_again(
-    tmp_path: Path, profile: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, profile, monkeypatch
+):
     monkeypatch.setenv("GOOD_KEY", KEY)
     with ServerThread(
         lambda model, request: '{"answer": "yes"}', models=("known",), profile=profile, key=KEY
@@ -177,9 +169,7 @@ def test_a_model_of_any_provider_is_found_to_answer_in_two_calls_at_most_and_is_
 
 
 @pytest.mark.parametrize("profile", [each for each in PROFILES if each not in ("ollama", "vllm-old")])
-def test_a_wrong_key_and_an_unknown_model_are_told_apart_with_every_provider(
-    tmp_path: Path, profile: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_key_and_an_unknown_model_are_told_apart_with_every_provider(tmp_path, profile, monkeypatch):
     monkeypatch.setenv("GOOD_KEY", KEY)
     monkeypatch.setenv("BAD_KEY", "sk-of-somebody-else-0123456789")
     with ServerThread(lambda model, request: "yes", models=("known",), profile=profile, key=KEY) as server:
@@ -207,12 +197,8 @@ def test_a_wrong_key_and_an_unknown_model_are_told_apart_with_every_provider(
     ],
 )
 def test_what_the_study_asks_for_by_name_and_the_server_has_not_is_one_line_with_the_key(
-    tmp_path: Path,
-    profile: str,
-    keys: dict[str, str],
-    words: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    tmp_path, profile, keys, words, monkeypatch
+):
     monkeypatch.setenv("GOOD_KEY", KEY)
     with ServerThread(lambda model, request: "yes", models=("known",), profile=profile, key=KEY) as server:
         found = examine(

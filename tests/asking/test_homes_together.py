@@ -1,7 +1,5 @@
 """Answers asked on several machines come together: transcripts copied into one home are asked again by nobody."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -22,7 +20,7 @@ def study_of(folder: Path, *names: str) -> Path:
     return folder / "study.toml"
 
 
-def test_nothing_is_asked_again_where_transcripts_are_copied_into_one_home(tmp_path: Path) -> None:
+def test_nothing_is_asked_again_where_transcripts_are_copied_into_one_home(tmp_path):
     together = study_of(tmp_path / "together", "one", "three")
     for name in ("one", "three"):
         study = load_study(study_of(tmp_path / name, name))

@@ -1,7 +1,5 @@
 """Every benchmark takes answers through one path: by step or put together from a table, shown first, kept whole or not."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -51,14 +49,14 @@ trials = 20
 
 
 @pytest.fixture(scope="session")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(tmp_path_factory):
     found = tmp_path_factory.mktemp("imports") / "study.toml"
     found.write_text(STUDY, encoding="utf-8")
     return found
 
 
 @pytest.fixture(scope="session")
-def benchmark(path: Path):
+def benchmark(path):
     @cache
     def made(name: str) -> Bound:
         study = load_study(path)
@@ -116,9 +114,7 @@ def known(into: Bound) -> list[dict[str, Any]]:
     ]
 
 
-def test_an_answer_and_whether_it_was_known_become_the_replies_of_two_steps(
-    benchmark, tmp_path: Path
-) -> None:
+def test_an_answer_and_whether_it_was_known_become_the_replies_of_two_steps(benchmark, tmp_path):
     into = benchmark("selfknowledge")
     found = take(into, tmp_path / "a.csv", known(into))
     assert (
@@ -135,7 +131,7 @@ def test_an_answer_and_whether_it_was_known_become_the_replies_of_two_steps(
     assert {each.answer_id for each in found.records} <= {each.answer_id for each in kept(into)}
 
 
-def test_a_row_per_step_and_a_column_per_step_give_the_same(benchmark, tmp_path: Path) -> None:
+def test_a_row_per_step_and_a_column_per_step_give_the_same(benchmark, tmp_path):
     into = benchmark("selfknowledge")
     item = into.items[3]
     wide = [{"item_id": item.item_id, "direct": "Paris", "meta": "Sí", "condition": "dual_es"}]
@@ -151,7 +147,7 @@ def test_a_row_per_step_and_a_column_per_step_give_the_same(benchmark, tmp_path:
     assert [r.text for r in take(into, tmp_path / "c.csv", beside).records] == ["maybe", "Paris"]
 
 
-def test_answers_in_words_that_are_shifted_are_refused_with_their_shift(benchmark, tmp_path: Path) -> None:
+def test_answers_in_words_that_are_shifted_are_refused_with_their_shift(benchmark, tmp_path):
     into = benchmark("selfknowledge")
     rows = known(into)
     shifted = [{**row, "item_id": into.items[place + 1].item_id} for place, row in enumerate(rows[:-1])]
@@ -161,7 +157,7 @@ def test_answers_in_words_that_are_shifted_are_refused_with_their_shift(benchmar
             take(into, tmp_path / "a.csv", [{name: row[name] for name in names} for row in shifted])
 
 
-def test_a_step_that_is_none_and_a_number_for_yes_are_told(benchmark, tmp_path: Path) -> None:
+def test_a_step_that_is_none_and_a_number_for_yes_are_told(benchmark, tmp_path):
     into = benchmark("selfknowledge")
     item_id = into.items[4].item_id
     rows = [
@@ -181,7 +177,7 @@ def test_a_step_that_is_none_and_a_number_for_yes_are_told(benchmark, tmp_path: 
         take(into, tmp_path / "b.csv", [{"item_id": item_id, "answer": "x", "knows": "0.7"}])
 
 
-def test_a_decision_with_a_confidence_is_the_object_that_is_asked_for(benchmark, tmp_path: Path) -> None:
+def test_a_decision_with_a_confidence_is_the_object_that_is_asked_for(benchmark, tmp_path):
     into = benchmark("signaldetection")
     rows = [
         {
@@ -206,7 +202,7 @@ def test_a_decision_with_a_confidence_is_the_object_that_is_asked_for(benchmark,
         take(into, file, words)
 
 
-def test_positions_that_count_within_a_task_need_the_task(benchmark, tmp_path: Path) -> None:
+def test_positions_that_count_within_a_task_need_the_task(benchmark, tmp_path):
     into = benchmark("signaldetection")
     bare = [{"position": 0, "decision": "S2", "confidence": 3}]
     with pytest.raises(StudyError, match="position '0' is that of several items; map task too"):
@@ -215,7 +211,7 @@ def test_positions_that_count_within_a_task_need_the_task(benchmark, tmp_path: P
     assert found.records[0].item_id == next(i.item_id for i in into.items if (i.task, i.position) == ("B", 0))
 
 
-def test_tiers_are_put_in_the_lines_they_are_asked_for(benchmark, tmp_path: Path) -> None:
+def test_tiers_are_put_in_the_lines_they_are_asked_for(benchmark, tmp_path):
     into = benchmark("metacogbench")
     betting = next(item for item in into.items if item.tier == "1a" and item.answer is not None)
     predicting = next(item for item in into.items if item.tier == "1b")
@@ -238,7 +234,7 @@ def test_tiers_are_put_in_the_lines_they_are_asked_for(benchmark, tmp_path: Path
     assert [each.row for each in found.rejected] == [7]
 
 
-def test_a_narrower_scale_that_fits_as_well_is_asked_for(benchmark, tmp_path: Path) -> None:
+def test_a_narrower_scale_that_fits_as_well_is_asked_for(benchmark, tmp_path):
     into = benchmark("metacogbench")
     items = [item for item in into.items if item.tier == "1b"]
     assert len(items) >= 5
@@ -253,7 +249,7 @@ def test_a_narrower_scale_that_fits_as_well_is_asked_for(benchmark, tmp_path: Pa
         assert take(into, tmp_path / f"{high}.csv", rows, run=2 + high, scale=parse_scale("0..100")).records
 
 
-def test_two_files_with_different_scales_do_not_go_into_one_run(benchmark, tmp_path: Path) -> None:
+def test_two_files_with_different_scales_do_not_go_into_one_run(benchmark, tmp_path):
     into = benchmark("signaldetection")
     ids = [item.item_id for item in into.items if item.task == "C"]
     first = [{"item_id": ids[0], "decision": 1, "confidence": 5}]
@@ -270,9 +266,7 @@ def test_two_files_with_different_scales_do_not_go_into_one_run(benchmark, tmp_p
     assert take(into, tmp_path / "d.csv", third, run=4, trust=("confidence",)).records
 
 
-def test_without_a_name_a_file_goes_to_the_only_benchmark_it_fits(
-    benchmark, path: Path, tmp_path: Path, capsys
-) -> None:
+def test_without_a_name_a_file_goes_to_the_only_benchmark_it_fits(benchmark, path, tmp_path, capsys):
     from metacog_pipeline.cli import main
 
     def run(rows: str) -> tuple[int, str, str]:
@@ -294,7 +288,7 @@ def test_without_a_name_a_file_goes_to_the_only_benchmark_it_fits(
     )
 
 
-def test_of_a_file_that_is_refused_nothing_is_kept(benchmark, tmp_path: Path) -> None:
+def test_of_a_file_that_is_refused_nothing_is_kept(benchmark, tmp_path):
     into = benchmark("metacogbench")
     before = kept(into)
     items = [item for item in into.items if item.tier == "1b"][:2]
@@ -313,7 +307,7 @@ def test_of_a_file_that_is_refused_nothing_is_kept(benchmark, tmp_path: Path) ->
     assert kept(into) == before
 
 
-def test_a_model_belongs_to_the_benchmarks_it_was_imported_into(path: Path, tmp_path: Path) -> None:
+def test_a_model_belongs_to_the_benchmarks_it_was_imported_into(path, tmp_path):
     own = tmp_path / "study.toml"
     own.write_text(STUDY, encoding="utf-8")
     study = load_study(own)
@@ -367,11 +361,13 @@ NAMES += (
 
 
 @pytest.mark.parametrize("name", ["selfknowledge", "metacogbench", "signaldetection"])
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(data=st.data())
-def test_whatever_a_row_holds_is_taken_or_told(
-    name: str, data: st.DataObject, benchmark, tmp_path: Path
-) -> None:
+def test_whatever_a_row_holds_is_taken_or_told(name, data, benchmark, tmp_path):
     into = benchmark(name)
     known_ids = st.sampled_from([item.item_id for item in into.items])
     columns = data.draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=7))
@@ -400,7 +396,7 @@ class Plain(RowRules):
     condition = "confidence"
 
 
-def test_rules_that_only_name_a_condition_take_raw_replies(benchmark, tmp_path: Path) -> None:
+def test_rules_that_only_name_a_condition_take_raw_replies(benchmark, tmp_path):
     into = benchmark("signaldetection")
     item = into.items[0]
     file = tmp_path / "a.csv"
@@ -408,3 +404,19 @@ def test_rules_that_only_name_a_condition_take_raw_replies(benchmark, tmp_path: 
     found = importer_of(Plain).read(into, file, "theirs", 8, (), Plain.condition)
     assert [each.row for each in found.rejected] == [3] and len(found.records) == 1
     assert read(into, found.records, item.item_id, "confidence").confidence == 3
+
+
+def test_other_answers_of_a_run_that_are_replaced_are_told_and_powers_of_ten_are_written_out(
+    benchmark, tmp_path
+):
+    into, told = benchmark("signaldetection"), list[str]()
+    rows = [
+        {"item_id": item.item_id, "decision": 1, "confidence": sure}
+        for item, sure in zip(into.items, ("2", "3e0", "1e308"), strict=False)
+    ]
+    found = take(into, tmp_path / "a.csv", rows, run=7, show=told.append)
+    assert [json.loads(each.text)["confidence"] for each in found.records] == [2, 3]
+    assert found.rejected[0].reason.startswith("confidence '1e308' is outside 1..")
+    assert not any("take their place" in line for line in told)
+    take(into, tmp_path / "b.csv", [{**rows[0], "decision": 0}, rows[1]], run=7, show=told.append)
+    assert told[-1] == "1 other answers to the same questions were there: these take their place"

@@ -1,12 +1,9 @@
 """The plan warns before anything is spent: keys, prices, room to think; it prices thinking, batches and prompt caches."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,7 +25,7 @@ MILLION = CostEstimate(10, 0, 1_000_000, 640, sends=10)
 
 
 @pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
+def key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
 
 
@@ -55,9 +52,7 @@ def starting(plan: Plan, words: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("value", "found"), [(None, "is not set"), ("", "is set but empty")])
-def test_a_missing_key_is_a_warning_while_there_is_something_to_ask(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str | None, found: str
-) -> None:
+def test_a_missing_key_is_a_warning_while_there_is_something_to_ask(tmp_path, monkeypatch, value, found):
     monkeypatch.delenv("OPENAI_API_KEY")
     if value is not None:
         monkeypatch.setenv("OPENAI_API_KEY", value)
@@ -66,7 +61,7 @@ def test_a_missing_key_is_a_warning_while_there_is_something_to_ask(
     ]
 
 
-def test_where_a_price_is_missing_nothing_is_said_to_be_enough(tmp_path: Path) -> None:
+def test_where_a_price_is_missing_nothing_is_said_to_be_enough(tmp_path):
     plan = plan_study(study_of(tmp_path, ""))
     assert row(plan).online is row(plan).batch is row(plan).dollars is None
     assert "The budget is enough for all of it." not in plan.notes
@@ -76,14 +71,14 @@ def test_where_a_price_is_missing_nothing_is_said_to_be_enough(tmp_path: Path) -
     assert plan_study(study_of(tmp_path)).notes[-1] == "The budget is enough for all of it."
 
 
-def test_a_price_left_out_on_purpose_is_said_once_and_under_a_budget_is_still_missing(tmp_path: Path) -> None:
+def test_a_price_left_out_on_purpose_is_said_once_and_under_a_budget_is_still_missing(tmp_path):
     plan = plan_study(study_of(tmp_path, "price_unknown = true", budget=""))
     assert starting(plan, "Asked without a price on purpose (price_unknown), not in the sums: small.")
     assert not starting(plan, "No price")
     assert starting(plan_study(study_of(tmp_path, "price_unknown = true")), "No price is known for: small")
 
 
-def test_of_a_model_nobody_has_asked_thinking_is_allowed_for_and_said(tmp_path: Path) -> None:
+def test_of_a_model_nobody_has_asked_thinking_is_allowed_for_and_said(tmp_path):
     plan = plan_study(study_of(tmp_path))
     calls = row(plan).to_ask
     assert row(plan).tokens_out == calls * (64 + AMPLE_THINKING_TOKENS)
@@ -92,7 +87,7 @@ def test_of_a_model_nobody_has_asked_thinking_is_allowed_for_and_said(tmp_path: 
     assert row(plan).online is not None and row(plan).online.expected < row(plan).online.at_most / 50
 
 
-def test_what_is_known_is_shown_and_prices_what_is_expected(tmp_path: Path) -> None:
+def test_what_is_known_is_shown_and_prices_what_is_expected(tmp_path):
     study = study_of(tmp_path)
     known = Capabilities(
         api="chat", refused=frozenset({"temperature"}), reasons=True, reasoning_tokens=500, first_reply_s=2.0
@@ -111,7 +106,7 @@ def test_what_is_known_is_shown_and_prices_what_is_expected(tmp_path: Path) -> N
     )
 
 
-def test_a_model_that_does_not_reason_is_expected_to_cost_the_most_it_can(tmp_path: Path) -> None:
+def test_a_model_that_does_not_reason_is_expected_to_cost_the_most_it_can(tmp_path):
     study = study_of(tmp_path)
     keep(study, Capabilities(reasons=False))
     found = row(plan_study(study))
@@ -119,7 +114,7 @@ def test_a_model_that_does_not_reason_is_expected_to_cost_the_most_it_can(tmp_pa
     assert found.tokens_out == found.to_ask * 64
 
 
-def test_thinking_tokens_below_what_was_seen_is_a_warning_with_the_key(tmp_path: Path) -> None:
+def test_thinking_tokens_below_what_was_seen_is_a_warning_with_the_key(tmp_path):
     study = study_of(tmp_path, PRICES + "thinking_tokens = 100")
     keep(study, Capabilities(reasons=True, reasoning_tokens=700))
     assert starting(plan_study(study), "small: ") == [
@@ -128,7 +123,7 @@ def test_thinking_tokens_below_what_was_seen_is_a_warning_with_the_key(tmp_path:
     ]
 
 
-def test_max_tokens_that_leave_no_room_for_what_was_seen_is_a_warning_with_the_key(tmp_path: Path) -> None:
+def test_max_tokens_that_leave_no_room_for_what_was_seen_is_a_warning_with_the_key(tmp_path):
     study = study_of(tmp_path)
     known = Capabilities(
         reasons=True, reasoning_tokens=800, reasoning_share=0.8, refused=frozenset({"thinking_room"})
@@ -140,7 +135,7 @@ def test_max_tokens_that_leave_no_room_for_what_was_seen_is_a_warning_with_the_k
     )
 
 
-def test_online_and_batch_stand_side_by_side_where_the_provider_has_batches(tmp_path: Path) -> None:
+def test_online_and_batch_stand_side_by_side_where_the_provider_has_batches(tmp_path):
     found = row(plan_study(study_of(tmp_path)))
     assert found.online is not None and found.batch is not None
     assert found.batch.at_most == pytest.approx(found.online.at_most / 2)
@@ -154,7 +149,7 @@ def test_online_and_batch_stand_side_by_side_where_the_provider_has_batches(tmp_
     assert found.batch is None
 
 
-def test_the_start_of_a_prompt_that_was_sent_before_is_counted_as_repeated() -> None:
+def test_the_start_of_a_prompt_that_was_sent_before_is_counted_as_repeated():
     rules = Message("system", "Read these rules. " * 500)  # 9,000 bytes
     cache = PromptCache()
     assert cache.take([rules, Message("user", "one")]) == (0, 2254)
@@ -165,7 +160,7 @@ def test_the_start_of_a_prompt_that_was_sent_before_is_counted_as_repeated() -> 
     assert cache.take([Message("user", "\ud800 lone" * 900)])[0] == 0
 
 
-def test_only_calls_that_are_asked_fill_the_cache_and_one_call_counts_once() -> None:
+def test_only_calls_that_are_asked_fill_the_cache_and_one_call_counts_once():
     rules = Message("system", "Read these rules. " * 500)
 
     def ask(asker: DryAsker, words: Sequence[str]) -> CostEstimate:
@@ -183,7 +178,7 @@ REPEATING = CostEstimate(10, 0, 1_000_000, 640, sends=10, tokens_repeated=800_00
 PLAIN = Capabilities(reasons=False)
 
 
-def test_a_cached_start_costs_its_own_price_and_never_lowers_the_most() -> None:
+def test_a_cached_start_costs_its_own_price_and_never_lowers_the_most():
     price = pricing.online(CACHED, REPEATING, PLAIN)
     assert price is not None
     assert price.expected == pytest.approx((200_000 + 80_000 + 2 * 640) / 1e6)
@@ -193,7 +188,7 @@ def test_a_cached_start_costs_its_own_price_and_never_lowers_the_most() -> None:
     assert pricing.cache_saves(CACHED, MILLION, PLAIN) is None, "nothing repeats"
 
 
-def test_writing_to_a_cache_can_cost_more_than_it_saves_and_that_is_said() -> None:
+def test_writing_to_a_cache_can_cost_more_than_it_saves_and_that_is_said():
     dear = CACHED.model_copy(update={"price_cached_in": 0.99, "price_cache_write": 2.0})
     saved = pricing.cache_saves(dear, REPEATING, PLAIN)
     assert saved == pytest.approx(0.01 * 0.8 - 0.2)
@@ -215,15 +210,13 @@ def test_writing_to_a_cache_can_cost_more_than_it_saves_and_that_is_said() -> No
         (None, {"provider": "simulated"}, 0),
     ],
 )
-def test_expected_thinking_is_what_was_seen_and_never_above_its_room(
-    known: Capabilities | None, spec: dict[str, Any], tokens: int
-) -> None:
+def test_expected_thinking_is_what_was_seen_and_never_above_its_room(known, spec, tokens):
     asked = SPEC.model_copy(update=spec)
     assert pricing.thinking_expected(asked, known) == tokens
     assert pricing.thinking_at_most(asked, known) >= tokens
 
 
-def test_thinking_dearer_than_text_is_in_the_most_it_can_cost() -> None:
+def test_thinking_dearer_than_text_is_in_the_most_it_can_cost():
     dear = SPEC.model_copy(update={"price_reasoning": 10.0, "thinking_tokens": 1_000})
     price = pricing.online(dear, MILLION, Capabilities(reasons=True, reasoning_tokens=10))
     assert price is not None
@@ -231,14 +224,14 @@ def test_thinking_dearer_than_text_is_in_the_most_it_can_cost() -> None:
     assert price.expected == pytest.approx((1_000_000 + 2 * 640 + 10 * 100) / 1e6)
 
 
-def test_nothing_left_to_ask_costs_nothing_and_warns_of_nothing(tmp_path: Path) -> None:
+def test_nothing_left_to_ask_costs_nothing_and_warns_of_nothing(tmp_path):
     done = CostEstimate(4, 4)
     assert pricing.online(ModelSpec(name="m", provider="openai", model="x"), done, None) == pricing.Price(
         0, 0
     )
 
 
-def test_of_a_provider_that_keeps_what_is_marked_only_long_rules_and_series_are_expected_to_be_kept() -> None:
+def test_of_a_provider_that_keeps_what_is_marked_only_long_rules_and_series_are_expected_to_be_kept():
     cache = PromptCache()
     rules = Message("system", "rule " * 1200)
 
@@ -278,28 +271,25 @@ judges = ["grader"]
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ("price_cached_in = 0.1", r"Prompt caching lowers what is expected by \$0\.0\d+ for grader on medley_judgements, "),
+        ("price_cached_in = 0.1", r"Prompt caching lowers what is expected by \$0\.\d+ for grader on medley_judgements, "),
         ("price_cached_in = 0.99\nprice_cache_write = 3.0", r"Prompt caching adds \$0\.\d+ to what is expected for grader"),
         ("", r"Prompts of grader start alike: set price_cached_in to see what the provider's prompt cache saves\."),
     ],
 )  # fmt: skip
-def test_what_a_prompt_cache_does_is_a_number_with_what_it_rests_on(
-    tmp_path: Path, keys: str, words: str
-) -> None:
+def test_what_a_prompt_cache_does_is_a_number_with_what_it_rests_on(tmp_path, keys, words):
     path = tmp_path / "study.toml"
     path.write_text(JUDGED.replace("CACHE", keys))
     plan = plan_study(load_study(path))
-    (note,) = (each for each in plan.notes if each.startswith("Prompt"))
-    assert re.match(words, note), note
-    judged = next(each for each in plan.rows if each.model == "grader")
-    if keys:
+    notes = [each for each in plan.notes if each.startswith("Prompt")]
+    assert all(re.match(words, note.replace("judge_suite", "judgements")) for note in notes), notes
+    judges = [each for each in plan.rows if each.model == "grader"]  # of replies, and tried on fixed answers
+    assert len(notes) == (len(judges) if keys else 1)
+    for judged, note in zip(judges, notes, strict=True) if keys else ():
         assert f"{judged.tokens_repeated:,} of {judged.tokens_in:,} tokens in" in note
         assert "(1,024 tokens or more)" in note
 
 
-def test_the_command_shows_both_lanes_and_asks_nobody(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_shows_both_lanes_and_asks_nobody(tmp_path, capsys):
     path = tmp_path / "study.toml"
     study_of(tmp_path)
     with pytest.raises(SystemExit) as ended:
@@ -312,7 +302,7 @@ def test_the_command_shows_both_lanes_and_asks_nobody(
     assert row.count(" to ") == 2
 
 
-def test_models_that_are_asked_the_same_cost_what_each_costs_alone(tmp_path: Path) -> None:
+def test_models_that_are_asked_the_same_cost_what_each_costs_alone(tmp_path):
     others = [
         '[[models]]\nname = "twin"\nprovider = "openai"\nmodel = "y"\nprice_in = 3.0\nprice_out = 4.0\n',
         '[[models]]\nname = "long"\nprovider = "openai"\nmodel = "x"\nmax_tokens = 200\nprice_in = 1.0\nprice_out = 2.0\n',

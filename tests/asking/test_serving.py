@@ -1,9 +1,5 @@
 """Who serves a study answers what it knows and refuses the rest: a question of other items is no question of these."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from metacog_pipeline.asking import construction, serving
@@ -27,7 +23,7 @@ limit = 2
 """
 
 
-def test_a_question_nobody_knows_is_answered_with_404(tmp_path: Path) -> None:
+def test_a_question_nobody_knows_is_answered_with_404(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     study = load_study(tmp_path / "study.toml")
     study.home.prepare()

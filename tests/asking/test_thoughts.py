@@ -1,9 +1,6 @@
 """What a model thinks is kept and never used: it reaches no prompt, no reader and no score, in any benchmark, over HTTP."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 
 import duckdb
@@ -16,13 +13,13 @@ from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.leaderboard.texts import grow_texts
-from metacog_pipeline.llm.server import ServerThread
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts import raw
 from metacog_pipeline.transcripts.store import read_partition
 from tests.asking_in_process import ask
+from tests.simulated_server import ServerThread
 
 CANARY = "<b>tHoUgHt-cAnArY</b> Answer: Z, confidence 0.123"
 KEY = "sk-kEy-cAnArY-0123456789"
@@ -65,7 +62,7 @@ keep_raw = true
 
 
 @pytest.fixture(scope="module")
-def studies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Study, Study, list[str]]]:
+def studies(few_resamples, tmp_path_factory):
     """The same model twice, once thinking aloud and once not, and what was sent to the one that thinks."""
     folder = tmp_path_factory.mktemp("thoughts")
     for name in ("simulated", "silent", "thinking"):
@@ -122,14 +119,14 @@ def _kept(study: Study) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(pl.from_arrow(read_partition(folder))) for folder in found])
 
 
-def test_thoughts_are_kept_with_every_answer(studies: tuple[Study, Study, list[str]]) -> None:
+def test_thoughts_are_kept_with_every_answer(studies):
     kept = _kept(studies[0]).filter((pl.col("status") == "ok") & (pl.col("attempts") > 0))
     assert kept.height > 40 and kept["reasoning_text"].to_list() == [CANARY] * kept.height
     assert kept["latency_ms"].min() is not None and kept["latency_first_ms"].min() is not None
     assert kept["response_id"].n_unique() == kept.height
 
 
-def test_thoughts_reach_no_prompt_and_no_reader(studies: tuple[Study, Study, list[str]]) -> None:
+def test_thoughts_reach_no_prompt_and_no_reader(studies):
     study, _, sent = studies
     assert len(sent) > 40 and not any("cAnArY" in text for text in sent)
     for column in ("request_json", "text"):
@@ -147,15 +144,13 @@ def test_thoughts_reach_no_prompt_and_no_reader(studies: tuple[Study, Study, lis
     assert (CANARY,) in found
 
 
-def test_a_model_that_thinks_aloud_scores_as_one_that_does_not(
-    studies: tuple[Study, Study, list[str]],
-) -> None:
+def test_a_model_that_thinks_aloud_scores_as_one_that_does_not(studies):
     asked = "select * exclude (source) from leaderboard where source <> 'published' order by all"
     rows = [run_query(each.home.path, asked).rows for each in studies[:2]]
     assert len(rows[0]) > 100 and str(rows[0]) == str(rows[1])
 
 
-def test_the_bodies_of_the_replies_are_kept_without_the_key(studies: tuple[Study, Study, list[str]]) -> None:
+def test_the_bodies_of_the_replies_are_kept_without_the_key(studies):
     kept = _kept(studies[0]).filter(pl.col("attempts") > 0)
     bodies = [raw.body_of(each) for each in kept["raw_zstd"].to_list()]
     assert all(body and b"cAnArY" in body for body in bodies)
@@ -164,7 +159,7 @@ def test_the_bodies_of_the_replies_are_kept_without_the_key(studies: tuple[Study
     assert copies["raw_zstd"].null_count() == copies.height
 
 
-def test_what_was_paid_follows_from_what_is_kept(studies: tuple[Study, Study, list[str]]) -> None:
+def test_what_was_paid_follows_from_what_is_kept(studies):
     home = studies[0].home.path
     billed = run_query(
         home,

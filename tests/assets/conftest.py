@@ -1,12 +1,8 @@
 """A small study on disk, its models behind a local server that counts calls, and a Dagster instance of its own."""
 
-from __future__ import annotations
-
 import json
 import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,12 +18,12 @@ from metacog_assets.study_file import current_study
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound as benchmark_of
 from metacog_pipeline.leaderboard.read import run_query
-from metacog_pipeline.llm.server.running import ServerThread
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.study import load_study
+from tests.forked import Forked, Loaded
+from tests.simulated_server import ServerThread
 
 STUDY = Path(__file__).with_name("study.toml").read_text(encoding="utf-8")
-ROOT = Path(__file__).resolve().parents[2]
 ITEMS = 6
 
 
@@ -45,6 +41,7 @@ class Bench:
 
     folder: Path
     instance: DagsterInstance
+    loaded: Loaded
     models: list[dict[str, object]] = field(default_factory=list)
 
     @property
@@ -77,39 +74,20 @@ class Bench:
     def sql(self, query: str) -> list[tuple[object, ...]]:
         return [tuple(row) for row in run_query(self.home, query).rows]
 
-    def command(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    def command(self) -> Forked:
         """Start ``python -m metacog_assets`` on the study, as its own process group."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "metacog_assets", *arguments],
-            cwd=ROOT,
-            env=self.environment(**environment),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        return self.loaded.python("-m", "metacog_assets", **self.environment())
 
-    def python(self, code: str, **environment: str) -> Any:
+    def python(self, code: str) -> Any:
         """Run ``code`` in a new process that sees the study; return what it printed last, read as JSON."""
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=ROOT,
-            env=self.environment(**environment),
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout.splitlines()[-1])
+        done = self.loaded.python("-c", code, **self.environment())
+        out, err = done.communicate()
+        assert done.returncode == 0, err
+        return json.loads(out.splitlines()[-1])
 
-    def environment(self, **more: str) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         current_study().home.prepare()
-        return {
-            **os.environ,
-            "METACOG_STUDY": str(self.path),
-            "DAGSTER_HOME": str(self.home / "dagster"),
-            **more,
-        }
+        return {**os.environ, "METACOG_STUDY": str(self.path), "DAGSTER_HOME": str(self.home / "dagster")}
 
 
 def _named(run: DagsterRun) -> str:
@@ -126,10 +104,10 @@ def _stub_of_the_report(home: Path, name: str | None = None) -> Path:
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def bench(tmp_path, monkeypatch, loaded):
     """An empty bench whose study is the one this process shows; its report is a stub (tests/cli writes a whole one)."""
     monkeypatch.setattr("metacog_pipeline.report.page.build_report", _stub_of_the_report)
-    made = Bench(tmp_path, DagsterInstance.ephemeral())
+    made = Bench(tmp_path, DagsterInstance.ephemeral(), loaded)
     made.write(model("first"), model("second"))
     monkeypatch.setenv("METACOG_STUDY", str(made.path))
     with made.instance:
@@ -137,7 +115,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 
 
 @pytest.fixture
-def bench_on_disk(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def bench_on_disk(bench, monkeypatch):
     """The same with the instance that other processes see, as ``metacog run`` uses it."""
     current_study().home.prepare()
     monkeypatch.setenv("DAGSTER_HOME", str(bench.home / "dagster"))
@@ -146,7 +124,7 @@ def bench_on_disk(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ben
 
 
 @pytest.fixture(scope="session")
-def respondent(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def respondent(tmp_path_factory):
     """A simulated observer that knows the sample questions."""
     path = tmp_path_factory.mktemp("sample") / "study.toml"
     path.write_text(STUDY.replace("../../metacog-demo/loaded", "home"), encoding="utf-8")
@@ -168,7 +146,7 @@ class Counting:
 
 
 @pytest.fixture
-def provider(respondent: Any) -> Iterator[Counting]:
+def provider(respondent):
     """A provider that answers as the simulated observer does."""
     calls: dict[str, int] = {}
 
@@ -180,17 +158,13 @@ def provider(respondent: Any) -> Iterator[Counting]:
         yield Counting(server, calls)
 
 
-Models = Sequence[Mapping[str, object]]
-Make = Callable[..., Mapping[str, object]]
-
-
 @pytest.fixture
-def http(provider: Counting) -> Make:
+def http(provider):
     """Return a function that makes a model asked over HTTP."""
     return lambda name, **more: model(name, **{"base_url": provider.url, **more})
 
 
 @pytest.fixture
-def simulated() -> Make:
+def simulated():
     """Return a function that makes a simulated model."""
     return model

@@ -1,7 +1,5 @@
 """Print the asset graph of the demo study as JSON: every asset with what decides how it looks and runs."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

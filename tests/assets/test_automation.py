@@ -1,7 +1,5 @@
 """What the two sensors ask for, tick by tick: one for what is free, one for what costs money."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -73,14 +71,14 @@ class Daemon:
 
 
 @pytest.fixture
-def daemon(bench: Any) -> Daemon:
+def daemon(bench):
     study = current_study()
     study.home.prepare()
     sync_partitions(study, bench.instance)
     return Daemon(bench)
 
 
-def test_what_is_missing_when_automation_starts_is_asked_for(daemon: Daemon) -> None:
+def test_what_is_missing_when_automation_starts_is_asked_for(daemon):
     first = daemon.tick()
     assert first[None] >= QUESTIONS
     assert set(first) == {None}, "nobody is asked before there are questions"
@@ -97,9 +95,7 @@ def test_what_is_missing_when_automation_starts_is_asked_for(daemon: Daemon) -> 
     }
 
 
-def test_without_the_sensor_that_asks_nobody_is_asked_and_all_else_follows_the_answers(
-    daemon: Daemon,
-) -> None:
+def test_without_the_sensor_that_asks_nobody_is_asked_and_all_else_follows_the_answers(daemon):
     daemon.asking = False
     daemon.pretend(daemon.tick())
     for _ in range(3):
@@ -114,13 +110,13 @@ def test_without_the_sensor_that_asks_nobody_is_asked_and_all_else_follows_the_a
     assert "leaderboard/leaderboard" in daemon.tick()[None]
 
 
-def test_partitions_missing_beside_finished_ones_are_asked_for_at_the_first_tick(daemon: Daemon) -> None:
+def test_partitions_missing_beside_finished_ones_are_asked_for_at_the_first_tick(daemon):
     daemon.made(QUESTIONS)
     daemon.made(PARTITION, "first|1")
     assert {key: names for key, names in daemon.tick().items() if key} == {"second|1": ANSWERS}
 
 
-def test_a_new_model_asks_for_its_own_partition_and_then_the_boards(daemon: Daemon, simulated: Any) -> None:
+def test_a_new_model_asks_for_its_own_partition_and_then_the_boards(daemon, simulated):
     daemon.bench.launch()
     for _ in range(3):
         daemon.pretend(daemon.tick())
@@ -142,8 +138,8 @@ def test_a_new_model_asks_for_its_own_partition_and_then_the_boards(daemon: Daem
 
 
 def test_a_partition_that_failed_waits_for_a_person_and_holds_up_only_the_official_board(
-    daemon: Daemon, simulated: Any, http: Any
-) -> None:
+    daemon, simulated, http
+):
     daemon.bench.write(simulated("first"), http("second", api_key_env="METACOG_TEST_NO_SUCH_KEY"))
     assert daemon.run(QUESTIONS)
     assert daemon.tick() | {None: set()} == {"first|1": ANSWERS, "second|1": ANSWERS, None: set()}
@@ -168,7 +164,7 @@ def test_a_partition_that_failed_waits_for_a_person_and_holds_up_only_the_offici
         daemon.pretend(later)
 
 
-def test_several_partitions_answered_between_two_ticks_are_scored_once(daemon: Daemon) -> None:
+def test_several_partitions_answered_between_two_ticks_are_scored_once(daemon):
     daemon.made(QUESTIONS)
     daemon.run(QUESTIONS)
     daemon.pretend({None: daemon.tick().get(None, set())})
@@ -177,7 +173,7 @@ def test_several_partitions_answered_between_two_ticks_are_scored_once(daemon: D
     assert set(daemon.tick()) == {None}
 
 
-def test_answers_that_come_while_a_board_is_made_reach_the_next_board(daemon: Daemon) -> None:
+def test_answers_that_come_while_a_board_is_made_reach_the_next_board(daemon):
     daemon.made(QUESTIONS)
     daemon.made(PARTITION, "first|1")
     daemon.pretend({None: daemon.tick().get(None, set())})
@@ -190,7 +186,7 @@ def test_answers_that_come_while_a_board_is_made_reach_the_next_board(daemon: Da
     assert "leaderboard/leaderboard" in daemon.tick()[None]
 
 
-def test_new_answers_are_parsed_and_scored(daemon: Daemon) -> None:
+def test_new_answers_are_parsed_and_scored(daemon):
     daemon.made(QUESTIONS)
     for partition in ("first|1", "second|1"):
         daemon.made(PARTITION, partition)
@@ -202,7 +198,7 @@ def test_new_answers_are_parsed_and_scored(daemon: Daemon) -> None:
     assert "first|1" not in asked
 
 
-def test_new_questions_are_parsed_again_but_nobody_is_asked_by_itself(daemon: Daemon) -> None:
+def test_new_questions_are_parsed_again_but_nobody_is_asked_by_itself(daemon):
     daemon.made(QUESTIONS)
     for partition in ("first|1", "second|1"):
         daemon.made(PARTITION, partition)
@@ -213,9 +209,7 @@ def test_new_questions_are_parsed_again_but_nobody_is_asked_by_itself(daemon: Da
     assert all("metamedqa_transcripts" not in names for names in asked.values())
 
 
-def test_everything_complete_before_automation_was_switched_on_still_makes_the_board_official(
-    daemon: Daemon,
-) -> None:
+def test_everything_complete_before_automation_was_switched_on_still_makes_the_board_official(daemon):
     daemon.made(QUESTIONS)
     for partition in ("first|1", "second|1"):
         daemon.made(PARTITION, partition)

@@ -1,21 +1,18 @@
 """A batch under way holds no run: its partition ends as waiting, and the sensor goes on with it when it has ended."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 
 import httpx
-import pytest
 from dagster import AssetKey, SensorResult, SkipReason, build_sensor_context
 
 from metacog_assets.batch_sensor import batches_ended
 from metacog_pipeline.llm.batch import desk
-from metacog_pipeline.llm.server import ServerThread
 from metacog_pipeline.querying.session import WAITING
 from metacog_pipeline.querying.variables import LEAVE_BATCHES
 from metacog_pipeline.transcripts.store import read_manifest
 from tests.assets.conftest import model
+from tests.simulated_server import ServerThread
 
 QUICK = desk.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3)
 MANIFEST = "transcripts/benchmark=metamedqa/model=first/run=1"
@@ -28,9 +25,7 @@ def tick(bench: Any) -> SensorResult | SkipReason:
     return found
 
 
-def test_a_partition_in_a_batch_ends_as_waiting_and_the_sensor_goes_on_with_it(
-    bench: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_partition_in_a_batch_ends_as_waiting_and_the_sensor_goes_on_with_it(bench, monkeypatch):
     monkeypatch.setattr(desk, "PACE", QUICK)
     monkeypatch.setenv(LEAVE_BATCHES, "1")
     with ServerThread(lambda name, request: "Answer: A\nConfidence: 3") as server:

@@ -1,9 +1,7 @@
 """What the pipeline makes of a contract: the assets of a benchmark of a few lines, run on a study of two models."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -76,7 +74,7 @@ class Sums:
 
 
 @pytest.fixture
-def sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sums]:
+def sums(tmp_path, monkeypatch):
     entry = EntryPoint("sums", "tests.assets.sums:Sums", registry.GROUP)
     monkeypatch.setattr(registry, "_found", lambda: {"sums": entry})
     monkeypatch.setenv("METACOG_STUDY", str(tmp_path / "study.toml"))
@@ -86,7 +84,7 @@ def sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sums]:
         yield made
 
 
-def test_the_graph_is_the_contract(sums: Sums) -> None:
+def test_the_graph_is_the_contract(sums):
     sums.write(again=True)
     graph = sums.defs.resolve_asset_graph()
     edges = {
@@ -113,7 +111,7 @@ def test_the_graph_is_the_contract(sums: Sums) -> None:
     assert {tuple(graph.get(key).owners) for key in graph.get_all_asset_keys()} == {("team:sums",)}
 
 
-def test_columns_are_those_of_the_row_classes(sums: Sums) -> None:
+def test_columns_are_those_of_the_row_classes(sums):
     nodes = sums.defs.resolve_asset_graph()
     shown = nodes.get(AssetKey("sums_missed")).metadata["dagster/column_schema"]
     assert isinstance(shown, TableSchema)
@@ -124,7 +122,7 @@ def test_columns_are_those_of_the_row_classes(sums: Sums) -> None:
     assert {key for _, key in produced(sums.bench)} <= nodes.get_all_asset_keys()
 
 
-def test_all_partitions_of_a_benchmark_are_one_run(sums: Sums) -> None:
+def test_all_partitions_of_a_benchmark_are_one_run(sums):
     assert sums.run(ITEMS).success
     assert sums.run(RUN, sums.all()).success
     for name in RUN:
@@ -134,9 +132,7 @@ def test_all_partitions_of_a_benchmark_are_one_run(sums: Sums) -> None:
     assert len(sums.instance.get_runs()) == 3
 
 
-def test_a_partition_that_fails_is_named_and_the_others_are_kept(
-    sums: Sums, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_partition_that_fails_is_named_and_the_others_are_kept(sums, monkeypatch):
     monkeypatch.delenv("METACOG_TEST_NO_SUCH_KEY", raising=False)
     broken = (
         '[[models]]\nname = "broken"\nprovider = "openai"\nmodel = "m"\nprice_in = 0\nprice_out = 0\n'
@@ -156,9 +152,7 @@ def test_a_partition_that_fails_is_named_and_the_others_are_kept(
     ("broken", "named"),
     [("table", "sums_missed"), ("comparisons", "sums_comparisons"), ("published", "sums_published")],
 )
-def test_a_part_that_fails_leaves_its_own_rows_empty_with_the_reason(
-    sums: Sums, broken: str, named: str
-) -> None:
+def test_a_part_that_fails_leaves_its_own_rows_empty_with_the_reason(sums, broken, named):
     sums.write(broken=broken)
     sums.run(ITEMS)
     sums.run(RUN, sums.all())
@@ -170,7 +164,7 @@ def test_a_part_that_fails_leaves_its_own_rows_empty_with_the_reason(
     assert outcomes.made(result) == {AssetKey(name) for name in OVER_ALL}
 
 
-def test_a_later_arm_is_chosen_once_when_all_models_have_answered(sums: Sums) -> None:
+def test_a_later_arm_is_chosen_once_when_all_models_have_answered(sums):
     sums.write(again=True)
     sums.run(ITEMS)
     [one, _] = [Rectangle((name,), (1,)) for name in ("one", "two")]
@@ -192,7 +186,7 @@ def test_a_later_arm_is_chosen_once_when_all_models_have_answered(sums: Sums) ->
     assert choices.choose(sums.bench, "again") == before, "a model that comes later does not open it again"
 
 
-def test_ranges_hold_exactly_the_partitions_that_are_asked_for(sums: Sums) -> None:
+def test_ranges_hold_exactly_the_partitions_that_are_asked_for(sums):
     names = ["a", "b", "c", "d"]
     sums.write(names)
     by_name: dict[str, Any] = {each.spec.name: each for each in tasks.partitions(sums.bench)}

@@ -1,7 +1,5 @@
 """What Dagster is told of a run on a Celery worker: a lost worker ends it, a broker that is away does not."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +17,7 @@ RUN = DagsterRun(job_name="ask", tags={DAGSTER_CELERY_TASK_ID_TAG: "t1"})
 
 
 @pytest.fixture
-def workers() -> Workers:
+def workers():
     return Workers(default_queue="dagster", broker="memory://", backend="cache+memory://")
 
 
@@ -51,12 +49,10 @@ def known(workers: Workers, monkeypatch: pytest.MonkeyPatch, states: list[str], 
     ],
     ids=["at-work", "lost", "no-worker", "forgotten", "just-done", "failed", "broker-away", "client-fails"],
 )
-def test_the_health_of_a_run(
-    workers: Workers, monkeypatch: pytest.MonkeyPatch, states: list[str], active: Any, said: WorkerStatus
-) -> None:
+def test_the_health_of_a_run(workers, monkeypatch, states, active, said):
     assert known(workers, monkeypatch, states, active) is said
 
 
-def test_a_run_is_run_again_and_not_resumed(workers: Workers) -> None:
+def test_a_run_is_run_again_and_not_resumed(workers):
     assert not workers.supports_resume_run
     assert workers.config_source["task_track_started"] is True

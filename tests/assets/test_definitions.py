@@ -1,14 +1,10 @@
 """The graph people see, held against a snapshot: ``METACOG_REWRITE_SNAPSHOTS=1 pytest tests/assets`` rewrites it."""
 
-from __future__ import annotations
-
-import functools
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from dagster import DefaultSensorStatus
@@ -21,38 +17,30 @@ LONGEST_NAME = 30  # characters that a node of the graph shows whole
 SNAPSHOT = Path(__file__).with_name("definitions.json")
 
 
-@functools.cache
-def graph() -> dict[str, Any]:
-    """Return the graph of the demo study, loaded in a process of its own."""
+@pytest.fixture(scope="module")
+def graph(loaded):
+    """The graph of the demo study, loaded in a process of its own."""
     environment = {name: value for name, value in os.environ.items() if name != "METACOG_STUDY"}
-    printed = subprocess.run(
-        [sys.executable, Path(__file__).with_name("graph.py")],
-        cwd=Path(__file__).resolve().parents[2],
-        env={**environment, "PYTHONPATH": "."},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert printed.returncode == 0, printed.stderr
-    found: dict[str, Any] = json.loads(printed.stdout.splitlines()[-1])
-    return found
+    printed = loaded.python(Path(__file__).with_name("graph.py"), **environment)
+    out, err = printed.communicate()
+    assert printed.returncode == 0, err
+    return json.loads(out.splitlines()[-1])
 
 
-def test_the_graph_is_the_one_of_the_snapshot() -> None:
-    found = graph()
+def test_the_graph_is_the_one_of_the_snapshot(graph):
     if os.environ.get("METACOG_REWRITE_SNAPSHOTS"):
-        SNAPSHOT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    assert found == json.loads(SNAPSHOT.read_text(encoding="utf-8"))
+        SNAPSHOT.write_text(json.dumps(graph, indent=1) + "\n", encoding="utf-8")
+    assert graph == json.loads(SNAPSHOT.read_text(encoding="utf-8"))
 
 
-def test_every_asset_says_what_it_is_and_has_a_group() -> None:
+def test_every_asset_says_what_it_is_and_has_a_group():
     nodes = defs.resolve_asset_graph()
     for key in nodes.get_all_asset_keys():
         assert (nodes.get(key).description or "").strip(), key
         assert nodes.get(key).group_name != "default", key
 
 
-def test_what_may_cost_money_is_never_run_by_the_sensor_that_is_on() -> None:
+def test_what_may_cost_money_is_never_run_by_the_sensor_that_is_on():
     nodes = defs.resolve_asset_graph()
     keys = nodes.get_all_asset_keys()
     assert {nodes.get(key).tags.get("cost") for key in keys} == {"paid", "free"}
@@ -64,22 +52,21 @@ def test_what_may_cost_money_is_never_run_by_the_sensor_that_is_on() -> None:
     assert ask_models.default_status is DefaultSensorStatus.STOPPED
 
 
-def test_no_group_is_too_large_to_look_at() -> None:
-    found = graph()
+def test_no_group_is_too_large_to_look_at(graph):
     groups: dict[str, int] = {}
-    for each in found.values():
+    for each in graph.values():
         groups[each["group"]] = groups.get(each["group"], 0) + 1
     assert max(groups.values()) <= MOST_OF_A_GROUP, groups
-    assert len(found) <= MOST_ASSETS
+    assert len(graph) <= MOST_ASSETS
 
 
-def test_no_two_nodes_of_a_group_have_one_name_and_none_is_too_long_to_show() -> None:
-    shown = [(each["group"], key.rsplit("/", 1)[-1]) for key, each in graph().items()]
+def test_no_two_nodes_of_a_group_have_one_name_and_none_is_too_long_to_show(graph):
+    shown = [(each["group"], key.rsplit("/", 1)[-1]) for key, each in graph.items()]
     assert len(shown) == len(set(shown))
     assert max(len(name) for _, name in shown) <= LONGEST_NAME, max(shown, key=lambda each: len(each[1]))
 
 
-def test_every_asset_has_owners_a_layer_and_kinds() -> None:
+def test_every_asset_has_owners_a_layer_and_kinds():
     nodes = defs.resolve_asset_graph()
     for key in nodes.get_all_asset_keys():
         node = nodes.get(key)
@@ -88,14 +75,14 @@ def test_every_asset_has_owners_a_layer_and_kinds() -> None:
         assert node.kinds, key
 
 
-def test_six_jobs_select_by_tags() -> None:
+def test_six_jobs_select_by_tags():
     jobs = {job.name for job in defs.jobs or ()}
     assert jobs == {"build_items", "generate_items", "ask", "score", "publish"}, (
         "and train, where a model is trained"
     )
 
 
-def test_partitions_have_two_dimensions_and_runs_follow_the_study(bench: Any, simulated: Any) -> None:
+def test_partitions_have_two_dimensions_and_runs_follow_the_study(bench, simulated):
     bench.write(simulated("first"), runs=3)
     printed = bench.python(
         "import json; from metacog_assets.partitions import MODEL_RUNS\n"
@@ -106,7 +93,7 @@ def test_partitions_have_two_dimensions_and_runs_follow_the_study(bench: Any, si
 
 
 @pytest.mark.slow
-def test_dg_checks_and_lists_the_definitions() -> None:
+def test_dg_checks_and_lists_the_definitions():
     dg = Path(sys.executable).with_name("dg")
     if not dg.exists():
         pytest.skip("dg is not installed (dagster-dg-cli, dev extra)")
@@ -131,7 +118,7 @@ def test_dg_checks_and_lists_the_definitions() -> None:
     )
 
 
-def test_loading_the_definitions_warns_of_nothing() -> None:
+def test_loading_the_definitions_warns_of_nothing():
     loaded = subprocess.run(
         [
             sys.executable,

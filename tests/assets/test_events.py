@@ -1,7 +1,5 @@
 """A demo is few runs and few stored events: storing them was a fifth of its time once."""
 
-from __future__ import annotations
-
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +16,7 @@ def count(database: Path, table: str) -> int:
 
 
 @pytest.mark.proof
-def test_the_demo_is_few_runs_and_few_events(tmp_path: Path) -> None:
+def test_the_demo_is_few_runs_and_few_events(tmp_path):
     subprocess.run(
         [sys.executable, "-m", "metacog_pipeline", "demo", "--folder", str(tmp_path / "demo"), "--quiet"],
         check=True,

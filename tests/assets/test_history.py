@@ -1,11 +1,7 @@
 """The history of runs: Dagster's own files, kept open, with the events that somebody reads."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from dagster import (
@@ -15,11 +11,15 @@ from dagster import (
     DagsterEventType,
     DagsterInstance,
     Definitions,
+    In,
     MaterializeResult,
+    Nothing,
+    Out,
     ReexecutionOptions,
     asset,
     define_asset_job,
     execute_job,
+    in_process_executor,
     job,
     op,
     reconstructable,
@@ -49,31 +49,31 @@ DEFINITIONS = Definitions([made, failing], jobs=[define_asset_job("all")])
 MENDED = "METACOG_TEST_MENDED"
 
 
-@op
-def first() -> int:
-    return 1
+@op(out=Out(Nothing))
+def first():
+    """Hand on nothing, as our assets do: what they made lies in the home."""
 
 
-@op
-def second(found: int) -> None:
+@op(ins={"before": In(Nothing)})
+def second():
     if MENDED not in os.environ:
-        raise ValueError(f"not mended: {found}")
+        raise ValueError("not mended")
 
 
-@job
+@job(executor_def=in_process_executor)
 def two_steps() -> None:
     second(first())
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     (tmp_path / "dagster.yaml").write_text(shipped("data", "dagster.yaml").read_text())
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
     return tmp_path
 
 
 @pytest.fixture
-def instance(home: Path) -> Iterator[DagsterInstance]:
+def instance(home):
     with DagsterInstance.get() as opened:
         assert isinstance(opened.event_log_storage, history.Events)
         yield opened
@@ -89,9 +89,7 @@ def stored(instance: DagsterInstance, run: str) -> set[DagsterEventType]:
 
 
 @pytest.mark.parametrize("brief", [True, False])
-def test_what_was_made_checked_and_failed_is_stored_brief_or_not(
-    instance: DagsterInstance, brief: bool
-) -> None:
+def test_what_was_made_checked_and_failed_is_stored_brief_or_not(instance, brief):
     instance.event_log_storage.brief = brief  # type: ignore[attr-defined]
     run = run_all(instance)
     kinds = stored(instance, run)
@@ -108,7 +106,19 @@ def test_what_was_made_checked_and_failed_is_stored_brief_or_not(
     assert "for a reason" in str(failure.dagster_event)
 
 
-def test_a_check_that_never_ran_stays_planned(instance: DagsterInstance) -> None:
+def test_a_table_that_is_there_is_looked_for_once(instance, monkeypatch):
+    events = instance.event_log_storage
+    looked: list[str] = []
+    look = history.SqliteEventLogStorage.has_table
+    monkeypatch.setattr(
+        history.SqliteEventLogStorage, "has_table", lambda self, name: looked.append(name) or look(self, name)
+    )
+    for _ in range(2):
+        assert events.has_table("event_logs") and not events.has_table("nothing")
+    assert looked == ["event_logs", "nothing", "nothing"]
+
+
+def test_a_check_that_never_ran_stays_planned(instance):
     instance.event_log_storage.brief = True  # type: ignore[attr-defined]
     job = DEFINITIONS.resolve_job_def("all")
     instance.create_run_for_job(job, asset_selection=frozenset({AssetKey("made"), AssetKey("failing")}))
@@ -116,9 +126,7 @@ def test_a_check_that_never_ran_stays_planned(instance: DagsterInstance) -> None
     assert check.status == AssetCheckExecutionRecordStatus.PLANNED
 
 
-def test_a_failed_brief_run_is_tried_again_from_its_failure(
-    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_brief_run_is_tried_again_from_its_failure(instance, monkeypatch):
     instance.event_log_storage.brief = True  # type: ignore[attr-defined]
     whole = reconstructable(two_steps)
     with execute_job(whole, instance=instance, raise_on_error=False) as before:
@@ -131,7 +139,7 @@ def test_a_failed_brief_run_is_tried_again_from_its_failure(
     assert started == {"second"}
 
 
-def test_another_dagster_reads_the_same_files(home: Path) -> None:
+def test_another_dagster_reads_the_same_files(home):
     with DagsterInstance.get() as ours:
         run = run_all(ours)
     assert not list((home / "history").rglob("*-wal"))  # closed: everything is in the files
@@ -146,16 +154,14 @@ def test_another_dagster_reads_the_same_files(home: Path) -> None:
         assert DagsterEventType.STEP_OUTPUT in stored(ours, older)
 
 
-def test_few_files_of_runs_are_open_at_once(
-    instance: DagsterInstance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_few_files_of_runs_are_open_at_once(instance, monkeypatch):
     monkeypatch.setattr(history, "MOST_OPEN", 2)
     runs = [run_all(instance) for _ in range(3)]
     assert len(instance.event_log_storage._engines) <= 2  # type: ignore[attr-defined]
     assert all(DagsterEventType.STEP_FAILURE in stored(instance, run) for run in runs)
 
 
-def test_a_write_waits_for_no_disk_and_keeps_the_file_whole(instance: DagsterInstance, home: Path) -> None:
+def test_a_write_waits_for_no_disk_and_keeps_the_file_whole(instance, home):
     run = run_all(instance)
     with instance.event_log_storage.run_connection(run) as connection:
         asked = [
@@ -166,7 +172,7 @@ def test_a_write_waits_for_no_disk_and_keeps_the_file_whole(instance: DagsterIns
         assert other.execute("select count(*) from event_logs").fetchone()[0] > 0
 
 
-def test_wiping_leaves_nothing_open(instance: DagsterInstance) -> None:
+def test_wiping_leaves_nothing_open(instance):
     run = run_all(instance)
     instance.event_log_storage.wipe()
     assert instance.all_logs(run) == []

@@ -1,7 +1,5 @@
 """What ``metacog run`` launches: only what is needed, whatever else is broken."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +37,7 @@ def official_exists(bench: Any) -> bool:
     return bool(bench.sql("select 1 from duckdb_tables() where table_name = 'leaderboard_official'"))
 
 
-def test_a_finished_study_launches_nothing_and_asks_nothing(bench: Any, http: Any, provider: Any) -> None:
+def test_a_finished_study_launches_nothing_and_asks_nothing(bench, http, provider):
     bench.write(http("first"), http("second"))
     assert bench.launch() == 0
     assert bench.runs() == [BUILD, both(), BOARDS]
@@ -55,7 +53,7 @@ def test_a_finished_study_launches_nothing_and_asks_nothing(bench: Any, http: An
     assert (noted.same > 20, noted.damage, noted.new) == (True, {}, 0)
 
 
-def test_questions_built_by_another_command_are_still_built_in_the_graph(bench: Any, http: Any) -> None:
+def test_questions_built_by_another_command_are_still_built_in_the_graph(bench, http):
     bench.write(http("first"))
     study = current_study()
     study.home.prepare()
@@ -64,9 +62,7 @@ def test_questions_built_by_another_command_are_still_built_in_the_graph(bench: 
     assert bench.runs() == [BUILD, measured("first"), BOARDS]
 
 
-def test_a_model_added_to_a_finished_study_runs_its_partition_and_the_boards_only(
-    bench: Any, http: Any, provider: Any
-) -> None:
+def test_a_model_added_to_a_finished_study_runs_its_partition_and_the_boards_only(bench, http, provider):
     bench.write(http("first"))
     bench.launch()
     calls, before = dict(provider.calls), bench.runs()
@@ -78,7 +74,7 @@ def test_a_model_added_to_a_finished_study_runs_its_partition_and_the_boards_onl
     assert board_of(bench).keys() == board_of(bench, "leaderboard_official").keys() == {"first", "added"}
 
 
-def test_more_questions_ask_only_the_new_ones(bench: Any, http: Any, provider: Any) -> None:
+def test_more_questions_ask_only_the_new_ones(bench, http, provider):
     bench.write(http("first"))
     bench.launch()
     bench.write(http("first"), limit=ITEMS + 4)
@@ -87,14 +83,14 @@ def test_more_questions_ask_only_the_new_ones(bench: Any, http: Any, provider: A
     assert bench.runs()[-2:] == [measured("first"), BOARDS]
 
 
-def test_only_the_named_model_is_asked(bench: Any, http: Any, provider: Any) -> None:
+def test_only_the_named_model_is_asked(bench, http, provider):
     bench.write(http("first"), http("second"))
     assert bench.launch(models=["second"]) == 0
     assert set(provider.calls) == {"second"}
     assert not official_exists(bench)
 
 
-def test_force_scores_again_and_asks_nothing(bench: Any, http: Any, provider: Any) -> None:
+def test_force_scores_again_and_asks_nothing(bench, http, provider):
     bench.write(http("first"))
     bench.launch()
     calls, before = dict(provider.calls), bench.runs()
@@ -111,14 +107,7 @@ def test_force_scores_again_and_asks_nothing(bench: Any, http: Any, provider: An
     ],
     ids=["no key", "nobody there"],
 )
-def test_a_model_that_fails_blocks_nobody_and_is_named(
-    bench: Any,
-    http: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    broken: dict[str, str],
-    reason: str,
-) -> None:
+def test_a_model_that_fails_blocks_nobody_and_is_named(bench, http, monkeypatch, capfd, broken, reason):
     monkeypatch.setattr(
         "metacog_pipeline.llm.retry.Retries.pause", lambda *_, **__: None
     )  # so as not to wait
@@ -137,9 +126,7 @@ def test_a_model_that_fails_blocks_nobody_and_is_named(
     assert states == {"broken": "failed", "good": "complete"}
 
 
-def test_a_repaired_model_makes_the_board_official(
-    bench: Any, http: Any, provider: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repaired_model_makes_the_board_official(bench, http, provider, monkeypatch):
     bench.write(http("broken", api_key_env="METACOG_TEST_KEY"), http("good"))
     assert bench.launch() == 7
     good = provider.calls["good"]
@@ -151,9 +138,7 @@ def test_a_repaired_model_makes_the_board_official(
     assert board_of(bench, "leaderboard_official") == {"broken": 1.0, "good": 1.0}
 
 
-def test_a_provider_that_says_no_to_every_call_gives_one_line(
-    bench: Any, http: Any, provider: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_provider_that_says_no_to_every_call_gives_one_line(bench, http, provider, capfd):
     from metacog_pipeline.llm.server.faults import FaultPlan
 
     provider.server.provider.use(FaultPlan(rates={"unauthorized": 1.0}))
@@ -165,9 +150,7 @@ def test_a_provider_that_says_no_to_every_call_gives_one_line(
     assert board_of(bench) == {"denied": 0.0}
 
 
-def test_a_retired_model_leaves_the_boards_and_keeps_its_answers(
-    bench: Any, http: Any, provider: Any
-) -> None:
+def test_a_retired_model_leaves_the_boards_and_keeps_its_answers(bench, http, provider):
     bench.write(http("first"), http("second"))
     bench.launch()
     answers = read_partition(partition_folder(bench.home, "metamedqa", "second", 1)).num_rows
@@ -183,9 +166,7 @@ def test_a_retired_model_leaves_the_boards_and_keeps_its_answers(
     assert board_of(bench).keys() == {"first", "second"}
 
 
-def test_questions_that_cannot_be_built_end_with_the_code_of_their_error(
-    bench: Any, http: Any, provider: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_questions_that_cannot_be_built_end_with_the_code_of_their_error(bench, http, provider, capfd):
     text = bench.path.read_text().replace('dataset = "sample"', 'dataset = "custom"\nfolder = "nowhere"')
     bench.path.write_text(text)
     assert bench.launch() == 3
@@ -195,9 +176,7 @@ def test_questions_that_cannot_be_built_end_with_the_code_of_their_error(
     assert not provider.calls
 
 
-def test_wrong_observations_are_not_scored_and_the_check_is_named(
-    bench: Any, simulated: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_observations_are_not_scored_and_the_check_is_named(bench, simulated, monkeypatch, capfd):
     monkeypatch.setattr(files, "read_responses", lambda *args, **more: whole(*args, **more).head(ITEMS - 1))
     bench.write(simulated("first"))
     assert bench.launch() == 1
@@ -214,8 +193,8 @@ def test_wrong_observations_are_not_scored_and_the_check_is_named(
 
 
 def test_a_comparison_that_fails_leaves_its_own_rows_empty_and_the_rest_is_published(
-    bench: Any, simulated: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+    bench, simulated, monkeypatch, capfd
+):
     def broken(*arguments: Any) -> Any:
         raise ValueError("the test is broken")
 
@@ -237,8 +216,8 @@ def test_a_comparison_that_fails_leaves_its_own_rows_empty_and_the_rest_is_publi
 
 
 def test_partitions_that_fail_in_one_run_are_named_each_and_the_others_are_scored(
-    bench: Any, http: Any, provider: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
+    bench, http, provider, capfd
+):
     broken = {"api_key_env": "METACOG_TEST_NO_SUCH_KEY"}
     bench.write(http("good"), http("broken", **broken), http("worse", **broken), http("fine"))
     assert bench.launch() == 7

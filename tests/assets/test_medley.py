@@ -1,7 +1,5 @@
 """MEDLEY-BENCH through ``metacog run``: who is asked what, and that nothing is asked twice."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -75,7 +73,7 @@ def judged(study: Study) -> Counter[tuple[str, str]]:
 
 
 @pytest.mark.proof
-def test_judges_and_conditions_added_later_ask_only_what_is_new(tmp_path: Path) -> None:
+def test_judges_and_conditions_added_later_ask_only_what_is_new(tmp_path):
     path = write(tmp_path, ["a", "c"], ["normal"])
     run(path)
     study = load_study(path)

@@ -1,12 +1,9 @@
 """The generator of MEDLEY instances in the graph: launched before the questions are built, and only when it is needed."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +63,7 @@ def python(study: Path, code: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def made(tmp_path_factory):
     """A study of the sample, run once."""
     study = write(tmp_path_factory.mktemp("made"))
     done = run(study, "run")
@@ -75,7 +72,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield study
 
 
-def test_the_generator_stands_before_the_items_where_the_study_makes_instances(tmp_path: Path) -> None:
+def test_the_generator_stands_before_the_items_where_the_study_makes_instances(tmp_path):
     code = (
         "import json; from metacog_assets.definitions import defs\n"
         "graph = defs.resolve_asset_graph()\n"
@@ -93,13 +90,13 @@ def test_the_generator_stands_before_the_items_where_the_study_makes_instances(t
     assert "medley_designs" not in found and not paid
 
 
-def test_a_finished_generator_is_not_launched_again(made: Path) -> None:
+def test_a_finished_generator_is_not_launched_again(made):
     again = run(made, "run")
     assert again.returncode == 0, again.stderr
     assert "everything is up to date; nothing was asked" in again.stderr
 
 
-def test_only_what_is_stale_is_made_again_and_nobody_is_asked(made: Path) -> None:
+def test_only_what_is_stale_is_made_again_and_nobody_is_asked(made):
     home = made.parent / "home"
     before = journals(home)
     (home / "items" / "medley" / "panels.parquet").unlink()
@@ -116,7 +113,7 @@ def test_only_what_is_stale_is_made_again_and_nobody_is_asked(made: Path) -> Non
     assert journals(home) == before
 
 
-def test_every_check_of_the_generator_was_evaluated_and_only_size_fails(made: Path) -> None:
+def test_every_check_of_the_generator_was_evaluated_and_only_size_fails(made):
     code = (
         "import json; from dagster import DagsterInstance\n"
         "from dagster._core.storage.dagster_run import RunsFilter\n"
@@ -129,7 +126,7 @@ def test_every_check_of_the_generator_was_evaluated_and_only_size_fails(made: Pa
     assert [names for _, names in python(made, code) if names] == ["fit_to_be_released"]
 
 
-def test_what_making_instances_cost_is_counted_and_nobody_of_the_pool_is_on_the_board(made: Path) -> None:
+def test_what_making_instances_cost_is_counted_and_nobody_of_the_pool_is_on_the_board(made):
     home = made.parent / "home"
     assert set(pl.read_parquet(home / "study" / "models.parquet")["model"]) == {"first"}
     asked = run_sql(

@@ -1,10 +1,5 @@
 """What was found out about a model stands beside the assets that ask it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from dagster import AssetKey
 
@@ -12,7 +7,7 @@ from metacog_assets.models import HOW, how_it_answers, models_table
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.querying.session import asked_as
-from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.study import load_study
 
 STUDY = """
 [study]
@@ -31,14 +26,14 @@ dataset = "sample"
 
 
 @pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
+def study(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "")
     path = tmp_path / "study.toml"
     path.write_text(STUDY)
     return load_study(path)
 
 
-def test_keys_and_prices_and_that_nothing_is_known_stand_on_the_asset_before_a_run(study: Study) -> None:
+def test_keys_and_prices_and_that_nothing_is_known_stand_on_the_asset_before_a_run(study):
     text = models_table(study, study.models)[HOW].value
     assert isinstance(text, str)
     assert "| small | fail | environment variable OPENAI\\_API\\_KEY is set but empty" in text
@@ -48,7 +43,7 @@ def test_keys_and_prices_and_that_nothing_is_known_stand_on_the_asset_before_a_r
     assert models_table(study, [each for each in study.models if each.provider == "simulated"]) == {}
 
 
-def test_what_is_known_is_shown_line_by_line_and_hostile_words_stay_words(study: Study) -> None:
+def test_what_is_known_is_shown_line_by_line_and_hostile_words_stay_words(study):
     spec = study.models[0]
     known = Capabilities(
         api="chat", reasons=True, reasoning_tokens=300, service_tier="<script>|x|\n" + "y" * 500
@@ -63,7 +58,7 @@ def test_what_is_known_is_shown_line_by_line_and_hostile_words_stay_words(study:
     assert how_it_answers(study, study.models[1]) == {}
 
 
-def test_an_answered_partition_shows_how_its_model_answers(bench: Any, http: Any) -> None:
+def test_an_answered_partition_shows_how_its_model_answers(bench, http):
     bench.write(http("m"))
     assert bench.launch() == 0
     event = bench.instance.get_latest_materialization_event(AssetKey("metamedqa_transcripts"))

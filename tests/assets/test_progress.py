@@ -1,13 +1,10 @@
 """What a person at a terminal sees while a model is asked: a bar that moves, although Dagster captures the output."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -17,7 +14,7 @@ ITEMS = 30
 
 
 @pytest.mark.slow
-def test_the_bar_moves_on_a_terminal(bench: Any, http: Any, provider: Any) -> None:
+def test_the_bar_moves_on_a_terminal(bench, http, provider):
     provider.server.provider.use(FaultPlan(latency_s=0.35))
     bench.write(http("slow", max_concurrency=3), limit=ITEMS)
     ours, theirs = pty.openpty()

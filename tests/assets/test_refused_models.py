@@ -1,15 +1,12 @@
 """A row of the study that cannot be asked: one line that says what, where and what to do; nothing kept is lost."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from metacog_pipeline.llm.server.running import ServerThread
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.transcripts.store import kept_records, partition_folder
+from tests.simulated_server import ServerThread
 
 KEY = "sk-test-0123456789abcdef"
 MOST_CALLS = 5
@@ -29,16 +26,8 @@ def good_answers(home: Path) -> int:
     ids=["empty key", "effort"],
 )
 def test_a_model_that_cannot_be_asked_is_one_line_and_goes_on_once_it_is_mended(
-    bench: Any,
-    simulated: Any,
-    respondent: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    profile: str,
-    broken: dict[str, object],
-    key: str,
-    says: tuple[str, ...],
-) -> None:
+    bench, simulated, respondent, monkeypatch, capfd, profile, broken, key, says
+):
     def respond(name: str, request: ChatRequest) -> str:
         return str(respondent(request))
 

@@ -1,7 +1,5 @@
 """The Launchpad of an asset that asks: a dry run, the first few questions, another lane."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 
@@ -19,7 +17,7 @@ ITEMS = 6
 
 
 @pytest.fixture
-def study(bench: Any, http: Any) -> Any:
+def study(bench, http):
     """A study whose items are built and whose model, asked over HTTP, has not been asked."""
     bench.write(http("first"))
     current_study().home.prepare()
@@ -50,7 +48,7 @@ def manifest(bench: Any) -> dict[str, object]:
     return dict(Partition(study, "metamedqa", study.model("first"), 1).manifest())
 
 
-def test_a_dry_run_asks_nobody_makes_nothing_and_says_what_is_left(study: Any, provider: Any) -> None:
+def test_a_dry_run_asks_nobody_makes_nothing_and_says_what_is_left(study, provider):
     done = run(study, ["transcripts"], dry_run=True)
     assert done.success and provider.calls == {} and manifest(study) == {}
     assert study.instance.get_latest_materialization_event(KEY) is None
@@ -64,7 +62,7 @@ def test_a_dry_run_asks_nobody_makes_nothing_and_says_what_is_left(study: Any, p
     assert provider.calls == {}
 
 
-def test_a_limit_asks_the_first_questions_and_the_rest_stays_to_be_asked(study: Any, provider: Any) -> None:
+def test_a_limit_asks_the_first_questions_and_the_rest_stays_to_be_asked(study, provider):
     assert run(study, ["transcripts"], limit=2).success
     assert provider.calls == {"first": 2}
     state = manifest(study)
@@ -75,7 +73,7 @@ def test_a_limit_asks_the_first_questions_and_the_rest_stays_to_be_asked(study: 
     assert provider.calls == {"first": ITEMS} and manifest(study)["state"] == "complete"
 
 
-def test_answers_of_a_limited_run_are_shown_with_their_coverage(study: Any) -> None:
+def test_answers_of_a_limited_run_are_shown_with_their_coverage(study):
     run(study, ["transcripts"], limit=2)
     done = run(study, ["transcripts", "responses", "run_estimates"], limit=2)
     assert done.success and manifest(study)["n_answered"] == 2
@@ -84,7 +82,7 @@ def test_answers_of_a_limited_run_are_shown_with_their_coverage(study: Any) -> N
 
 
 @pytest.mark.parametrize("limit", [0, -3, "all"])
-def test_a_limit_that_is_no_number_of_questions_asks_nobody(study: Any, provider: Any, limit: object) -> None:
+def test_a_limit_that_is_no_number_of_questions_asks_nobody(study, provider, limit):
     try:
         done = run(study, ["transcripts"], limit=limit)
     except DagsterInvalidConfigError as error:
@@ -95,7 +93,7 @@ def test_a_limit_that_is_no_number_of_questions_asks_nobody(study: Any, provider
     assert provider.calls == {}
 
 
-def test_the_lane_holds_for_the_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lane_holds_for_the_run_alone(monkeypatch):
     monkeypatch.delenv(LANE, raising=False)
     with Asking(lane=Lane.batch).chosen_lane():
         assert os.environ[LANE] == "batch"

@@ -1,7 +1,5 @@
 """The example of monthly re-runs: off until someone turns it on, and one run a month."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,12 +19,12 @@ def tick(bench: Any) -> Any:
         return monthly_rerun(context)
 
 
-def test_it_is_off_until_someone_turns_it_on() -> None:
+def test_it_is_off_until_someone_turns_it_on():
     (only,) = defs.schedules or ()
     assert only.name == "monthly_rerun" and only.default_status is DefaultScheduleStatus.STOPPED
 
 
-def test_each_month_asks_the_next_run_of_each_model(bench_on_disk: Any, simulated: Any) -> None:
+def test_each_month_asks_the_next_run_of_each_model(bench_on_disk, simulated):
     bench = bench_on_disk
     bench.write(simulated("first"), simulated("second"), runs=3)
     requests = tick(bench)
@@ -39,7 +37,7 @@ def test_each_month_asks_the_next_run_of_each_model(bench_on_disk: Any, simulate
     assert {str(each.partition_key) for each in tick(bench)} == {"first|2", "second|1"}
 
 
-def test_when_all_is_asked_it_says_what_to_do(bench_on_disk: Any, simulated: Any) -> None:
+def test_when_all_is_asked_it_says_what_to_do(bench_on_disk, simulated):
     bench = bench_on_disk
     bench.write(simulated("first"))
     assert bench.launch() == 0
@@ -47,7 +45,7 @@ def test_when_all_is_asked_it_says_what_to_do(bench_on_disk: Any, simulated: Any
     assert isinstance(found, SkipReason) and "raise runs" in str(found.skip_message)
 
 
-def test_a_study_file_that_cannot_be_read_stops_nothing(bench_on_disk: Any, simulated: Any) -> None:
+def test_a_study_file_that_cannot_be_read_stops_nothing(bench_on_disk, simulated):
     bench = bench_on_disk
     bench.write(simulated("first"))
     sync_partitions(current_study(), bench.instance)

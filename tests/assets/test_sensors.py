@@ -1,7 +1,5 @@
 """The partitions follow the study file while the UI is open."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dagster import SensorResult, SkipReason, build_sensor_context
@@ -28,7 +26,7 @@ def keys(bench: Any) -> set[str]:
     return set(bench.instance.get_dynamic_partitions("model"))
 
 
-def test_models_of_the_study_become_partitions_once(bench: Any) -> None:
+def test_models_of_the_study_become_partitions_once(bench):
     found = tick(bench)
     assert isinstance(found, SensorResult)
     assert keys(bench) == {"first", "second"}
@@ -36,9 +34,7 @@ def test_models_of_the_study_become_partitions_once(bench: Any) -> None:
     assert isinstance(tick(bench), SkipReason)
 
 
-def test_an_added_and_a_retired_model_change_the_keys_and_renew_the_boards(
-    bench: Any, simulated: Any
-) -> None:
+def test_an_added_and_a_retired_model_change_the_keys_and_renew_the_boards(bench, simulated):
     bench.launch()
     bench.write(simulated("second"), simulated("third"))
     found = tick(bench)
@@ -48,7 +44,7 @@ def test_an_added_and_a_retired_model_change_the_keys_and_renew_the_boards(
     assert isinstance(tick(bench), SkipReason)
 
 
-def test_a_study_file_that_is_wrong_for_a_moment_changes_nothing_and_says_so(bench: Any) -> None:
+def test_a_study_file_that_is_wrong_for_a_moment_changes_nothing_and_says_so(bench):
     tick(bench)
     whole = bench.path.read_text()
     bench.path.write_text(whole.replace('provider = "simulated"', 'provider = "oops"'))

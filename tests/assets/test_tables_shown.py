@@ -1,7 +1,5 @@
 """What a visitor of the UI sees of the tables: meanings of columns, where they come from, first rows, who stands where."""
 
-from __future__ import annotations
-
 import base64
 import xml.etree.ElementTree as ElementTree
 from typing import Any
@@ -16,7 +14,7 @@ from metacog_assets.tables import OFFICIAL
 
 
 @pytest.fixture
-def made(bench: Any, simulated: Any, http: Any) -> Any:
+def made(bench, simulated, http):
     """A study with one model that answers and one without its key, run once; its tables' metadata by name."""
     bench.write(simulated("first"), http("second", api_key_env="METACOG_TEST_NO_SUCH_KEY"))
     bench.launch()
@@ -34,7 +32,7 @@ def picture(markdown: str) -> ElementTree.Element:
     return ElementTree.fromstring(base64.b64decode(markdown.split(start)[1].rstrip(")")))
 
 
-def test_tables_are_shown_with_meanings_sources_and_rows(made: Any) -> None:
+def test_tables_are_shown_with_meanings_sources_and_rows(made):
     keys = {key for key in made.instance.all_asset_keys() if key.path[0] == "leaderboard"}
     assert AssetKey(["leaderboard", "metamedqa", "kinds"]) in keys
     for key in keys - {OFFICIAL}:
@@ -53,7 +51,7 @@ def test_tables_are_shown_with_meanings_sources_and_rows(made: Any) -> None:
     assert "METACOG_TEST_NO_SUCH_KEY is not set" in seen[0].asset_observation.metadata["reason"].value
 
 
-def test_the_figure_takes_names_as_data_and_rows_without_interval() -> None:
+def test_the_figure_takes_names_as_data_and_rows_without_interval():
     names = ("benchmark", "condition", "measure", "model", "estimate", "low", "high")
     rows = [
         ("b", "c", "m", "<script>alert(1)</script>", 0.5, None, None),

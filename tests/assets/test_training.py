@@ -1,15 +1,10 @@
 """Training is in the graph where the study says so, needs nothing to be seen, and shows its curves when it has run."""
 
-from __future__ import annotations
-
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
 STUDY = """
 [study]
 name = "teach"
@@ -38,18 +33,19 @@ for event in done.get_asset_materialization_events():
 """
 
 
-def python(study: Path, code: str) -> str:
-    """Run code in a process that shows ``study``; return what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={**os.environ, "METACOG_STUDY": str(study), "METACOG_PROGRESS": "quiet", "PYTHONPATH": "."},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def python(loaded):
+    """Return a function that runs code in a process that shows a study, and gives what it printed."""
+
+    def run(study, code):
+        done = loaded.python(
+            "-c", code, **{**os.environ, "METACOG_STUDY": str(study), "METACOG_PROGRESS": "quiet"}
+        )
+        out, err = done.communicate()
+        assert done.returncode == 0, err
+        return out
+
+    return run
 
 
 def write(folder: Path, more: str) -> Path:
@@ -58,13 +54,13 @@ def write(folder: Path, more: str) -> Path:
     return path
 
 
-def test_the_assets_are_there_only_with_the_section_and_without_loading_torch(tmp_path: Path) -> None:
+def test_the_assets_are_there_only_with_the_section_and_without_loading_torch(python, tmp_path):
     assert python(write(tmp_path, ""), SEEN).strip() == "[] False"
     with_section = python(write(tmp_path, "[training]\n"), SEEN).strip()
     assert with_section == "['esma_base', 'esma_checkpoint', 'esma_evaluation'] False"
 
 
-def test_they_run_in_order_and_show_curves_and_numbers(tmp_path: Path) -> None:
+def test_they_run_in_order_and_show_curves_and_numbers(python, tmp_path):
     pytest.importorskip("torch")
     section = "[training]\ngenerations = 2\npopulation = 2\nbatch = 16\nevaluate_every = 1\n"
     lines = python(write(tmp_path, section), RUN).splitlines()

@@ -1,18 +1,15 @@
 """Answers that cannot be used: said by the command, the graph, the board; asked again on request, the old ones kept."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from metacog_assets.launch import Launcher, launch
 from metacog_assets.study_file import current_study
-from metacog_pipeline.llm.server.running import ServerThread
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 from metacog_pipeline.querying.variables import REASK
 from metacog_pipeline.transcripts.store import partition_folder, read_partition
+from tests.simulated_server import ServerThread
 
 
 class Moody:
@@ -31,14 +28,12 @@ class Moody:
 
 
 @pytest.fixture
-def moody(respondent: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Moody]:
+def moody(respondent, monkeypatch):
     monkeypatch.setenv(REASK, "")  # given back, whatever the launcher sets
     yield Moody(respondent)
 
 
-def test_what_cannot_be_used_is_said_everywhere_and_asked_again_on_request(
-    bench: Any, simulated: Any, moody: Moody, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_used_is_said_everywhere_and_asked_again_on_request(bench, simulated, moody, capfd):
     with ServerThread(moody.respond) as server:
         bench.write(simulated("m", base_url=f"{server.url}/v1", max_concurrency=1))
         moody.cut = frozenset({2, 3, 5, 6})
@@ -65,9 +60,7 @@ def test_what_cannot_be_used_is_said_everywhere_and_asked_again_on_request(
     assert all(not row["text"] for row in rows if row["superseded"])
 
 
-def test_a_model_that_says_nothing_usable_is_stopped_after_five_calls(
-    bench: Any, simulated: Any, moody: Moody, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_that_says_nothing_usable_is_stopped_after_five_calls(bench, simulated, moody, capfd):
     with ServerThread(moody.respond) as server:
         bench.write(simulated("m", base_url=f"{server.url}/v1"), limit=20)
         moody.cut = frozenset(range(1, 1000))

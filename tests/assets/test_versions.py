@@ -1,7 +1,5 @@
 """A new version of one stage makes that stage and what follows it stale, in ``metacog run`` and in Dagster's own eyes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -56,8 +54,8 @@ def files(bench: Any) -> list[tuple[str, int]]:
     ids=["scoring", "parsing"],
 )
 def test_a_new_version_redoes_its_stage_and_the_boards_and_asks_nobody(
-    bench: Any, http: Any, provider: Any, monkeypatch: pytest.MonkeyPatch, stage: Stage, again: list[str]
-) -> None:
+    bench, http, provider, monkeypatch, stage, again
+):
     bench.write(http("first"))
     assert bench.launch() == 0
     calls, kept, since = dict(provider.calls), files(bench), len(bench.runs())
@@ -74,7 +72,7 @@ def test_a_new_version_redoes_its_stage_and_the_boards_and_asks_nobody(
     assert len(bench.runs()) == since
 
 
-def test_dagster_shows_only_scores_as_stale_for_a_new_scorer(bench_on_disk: Any, simulated: Any) -> None:
+def test_dagster_shows_only_scores_as_stale_for_a_new_scorer(bench_on_disk, simulated):
     bench_on_disk.write(simulated("first"))
     assert bench_on_disk.launch() == 0
     stale = set(bench_on_disk.python(NEW_SCORER))

@@ -1,7 +1,5 @@
 """Ways to say the same answer: none of them may change whether it is right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 _EN = [

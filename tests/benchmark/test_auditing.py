@@ -1,30 +1,26 @@
 """A printed number follows when rounding explains the difference; what is computed of tables is computed once."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.published_checks import AUDIT_SCHEMA, audit_frame, check
-from metacog_pipeline.study.frames import computed_once
+from metacog_pipeline.study.kept import computed_once
 
 FINITE = st.floats(-1e6, 1e6)
 
 
 @given(FINITE, FINITE, st.floats(0, 10))
 def test_a_number_follows_within_the_tolerance_and_is_remarked_on_only_beyond(
-    published: float, recomputed: float, tolerance: float
-) -> None:
+    published, recomputed, tolerance
+):
     made = check("table 1", "m", "d", "its parts", published, recomputed, tolerance, "otherwise")
     assert made.difference == recomputed - published
     assert made.follows == (abs(made.difference) <= tolerance + 1e-9)
     assert made.note == (None if made.follows else "otherwise")
 
 
-def test_whole_numbers_are_kept_as_numbers_of_the_schema() -> None:
+def test_whole_numbers_are_kept_as_numbers_of_the_schema():
     frame = audit_frame(
         [check("t", "m", "n", "sum", 3, 4, 0.0, "no"), check("t", "m", "k", "sum", 3, 3, 0.0)]
     )
@@ -33,7 +29,7 @@ def test_whole_numbers_are_kept_as_numbers_of_the_schema() -> None:
     assert audit_frame([]).schema == AUDIT_SCHEMA
 
 
-def test_frames_are_computed_again_only_when_one_was_made_from_something_else(tmp_path: Path) -> None:
+def test_frames_are_computed_again_only_when_one_was_made_from_something_else(tmp_path):
     paths = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
     made: list[str] = []
 

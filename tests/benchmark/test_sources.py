@@ -1,47 +1,39 @@
 """Sources brought home: by name, from the first right file of a folder or from the network, with a note beside them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx
 import pytest
 
-from metacog_pipeline.benchmark.source_files import (
-    Fetched,
-    downloaded,
-    fetch_each,
-    first_right,
-    read_note,
-    write_note,
-)
+from metacog_pipeline.benchmark import source_files
+from metacog_pipeline.benchmarks.metamedqa import sources as metamedqa
+from metacog_pipeline.benchmarks.selfknowledge import sources as selfknowledge
+from metacog_pipeline.benchmarks.signaldetection.construction import sources as signaldetection
 from metacog_pipeline.errors import SourceError
 
 SOURCES = {"a": 1, "b": 2}
 
 
-def here(rows: int) -> Fetched:
-    return Fetched("x", Path("x"), rows, "0" * 64, "already here")
+def here(rows: int) -> source_files.Fetched:
+    return source_files.Fetched("x", Path("x"), rows, "0" * 64, "already here")
 
 
 @pytest.mark.parametrize(("names", "rows"), [((), [1, 2]), (("b",), [2]), (("b", "a"), [2, 1])])
-def test_the_named_sources_are_brought_or_all_when_none_is_named(
-    tmp_path: Path, names: tuple[str, ...], rows: list[int]
-) -> None:
-    assert [found.rows for found in fetch_each("some", tmp_path, SOURCES, names, here)] == rows
+def test_the_named_sources_are_brought_or_all_when_none_is_named(tmp_path, names, rows):
+    assert [found.rows for found in source_files.fetch_each("some", tmp_path, SOURCES, names, here)] == rows
 
 
-def test_an_unknown_name_is_told_before_anything_is_brought(tmp_path: Path) -> None:
+def test_an_unknown_name_is_told_before_anything_is_brought(tmp_path):
     with pytest.raises(SourceError, match="'c' is no source of some; there are: a, b"):
-        fetch_each("some", tmp_path, SOURCES, ("a", "c"), lambda source: pytest.fail("brought"))
+        source_files.fetch_each("some", tmp_path, SOURCES, ("a", "c"), lambda source: pytest.fail("brought"))
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    def full(source: int) -> Fetched:
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):
+    def full(source: int) -> source_files.Fetched:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(SourceError, match=r"sources/some: cannot be written \(No space left on device\)"):
-        fetch_each("some", tmp_path, SOURCES, (), full)
+        source_files.fetch_each("some", tmp_path, SOURCES, (), full)
 
 
 def right(path: Path) -> str:
@@ -51,27 +43,25 @@ def right(path: Path) -> str:
     return text
 
 
-def test_the_first_right_file_is_taken_in_the_order_of_the_names(tmp_path: Path) -> None:
+def test_the_first_right_file_is_taken_in_the_order_of_the_names(tmp_path):
     (tmp_path / "deep").mkdir()
     for name, text in (("one.txt", "wrong"), ("two.txt", "second"), ("deep/one.txt", "below")):
         (tmp_path / name).write_text(text, "utf-8")
-    assert first_right("x", ("one.txt", "two.txt"), tmp_path, right) == "below"
-    assert first_right("x", ("two.txt", "one.txt"), tmp_path, right) == "second"
+    assert source_files.first_right("x", ("one.txt", "two.txt"), tmp_path, right) == "below"
+    assert source_files.first_right("x", ("two.txt", "one.txt"), tmp_path, right) == "second"
 
 
-def test_when_all_are_wrong_the_first_is_named_and_when_there_is_none_what_was_looked_for(
-    tmp_path: Path,
-) -> None:
+def test_when_all_are_wrong_the_first_is_named_and_when_there_is_none_what_was_looked_for(tmp_path):
     for name in ("one.txt", "two.txt"):
         (tmp_path / name).write_text(f"wrong {name}", "utf-8")
     with pytest.raises(SourceError, match=r"one\.txt is wrong one\.txt"):
-        first_right("x", ("one.txt", "two.txt"), tmp_path, right)
+        source_files.first_right("x", ("one.txt", "two.txt"), tmp_path, right)
     with pytest.raises(SourceError, match=r"no file for source 'x'; looked for three\.txt \(also \.gz\)"):
-        first_right("x", ("three.txt",), tmp_path, right)
+        source_files.first_right("x", ("three.txt",), tmp_path, right)
 
 
 @pytest.mark.parametrize("text", ["right", "wrong"])
-def test_a_download_is_shown_under_its_source_and_not_left_behind(tmp_path: Path, text: str) -> None:
+def test_a_download_is_shown_under_its_source_and_not_left_behind(tmp_path, text):
     seen: list[tuple[str, int]] = []
     arrived = tmp_path / "x.download"
     transport = httpx.MockTransport(
@@ -79,7 +69,7 @@ def test_a_download_is_shown_under_its_source_and_not_left_behind(tmp_path: Path
     )
 
     def take() -> str:
-        return downloaded(
+        return source_files.downloaded(
             "x",
             "https://host.invalid/file",
             arrived,
@@ -96,12 +86,55 @@ def test_a_download_is_shown_under_its_source_and_not_left_behind(tmp_path: Path
     assert seen == [("x", 5)] and not arrived.exists()
 
 
-def test_a_note_comes_back_and_a_broken_one_says_nothing(tmp_path: Path) -> None:
+def test_a_note_comes_back_and_a_broken_one_says_nothing(tmp_path):
     path = tmp_path / "x.json"
-    assert read_note(path) == {}
-    write_note(path, {"rows": 1, "digest": "d"})
+    assert source_files.read_note(path) == {}
+    source_files.write_note(path, {"rows": 1, "digest": "d"})
     assert path.read_text("utf-8") == '{\n  "digest": "d",\n  "rows": 1\n}\n'
-    assert read_note(path) == {"rows": 1, "digest": "d"}
+    assert source_files.read_note(path) == {"rows": 1, "digest": "d"}
     for broken in ("[1]", "{", "[" * 100_000):
         path.write_text(broken, "utf-8")
-        assert read_note(path) == {}
+        assert source_files.read_note(path) == {}
+
+
+# --- every benchmark that brings single files -----------------------------------------------------------------------------
+
+OWN = (metamedqa, selfknowledge, signaldetection)
+
+
+@pytest.mark.parametrize("own", OWN, ids=lambda own: own.__name__.split(".")[2])
+def test_no_folder_and_no_source_of_the_name_say_so(own, tmp_path):
+    with pytest.raises(SourceError, match="no such folder"):
+        own.fetch(tmp_path / "home", folder=tmp_path / "none")
+    with pytest.raises(SourceError, match=r"'unheard' is no source of .*there are: "):
+        own.fetch(tmp_path / "home", ["unheard"], folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("own", "name"),
+    [
+        pytest.param(own, name, id=f"{own.__name__.split('.')[2]} {name}")
+        for own in (selfknowledge, signaldetection)
+        for name in own.SOURCES
+    ],
+)
+@pytest.mark.parametrize(
+    ("status", "data", "headers"),
+    [
+        (404, b"", {}),
+        (302, b"", {"location": "https://elsewhere.invalid/x"}),
+        (200, b"<html>Please log in</html>", {}),
+        (200, b"", {}),
+        (200, b"", {"content-length": str(2**40)}),
+    ],
+)
+def test_anything_else_than_the_file_is_refused_and_not_kept(own, name, status, data, headers, tmp_path):
+    def respond(request):
+        told = {"content-length": str(len(data)), **headers}
+        return httpx.Response(status, headers=told, content=iter([data]), request=request)
+
+    with pytest.raises(SourceError) as caught:
+        own.fetch(tmp_path, [name], transport=httpx.MockTransport(respond))
+    assert "\n" not in str(caught.value)
+    left = {path.name for path in (tmp_path / "sources").rglob(f"{name}.*")}
+    assert all(each.startswith(f"{name}.download.part") for each in left), left

@@ -1,14 +1,12 @@
 """Files of words: errors name file, key and value; what changed on disk is read again, nothing else is."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.wording import (
@@ -22,7 +20,7 @@ from metacog_pipeline.errors import StudyError, suggestion
 
 
 @pytest.mark.parametrize("content", [None, b"x = [", b"x = '\xff'", b"x = " + b"[" * 5000])
-def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, content: bytes | None) -> None:
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path, content):
     path = tmp_path / "words.toml"
     if content is not None:
         path.write_bytes(content)
@@ -30,13 +28,13 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, content: bytes |
         read_words(path, "judge file")
 
 
-def test_a_byte_order_mark_is_no_part_of_the_words(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_no_part_of_the_words(tmp_path):
     path = tmp_path / "words.toml"
     path.write_bytes(b"\xef\xbb\xbfid = 'own'")
     assert read_words(path) == {"id": "own"}
 
 
-def test_an_unknown_key_is_told_with_the_one_meant() -> None:
+def test_an_unknown_key_is_told_with_the_one_meant():
     require_known("f.toml", {"system": 1}, ("id", "system"))
     with pytest.raises(StudyError, match=r"f\.toml: unknown key 'systm' \(did you mean \"system\"\?\)"):
         require_known("f.toml", {"systm": 1}, ("id", "system"))
@@ -45,21 +43,22 @@ def test_an_unknown_key_is_told_with_the_one_meant() -> None:
     assert suggestion("zzz", ()) == ""
 
 
+@example([""] * 500)  # however long the value, what to do is told
 @given(st.one_of(st.none(), st.integers(), st.booleans(), st.text(" \n\t"), st.lists(st.text())))
-def test_only_words_are_a_text(value: object) -> None:
+def test_only_words_are_a_text(value):
     with pytest.raises(StudyError, match="must be a text that is not empty"):
         require_text("f.toml: id", value)
     assert require_text("f.toml: id", f"{value}!") == f"{value}!"
 
 
-def test_a_system_message_may_be_empty_and_is_the_usual_one_where_none_is_named() -> None:
+def test_a_system_message_may_be_empty_and_is_the_usual_one_where_none_is_named():
     path = Path("f.toml")
     assert system_text(path, {}, "usual") == "usual" and system_text(path, {"system": ""}, "usual") == ""
     with pytest.raises(StudyError, match=r"f\.toml: system = 3 must be a text"):
         system_text(path, {"system": 3}, "usual")
 
 
-def test_words_are_read_again_only_when_a_file_of_theirs_changed(tmp_path: Path) -> None:
+def test_words_are_read_again_only_when_a_file_of_theirs_changed(tmp_path):
     study: Any = SimpleNamespace(path=tmp_path / "study.toml")
     folder = tmp_path / "words"
     folder.mkdir()
@@ -80,7 +79,7 @@ def test_words_are_read_again_only_when_a_file_of_theirs_changed(tmp_path: Path)
     assert seen == [None, folder, folder, folder]
 
 
-def test_a_file_that_is_not_there_is_for_the_loader_to_tell(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_for_the_loader_to_tell(tmp_path):
     study: Any = SimpleNamespace(path=tmp_path / "study.toml")
     with pytest.raises(StudyError, match=r"none\.toml cannot be read"):
         words_of(study, Path("none.toml"), lambda path: read_words(path or Path()))

@@ -34,7 +34,7 @@ START_S, PAGE_S, STOP_S = 90, 60, 30
 
 
 @pytest.fixture(scope="session")
-def browser_path() -> str:
+def browser_path():
     """The installed browser, or a skip that says how to get one."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +51,7 @@ api_key_env = "{KEY}"
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study(tmp_path):
     """A study that was run with one model; the others are added later."""
     path = tmp_path / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
@@ -61,7 +60,7 @@ def study(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def page(browser_path: str, study: Path) -> Iterator[Page]:
+def page(browser_path, study):
     with served(study) as address, opened(browser_path, address) as page:
         yield page
 
@@ -91,9 +90,7 @@ def wait_for(what: str, is_so: object, seconds: float) -> float:
     pytest.fail(f"{what}: not within {seconds:.0f} s")
 
 
-def test_a_model_added_and_backfilled_by_clicks_is_on_the_board_without_another_click(
-    page: Page, study: Path
-) -> None:
+def test_a_model_added_and_backfilled_by_clicks_is_on_the_board_without_another_click(page, study):
     page.goto("/assets/metamedqa_transcripts")
     study.write_text(STUDY + ADDED, encoding="utf-8")
     wait_for("the board names the new models", lambda: coverage(study, "keyless") == 0, 180)

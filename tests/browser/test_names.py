@@ -1,12 +1,9 @@
 """The UI answers to its own names only, and ends with the command that started it, however that ends."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import urllib.error
 import urllib.request
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,7 +33,7 @@ def _status(address: str, **headers: str) -> int:
 
 
 @pytest.mark.slow
-def test_a_killed_ui_leaves_nothing_behind_and_a_foreign_name_is_refused(tmp_path: Path) -> None:
+def test_a_killed_ui_leaves_nothing_behind_and_a_foreign_name_is_refused(tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(STUDY)
     with served(study, ended_by=signal.SIGKILL) as address:
@@ -86,13 +83,13 @@ def _answers(guard: OwnNamesOnly, kind: str, headers: list[tuple[bytes, bytes]])
     ],
 )
 @pytest.mark.parametrize("kind", ["http", "websocket"])
-def test_only_own_names_are_answered(host: str, asked: str, own: bool, kind: str) -> None:
+def test_only_own_names_are_answered(host, asked, own, kind):
     guard = OwnNamesOnly(None, *names_of(host, "lab.example"))  # type: ignore[arg-type]
     assert _answers(guard, kind, [(b"host", asked.encode())]) is own
     assert _answers(guard, kind, [(b"host", b"localhost"), (b"origin", f"http://{asked}".encode())]) is own
 
 
-def test_a_request_without_a_name_or_with_two_is_refused() -> None:
+def test_a_request_without_a_name_or_with_two_is_refused():
     guard = OwnNamesOnly(None, *names_of("127.0.0.1", ""))  # type: ignore[arg-type]
     assert not _answers(guard, "http", [])
     assert not _answers(guard, "http", [(b"host", b"localhost"), (b"host", b"localhost")])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +41,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def study(tmp_path_factory):
     """A study of two models of which one has been asked."""
     path = tmp_path_factory.mktemp("ui") / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
@@ -51,7 +50,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def page(browser_path: str, study: Path) -> Iterator[Page]:
+def page(browser_path, study):
     """A page of the UI on the study."""
     with served(study) as address, opened(browser_path, address) as page:
         yield page
@@ -61,7 +60,7 @@ def visible(page: Page, text: str) -> Locator:
     return page.get_by_text(text, exact=True).filter(visible=True)
 
 
-def test_the_graph_shows_the_three_parts_and_how_far_the_models_are(page: Page) -> None:
+def test_the_graph_shows_the_three_parts_and_how_far_the_models_are(page):
     page.goto("/asset-groups")
     for group in ("metamedqa_items", "metamedqa", "leaderboard"):
         visible(page, group).first.wait_for()
@@ -70,7 +69,7 @@ def test_the_graph_shows_the_three_parts_and_how_far_the_models_are(page: Page) 
     visible(page, "50% filled").first.wait_for()
 
 
-def test_a_person_sees_the_calibration_plot_and_a_preview(page: Page) -> None:
+def test_a_person_sees_the_calibration_plot_and_a_preview(page):
     page.goto("/assets/metamedqa_run_estimates")
     visible(page, "missing_answer_recall").first.wait_for()
     page.get_by_text("[Show Markdown]").first.click()
@@ -79,7 +78,7 @@ def test_a_person_sees_the_calibration_plot_and_a_preview(page: Page) -> None:
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 100
 
 
-def test_clicking_materialize_asks_the_waiting_model_and_it_succeeds(page: Page, study: Path) -> None:
+def test_clicking_materialize_asks_the_waiting_model_and_it_succeeds(page, study):
     page.goto("/assets/metamedqa_transcripts")
     visible(page, "dollars").first.wait_for()
     page.get_by_role("button", name="Materialize").first.click()

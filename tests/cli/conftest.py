@@ -1,7 +1,5 @@
 """Run ``metacog`` as a user does: arguments in; exit code, output and errors out."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +32,7 @@ Metacog = Callable[..., Result]
 
 
 @pytest.fixture
-def metacog(capfd: pytest.CaptureFixture[str]) -> Metacog:
+def metacog(capfd):
     def run(*arguments: str | Path) -> Result:
         capfd.readouterr()
         with pytest.raises(SystemExit) as ended:
@@ -66,14 +64,14 @@ limit = 10
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study(tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
     return path
 
 
 @pytest.fixture(scope="session")
-def done_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def done_once(tmp_path_factory):
     """The folder of a study whose simulated model is done."""
     study = tmp_path_factory.mktemp("finished") / "study.toml"
     study.write_text(
@@ -86,6 +84,6 @@ def done_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def finished(done_once: Path, tmp_path: Path) -> Path:
+def finished(done_once, tmp_path):
     """A copy of it of the test's own."""
     return shutil.copytree(done_once, tmp_path / "own") / "study.toml"

@@ -1,7 +1,5 @@
 """``metacog answer``: all that is kept of one call, safe to print; the body of the reply byte by byte."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import json
@@ -37,7 +35,7 @@ def keep(study: Path, *records: Record) -> None:
         asyncio.run(kept(store))
 
 
-def test_all_that_is_kept_is_json_without_control_characters(metacog, study: Path) -> None:
+def test_all_that_is_kept_is_json_without_control_characters(metacog, study):
     text = "\x1b[2J\u202e\ud83d \x00<script>"
     failed = record(status="failed", text="half", http_status=200)
     answered = record(
@@ -56,7 +54,7 @@ def test_all_that_is_kept_is_json_without_control_characters(metacog, study: Pat
     assert (second["prices"], second["request"], second["raw_bytes"]) == ({"in": 1}, "{", len(BODY))
 
 
-def test_the_body_comes_out_as_it_came(study: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_the_body_comes_out_as_it_came(study, capfdbinary):
     keep(study, record(raw_zstd=raw.compressed(BODY)))
     with pytest.raises(SystemExit):
         main(["answer", str(study), ID, "--raw"])
@@ -64,19 +62,19 @@ def test_the_body_comes_out_as_it_came(study: Path, capfdbinary: pytest.CaptureF
 
 
 @pytest.mark.parametrize("wrong", ["", "abc", "A" * 64, "g" * 64, "../../etc/passwd", "0" * 65, "é" * 10])
-def test_what_is_no_id_is_refused_in_one_line(metacog, study: Path, wrong: str) -> None:
+def test_what_is_no_id_is_refused_in_one_line(metacog, study, wrong):
     result = metacog("answer", study, wrong)
     assert result.code == 2 and "Traceback" not in result.err and "8 to 64 of its digits" in result.err
 
 
-def test_what_is_not_kept_is_one_line_that_says_what_to_do(metacog, study: Path) -> None:
+def test_what_is_not_kept_is_one_line_that_says_what_to_do(metacog, study):
     metacog("answer", study, "0" * 64).refused_in_one_line("no call of this id", "metacog sql")
     keep(study, record(), record(answer_id=ID[:12] + "0" * 52))
     metacog("answer", study, ID[:12]).refused_in_one_line("2 calls begin so", "more digits")
     metacog("answer", study, ID, "--raw").refused_in_one_line("was not kept", "keep_raw = true", "sim")
 
 
-def test_a_body_that_was_tampered_with_is_one_line(metacog, study: Path) -> None:
+def test_a_body_that_was_tampered_with_is_one_line(metacog, study):
     keep(study, record(raw_zstd="no body"))
     for more in ([], ["--raw"]):
         metacog("answer", study, ID, *more).refused_in_one_line("not the body of a reply", "restore")

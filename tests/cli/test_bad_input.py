@@ -1,7 +1,5 @@
 """Bad input gives one line that says what, where and what to do; an exit code; nothing lost; no traceback."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path
@@ -23,13 +21,13 @@ def edited(study: Path, old: str, new: str) -> Path:
     return study
 
 
-def test_an_unknown_provider(metacog, study: Path) -> None:
+def test_an_unknown_provider(metacog, study):
     result = metacog("plan", edited(study, '"simulated"', '"simulatd"'))
     result.refused_in_one_line("study.toml", "models[0].provider", '"simulatd"', '"simulated"')
     assert result.code == 2
 
 
-def test_a_missing_key_variable(metacog, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_variable(metacog, study, monkeypatch):
     monkeypatch.delenv("NOT_SET_ANYWHERE", raising=False)
     edited(
         study,
@@ -41,7 +39,7 @@ def test_a_missing_key_variable(metacog, study: Path, monkeypatch: pytest.Monkey
     assert result.code == 2
 
 
-def test_a_budget_that_allows_no_call(metacog, study: Path) -> None:
+def test_a_budget_that_allows_no_call(metacog, study):
     edited(study, 'home = "home"', 'home = "home"\nbudget_usd = 0')
     priced = (
         'provider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\nprice_in = 1\nprice_out = 1'
@@ -52,46 +50,48 @@ def test_a_budget_that_allows_no_call(metacog, study: Path) -> None:
     assert result.code == 5
 
 
-def test_a_duplicate_model_name_differing_only_in_case(metacog, study: Path) -> None:
+def test_a_duplicate_model_name_differing_only_in_case(metacog, study):
     edited(study, LISTED, f'[[models]]\nname = "SIM"\nprovider = "simulated"\n{LISTED}')
     metacog("plan", study).refused_in_one_line('"SIM"', "models[0]", "ignoring case")
 
 
 @pytest.mark.parametrize("name", ["a/b", "a|b", "../up", "a b", ""])
-def test_a_name_that_cannot_be_a_partition(metacog, study: Path, name: str) -> None:
-    metacog("plan", edited(study, '"sim"', f'"{name}"')).refused_in_one_line("models[0].name", "[a-z0-9]")
+def test_a_name_that_cannot_be_a_partition(metacog, study, name):
+    metacog("plan", edited(study, '"sim"', f'"{name}"')).refused_in_one_line(
+        "models[0].name", "lower-case letters"
+    )
 
 
-def test_a_negative_limit(metacog, study: Path) -> None:
+def test_a_negative_limit(metacog, study):
     metacog("plan", edited(study, "limit = 10", "limit = -1")).refused_in_one_line(
         "benchmarks.metamedqa.limit", "-1"
     )
 
 
-def test_a_study_with_no_model(metacog, tmp_path: Path) -> None:
+def test_a_study_with_no_model(metacog, tmp_path):
     path = tmp_path / "empty.toml"
     path.write_text('[study]\nname = "x"\n')
     metacog("run", path).refused_in_one_line("empty.toml", "no model", "[[models]]")
 
 
-def test_a_home_that_is_a_file(metacog, study: Path) -> None:
+def test_a_home_that_is_a_file(metacog, study):
     (study.parent / "home").write_text("in the way")
     metacog("run", study).refused_in_one_line("home", "is a file", "choose another")
     assert (study.parent / "home").read_text() == "in the way"
 
 
-def test_an_unknown_condition(metacog, study: Path) -> None:
+def test_an_unknown_condition(metacog, study):
     edited(study, "limit = 10", 'limit = 10\nconditions = ["role-ful"]')
     metacog("plan", study).refused_in_one_line("role-ful", "role-full")
 
 
-def test_an_unknown_model_benchmark_or_run(metacog, study: Path) -> None:
+def test_an_unknown_model_benchmark_or_run(metacog, study):
     metacog("run", study, "--model", "simm").refused_in_one_line('"simm"', 'did you mean "sim"')
     metacog("run", study, "--benchmark", "medley").refused_in_one_line('"medley"', "metamedqa")
     metacog("run", study, "--run", "2").refused_in_one_line("--run 2", "1 to 1")
 
 
-def test_an_edit_whose_before_text_does_not_match(metacog, study: Path) -> None:
+def test_an_edit_whose_before_text_does_not_match(metacog, study):
     folder = study.parent / "own"
     folder.mkdir()
     for name in ("parent.jsonl", "edits.jsonl", "fictional.jsonl"):
@@ -106,7 +106,7 @@ def test_an_edit_whose_before_text_does_not_match(metacog, study: Path) -> None:
     assert result.code == 3
 
 
-def test_a_source_with_one_changed_byte(metacog, study: Path, tmp_path: Path, medqa: Path) -> None:
+def test_a_source_with_one_changed_byte(metacog, study, tmp_path, medqa):
     folder = tmp_path / "copy"
     folder.mkdir()
     raw = gzip.decompress(medqa.read_bytes())
@@ -118,7 +118,7 @@ def test_a_source_with_one_changed_byte(metacog, study: Path, tmp_path: Path, me
     assert not list((study.parent / "home" / "sources").rglob("*.jsonl"))
 
 
-def test_a_source_that_is_not_there(metacog, study: Path, tmp_path: Path) -> None:
+def test_a_source_that_is_not_there(metacog, study, tmp_path):
     edited(study, 'dataset = "sample"', 'dataset = "published"')
     metacog("fetch", "--study", study, "--from", tmp_path / "nowhere").refused_in_one_line(
         "nowhere", "no such folder"
@@ -136,7 +136,7 @@ def answers(study: Path, text: str, name: str = "answers.csv") -> Path:
     return path
 
 
-def test_an_import_with_unknown_items_lists_each_and_keeps_the_rest(metacog, study: Path) -> None:
+def test_an_import_with_unknown_items_lists_each_and_keeps_the_rest(metacog, study):
     rows = "item_id,choice,confidence\nsample-0001,A,5\nno-such-item,B,4\nsample-0002,2,3\n"
     result = metacog(
         "import", "metamedqa", answers(study, rows), "--study", study, "--model", "theirs", "--run", "1"
@@ -149,7 +149,7 @@ def test_an_import_with_unknown_items_lists_each_and_keeps_the_rest(metacog, stu
     assert {record.item_id for record in kept} == {"sample-0001", "sample-0002"}
 
 
-def test_a_confidence_of_7_is_recorded_as_unparsable(metacog, study: Path) -> None:
+def test_a_confidence_of_7_is_recorded_as_unparsable(metacog, study):
     rows = answers(study, "item_id,choice,confidence\nsample-0001,A,7\n")
     result = metacog("import", "metamedqa", rows, "--study", study, "--model", "theirs", "--run", "1")
     assert result.code == 8
@@ -157,7 +157,7 @@ def test_a_confidence_of_7_is_recorded_as_unparsable(metacog, study: Path) -> No
     assert "confidence 7 is outside 1–5 in item sample-0001 (run 1): recorded as unparsable" in result.err
 
 
-def test_an_import_for_a_model_that_is_asked_here(metacog, study: Path) -> None:
+def test_an_import_for_a_model_that_is_asked_here(metacog, study):
     rows = answers(study, "item_id,choice\nsample-0001,A\n")
     arguments = ("import", "metamedqa", rows, "--study", study, "--run", "1")
     metacog(*arguments, "--model", "sim").refused_in_one_line("sim", 'provider = "replay"')
@@ -172,7 +172,7 @@ def test_an_import_for_a_model_that_is_asked_here(metacog, study: Path) -> None:
         (["item_id"], ["field=column"]),
     ],
 )
-def test_a_mapping_that_does_not_fit(metacog, study: Path, pairs: list[str], parts: list[str]) -> None:
+def test_a_mapping_that_does_not_fit(metacog, study, pairs, parts):
     rows = answers(study, "item_id,choice\nsample-0001,A\n")
     result = metacog(
         "import", "metamedqa", rows, "--study", study, "--model", "theirs", "--run", "1", "--map", *pairs
@@ -180,13 +180,13 @@ def test_a_mapping_that_does_not_fit(metacog, study: Path, pairs: list[str], par
     result.refused_in_one_line(*parts)
 
 
-def test_an_import_file_that_is_missing_or_empty(metacog, study: Path) -> None:
+def test_an_import_file_that_is_missing_or_empty(metacog, study):
     common = ("--study", study, "--model", "theirs", "--run", "1")
     metacog("import", "metamedqa", study.parent / "gone.csv", *common).refused_in_one_line("gone.csv")
     metacog("import", "metamedqa", answers(study, ""), *common).refused_in_one_line("answers.csv")
 
 
-def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_scored(metacog, study: Path) -> None:
+def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_scored(metacog, study):
     huge = "thinking " * 1_200_000 + "\nAnswer: B\nConfidence: 4"
     rows = [
         {"item_id": "sample-0001", "response": huge},
@@ -213,9 +213,7 @@ def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_scored(metacog
     assert result.out.splitlines()[1:] == ["sample-0001,B", "sample-0002,A", "sample-0003,C"]
 
 
-def test_a_corrupt_parquet_file_in_the_store_is_put_aside_and_made_again_from_the_answers(
-    metacog, finished: Path
-) -> None:
+def test_a_corrupt_parquet_file_in_the_store_is_put_aside_and_made_again_from_the_answers(metacog, finished):
     study = finished
     loaded = load_study(study)
     partition = Partition(loaded, MetaMedQA.name, loaded.model("sim"), 1)
@@ -229,7 +227,7 @@ def test_a_corrupt_parquet_file_in_the_store_is_put_aside_and_made_again_from_th
     assert pq.read_metadata(copy).num_rows == len(before)
 
 
-def test_a_query_that_is_wrong_or_writes(metacog, finished: Path) -> None:
+def test_a_query_that_is_wrong_or_writes(metacog, finished):
     study = finished
     metacog("sql", "selct 1", "--study", study).refused_in_one_line("query")
     metacog("sql", "select * from no_such_table", "--study", study).refused_in_one_line("no_such_table")
@@ -238,18 +236,18 @@ def test_a_query_that_is_wrong_or_writes(metacog, finished: Path) -> None:
     metacog("board", "medley", "--study", study).refused_in_one_line('"medley"', "metamedqa")
 
 
-def test_a_board_before_anything_ran(metacog, study: Path) -> None:
+def test_a_board_before_anything_ran(metacog, study):
     metacog("board", "--study", study).refused_in_one_line("leaderboard.duckdb", "run")
 
 
-def test_an_unknown_option_and_a_missing_argument(metacog, study: Path) -> None:
+def test_an_unknown_option_and_a_missing_argument(metacog, study):
     for arguments in (("plan",), ("plan", study, "--limitt", "3"), ("nonsense",)):
         result = metacog(*arguments)
         assert result.code == 2
         assert "Traceback" not in result.err
 
 
-def test_a_fault_that_does_not_exist(metacog, study: Path) -> None:
+def test_a_fault_that_does_not_exist(metacog, study):
     arguments = ("serve", "--study", study, "--port", "0", "--fault")
     metacog(*arguments, "meteor=0.5").refused_in_one_line("meteor", "rate_limit")
     metacog(*arguments, "rate_limit").refused_in_one_line("NAME=SHARE")

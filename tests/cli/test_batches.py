@@ -1,18 +1,15 @@
 """``metacog batches``, and ``metacog run`` through batches: stopped, started, listed, given up."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from metacog_pipeline.llm.server import ServerThread
 from tests.cli.conftest import Metacog
+from tests.simulated_server import ServerThread
 
 STUDY = """
 [study]
@@ -35,14 +32,14 @@ limit = 4
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerThread]:
+def server(monkeypatch):
     monkeypatch.setenv("CANARY_KEY", "sk-canary-0123456789abcdef")
     with ServerThread(lambda name, request: "Answer: A\nConfidence: 3") as started:
         yield started
 
 
 @pytest.fixture
-def study(server: ServerThread, tmp_path: Path) -> Path:
+def study(server, tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(STUDY.format(url=server.url))
     return path
@@ -54,8 +51,8 @@ def listed(metacog: Metacog, study: Path) -> list[dict[str, object]]:
 
 
 def test_a_run_that_does_not_wait_ends_with_its_own_code_and_the_next_one_goes_on(
-    metacog: Metacog, server: ServerThread, study: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    metacog, server, study, monkeypatch
+):
     for name in ("METACOG_LANE", "METACOG_LEAVE_BATCHES"):
         monkeypatch.setenv(name, "")
     assert "no batches" in metacog("batches", study).out
@@ -79,9 +76,7 @@ def test_a_run_that_does_not_wait_ends_with_its_own_code_and_the_next_one_goes_o
     assert done.code == 0, done.err
 
 
-def test_a_run_submits_the_batches_of_all_models_before_it_waits_for_one(
-    metacog: Metacog, server: ServerThread, study: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_submits_the_batches_of_all_models_before_it_waits_for_one(metacog, server, study, monkeypatch):
     for name in ("METACOG_LANE", "METACOG_LEAVE_BATCHES"):
         monkeypatch.setenv(name, "")
     text = study.read_text()
@@ -104,11 +99,11 @@ def test_a_run_submits_the_batches_of_all_models_before_it_waits_for_one(
 
 
 @pytest.mark.parametrize("option", ["--cancel", "--give-up"])
-def test_a_batch_that_is_not_there_is_named_in_one_line(option: str, metacog: Metacog, study: Path) -> None:
+def test_a_batch_that_is_not_there_is_named_in_one_line(option, metacog, study):
     metacog("batches", study, option, "metacog-nobody").refused_in_one_line("metacog-nobody", "no batch")
 
 
-def test_a_damaged_record_is_told_in_one_line(metacog: Metacog, study: Path) -> None:
+def test_a_damaged_record_is_told_in_one_line(metacog, study):
     folder = study.parent / "home" / "batches" / "metacog-x"
     folder.mkdir(parents=True)
     (folder / "record.json").write_text("{")

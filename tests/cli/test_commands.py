@@ -1,7 +1,5 @@
 """What each command gives a user who makes no mistake."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -9,8 +7,6 @@ import re
 import shlex
 import shutil
 from pathlib import Path
-
-import pytest
 
 from metacog_pipeline.files import shipped
 from metacog_pipeline.study import load_study, unchanged
@@ -38,9 +34,7 @@ COLUMNS = [
 ]
 
 
-def test_the_board_as_json_is_a_list_of_objects_with_exactly_the_board_columns(
-    metacog, finished: Path
-) -> None:
+def test_the_board_as_json_is_a_list_of_objects_with_exactly_the_board_columns(metacog, finished):
     result = metacog("board", "--study", finished, "--format", "json")
     rows = json.loads(result.out)
     assert result.code == 0
@@ -54,7 +48,7 @@ def test_the_board_as_json_is_a_list_of_objects_with_exactly_the_board_columns(
     assert set(named.split()) <= measures
 
 
-def test_the_board_comes_as_csv_markdown_and_table(metacog, finished: Path) -> None:
+def test_the_board_comes_as_csv_markdown_and_table(metacog, finished):
     text = metacog("board", "metamedqa", "--study", finished, "--format", "csv").out
     assert next(csv.reader(io.StringIO(text))) == COLUMNS
     assert "| model |" in metacog("board", "--study", finished, "--format", "markdown").out
@@ -63,7 +57,7 @@ def test_the_board_comes_as_csv_markdown_and_table(metacog, finished: Path) -> N
     assert "Question set: sample" in table
 
 
-def test_a_second_run_asks_nothing_and_says_so(metacog, finished: Path) -> None:
+def test_a_second_run_asks_nothing_and_says_so(metacog, finished):
     for _ in range(2):  # the first looks for itself, the second sees that nothing has changed since
         result = metacog("run", finished)
         assert result.code == 0
@@ -72,7 +66,7 @@ def test_a_second_run_asks_nothing_and_says_so(metacog, finished: Path) -> None:
     assert metacog("plan", finished).out.count("To ask: 0 calls") == 1
 
 
-def test_the_plan_tells_calls_tokens_dollars_and_where_the_budget_stops(metacog, study: Path) -> None:
+def test_the_plan_tells_calls_tokens_dollars_and_where_the_budget_stops(metacog, study):
     text = study.read_text().replace('home = "home"', 'home = "home"\nbudget_usd = 0.002')
     priced = 'name = "sim"\nprovider = "openai"\nmodel = "m"\nprice_in = 1.0\nprice_out = 4.0'
     study.write_text(text.replace('name = "sim"\nprovider = "simulated"', priced))
@@ -82,15 +76,13 @@ def test_the_plan_tells_calls_tokens_dollars_and_where_the_budget_stops(metacog,
     assert "Budget $0.0020" in out
 
 
-def test_the_plan_names_a_model_without_a_price(metacog, study: Path) -> None:
+def test_the_plan_names_a_model_without_a_price(metacog, study):
     unpriced = 'name = "sim"\nprovider = "openai"\nmodel = "m"'
     study.write_text(study.read_text().replace('name = "sim"\nprovider = "simulated"', unpriced))
     assert "No price is known for: sim" in metacog("plan", study).out
 
 
-def test_sql_answers_in_every_format_and_lists_tables_from_standard_input(
-    metacog, finished: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sql_answers_in_every_format_and_lists_tables_from_standard_input(metacog, finished, monkeypatch):
     query = "select count(*) as n from leaderboard where measure = 'accuracy'"
     assert json.loads(metacog("sql", query, "--study", finished, "--format", "json").out) == [{"n": 1}]
     assert metacog("sql", query, "--study", finished, "--format", "csv").out == "n\n1\n"
@@ -98,9 +90,7 @@ def test_sql_answers_in_every_format_and_lists_tables_from_standard_input(
     assert metacog("sql", "--study", finished, "--format", "csv").out == "n\n1\n"
 
 
-def test_answers_exported_as_samples_come_back_as_the_same_scores(
-    metacog, finished: Path, tmp_path: Path
-) -> None:
+def test_answers_exported_as_samples_come_back_as_the_same_scores(metacog, finished, tmp_path):
     for layout in ("records", "samples", "summary"):
         file = tmp_path / f"{layout}.json"
         assert (
@@ -121,9 +111,7 @@ def test_answers_exported_as_samples_come_back_as_the_same_scores(
     metacog("metamedqa", "export", tmp_path / "two.json", *common[:4]).refused_in_one_line("exists already")
 
 
-def test_a_question_set_is_built_checked_screened_sampled_and_accepted(
-    metacog, study: Path, tmp_path: Path
-) -> None:
+def test_a_question_set_is_built_checked_screened_sampled_and_accepted(metacog, study, tmp_path):
     built = tmp_path / "built.jsonl"
     assert metacog("metamedqa", "build", "--study", study, "--output", built).code == 0
     assert metacog("metamedqa", "check", built).code == 0
@@ -138,7 +126,7 @@ def test_a_question_set_is_built_checked_screened_sampled_and_accepted(
     unready.refused_in_one_line(stubs[0]["item_id"], "not filled in")
 
 
-def test_sources_are_fetched_from_a_folder_once(metacog, study: Path, medqa: Path) -> None:
+def test_sources_are_fetched_from_a_folder_once(metacog, study, medqa):
     assert "nothing to fetch" in metacog("fetch", "--study", study).out
     study.write_text(study.read_text().replace('"sample"', '"published"'))
     first = metacog("fetch", "--study", study, "--from", medqa.parent)
@@ -151,9 +139,7 @@ def test_sources_are_fetched_from_a_folder_once(metacog, study: Path, medqa: Pat
 LONGEST_SCREEN = 25
 
 
-def test_the_demo_ends_with_who_does_best_and_costs_nothing_twice(
-    metacog, done_once: Path, tmp_path: Path
-) -> None:
+def test_the_demo_ends_with_who_does_best_and_costs_nothing_twice(metacog, done_once, tmp_path):
     """On a folder in which somebody has made the study smaller; tests/test_packaging.py runs it as it is shipped."""
     folder = shutil.copytree(done_once, tmp_path / "demo")
     for _ in range(2):
@@ -169,7 +155,7 @@ def test_the_demo_ends_with_who_does_best_and_costs_nothing_twice(
     assert report is not None and Path(report[1]).is_file()
 
 
-def test_the_demo_copies_its_study_and_ends_as_its_run_does(metacog, tmp_path: Path, monkeypatch) -> None:
+def test_the_demo_copies_its_study_and_ends_as_its_run_does(metacog, tmp_path, monkeypatch):
     monkeypatch.setattr("metacog_pipeline.commands.demonstration.launch", lambda study, **how: 7)
     assert metacog("demo", "--folder", tmp_path / "demo").code == 7
     copied = tmp_path / "demo" / "study.toml"

@@ -1,12 +1,9 @@
 """Shell completion: the scripts are what their shells read, and words are completed without a study or a network."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +18,7 @@ def complete(shell: str, **variables: str) -> str:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_is_one_its_shell_can_read(shell: str, tmp_path: Path) -> None:
+def test_the_script_is_one_its_shell_can_read(shell, tmp_path):
     script = complete(f"{shell}_source")
     assert "_METACOG_COMPLETE" in script and "metacog" in script
     program = shutil.which(shell)
@@ -46,12 +43,12 @@ def words(typed: str) -> list[str]:
         ("metacog export --h", ["--help"]),  # a command of a benchmark, in the wrong place
     ],
 )
-def test_commands_options_and_choices_are_completed(typed: str, found: list[str]) -> None:
+def test_commands_options_and_choices_are_completed(typed, found):
     assert words(typed) == found
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
-def test_bash_completes_a_command(tmp_path: Path) -> None:
+def test_bash_completes_a_command(tmp_path):
     (tmp_path / "script").write_text(complete("bash_source"), encoding="utf-8")
     (tmp_path / "metacog").write_text(f'#!/bin/sh\nexec "{CALL[0]}" -c "{CALL[2]}" "$@"\n')
     (tmp_path / "metacog").chmod(0o755)

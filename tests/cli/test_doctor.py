@@ -1,16 +1,11 @@
 """``metacog doctor``: lines for people, JSON for programs, an exit code for scripts."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-
-import pytest
 
 from metacog_pipeline.commands import running
 
 
-def test_a_study_of_simulated_models_can_start(metacog, study: Path) -> None:
+def test_a_study_of_simulated_models_can_start(metacog, study):
     result = metacog("doctor", study)
     assert result.code == 0, result.out
     assert result.out.splitlines()[-1] == "A run can start."
@@ -18,7 +13,7 @@ def test_a_study_of_simulated_models_can_start(metacog, study: Path) -> None:
     assert "[ok]   theirs: its answers are imported; it is not asked" in result.out.splitlines()
 
 
-def test_what_failed_decides_the_exit_code_and_json_says_the_same(metacog, study: Path) -> None:
+def test_what_failed_decides_the_exit_code_and_json_says_the_same(metacog, study):
     keyless = 'name = "sim"\nprovider = "openai"\nmodel = "m"\napi_key_env = "NO_SUCH_KEY"\nprice_in = 1\nprice_out = 1'
     study.write_text(study.read_text().replace('name = "sim"\nprovider = "simulated"', keyless))
     result = metacog("doctor", study, "--offline")
@@ -33,13 +28,11 @@ def test_what_failed_decides_the_exit_code_and_json_says_the_same(metacog, study
     assert [row["subject"] for row in json.loads(told.out) if row["state"] == "fail"] == ["sim"]
 
 
-def test_a_study_file_that_is_wrong_is_one_line(metacog, tmp_path: Path) -> None:
+def test_a_study_file_that_is_wrong_is_one_line(metacog, tmp_path):
     metacog("doctor", tmp_path / "none.toml").refused_in_one_line("no such study file")
 
 
-def test_a_run_says_once_that_a_price_is_missing_and_asks_all_the_same(
-    metacog, study: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_says_once_that_a_price_is_missing_and_asks_all_the_same(metacog, study, monkeypatch):
     launched = []
     monkeypatch.setattr(running, "launch", lambda *given, **options: launched.append(options) or 0)
     billed = 'name = "sim"\nprovider = "openai"\nmodel = "m"'

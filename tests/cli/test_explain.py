@@ -1,14 +1,10 @@
 """``metacog explain``: every number of a board comes out again from its responses, and what it rests on is named."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import polars as pl
@@ -25,7 +21,6 @@ from metacog_pipeline.scoring import cross_benchmark, files, recount
 from metacog_pipeline.study import Study, load_study
 from tests.asking_in_process import ask
 
-Metacog = Callable[..., Any]
 STUDY = """
 [study]
 name = "t"
@@ -73,12 +68,12 @@ def publish(study: Study, name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def study_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def study_file(few_resamples, tmp_path_factory):
     return finished("metamedqa", tmp_path_factory.mktemp("explained"))
 
 
 @pytest.fixture
-def own_copy(study_file: Path, tmp_path: Path) -> Path:
+def own_copy(study_file, tmp_path):
     """A copy of the study that a test may change."""
     return Path(shutil.copytree(study_file.parent, tmp_path / "copy")) / study_file.name
 
@@ -90,9 +85,7 @@ CHEAP = ("metamedqa", "selfknowledge")  # a study of the others takes seconds to
     scope="module",
     params=[pytest.param(n, marks=() if n in CHEAP else pytest.mark.proof) for n in registry.names()],
 )
-def study(
-    request: pytest.FixtureRequest, study_file: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Study:
+def study(request, study_file, tmp_path_factory):
     if request.param == "metamedqa":
         return load_study(study_file)
     return load_study(finished(request.param, tmp_path_factory.mktemp(request.param)))
@@ -111,7 +104,7 @@ def some_cells(home: Path) -> list[tuple[str, ...]]:
     return [tuple(map(str, row)) for row in found.rows]
 
 
-def test_numbers_of_every_benchmark_come_out_again(study: Study) -> None:
+def test_numbers_of_every_benchmark_come_out_again(study):
     cells = some_cells(study.home.path)
     for cell in cells[:: max(1, len(cells) // 4)]:
         found = explanation.explain(study, *cell, samples=0)
@@ -125,7 +118,7 @@ def test_numbers_of_every_benchmark_come_out_again(study: Study) -> None:
 CELL = ("metamedqa", "baseline", "careful")
 
 
-def test_people_read_formula_counts_sql_and_the_first_items(metacog: Metacog, study_file: Path) -> None:
+def test_people_read_formula_counts_sql_and_the_first_items(metacog, study_file):
     result = metacog("explain", study_file, *CELL, "m_ratio_mafc")
     assert result.code == 0, result.err
     for words in ("meta-d′ / d′", "Maniscalco & Lau", "Nature Communications", "equals the board"):
@@ -136,7 +129,7 @@ def test_people_read_formula_counts_sql_and_the_first_items(metacog: Metacog, st
     assert "all with --items" not in every.out and len(every.out) > len(result.out)
 
 
-def test_programs_read_the_same_as_json(metacog: Metacog, study_file: Path) -> None:
+def test_programs_read_the_same_as_json(metacog, study_file):
     found = json.loads(metacog("explain", study_file, *CELL, "harmonised_ece", "--json", "--samples", 20).out)
     assert {**found["recount"], "low_n": False} == found["board"] and found["differs"] is None
     assert found["simulated"]["samples"] > 0 and found["simulated"]["percent"] > 50
@@ -156,16 +149,14 @@ def test_programs_read_the_same_as_json(metacog: Metacog, study_file: Path) -> N
         (("metamedqa", "baseline", "careful", "auroc"), "auroc2"),
     ],
 )
-def test_a_name_that_is_not_on_the_board_is_met_with_the_nearest(
-    metacog: Metacog, study_file: Path, wrong: tuple[str, ...], meant: str
-) -> None:
+def test_a_name_that_is_not_on_the_board_is_met_with_the_nearest(metacog, study_file, wrong, meant):
     result = metacog("explain", study_file, *wrong)
     result.refused_in_one_line(f'did you mean "{meant}"?')
     assert result.code == 2
 
 
 @pytest.mark.parametrize("hostile", ["'; drop table estimates; --", "\x1b[31m", "é" * 4000, "", "%"])
-def test_a_hostile_name_is_a_name_that_is_not_there(metacog: Metacog, study_file: Path, hostile: str) -> None:
+def test_a_hostile_name_is_a_name_that_is_not_there(metacog, study_file, hostile):
     result = metacog("explain", study_file, "metamedqa", "baseline", "careful", hostile)
     result.refused_in_one_line("the board has no measure")
     assert (
@@ -174,9 +165,7 @@ def test_a_hostile_name_is_a_name_that_is_not_there(metacog: Metacog, study_file
     )
 
 
-def test_a_board_that_does_not_follow_from_the_responses_is_told_in_one_line(
-    metacog: Metacog, own_copy: Path
-) -> None:
+def test_a_board_that_does_not_follow_from_the_responses_is_told_in_one_line(metacog, own_copy):
     path = own_copy
     with duckdb.connect(str(path.parent / "home" / "leaderboard.duckdb")) as connection:
         connection.execute("update estimates set estimate = 0.123, low = 0.1 where measure = 'accuracy'")
@@ -187,7 +176,7 @@ def test_a_board_that_does_not_follow_from_the_responses_is_told_in_one_line(
     assert as_json.code == 1 and json.loads(as_json.out)["differs"].startswith("estimate is 0.123")
 
 
-def test_what_was_not_answered_or_read_is_counted_with_its_reason(metacog: Metacog, own_copy: Path) -> None:
+def test_what_was_not_answered_or_read_is_counted_with_its_reason(metacog, own_copy):
     study = load_study(own_copy)
     benchmark = bound(study, "metamedqa")
     partition = tasks.partitions(benchmark)[0]
@@ -212,7 +201,7 @@ def test_what_was_not_answered_or_read_is_counted_with_its_reason(metacog: Metac
     assert "recount no value: equals the board status incomplete: 1 of 24 not answered" in said_of_it
 
 
-def test_a_study_without_a_board_or_without_responses_is_one_line(metacog: Metacog, own_copy: Path) -> None:
+def test_a_study_without_a_board_or_without_responses_is_one_line(metacog, own_copy):
     for each in (own_copy.parent / "home" / "responses").rglob("*.parquet"):
         each.unlink()
     metacog("explain", own_copy, *CELL, "accuracy").refused_in_one_line("no responses of careful")
@@ -220,7 +209,7 @@ def test_a_study_without_a_board_or_without_responses_is_one_line(metacog: Metac
     metacog("explain", own_copy, *CELL, "accuracy").refused_in_one_line("metacog run")
 
 
-def test_it_starts_without_dagster() -> None:
+def test_it_starts_without_dagster():
     code = (
         "import sys, metacog_pipeline.commands.explaining; "
         "print([name for name in ('dagster', 'polars', 'duckdb') if name in sys.modules])"

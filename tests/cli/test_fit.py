@@ -370,7 +370,7 @@ def test_missing_files_and_folders_are_refused_in_one_line(metacog, tmp_path):
     metacog("fit", tmp_path / "nope.csv").refused_in_one_line("no such file")
     folder = tmp_path / "folder.parquet"
     folder.mkdir()
-    metacog("fit", folder).refused_in_one_line("no such file")
+    metacog("fit", folder).refused_in_one_line("is a folder; give a file")
 
 
 def test_confidence_from_zero_is_no_rating_by_itself(metacog, trials):

@@ -107,7 +107,7 @@ def test_a_column_that_is_not_there_is_answered_with_the_nearest(metacog, file):
         ("t.csv", "ok,conf\n", "no rows"),
         ("t.jsonl", "", "is empty"),
         ("t.csv.gz", gzip.compress(b"", mtime=0), "is empty"),
-        ("t.csv.gz", table().encode(), "cannot be read"),
+        ("t.csv.gz", table().encode(), "not a whole gzip file"),
         ("t.csv", gzip.compress(table().encode(), mtime=0), "end its name with .gz"),
         ("t.csv", b"PAR1" + bytes(40), "name it .parquet"),
         ("t.csv", b"PK\x03\x04" + bytes(40), "export it as CSV"),
@@ -115,7 +115,7 @@ def test_a_column_that_is_not_there_is_answered_with_the_nearest(metacog, file):
         ("t.jsonl", table(), "the line is not JSON"),
         ("t.json", table(), "not JSON"),
         ("t.parquet", table(), "cannot be read as parquet"),
-        ("t.csv", table().encode("utf-16"), "save the file as UTF-8"),
+        ("t.csv", table().encode("utf-16")[:-1], "not UTF-16"),
         ("t.csv", b"ok,conf\n1,0.5\xe9\n", "save the file as UTF-8"),
         ("t.csv", "ok,conf,ok\n1,2,3\n", "there twice"),
         ("t.csv", "ok,conf\n,\n,\n", "holds nothing"),
@@ -204,3 +204,10 @@ def test_where_the_list_of_rejected_rows_cannot_be_written_every_row_is_shown(me
     (tmp_path / "t.csv.rejected.csv").mkdir()
     result = metacog("fit", path, *CONF)
     assert result.code == 0 and result.err.count("not used: conf 'x' is no number") == 5
+
+
+@pytest.mark.parametrize("scale", [(), ("--scale", "0..100")])
+def test_a_confidence_on_two_scales_is_refused(metacog, file, scale):
+    rows = [(ok, conf * (100 if place % 2 else 1)) for place, (ok, conf) in enumerate(GOOD)]
+    result = metacog("fit", file("t.csv", table(rows)), *CONF, *scale)
+    assert result.code == 2 and "two scales seem to be mixed" in result.err

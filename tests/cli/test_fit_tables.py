@@ -189,6 +189,16 @@ def test_a_d_type2_that_is_undefined_says_why(metacog, file, table, raw, correct
     assert corrected in made["d_type2"]["status"]
 
 
+def test_keep_and_withdraw_are_known_words_and_a_folder_of_parquet_is_one_table(metacog, file, tmp_path):
+    said = keep_table(70, 10, 8, 12)
+    made = found(metacog("fit", file("k.csv", said), *KEEP))
+    rows = pl.read_csv(said.encode())
+    (tmp_path / "set" / "data").mkdir(parents=True)
+    for number, part in enumerate((rows[:40], rows[40:])):
+        part.write_parquet(tmp_path / "set" / "data" / f"test-{number}.parquet")
+    assert found(metacog("fit", tmp_path / "set", *KEEP[:4], *KEEP[6:])) == made
+
+
 def test_yes_no_self_knowledge_and_confidence_stand_side_by_side(metacog, tmp_path):
     frame = answers().with_columns(
         knows=pl.when(pl.col("conf") > 0.5).then(pl.lit("yes")).otherwise(pl.lit("No"))

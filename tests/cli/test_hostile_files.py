@@ -1,7 +1,5 @@
 """Files made to hurt their reader are refused in one line or are inert, within bounded memory and time."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random
@@ -10,11 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metacog_pipeline.files import MOST_TOML
+from metacog_pipeline import parquet_bounds
+from metacog_pipeline.files import MOST_TOML, TooLargeError
 
 ROW = {"item_id": "sample-0001", "choice": "A", "confidence": 4}
 METACOG = (sys.executable, "-m", "metacog_pipeline")
@@ -41,7 +41,7 @@ def _import(metacog, study: Path, file: Path):
     ],
     ids=["deep-list", "deep-object", "long-number", "huge", "nan", "nested", "path", "code", "markup", "nul"],
 )
-def test_a_hostile_line_is_told_and_the_others_are_kept(metacog, study: Path, line: str) -> None:
+def test_a_hostile_line_is_told_and_the_others_are_kept(metacog, study, line):
     file = study.parent / "answers.jsonl"
     file.write_text(f"{json.dumps(ROW)}\n{line}\n", encoding="utf-8")
     result = _import(metacog, study, file)
@@ -50,7 +50,7 @@ def test_a_hostile_line_is_told_and_the_others_are_kept(metacog, study: Path, li
     assert len(result.err) < 20_000, "a long value is not printed whole"
 
 
-def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(study: Path) -> None:
+def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(study):
     file = study.parent / "answers.jsonl.gz"
     with gzip.open(file, "wb", compresslevel=9) as out:
         for _ in range(200):
@@ -65,7 +65,7 @@ def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(study: Path) -> None:
     assert f"larger than {64 * 2**20} bytes unpacked" in limited.stderr
 
 
-def test_a_table_that_says_it_has_a_billion_rows_is_refused(metacog, study: Path) -> None:
+def test_a_table_that_says_it_has_a_billion_rows_is_refused(metacog, study):
     file = study.parent / "answers.parquet"
     empty = pa.table({"item_id": pa.nulls(10_000_000, pa.string())})
     with pq.ParquetWriter(file, empty.schema) as out:
@@ -75,7 +75,7 @@ def test_a_table_that_says_it_has_a_billion_rows_is_refused(metacog, study: Path
     _import(metacog, study, file).refused_in_one_line("60,000,000 rows", "at most 50,000,000")
 
 
-def test_a_table_with_a_lying_footer_is_refused_or_read_as_it_is(metacog, study: Path) -> None:
+def test_a_table_with_a_lying_footer_is_refused_or_read_as_it_is(metacog, study):
     file = study.parent / "answers.parquet"
     pq.write_table(pa.Table.from_pylist([{**ROW, "response": "Answer: A\nConfidence: 4"}] * 3), file)
     whole, draw = file.read_bytes(), random.Random(8)
@@ -88,13 +88,46 @@ def test_a_table_with_a_lying_footer_is_refused_or_read_as_it_is(metacog, study:
         assert "Traceback" not in result.err and result.code in (0, 2, 8), result.err
 
 
-def test_a_study_file_of_a_hundred_megabytes_is_not_read(metacog, study: Path) -> None:
+def _repeated(text, count):
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), [text])
+
+
+@pytest.mark.parametrize(
+    ("column", "options"),
+    [
+        (lambda: _repeated("x" * 2_000_000, 100_000), {}),
+        (lambda: pa.array(["x" * 1_000_000] * 100), {"use_dictionary": False, "compression": "zstd"}),
+        (lambda: pa.ListArray.from_arrays([0, 20_000_000], pa.array(np.zeros(20_000_000, np.int8))), {}),
+        (lambda: pa.StructArray.from_arrays([_repeated("x" * 2_000_000, 100_000)], ["s"]), {}),
+    ],
+    ids=["one long text in every row", "packed pages", "a list of zeros", "within a structure"],
+)
+def test_a_table_that_unpacks_to_far_more_than_it_is_is_refused(metacog, study, column, options):
+    file = study.parent / "answers.parquet"
+    pq.write_table(pa.table({"item_id": column()}), file, **options)
+    assert file.stat().st_size < 3_000_000
+    with pytest.raises(TooLargeError):
+        for _ in parquet_bounds.batches(file):
+            pass
+    _import(metacog, study, file).refused_in_one_line("answers.parquet", "bytes unpacked")
+
+
+def test_long_texts_are_read_in_pieces_and_come_back_whole(tmp_path):
+    texts = [f"{number}" + "y" * 3_000_000 for number in range(40)]
+    table = pa.table({"text": texts, "note": [["a", None], []] * 20, "n": range(40)})
+    pq.write_table(table, tmp_path / "t.parquet", compression="none")
+    pieces = list(parquet_bounds.batches(tmp_path / "t.parquet"))
+    assert len(pieces) > 1 and max(sum(map(len, piece["text"].to_pylist())) for piece in pieces) <= 2**26
+    assert [row for piece in pieces for row in piece.to_pylist()] == table.to_pylist()
+
+
+def test_a_study_file_of_a_hundred_megabytes_is_not_read(metacog, study):
     with study.open("ab") as file:
         file.truncate(100 * 2**20)
     metacog("plan", study).refused_in_one_line("study.toml", f"larger than {MOST_TOML} bytes")
 
 
-def test_words_and_lexicons_that_are_too_large_or_too_deep_are_refused(metacog, study: Path) -> None:
+def test_words_and_lexicons_that_are_too_large_or_too_deep_are_refused(metacog, study):
     words = study.with_name("words.toml")
     study.write_text(study.read_text().replace("limit = 10", 'limit = 10\nwording = "words.toml"'))
     words.write_text("a = " + "[" * 100_000)
@@ -103,7 +136,7 @@ def test_words_and_lexicons_that_are_too_large_or_too_deep_are_refused(metacog, 
     metacog("plan", study).refused_in_one_line("words.toml", "larger than")
 
 
-def test_control_characters_of_a_study_file_never_reach_the_terminal(metacog, study: Path) -> None:
+def test_control_characters_of_a_study_file_never_reach_the_terminal(metacog, study):
     escape = "\\u001b]0;owned\\u0007\\u001b[31m\\u202e"
     plain = study.read_text()
     for old, new in (

@@ -1,9 +1,5 @@
 """``metacog init`` writes a study file that loads, is checked by ``doctor``, and never takes the place of another."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from metacog_pipeline import registry
@@ -11,11 +7,11 @@ from metacog_pipeline.study import load_study
 
 
 @pytest.fixture(autouse=True)
-def nobody_at_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def nobody_at_the_terminal(monkeypatch):
     monkeypatch.setattr("sys.stdin.isatty", lambda: False)
 
 
-def test_without_options_every_benchmark_is_measured_with_a_simulated_model(metacog, tmp_path: Path) -> None:
+def test_without_options_every_benchmark_is_measured_with_a_simulated_model(metacog, tmp_path):
     path = tmp_path / "mine.toml"
     assert metacog("init", path).code == 0
     assert load_study(path).enabled == registry.names()
@@ -33,7 +29,7 @@ def test_without_options_every_benchmark_is_measured_with_a_simulated_model(meta
         ("replay", "replay", False),
     ],
 )
-def test_each_way_to_name_a_model_is_a_row_that_loads(metacog, tmp_path, model, name, billed) -> None:
+def test_each_way_to_name_a_model_is_a_row_that_loads(metacog, tmp_path, model, name, billed):
     path = tmp_path / "mine.toml"
     asked = metacog("init", path, "--model", model, "--benchmark", "metamedqa")
     if billed:
@@ -45,9 +41,18 @@ def test_each_way_to_name_a_model_is_a_row_that_loads(metacog, tmp_path, model, 
     assert (study.study.budget_usd is not None) == billed
 
 
-def test_on_a_terminal_what_is_not_given_is_asked(
-    metacog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_of_ones_own_has_no_price_beside_models_that_are_billed(metacog, tmp_path):
+    models = ("--model", "openai:a", "--model", "openai:b@http://127.0.0.1:8000/v1")
+    assert (
+        metacog("init", tmp_path / "s.toml", *models, "--benchmark", "questions", "--price", "2", "9").code
+        == 0
+    )
+    study = load_study(tmp_path / "s.toml")
+    assert [spec.price_out for spec in study.models] == [9, 0]
+    assert 'items = "sample"' in (tmp_path / "s.toml").read_text()
+
+
+def test_on_a_terminal_what_is_not_given_is_asked(metacog, tmp_path, monkeypatch):
     answers = iter(["openai:gpt-4.1", "metamedqa, selfknowledge", "2.5 10", 7.5])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("click.prompt", lambda text, **_: next(answers))
@@ -65,17 +70,18 @@ def test_on_a_terminal_what_is_not_given_is_asked(
         (("--model", "openai"), ("openai:MODEL",)),
         (("--model", "simulated:x"), ("give simulated alone",)),
         (("--model", "gemini:x@http://"), ("no address",)),
+        (("--model", "openai:x@http://[::1", "--price", "1", "1"), ("no address",)),
         (("--benchmark", "metamedq"), ('did you mean "metamedqa"',)),
         (("--model", "simulated", "--model", "simulated"), ("repeats", "choose another")),
     ],
 )
-def test_a_mistake_is_one_line_and_leaves_no_file(metacog, tmp_path, options, parts) -> None:
+def test_a_mistake_is_one_line_and_leaves_no_file(metacog, tmp_path, options, parts):
     path = tmp_path / "mine.toml"
     metacog("init", path, *options).refused_in_one_line(*parts)
     assert not path.exists()
 
 
-def test_an_existing_file_stays_as_it_is(metacog, study: Path) -> None:
+def test_an_existing_file_stays_as_it_is(metacog, study):
     before = study.read_bytes()
     metacog("init", study).refused_in_one_line("is there already")
     assert study.read_bytes() == before

@@ -1,7 +1,5 @@
 """``--json``: every command prints one JSON value on standard output, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator
@@ -54,8 +52,11 @@ TYPED: list[tuple[str, set[str]]] = [
     ("batches study.toml", set()),
     ("board --study study.toml", {"benchmark", "model", "measure", "estimate", "rank"}),
     ("board metamedqa --study study.toml --format json", {"benchmark", "model"}),
+    ("bundle study.toml --to all.zip", {"wrote", "seal", "files"}),
+    ("cite study.toml", {"bibtex"}),
     ("compare careful hasty --study study.toml", {"benchmark", "measure", "difference", "p_holm"}),
     ("doctor study.toml --offline", {"state", "subject", "text"}),
+    ("export study.toml --to out --format csv --json", {"wrote", "told"}),
     ("explain study.toml metamedqa baseline careful accuracy --samples 0", {"board", "recount", "sql"}),
     ("fetch --study study.toml", {"sources"}),
     ("fit trials.csv --correct correct --confidence confidence --ratings 5", {"measure", "value", "low", "high"}),
@@ -81,8 +82,15 @@ TYPED: list[tuple[str, set[str]]] = [
 ]  # fmt: skip
 #: Not run here: they ask, serve, fetch or train for minutes; what they share is tested below.
 BY_HAND = {
-    *("demo", "run", "ui", "serve", "explore", "daemon", "worker"),
-    *("medley analyst", "medley export", "medley gates", "medley generate", "medley reproduce"),
+    *("demo", "run", "ui", "serve", "explore", "daemon", "worker", "reproduce"),
+    *(
+        "medley analyst",
+        "medley export",
+        "medley gates",
+        "medley generate",
+        "medley judges",
+        "medley reproduce",
+    ),
     *("metacogbench audit sample", "metacogbench audit score"),
     *("metamedqa sample", "metamedqa accept", "metamedqa reject", "metamedqa agreement"),
     *(f"train {name}" for name in ("esma", "evaluate", "patch", "preflight", "sft", "study", "toy")),
@@ -90,7 +98,7 @@ BY_HAND = {
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(few_resamples, tmp_path_factory):
     """The folder of a small study that was asked, scored and published."""
     folder = tmp_path_factory.mktemp("printed")
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
@@ -128,7 +136,7 @@ def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple
         yield from leaves(found, (*path, name))
 
 
-def test_every_command_takes_it_and_is_run_here_or_named() -> None:
+def test_every_command_takes_it_and_is_run_here_or_named():
     names = set()
     for name, command in leaves(cli):
         assert any("--json" in param.opts for param in command.params), name
@@ -139,9 +147,7 @@ def test_every_command_takes_it_and_is_run_here_or_named() -> None:
 
 
 @pytest.mark.parametrize(("typed", "parts"), TYPED, ids=[typed[:60] for typed, _ in TYPED])
-def test_it_is_one_value_and_nothing_else(
-    metacog, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, parts: set[str]
-) -> None:
+def test_it_is_one_value_and_nothing_else(metacog, made, tmp_path, monkeypatch, typed, parts):
     folder = shutil.copytree(made, tmp_path / "own")
     monkeypatch.chdir(folder)
     if " ID" in typed:
@@ -156,9 +162,7 @@ def test_it_is_one_value_and_nothing_else(
 
 
 @pytest.mark.parametrize("typed", ["run study.toml", "demo --folder demo"])
-def test_a_run_says_how_far_the_study_is(
-    metacog, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str
-) -> None:
+def test_a_run_says_how_far_the_study_is(metacog, made, tmp_path, monkeypatch, typed):
     folder = shutil.copytree(made, tmp_path / "own")
     monkeypatch.chdir(folder)
     shutil.copytree(folder / "home", folder / "demo" / "home")
@@ -180,9 +184,7 @@ def test_a_run_says_how_far_the_study_is(
     assert {"partitions", "exit_code"} <= set(value) or {"rankings", "report"} <= set(value)
 
 
-def test_a_server_says_its_address_before_it_serves(
-    metacog, made: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_says_its_address_before_it_serves(metacog, made, monkeypatch):
     from metacog_pipeline.asking import serving
     from metacog_pipeline.report.explorer.server import Explorer
 
@@ -198,19 +200,19 @@ def test_a_server_says_its_address_before_it_serves(
         assert json.loads(metacog(*typed.split()).out)["address"].startswith("http://")
 
 
-def test_a_mistake_prints_nothing_on_standard_output(metacog, made: Path) -> None:
+def test_a_mistake_prints_nothing_on_standard_output(metacog, made):
     result = metacog("board", "metamedq", "--study", made / "study.toml", "--json")
     result.refused_in_one_line('"metamedq"')
     assert result.out == ""
 
 
-def test_another_format_beside_it_is_refused(metacog, made: Path) -> None:
+def test_another_format_beside_it_is_refused(metacog, made):
     metacog("board", "--study", made / "study.toml", "--json", "--format", "csv").refused_in_one_line(
         "--format", '"csv" beside --json', "give one of them"
     )
 
 
-def test_what_is_said_is_words_or_data() -> None:
+def test_what_is_said_is_words_or_data():
     @click.command()
     @printing.json_option
     def command() -> None:

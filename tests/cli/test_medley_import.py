@@ -1,7 +1,5 @@
 """Analysts of the instances and files of replies are kept as a model's answers, and scored by ``metacog run``."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
@@ -19,6 +17,11 @@ home = "home"
 
 [[models]]
 name = "theirs"
+provider = "replay"
+family = "elsewhere"
+
+[[models]]
+name = "filed"
 provider = "replay"
 family = "elsewhere"
 
@@ -41,7 +44,7 @@ judges = ["judge"]
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study(tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
     return path
@@ -51,10 +54,15 @@ def rows_of(metacog, study: Path, query: str) -> list[dict[str, object]]:
     return json.loads(metacog("sql", query, "--study", study, "--format", "json").out)
 
 
-def test_an_analyst_is_replayed_scored_where_step_a_is_enough_and_complete(metacog, study: Path) -> None:
-    common = ("--study", study, "--model", "theirs", "--run", "1")
-    kept = metacog("medley", "analyst", "Analyst A", *common)
+def test_an_analyst_and_replies_of_all_three_steps_are_kept_scored_and_complete(metacog, study, tmp_path):
+    common = ("--study", study, "--run", "1", "--model")
+    kept = metacog("medley", "analyst", "Analyst A", *common, "theirs")
     assert kept.code == 0, kept.err
+    kept = metacog(
+        "import", "medley", replies_of_everything(study, tmp_path / "answers.csv"), *common, "filed"
+    )
+    assert kept.code == 8
+    assert "'nowhere' is none of the 3 instances" in kept.err
     done = metacog("run", study, "--quiet")
     assert done.code == 0, done.err
     found = rows_of(
@@ -65,14 +73,26 @@ def test_an_analyst_is_replayed_scored_where_step_a_is_enough_and_complete(metac
     by_name = {str(row["measure"]): row for row in found}
     assert by_name["step_a_confidence"]["estimate"] is not None
     assert (by_name["mms"]["estimate"], by_name["mms"]["status"]) == (None, "not defined by step A alone")
+    found = rows_of(
+        metacog, study, "select condition, estimate from estimates where model = 'filed' and measure = 'mms'"
+    )
+    assert found and all(row["estimate"] is not None for row in found)
     states = rows_of(metacog, study, "select model, state from progress where benchmark = 'medley'")
-    assert {(row["model"], row["state"]) for row in states} == {("theirs", "complete"), ("sim", "complete")}
+    assert {(row["model"], row["state"]) for row in states} == {
+        (name, "complete") for name in ("theirs", "filed", "sim")
+    }
+    asked = (
+        "select model, n_answered from progress where benchmark = 'medley_judgements' and model <> 'theirs'"
+    )
+    judged = rows_of(metacog, study, asked)
+    assert {row["model"] for row in judged} == {"filed", "sim"} and all(row["n_answered"] for row in judged)
     characters = rows_of(metacog, study, "select model from comparisons where family = 'character'")
-    assert {row["model"] for row in characters} <= {"sim"}
+    assert "theirs" not in {row["model"] for row in characters}
     assert "everything is up to date" in metacog("run", study).err
 
 
-def test_replies_of_all_three_steps_come_from_a_file(metacog, study: Path, tmp_path: Path) -> None:
+def replies_of_everything(study: Path, file: Path) -> Path:
+    """Write a reply to every step of every instance, and one to an instance that is not there."""
     loaded = load_study(study)
     loaded.home.prepare()
     benchmark = bound(loaded, "medley")
@@ -87,7 +107,6 @@ def test_replies_of_all_three_steps_come_from_a_file(metacog, study: Path, tmp_p
         )
         for step, label in (("step_a", "high"), ("b_private", "high"), ("b_social", "low"))
     }
-    file = tmp_path / "answers.csv"
     with file.open("w", newline="", encoding="utf-8") as out:
         writer = csv.DictWriter(out, ["instance_id", "condition", *replies])
         writer.writeheader()
@@ -95,22 +114,10 @@ def test_replies_of_all_three_steps_come_from_a_file(metacog, study: Path, tmp_p
             for item in items:
                 writer.writerow({"instance_id": item.item_id, "condition": condition, **replies})
         writer.writerow({"instance_id": "nowhere", "condition": "normal", **replies})
-    common = ("--study", study, "--model", "theirs", "--run", "1")
-    kept = metacog("import", "medley", file, *common)
-    assert kept.code == 8
-    assert "'nowhere' is none of the 3 instances" in kept.err
-    assert metacog("run", study, "--quiet").code == 0
-    found = rows_of(
-        metacog,
-        study,
-        "select condition, estimate from estimates where model = 'theirs' and measure = 'mms'",
-    )
-    assert found and all(row["estimate"] is not None for row in found)
-    judged = rows_of(metacog, study, "select n_answered from progress where benchmark = 'medley_judgements'")
-    assert all(row["n_answered"] for row in judged)
+    return file
 
 
-def test_mistakes_are_answered_in_one_line(metacog, study: Path) -> None:
+def test_mistakes_are_answered_in_one_line(metacog, study):
     common = ("--study", study, "--model", "theirs", "--run", "1")
     metacog("medley", "analyst", "Analyst Z", *common).refused_in_one_line("Analyst Z")
     other = ("--study", study, "--model", "sim", "--run", "1")

@@ -1,7 +1,6 @@
 """What judges will cost is planned, and simulated judges are served, like models."""
 
-from __future__ import annotations
-
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.planning import PlanRow, plan_study
 from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.cli import main
 from metacog_pipeline.files import shipped
 from metacog_pipeline.study import Study, load_study
 
@@ -17,7 +17,7 @@ STUDY = """
 [study]
 name = "t"
 home = "home"
-budget_usd = 0.2
+budget_usd = 9.5
 
 [[models]]
 name = "one"
@@ -54,7 +54,7 @@ judges = ["kin", "stranger"]
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study(tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
     return path
@@ -64,7 +64,7 @@ def judge_rows(study: Study) -> dict[str, PlanRow]:
     return {row.model: row for row in plan_study(study).rows if row.benchmark == "medley_judgements"}
 
 
-def test_judges_are_planned_before_there_is_anything_to_judge(study: Path) -> None:
+def test_judges_are_planned_before_there_is_anything_to_judge(study):
     loaded = load_study(study)
     rows = judge_rows(loaded)
     expected = tasks.expected(bound(loaded, "medley"))
@@ -80,15 +80,22 @@ def test_judges_are_planned_before_there_is_anything_to_judge(study: Path) -> No
     )
 
 
-def test_what_is_planned_is_never_less_than_what_is_asked_and_nothing_once_it_is(
-    metacog, study: Path
-) -> None:
-    text = study.read_text()
-    free = 'provider = "openai"\nmodel = "m"\nprice_in = 1.0\nprice_out = 4.0'
-    study.write_text(text.replace(free, 'provider = "simulated"\nobserver = { seed = 3 }'))
-    loaded = load_study(study)
-    before = judge_rows(loaded)
-    assert metacog("run", study, "--quiet").code == 0
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """A finished study whose judges cost nothing, and what was planned for them before."""
+    path = tmp_path_factory.mktemp("judged") / "study.toml"
+    priced = 'provider = "openai"\nmodel = "m"\nprice_in = 1.0\nprice_out = 4.0'
+    path.write_text(STUDY.replace(priced, 'provider = "simulated"\nobserver = { seed = 3 }'))
+    before = judge_rows(load_study(path))
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(path), "--quiet"])
+    assert not ended.value.code
+    return path, before
+
+
+def test_what_is_planned_is_never_less_than_what_is_asked_and_nothing_once_it_is(judged):
+    path, before = judged
+    loaded = load_study(path)
     spent = {}
     for partition in tasks.partitions(bound(loaded, "medley")):
         manifest = judging.judged_as(partition).manifest()
@@ -100,21 +107,18 @@ def test_what_is_planned_is_never_less_than_what_is_asked_and_nothing_once_it_is
     assert all(before[name].calls >= asked for name, asked in spent.items())
 
 
-def test_judges_with_other_words_are_asked_again(metacog, study: Path) -> None:
+def test_judges_with_other_words_are_asked_again(metacog, judged, tmp_path):
+    study = Path(shutil.copytree(judged[0].parent, tmp_path / "own")) / "study.toml"
     own = study.parent / "own.toml"
     shipped_words = shipped("data", "medley", "judge.toml").read_text("utf-8")
     own.write_text(shipped_words.replace("You grade how", "Mark how"), "utf-8")
-    free = 'provider = "openai"\nmodel = "m"\nprice_in = 1.0\nprice_out = 4.0'
-    study.write_text(study.read_text().replace(free, 'provider = "simulated"\nobserver = { seed = 3 }'))
-    assert metacog("run", study, "--quiet").code == 0
-    assert {row.to_ask for row in judge_rows(load_study(study)).values()} == {0}
     study.write_text(study.read_text().replace("limit = 4", 'limit = 4\njudge_wording = "own.toml"'))
     assert all(row.to_ask == row.calls > 0 for row in judge_rows(load_study(study)).values())
     own.write_text("id = 3", "utf-8")
     metacog("plan", study).refused_in_one_line("own.toml: id = 3")
 
 
-def test_simulated_judges_are_served_beside_models(study: Path) -> None:
+def test_simulated_judges_are_served_beside_models(study):
     loaded = load_study(study)
     loaded.home.prepare()
     construction.build(bound(loaded, "medley"))

@@ -1,7 +1,5 @@
 """``metacog power``: what it prints, in every format, and what it refuses in one line."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -17,7 +15,7 @@ def only(text: str) -> dict[str, object]:
     return row
 
 
-def test_it_prints_the_trials_a_power_takes(metacog) -> None:
+def test_it_prints_the_trials_a_power_takes(metacog):
     result = metacog(*DESIGN, "--power", "0.9", "--format", "json", *QUICK)
     assert result.code == 0 and result.err == ""
     row = only(result.out)
@@ -26,13 +24,13 @@ def test_it_prints_the_trials_a_power_takes(metacog) -> None:
     assert row["power_low"] < row["power"] < row["power_high"]
 
 
-def test_it_prints_the_power_of_a_number_of_trials(metacog) -> None:
+def test_it_prints_the_power_of_a_number_of_trials(metacog):
     row = only(metacog(*DESIGN, "--trials", "1500", "--format", "json", *QUICK).out)
     assert row["trials_per_observer"] == 1500 and 0.3 < row["power"] < 0.9
     assert row["simulations"] == 200 and row["delta"] == 0.3
 
 
-def test_all_formats_say_the_same(metacog) -> None:
+def test_all_formats_say_the_same(metacog):
     arguments = (*DESIGN, "--trials", "500", *QUICK)
     row = only(metacog(*arguments, "--format", "json").out)
     (line,) = csv.DictReader(io.StringIO(metacog(*arguments, "--format", "csv").out))
@@ -42,7 +40,7 @@ def test_all_formats_say_the_same(metacog) -> None:
     assert max(map(len, table.splitlines())) < 80
 
 
-def test_the_same_seed_gives_the_same_answer(metacog) -> None:
+def test_the_same_seed_gives_the_same_answer(metacog):
     arguments = (*DESIGN, "--format", "csv", *QUICK)
     assert metacog(*arguments, "--seed", "7").out == metacog(*arguments, "--seed", "7").out
 
@@ -66,7 +64,7 @@ def test_the_same_seed_gives_the_same_answer(metacog) -> None:
         (("--d", "1", "--delta", "0.000001", "--simulations", "100"), ("10,000,000", "larger difference")),
     ],
 )
-def test_what_makes_no_sense_is_refused_in_one_line(metacog, arguments, parts) -> None:
+def test_what_makes_no_sense_is_refused_in_one_line(metacog, arguments, parts):
     result = metacog("power", *arguments, "--quiet")
     result.refused_in_one_line(*parts)
     assert result.code == 2 and result.out == ""

@@ -1,9 +1,6 @@
 """The prompt of ``metacog sql`` answers one statement after another and goes on after a mistake."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -29,15 +26,13 @@ def typed(monkeypatch: pytest.MonkeyPatch, *lines: str | type[BaseException]) ->
     monkeypatch.setattr("builtins.input", read)
 
 
-def test_a_statement_ends_with_its_semicolon_and_may_take_several_lines(
-    monkeypatch, tmp_path, capsys
-) -> None:
+def test_a_statement_ends_with_its_semicolon_and_may_take_several_lines(monkeypatch, tmp_path, capsys):
     typed(monkeypatch, "select 1;", "", "select", "2;", ";")
     prompt(tmp_path, answered)
     assert capsys.readouterr().out.splitlines()[1:] == ["[select 1]", "[select", "2]", ""]
 
 
-def test_a_mistake_is_one_line_and_the_prompt_goes_on(monkeypatch, tmp_path, capsys) -> None:
+def test_a_mistake_is_one_line_and_the_prompt_goes_on(monkeypatch, tmp_path, capsys):
     typed(monkeypatch, "from wrong;", "from right;")
     prompt(tmp_path, answered)
     said = capsys.readouterr()
@@ -46,19 +41,19 @@ def test_a_mistake_is_one_line_and_the_prompt_goes_on(monkeypatch, tmp_path, cap
 
 
 @pytest.mark.parametrize("word", ["exit", "quit;", r"\q"])
-def test_exit_ends_it(monkeypatch, tmp_path, capsys, word: str) -> None:
+def test_exit_ends_it(monkeypatch, tmp_path, capsys, word):
     typed(monkeypatch, word, "from never;")
     prompt(tmp_path, answered)
     assert "never" not in capsys.readouterr().out
 
 
-def test_an_interrupt_forgets_the_line_and_no_more(monkeypatch, tmp_path, capsys) -> None:
+def test_an_interrupt_forgets_the_line_and_no_more(monkeypatch, tmp_path, capsys):
     typed(monkeypatch, "select", KeyboardInterrupt, "from right;")
     prompt(tmp_path, answered)
     assert "[from right]" in capsys.readouterr().out
 
 
-def test_a_home_that_cannot_be_written_loses_the_history_only(monkeypatch, tmp_path: Path, capsys) -> None:
+def test_a_home_that_cannot_be_written_loses_the_history_only(monkeypatch, tmp_path, capsys):
     typed(monkeypatch, "from right;")
     prompt(tmp_path / "none", answered)
     assert "[from right]" in capsys.readouterr().out

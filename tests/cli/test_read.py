@@ -1,7 +1,5 @@
 """``metacog read``: replies from a file, without a study; a bad line is one line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ def asked(benchmark: str, path: Path) -> tuple[list[dict[str, Any]], Result]:
     return [json.loads(line) for line in result.stdout.splitlines()], result
 
 
-def test_a_reply_is_read_without_a_study(tmp_path: Path) -> None:
+def test_a_reply_is_read_without_a_study(tmp_path):
     path = written(
         tmp_path / "r.jsonl",
         {"id": "a", "item_id": "bet.ramp.1.2x2", "response": "ANSWER: 2470 bolts (95 × 26)\nBET: 99"},
@@ -51,7 +49,7 @@ def test_a_reply_is_read_without_a_study(tmp_path: Path) -> None:
     assert last["status"] == "answer_unparsed" and last["correct"] is False
 
 
-def test_self_knowledge_is_read_by_the_shipped_facts_or_by_the_answers_of_a_row(tmp_path: Path) -> None:
+def test_self_knowledge_is_read_by_the_shipped_facts_or_by_the_answers_of_a_row(tmp_path):
     path = written(
         tmp_path / "r.jsonl",
         {"id": 1, "item_id": "geography-001", "response": "Canberra, ACT"},
@@ -80,13 +78,14 @@ def test_self_knowledge_is_read_by_the_shipped_facts_or_by_the_answers_of_a_row(
         ({"item_id": "predict.capital", "response": "x"}, "id is missing"),
         ({"id": "a", "response": "x"}, "item_id is missing"),
         ({"id": "a", "item_id": "predict.capitol", "response": "x"}, "predict.capital"),
+        ({"id": "a", "item_id": 7, "response": "x"}, "item_id is int, not a text"),
         ({"id": "a", "item_id": "predict.capital"}, "there is no reply"),
         ({"id": "a", "item_id": "predict.capital", "response": 5}, "int, not a text"),
         ({"id": "a", "item_id": "predict.capital", "responses": {"turn_9": "x"}}, "no step 'turn_9'"),
         ("[" * 100_000, "no JSON object"),
     ],
 )
-def test_a_bad_line_is_one_line_and_the_others_are_read(line: Any, said: str, tmp_path: Path) -> None:
+def test_a_bad_line_is_one_line_and_the_others_are_read(line, said, tmp_path):
     good = {"id": "z", "item_id": "predict.capital", "response": "ANSWER: Ottawa"}
     found, result = asked("metacogbench", written(tmp_path / "r.jsonl", line, good))
     assert [each["id"] for each in found] == ["z"]
@@ -94,7 +93,7 @@ def test_a_bad_line_is_one_line_and_the_others_are_read(line: Any, said: str, tm
     assert getattr(result.exception, "exit_code", None) == 8
 
 
-def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_one_line(tmp_path):
     _, result = asked("metacogbench", tmp_path / "none.jsonl")
     assert result.exit_code == 2 and "cannot be read" in result.stderr
 
@@ -102,13 +101,13 @@ def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"), [("metacogbenc", "no benchmark"), ("medley", "reads no replies without a study")]
 )
-def test_a_benchmark_that_reads_no_replies_is_one_line(name: str, said: str, tmp_path: Path) -> None:
+def test_a_benchmark_that_reads_no_replies_is_one_line(name, said, tmp_path):
     _, result = asked(name, written(tmp_path / "r.jsonl", {}))
     assert result.exit_code == 2 and said in result.stderr
 
 
 @pytest.mark.parametrize("text", ["(" * 200_001, "7 " * 20_000, "\u202e٣" * 40_000])
-def test_a_reply_too_long_to_be_one_is_unparsable_and_says_so(text: str, tmp_path: Path) -> None:
+def test_a_reply_too_long_to_be_one_is_unparsable_and_says_so(text, tmp_path):
     rows = [
         {"id": 1, "item_id": "hold.rent", "responses": {"turn_1": "x", "turn_2": text, "probe": "A"}},
         {"id": 2, "item_id": "predict.capital", "response": f"<think>{'hm ' * 20_000}</think>ANSWER: Ottawa"},

@@ -1,11 +1,7 @@
 """What lies in the user's folder is never imported in place of what the program needs."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
-
-import pytest
 
 from metacog_pipeline.commands import running
 from metacog_pipeline.study import load_study
@@ -24,9 +20,7 @@ NAMES = (
 )
 
 
-def test_a_run_imports_nothing_from_the_folder_it_is_started_in(
-    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_imports_nothing_from_the_folder_it_is_started_in(study, tmp_path, monkeypatch):
     for name in NAMES:
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong module')\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -34,9 +28,7 @@ def test_a_run_imports_nothing_from_the_folder_it_is_started_in(
     assert running.call([sys.executable, "-c", code], load_study(study), "quiet") == 0
 
 
-def test_the_ui_imports_nothing_from_the_folder_it_is_started_in(
-    metacog, study: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_ui_imports_nothing_from_the_folder_it_is_started_in(metacog, study, monkeypatch):
     started: list[list[str]] = []
     monkeypatch.setattr(running, "call", lambda command, *given, **how: started.append(command) or 0)
     assert metacog("ui", study, "--port", "0").code == 0

@@ -58,7 +58,6 @@ FOR_A_BOARD = (
         "commands",
         "commands.boards",
         "commands.mistakes",
-        "commands.opening",
         "commands.options",
         "commands.printing",
         "commands.prompting",

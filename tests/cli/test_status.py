@@ -1,11 +1,7 @@
 """``metacog status``, the port of ``metacog ui`` and the names of commands: what there is, why not, what was meant."""
 
-from __future__ import annotations
-
 import json
 import socket
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,14 +10,14 @@ from metacog_pipeline.errors import StudyError
 
 
 @pytest.fixture
-def taken() -> Iterator[int]:
+def taken():
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
         yield listening.getsockname()[1]
 
 
-def test_a_study_nobody_ran_has_everything_missing_and_no_boards(metacog, study: Path) -> None:
+def test_a_study_nobody_ran_has_everything_missing_and_no_boards(metacog, study):
     said = metacog("status", study)
     assert said.code == 0
     assert "metamedqa: 0 of 2 model runs complete" in said.out
@@ -30,7 +26,7 @@ def test_a_study_nobody_ran_has_everything_missing_and_no_boards(metacog, study:
     assert not (study.parent / "home").exists(), "status writes nothing"
 
 
-def test_a_program_reads_the_same_as_json(metacog, study: Path) -> None:
+def test_a_program_reads_the_same_as_json(metacog, study):
     found = json.loads(metacog("status", study, "--format", "json").out)
     assert found["board_current"] is False
     assert {(each["model"], each["state"]) for each in found["partitions"]} == {
@@ -39,18 +35,18 @@ def test_a_program_reads_the_same_as_json(metacog, study: Path) -> None:
     }
 
 
-def test_a_long_list_is_cut_and_says_so(metacog, study: Path) -> None:
+def test_a_long_list_is_cut_and_says_so(metacog, study):
     study.write_text(study.read_text().replace("[study]", "[study]\nruns = 20"), encoding="utf-8")
     short, whole = metacog("status", study).out, metacog("status", study, "--all").out
     assert "and 28 more: --all lists them" in short
     assert whole.count(": missing") == 40
 
 
-def test_the_ui_refuses_a_port_that_somebody_else_serves(metacog, study: Path, taken: int) -> None:
+def test_the_ui_refuses_a_port_that_somebody_else_serves(metacog, study, taken):
     metacog("ui", study, "--port", taken).refused_in_one_line(f"--port {taken}", "another study", "--port 0")
 
 
-def test_port_0_is_the_next_free_one(taken: int) -> None:
+def test_port_0_is_the_next_free_one(taken):
     found = ports.port_for("127.0.0.1", 0, first=taken)
     assert taken < found < taken + 100
     with pytest.raises(StudyError, match="cannot be used"):
@@ -60,7 +56,7 @@ def test_port_0_is_the_next_free_one(taken: int) -> None:
 @pytest.mark.parametrize(
     ("typed", "meant"), [("bord", "board"), ("statsu", "status"), ("metamedq", "metamedqa")]
 )
-def test_a_mistyped_command_is_answered_with_what_was_meant(metacog, typed: str, meant: str) -> None:
+def test_a_mistyped_command_is_answered_with_what_was_meant(metacog, typed, meant):
     said = metacog(typed)
     assert said.code == 2
     assert f'did you mean "{meant}"' in said.err

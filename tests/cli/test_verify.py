@@ -1,10 +1,9 @@
 """``metacog verify`` names what is damaged, changes nothing unasked, and repairs without losing an answer."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 
+import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
@@ -12,6 +11,7 @@ from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.study import digests, load_study
+from metacog_pipeline.study.kept import KEY, computed_once, write_kept
 from metacog_pipeline.transcripts.store import PartitionStore, kept_records, partition_folder
 from tests.transcripts.conftest import _record
 
@@ -29,7 +29,7 @@ dataset = "sample"
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study(tmp_path):
     """A study with one paid partition, its copy, a file made from it, and the digests of what was published."""
     path = tmp_path / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
@@ -48,6 +48,7 @@ def study(tmp_path: Path) -> Path:
     asyncio.run(ask())
     (home.items / "metamedqa.parquet").write_bytes(b"items")
     (home.leaderboard).write_bytes(b"board")
+    write_kept(pl.DataFrame({KEY: ["a"], "p": [0.5]}), home.path / "cache" / "pairs" / "models.parquet")
     digests.note(home)
     return path
 
@@ -56,11 +57,25 @@ def _verify(study: Path, *options: str) -> Result:
     return CliRunner().invoke(cli, ["verify", str(study), *options])
 
 
+def test_the_store_is_looked_through_as_well(study, tmp_path):
+    study.write_text(f'{STUDY}[deploy]\nstore = "{tmp_path / "store"}"\n', encoding="utf-8")
+    home = load_study(study).home
+    home.prepare()
+    with PartitionStore.open(partition_folder(home.path, "metamedqa", "sim", 1)):
+        pass
+    sound = _verify(study)
+    assert sound.exit_code == 0 and "store: 1 partitions" in sound.output, sound.output
+    (journal,) = (tmp_path / "store").rglob("journal-*.jsonl")
+    journal.write_bytes(journal.read_bytes()[:-5])
+    damaged = _verify(study)
+    assert isinstance(damaged.exception, StoreError) and str(journal) in damaged.output
+
+
 def _state(home: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in home.rglob("*") if path.is_file()}
 
 
-def test_a_sound_home_is_said_to_be_so_and_stays_as_it_is(study: Path) -> None:
+def test_a_sound_home_is_said_to_be_so_and_stays_as_it_is(study):
     before = _state(study.parent / "home")
     result = _verify(study)
     assert result.exit_code == 0, result.output
@@ -76,9 +91,10 @@ def test_a_sound_home_is_said_to_be_so_and_stays_as_it_is(study: Path) -> None:
         "transcripts/benchmark=metamedqa/model=sim/run=1/transcripts.parquet",
         "items/metamedqa.parquet",
         "leaderboard.duckdb",
+        "cache/pairs/models.parquet",
     ],
 )
-def test_damage_is_named_then_repaired_and_no_answer_is_lost(study: Path, name: str) -> None:
+def test_damage_is_named_then_repaired_and_no_answer_is_lost(study, name):
     home = study.parent / "home"
     path = home / name
     content = bytearray(path.read_bytes())
@@ -96,20 +112,39 @@ def test_damage_is_named_then_repaired_and_no_answer_is_lost(study: Path, name: 
     assert {record.item_id for record in kept_records(folder)} == {_record(n).item_id for n in range(5)}
 
 
-def test_a_damaged_record_of_the_ledger_is_named(study: Path) -> None:
+def test_no_kept_number_is_believed_of_which_a_bit_flipped(study):
+    path, rows = (
+        study.parent / "home" / "cache" / "curves" / "sim.parquet",
+        pl.DataFrame({"p": [0.5, 0.25, 0.125]}),
+    )
+
+    def ask():
+        (found,) = computed_once([path], "digest", lambda: [rows])
+        return found
+
+    assert ask().equals(rows)
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 7):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+        assert ask().equals(rows), place
+    assert path.read_bytes() == whole
+    assert not computed_once([path], "another digest", lambda: [rows.clear()])[0].height
+
+
+def test_a_damaged_record_of_the_ledger_is_named(study):
     record = next((study.parent / "home" / "ledger").glob("*.json"))
     record.write_bytes(record.read_bytes().replace(b" 50000000", b" 10000000", 1))
     result = _verify(study)
     assert isinstance(result.exception, StoreError) and str(record) in result.output
 
 
-def test_what_was_made_since_the_boards_were_published_is_counted_and_no_damage(study: Path) -> None:
+def test_what_was_made_since_the_boards_were_published_is_counted_and_no_damage(study):
     (study.parent / "home" / "items" / "new.parquet").write_bytes(b"new")
     result = _verify(study)
     assert result.exit_code == 0 and "1 were made since the boards were published" in result.output
 
 
-def test_a_damaged_note_of_digests_is_named_and_put_aside(study: Path) -> None:
+def test_a_damaged_note_of_digests_is_named_and_put_aside(study):
     note = study.parent / "home" / "study" / digests.NOTE
     note.write_text("[1, 2", encoding="utf-8")
     result = _verify(study)

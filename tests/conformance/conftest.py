@@ -1,7 +1,5 @@
 """A benchmark of somebody else's package: built as a distribution of its own, in a folder of its own."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -13,7 +11,7 @@ TOY = Path(__file__).parent / "toy"
 
 
 @pytest.fixture(scope="session")
-def toy_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def toy_folder(tmp_path_factory):
     """Install the toy's wheel into a folder nobody else looks into; return the folder."""
     source = tmp_path_factory.mktemp("toy") / "source"
     shutil.copytree(TOY, source)

@@ -1,18 +1,54 @@
-"""Every installed benchmark fulfils the contract."""
+"""Every installed benchmark fulfils the contract, and respondents nobody would ask for leave no exception.
 
-from __future__ import annotations
+Every table is built of a few of those respondents, each empty row with why; a thousand in ``make proofs``
+(tests/proofs/test_fuzz.py). Resamples are few: no rule hangs on how many there are.
+"""
 
 import pytest
 
 from metacog_pipeline import registry
-from metacog_pipeline.conformance import CHECKS, Tried, name_of, try_benchmark
+from metacog_pipeline.conformance import CHECKS, name_of, try_benchmark
+from tests.draws import few_draws
+from tests.scoring import degenerate as odd
+
+ALONE = (
+    [odd.silent, odd.one_rating],
+    [odd.one_missing, odd.all_right],
+    [odd.few_items, odd.one_answer],
+    [odd.nobody],
+)
 
 
 @pytest.fixture(scope="module", params=registry.names())
-def tried(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tried:
-    return try_benchmark(registry.load(request.param), tmp_path_factory.mktemp(request.param))
+def tried(request, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        found = try_benchmark(registry.load(request.param), tmp_path_factory.mktemp(request.param))
+        few_draws(patch)
+        yield found
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=name_of)
-def test_it_fulfils_the_contract(check, tried: Tried) -> None:
+def test_it_fulfils_the_contract(check, tried):
     check(tried)
+
+
+def test_the_changes_change_something(tried):
+    same = {
+        change.__name__
+        for change in (*odd.CHANGES, odd.nobody)
+        if odd.changed(tried.responses, [change], 1).equals(tried.responses)
+    }
+    allowed = (
+        {"all_right", "all_wrong", "no_number", "other_items"} if tried.benchmark.name == "medley" else set()
+    )
+    assert same <= allowed
+
+
+def test_degenerate_respondents_leave_every_table_built_and_nothing_failed(tried):
+    few = odd.first_items(tried.responses, 6)
+    failed = {}
+    for seed, changes in enumerate(ALONE):
+        wrong = odd.wrong_in(tried, odd.changed(few, changes, seed), runs=False)
+        if wrong:
+            failed[" + ".join(each.__name__ for each in changes)] = wrong
+    assert not failed

@@ -1,7 +1,5 @@
 """A stranger's benchmark passes the checks, and one that breaks a rule is told which and what to do."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from pathlib import Path
@@ -19,7 +17,7 @@ IN_A_PROCESS = (
 
 
 @pytest.fixture
-def toy(toy_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def toy(toy_folder, monkeypatch):
     monkeypatch.syspath_prepend(toy_folder)
     yield importlib.import_module("sometrivia")
     sys.modules.pop("sometrivia", None)
@@ -35,12 +33,12 @@ def broken_rules(benchmark: type[Any], folder: Path, *, elsewhere: bool = False)
     return "\n".join(str(error) for error in caught.value.exceptions)
 
 
-def test_the_toy_is_small_and_fulfils_the_contract(toy: Any, tmp_path: Path) -> None:
+def test_the_toy_is_small_and_fulfils_the_contract(toy, tmp_path):
     assert len(Path(toy.__file__).read_text("utf-8").splitlines()) <= 150
     check_benchmark(toy.SomeTrivia, tmp_path)
 
 
-def test_a_reader_that_is_not_total_is_told_the_reply_and_the_way_out(toy: Any, tmp_path: Path) -> None:
+def test_a_reader_that_is_not_total_is_told_the_reply_and_the_way_out(toy, tmp_path):
     class Partial(toy.SomeTrivia):
         def parse(self, item: Any, condition: str, calls: Any) -> Any:
             return toy.Response(int(calls["answer"].text.split(",")[0]), status="ok", reason=None)
@@ -49,9 +47,7 @@ def test_a_reader_that_is_not_total_is_told_the_reply_and_the_way_out(toy: Any, 
     assert "Partial.parse raised" in said and "return a Response whose status is one of unreadable" in said
 
 
-def test_a_hash_that_is_not_stable_is_found(
-    toy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hash_that_is_not_stable_is_found(toy, tmp_path, monkeypatch):
     def with_position(item: Any) -> Any:
         return [item.question, item.answer, item.position]
 
@@ -69,9 +65,7 @@ def test_a_hash_that_is_not_stable_is_found(
         ((("Which?", ("models", "accuracy")), ("What?", ("models", "ece"))), "models bears on two questions"),
     ],
 )
-def test_a_question_without_exactly_one_primary_test_is_told(
-    toy: Any, tmp_path: Path, questions: tuple[tuple[str, tuple[str, str]], ...], said: str
-) -> None:
+def test_a_question_without_exactly_one_primary_test_is_told(toy, tmp_path, questions, said):
     unsure = type(
         "Unsure", (toy.SomeTrivia,), {"questions": tuple(toy.c.Question(*each) for each in questions)}
     )
@@ -79,7 +73,7 @@ def test_a_question_without_exactly_one_primary_test_is_told(
 
 
 @pytest.mark.parametrize("wrong", ["counts the others", "names none"])
-def test_a_contrast_by_model_that_rests_on_others_is_told(toy: Any, tmp_path: Path, wrong: str) -> None:
+def test_a_contrast_by_model_that_rests_on_others_is_told(toy, tmp_path, wrong):
     def leaning(benchmark: Any, groups: Any) -> Any:
         for group in groups:
             value, model = (len(groups), group.model) if wrong == "counts the others" else (1, None)
@@ -91,7 +85,7 @@ def test_a_contrast_by_model_that_rests_on_others_is_told(toy: Any, tmp_path: Pa
     assert "contrast leaning gives model" in broken_rules(Leaning, tmp_path)
 
 
-def test_a_measure_out_of_range_is_named_with_its_value(toy: Any, tmp_path: Path) -> None:
+def test_a_measure_out_of_range_is_named_with_its_value(toy, tmp_path):
     def percent(group: Any) -> Any:
         return toy.c.Estimate(100.0, None, None, 1, "percent")
 

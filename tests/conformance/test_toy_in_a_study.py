@@ -1,7 +1,5 @@
 """A stranger's installed benchmark stands on every board and page; no other file is touched for it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -30,12 +28,22 @@ observer = { accuracy = 0.5, seed = 2 }
 [benchmarks.sometrivia]
 sums = 12
 """
-NODES = """
-import json
+SAID = """
+import contextlib, io, json, sys
+from metacog_pipeline.cli import main
+said = []
+for arguments in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        try:
+            main(arguments)
+        except SystemExit as ended:
+            assert not ended.code, (arguments, ended.code)
+    said.append(out.getvalue())
 from metacog_assets.definitions import defs
 graph = defs.resolve_asset_graph()
-print(json.dumps(sorted(key.to_user_string() for key in graph.get_all_asset_keys())))
+print(json.dumps([said, sorted(key.to_user_string() for key in graph.get_all_asset_keys())]))
 """
+MEASURES = {"accuracy": "Share of right sums.", "harmonised_brier": "mean of (conf - y)²"}
 pytestmark = pytest.mark.slow
 
 
@@ -51,7 +59,7 @@ def python(folder: Path, toy: Path, *arguments: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory, toy_folder: Path) -> Path:
+def home(tmp_path_factory, toy_folder):
     """Return the home of a finished study of the toy."""
     folder = tmp_path_factory.mktemp("study")
     (folder / "study.toml").write_text(STUDY)
@@ -59,12 +67,21 @@ def home(tmp_path_factory: pytest.TempPathFactory, toy_folder: Path) -> Path:
     return folder / "home"
 
 
+@pytest.fixture(scope="module")
+def said(home, toy_folder):
+    """What its board, its report and two explanations print, and its assets: of one process that finds it installed."""
+    explained = [["explain", "study.toml", "sometrivia", "asked", "careful", each] for each in MEASURES]
+    asked = json.dumps([["board", "--study", "study.toml"], ["report", "study.toml"], *explained])
+    printed, names = json.loads(python(home.parent, toy_folder, "-c", SAID, asked).splitlines()[-1])
+    return printed, names
+
+
 def rows(home: Path, sql: str) -> list[tuple[object, ...]]:
     with duckdb.connect(str(home / "leaderboard.duckdb"), read_only=True) as connection:
         return connection.execute(sql).fetchall()
 
 
-def test_it_stands_on_the_shared_tables(home: Path) -> None:
+def test_it_stands_on_the_shared_tables(home):
     accuracy = (
         "select model from leaderboard where benchmark = 'sometrivia' and measure = 'accuracy' order by model"
     )
@@ -76,35 +93,28 @@ def test_it_stands_on_the_shared_tables(home: Path) -> None:
     assert rows(home, "select headline from measures where measure = 'accuracy'") == [(True,)]
 
 
-def test_its_own_tables_stand_beside(home: Path) -> None:
+def test_its_own_tables_stand_beside(home):
     assert rows(home, "select count(*) from detail.sometrivia_responses") == [(24,)]
     wrong = rows(home, "select count(*) from detail.sometrivia_responses where correct = 0")
     assert rows(home, "select count(*) from detail.sometrivia_mistakes") == wrong
 
 
-def test_it_has_a_board_and_a_part_of_the_report(home: Path, toy_folder: Path) -> None:
-    board = python(home.parent, toy_folder, "-m", "metacog_pipeline", "board", "--study", "study.toml")
+def test_it_has_a_board_and_a_part_of_the_report(home, said):
+    board = said[0][0]
     assert "sometrivia" in board and "careful" in board
-    python(home.parent, toy_folder, "-m", "metacog_pipeline", "report", "study.toml")
     page = (home / "report" / "index.html").read_text("utf-8")
     assert "Sums that were &lt;asked&gt;." in page
 
 
-def test_its_numbers_are_explained_and_come_out_again(home: Path, toy_folder: Path) -> None:
-    explain = ("-m", "metacog_pipeline", "explain", "study.toml", "sometrivia", "asked", "careful")
-    for measure, words in {
-        "accuracy": "Share of right sums.",
-        "harmonised_brier": "mean of (conf - y)²",
-    }.items():
-        said = python(home.parent, toy_folder, *explain, measure)
-        assert words in said and "equals the board" in said and "sum-0" in said
+def test_its_numbers_are_explained_and_come_out_again(said):
+    for words, printed in zip(MEASURES.values(), said[0][2:], strict=True):
+        assert words in printed and "equals the board" in printed and "sum-0" in printed
 
 
-def test_its_assets_are_in_the_graph(home: Path, toy_folder: Path) -> None:
-    names = json.loads(python(home.parent, toy_folder, "-c", NODES).splitlines()[-1])
+def test_its_assets_are_in_the_graph(said):
     assert {
         "sometrivia_items",
         "sometrivia_transcripts",
         "sometrivia_responses",
         "sometrivia_comparisons",
-    } <= {*names}
+    } <= {*said[1]}

@@ -7,8 +7,6 @@ record, of what is set aside for it, and each answer before and after it is dura
 killed, 0 when the partition is complete, 3 when it is not, 4 for a one-line error, which is printed before it.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

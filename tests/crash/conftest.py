@@ -1,7 +1,5 @@
 """A study whose only model is a local server, and a process that queries it and can be killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -9,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +15,10 @@ import pytest
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.llm.server import FaultPlan, ServerThread
+from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import load_study
+from tests.simulated_server import ServerThread
 
 LONGEST_SESSION_S = 60
 
@@ -142,7 +140,7 @@ class Provider:
 
 
 @pytest.fixture
-def victim(tmp_path: Path) -> Iterator[Victim]:
+def victim(tmp_path):
     folder = tmp_path / "sessions"
     folder.mkdir()
     started = Victim(folder)
@@ -151,14 +149,14 @@ def victim(tmp_path: Path) -> Iterator[Victim]:
 
 
 @pytest.fixture
-def provider(tmp_path: Path) -> Iterator[Provider]:
+def provider(tmp_path):
     started = Provider(tmp_path)
     with started.server:
         yield started
 
 
 @pytest.fixture
-def make_study(tmp_path: Path, provider: Provider) -> Callable[..., Path]:
+def make_study(tmp_path, provider):
     """Write a study with its questions built; return its file. Keywords go to the model, ``budget_usd`` to the study."""
 
     def make(

@@ -1,13 +1,10 @@
 """Kill -9 around submission, polling and collection: nothing is submitted twice, nothing is lost, the table is the same."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +12,12 @@ import httpx
 import pytest
 
 from metacog_pipeline.llm.budget import read_figures
-from metacog_pipeline.llm.server import ServerThread
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_partition
 from tests.crash.batch_victim import two_steps
+from tests.simulated_server import ServerThread
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +60,7 @@ class Victim:
 
 
 @pytest.fixture
-def victim(monkeypatch: pytest.MonkeyPatch) -> Iterator[Victim]:
+def victim(monkeypatch):
     monkeypatch.setenv("CANARY_KEY", "sk-canary-0123456789abcdef")
     monkeypatch.setenv("METACOG_PROGRESS", "quiet")
     started = Victim()
@@ -131,8 +128,8 @@ def check_home(study: Path) -> None:
     [*KILLS.items(), *(pytest.param(*each, marks=pytest.mark.proof) for each in MORE_KILLS.items())],
 )
 def test_batches_killed_again_and_again_end_as_an_online_run_that_never_was(
-    provider: str, least: int, victim: Victim, tmp_path: Path
-) -> None:
+    provider, least, victim, tmp_path
+):
     chance = random.Random(f"batch kills {provider}")
     kills = 0
     while kills < least:

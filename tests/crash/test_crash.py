@@ -1,14 +1,11 @@
 """Kill -9 anywhere in a run: no answer is lost, none that was acknowledged is paid for twice, the end is the same."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import random
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +25,6 @@ from tests.asking_in_process import ask
 
 pytestmark = pytest.mark.slow
 
-MakeStudy = Callable[..., Path]
 
 IN_FLIGHT = 10
 EIGHT_CONDITIONS = (
@@ -75,9 +71,7 @@ def content(folder: Path) -> list[dict[str, Any]]:
         ),
     ],
 )
-def test_a_run_killed_again_and_again_ends_as_if_it_never_was(
-    mode: str, kills: int, victim: Any, provider: Any, make_study: MakeStudy
-) -> None:
+def test_a_run_killed_again_and_again_ends_as_if_it_never_was(mode, kills, victim, provider, make_study):
     chance = random.Random(f"kills {mode}")
     study = make_study("killed", conditions=EIGHT_CONDITIONS, answer_mode=mode, max_concurrency=IN_FLIGHT)
     provider.use(ROUGH)
@@ -146,8 +140,8 @@ def crashed_before(function: str, victim: Any, study: Path) -> list[dict[str, An
 
 @pytest.mark.parametrize("function", ["compact_folder", "write_manifest"])
 def test_a_kill_at_any_step_of_finishing_harms_nothing_and_costs_no_call(
-    function: str, victim: Any, provider: Any, make_study: MakeStudy, tmp_path: Path
-) -> None:
+    function, victim, provider, make_study, tmp_path
+):
     study = make_study("grown", limit=25)
     expected = crashed_before(function, victim, study)
     calls = len(provider.calls())
@@ -168,9 +162,7 @@ def test_a_kill_at_any_step_of_finishing_harms_nothing_and_costs_no_call(
     assert len(provider.calls()) == calls
 
 
-def test_killed_runs_together_never_spend_more_than_the_budget(
-    victim: Any, provider: Any, make_study: MakeStudy
-) -> None:
+def test_killed_runs_together_never_spend_more_than_the_budget(victim, provider, make_study):
     chance = random.Random("budget")
     asked = {"price_in": 2.0, "price_out": 10.0, "max_tokens": 20, "thinking_tokens": 0, "max_concurrency": 4}
     free = make_study("unlimited", conditions=EIGHT_CONDITIONS[:4], **asked)
@@ -209,8 +201,8 @@ def test_killed_runs_together_never_spend_more_than_the_budget(
 
 
 def test_a_second_process_on_the_same_partition_stops_with_one_line_and_asks_nothing(
-    victim: Any, provider: Any, make_study: MakeStudy
-) -> None:
+    victim, provider, make_study
+):
     study = make_study("shared", limit=20)
     provider.use(FaultPlan(latency_s=0.3))
     victim.start(study)

@@ -1,14 +1,10 @@
 """Two hosts and one store: what one kept before it was killed or stopped is never asked again, and the end is the same."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -27,7 +23,7 @@ LEASE_S = 1
 
 
 @pytest.fixture
-def hosts(s3: str, monkeypatch: pytest.MonkeyPatch, make_study: Callable[..., Path]) -> Callable[[str], Path]:
+def hosts(s3, monkeypatch, make_study):
     """Return a function that makes the study on a host: a home of its own, and the one store."""
     monkeypatch.setenv("METACOG_LEASE_S", str(LEASE_S))
 
@@ -50,9 +46,7 @@ def board(study: Path) -> str:
     return run(study, "board", "--format", "csv", "--study")
 
 
-def test_another_host_goes_on_where_a_killed_one_stopped(
-    hosts: Callable[[str], Path], victim: Any, provider: Any, make_study: Callable[..., Path]
-) -> None:
+def test_another_host_goes_on_where_a_killed_one_stopped(hosts, victim, provider, make_study):
     provider.use(SLOW)
     a, b, plain = hosts("a"), hosts("b"), make_study("plain")
     victim.start(a)
@@ -78,9 +72,7 @@ def test_another_host_goes_on_where_a_killed_one_stopped(
     assert board(a) == board(plain)
 
 
-def test_a_host_that_was_stopped_past_its_lease_can_keep_nothing_more(
-    hosts: Callable[[str], Path], victim: Any, provider: Any
-) -> None:
+def test_a_host_that_was_stopped_past_its_lease_can_keep_nothing_more(hosts, victim, provider):
     provider.use(SLOW)
     a, b = hosts("a"), hosts("b")
     victim.start(a)
@@ -104,19 +96,13 @@ def test_a_host_that_was_stopped_past_its_lease_can_keep_nothing_more(
 
 
 @pytest.fixture
-def shared_money(postgres: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def shared_money(postgres, monkeypatch):
     """The name of a variable with the address of PostgreSQL, set before any process starts."""
     monkeypatch.setenv("METACOG_TEST_PG", postgres.replace("postgresql://", "postgresql+psycopg2://"))
     return "METACOG_TEST_PG"
 
 
-def test_two_hosts_spend_one_budget(
-    s3: str,
-    shared_money: str,
-    make_study: Callable[..., Path],
-    victim: Any,
-    provider: Any,
-) -> None:
+def test_two_hosts_spend_one_budget(s3, shared_money, make_study, victim, provider):
     provider.use(SLOW)
     budget = 0.02
     studies = [make_study(name, budget_usd=budget, price_in=0.5, price_out=0.5) for name in ("a", "b")]

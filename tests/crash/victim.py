@@ -14,8 +14,6 @@ The child appends to ``events``, one unbuffered write a line, so that a kill los
     kept ANSWER           the answer is durable: from now on it must never be asked for again
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json
@@ -35,6 +33,7 @@ from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm import client
 from metacog_pipeline.llm.incoming import Reply, SendFailure
 from metacog_pipeline.llm.retry import RetryPolicy
+from metacog_pipeline.llm.spec import IN_PROCESS
 from metacog_pipeline.llm.types import ChatModel, ChatRequest, Completion
 from metacog_pipeline.llm.wire import HttpCall, wire_for
 from metacog_pipeline.querying import session
@@ -92,7 +91,8 @@ def watch(report: Reporter) -> None:
     open_model, send, keep = engine.open_model, http.send, store.PartitionStore.keep
 
     def watched_model(*args: Any, **kwargs: Any) -> ChatModel:
-        return Watched(open_model(*args, **kwargs), report)
+        model = open_model(*args, **kwargs)
+        return model if model.spec.provider in IN_PROCESS else Watched(model, report)
 
     async def watched_send(connections: object, call: HttpCall, *args: Any, **kwargs: Any) -> Reply:
         digest = sha256_hex(call.body)

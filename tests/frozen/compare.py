@@ -7,8 +7,6 @@ A table is equal when its rows are, order aside: ``exactly`` in every bit, ``nea
 may need). Exits with 1 when a table differs.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import sys

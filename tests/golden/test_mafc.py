@@ -89,7 +89,7 @@ def test_intervals_are_those_of_the_reference():
         area = companions.auroc2_interval(right, wrong)
         assert area.low == pytest.approx(number(row["auroc2_low"]), abs=1e-6), row["id"]
         assert area.high == pytest.approx(number(row["auroc2_high"]), abs=1e-6), row["id"]
-        ratio = intervals.m_ratio_interval(right, wrong, int(row["m"]))
+        ratio = intervals.Cell(right, wrong, int(row["m"])).m_ratio_interval()
         assert ratio.low == pytest.approx(number(row["m_ratio_low_profile"]), abs=2e-3), row["id"]
         assert ratio.high == pytest.approx(number(row["m_ratio_high_profile"]), abs=2e-3), row["id"]
 

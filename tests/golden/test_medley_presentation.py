@@ -9,14 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.benchmarks.medley import presentation
 from metacog_pipeline.benchmarks.medley.items import Consensus, instance_from_published
-from metacog_pipeline.benchmarks.medley.presentation import (
-    REFERENCE_MASKING,
-    masked_analysts,
-    masked_consensus,
-    position_map,
-    presented,
-)
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "medley" / "masking.jsonl"
@@ -50,7 +44,7 @@ def instances():
 def pairs(instances):
     found = [(row, instances.get(row["instance_id"])) for row in rows(with_instance=True)]
     known = [
-        (row, presented(instance, "normal", REFERENCE_MASKING))
+        (row, presentation.presented(instance, "normal", presentation.REFERENCE_MASKING))
         for row, instance in found
         if instance is not None
     ]
@@ -61,21 +55,23 @@ def pairs(instances):
 
 def shown_consensus(row, consensus):
     """Key by key, so that the order of claims does not matter."""
-    assert masked_consensus(consensus, REFERENCE_MASKING) == row["consensus_summary"], row["instance_id"]
+    assert (
+        presentation.masked_consensus(consensus, presentation.REFERENCE_MASKING) == row["consensus_summary"]
+    ), row["instance_id"]
 
 
 def test_positions_of_analysts(pairs):
     for row, instance in pairs:
         shown = [
             [[item["claim_id"], item["position"]] for item in analyst["claim_level_assessments"]]
-            for analyst in masked_analysts(instance)
+            for analyst in presentation.masked_analysts(instance)
         ]
         assert shown == row["analyst_positions"], row["instance_id"]
 
 
 def test_no_confidence_is_left_in_what_is_shown_of_a_claim(pairs):
     for _, instance in pairs:
-        for analyst in masked_analysts(instance):
+        for analyst in presentation.masked_analysts(instance):
             assert all("confidence" not in item for item in analyst["claim_level_assessments"])
 
 
@@ -86,7 +82,7 @@ def test_consensus_of_published_instances(pairs):
 
 def test_map_of_positions_for_the_judge(pairs):
     for row, instance in pairs:
-        assert position_map(instance) == row["judge_position_map"], row["instance_id"]
+        assert presentation.position_map(instance) == row["judge_position_map"], row["instance_id"]
 
 
 def test_consensus_alone():

@@ -4,10 +4,7 @@ All three conditions, three judges of other families; the instances to strip are
 everybody has answered.
 """
 
-from __future__ import annotations
-
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -45,7 +42,7 @@ judges = ["judge-21", "judge-22", "judge-23"]
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
+def study(tmp_path_factory):
     if not DATA.is_dir():
         pytest.skip(f"{DATA} is absent: the published instances are needed")
     path = tmp_path_factory.mktemp("characters") / "study.toml"
@@ -90,12 +87,12 @@ def frames(study: Study, folder: str) -> pl.DataFrame:
     )
 
 
-def test_every_character_is_told_from_what_it_changes(study: Study) -> None:
+def test_every_character_is_told_from_what_it_changes(study):
     found = frames(study, "comparisons").filter(family="character")
     assert dict(found.select("model", "verdict").iter_rows()) == {name: name for name in CHARACTERS}
 
 
-def test_silence_has_no_score_at_all(study: Study) -> None:
+def test_silence_has_no_score_at_all(study):
     found = frames(study, "models").filter(model="silent")
     told = found.filter(pl.col("measure") != "coverage")
     assert told["estimate"].null_count() == told.height > 0
@@ -103,14 +100,14 @@ def test_silence_has_no_score_at_all(study: Study) -> None:
     assert set(told["status"]) <= {"no instance could be scored", "no instance with a known answer"}
 
 
-def test_the_fifty_instances_on_which_models_differ_most_are_stripped(study: Study) -> None:
+def test_the_fifty_instances_on_which_models_differ_most_are_stripped(study):
     assert len(chosen(study)) == 50
     scores = pl.concat([read_frame(files.scored_path(each)) for each in tasks.partitions(Medley.of(study))])
     assert set(scores.filter(condition="stripped")["item_id"]) == chosen(study)
     assert scores.filter(condition="normal")["item_id"].n_unique() == 130
 
 
-def test_judges_graded_every_answer_that_could_be_read_and_no_other(study: Study) -> None:
+def test_judges_graded_every_answer_that_could_be_read_and_no_other(study):
     for partition in tasks.partitions(Medley.of(study)):
         manifest = judging.judged_as(partition).manifest()
         answers = 0 if partition.spec.name == "silent" else 130 + 30 + 50
@@ -124,7 +121,7 @@ def test_judges_graded_every_answer_that_could_be_read_and_no_other(study: Study
     assert 0.5 < alpha < 1
 
 
-def test_nobody_is_asked_again(study: Study) -> None:
+def test_nobody_is_asked_again(study):
     bench = Medley.of(study)
     for partition in tasks.partitions(bench):
         assert files.stale(bench, partition) == ()
@@ -133,6 +130,6 @@ def test_nobody_is_asked_again(study: Study) -> None:
         assert judging.ask(bench, JUDGING, partition, responses).tally.calls == 0
 
 
-def test_the_table_of_profiles_names_every_character(study: Study) -> None:
+def test_the_table_of_profiles_names_every_character(study):
     found = frames(study, "profiles").filter(source="simulated")
     assert dict(found.select("model", "character").iter_rows()) == {name: name for name in CHARACTERS}

@@ -3,15 +3,12 @@
 Other data of the same layout does as well: what is pinned of the published files is taken from the files found.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,7 +69,7 @@ def published_rows() -> list[dict[str, object]]:
 
 
 @pytest.fixture(scope="module")
-def pinned() -> Iterator[None]:
+def pinned():
     """Pin what is found: the digests and sizes of these files, and the quirk cells beside the reference."""
     for path in (DATA / name for name in NAMES):
         if not path.exists():
@@ -97,7 +94,7 @@ def pinned() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory, pinned: None) -> Study:
+def study(tmp_path_factory, pinned):
     folder = tmp_path_factory.mktemp("published")
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     loaded = load_study(folder / "study.toml")
@@ -151,9 +148,7 @@ def measured(study: Study, model: str) -> dict[str, float]:
         ("always-a", "A", None),
     ],
 )
-def test_a_constant_responder_scores_the_share_of_its_letter(
-    study: Study, model: str, letter: str, recall: str | None
-) -> None:
+def test_a_constant_responder_scores_the_share_of_its_letter(study, model, letter, recall):
     keys = Counter(str(row["answer_idx"]) for row in published_rows())
     found = measured(study, model)
     assert found["accuracy"] == pytest.approx(keys[letter] / keys.total())
@@ -163,7 +158,7 @@ def test_a_constant_responder_scores_the_share_of_its_letter(
         assert found[recall] == (1.0 if keys[letter] else None)
 
 
-def test_the_key_itself_scores_everything(study: Study) -> None:
+def test_the_key_itself_scores_everything(study):
     found = measured(study, "the-key")
     kinds = Counter(str(row["kind"]) for row in published_rows())
     keys = Counter(str(row["answer_idx"]) for row in published_rows())
@@ -177,11 +172,11 @@ def test_the_key_itself_scores_everything(study: Study) -> None:
     assert {name: found[name] for name in there} == {name: 1.0 if n else None for name, n in there.items()}
 
 
-def test_the_order_of_rows_does_not_affect_a_score(study: Study) -> None:
+def test_the_order_of_rows_does_not_affect_a_score(study):
     assert measured(study, "the-key") == measured(study, "the-key-shuffled")
 
 
-def test_published_figures_stand_beside_measured_ones(study: Study) -> None:
+def test_published_figures_stand_beside_measured_ones(study):
     rows = run_query(study.home.path, "select distinct source from leaderboard order by all").rows
     assert rows == (("measured",), ("published",))
     found = run_query(
@@ -192,7 +187,7 @@ def test_published_figures_stand_beside_measured_ones(study: Study) -> None:
     assert found == ((pytest.approx(0.733),),)
 
 
-def test_the_board_has_exactly_its_columns(study: Study) -> None:
+def test_the_board_has_exactly_its_columns(study):
     columns = run_query(study.home.path, "from leaderboard limit 0").columns
     expected = (
         "benchmark condition model measure estimate low high n n_failed n_unreadable coverage method status "

@@ -5,8 +5,6 @@ in ``SOURCE.md`` beside them, so other files of the same grid can be put in thei
 published file is checked where it is that file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import os
@@ -18,7 +16,7 @@ import pytest
 from metacog_pipeline.benchmarks.signaldetection.construction import build, sources
 from metacog_pipeline.benchmarks.signaldetection.construction.deletion import matches
 from metacog_pipeline.benchmarks.signaldetection.construction.invariants import violations
-from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts, read_sst2, read_table
+from metacog_pipeline.benchmarks.signaldetection.construction.texts import read_sst2, read_table
 from metacog_pipeline.benchmarks.signaldetection.items import TASKS
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, load_wording, user_message
 from tests.signaldetection.scored import construct
@@ -36,16 +34,16 @@ def need(name: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def parquet() -> Path:
+def parquet():
     return need("train-00000-of-00001.parquet")
 
 
 @pytest.fixture(scope="module")
-def sst2(parquet: Path) -> Texts:
+def sst2(parquet):
     return read_sst2(parquet, "sst2")
 
 
-def test_rows_labels_and_digest_are_those_the_source_note_gives(parquet: Path, sst2: Texts) -> None:
+def test_rows_labels_and_digest_are_those_the_source_note_gives(parquet, sst2):
     note = " ".join(need("SOURCE.md").read_text(encoding="utf-8").split())
     digest = hashlib.sha256(parquet.read_bytes()).hexdigest()
     if digest not in note:
@@ -55,7 +53,7 @@ def test_rows_labels_and_digest_are_those_the_source_note_gives(parquet: Path, s
     assert {len(sst2), *counts} <= set(stated)
 
 
-def test_published_file_is_the_pinned_one(parquet: Path, sst2: Texts, tmp_path: Path) -> None:
+def test_published_file_is_the_pinned_one(parquet, sst2, tmp_path):
     pinned = sources.SOURCES["sst2"]
     if hashlib.sha256(parquet.read_bytes()).hexdigest() != pinned.digest:
         pytest.skip(f"{parquet} is not the published file")
@@ -72,7 +70,7 @@ def test_published_file_is_the_pinned_one(parquet: Path, sst2: Texts, tmp_path: 
     assert abs(built.counts["A1"] - 2_000 * 37_569 / 67_349) < 4 * 22.2
 
 
-def test_every_published_sentence_with_the_word_gives_a_sound_item(sst2: Texts) -> None:
+def test_every_published_sentence_with_the_word_gives_a_sound_item(sst2):
     items = build(None, sst2, tasks=("C",), trials=len(sst2), seed=1)
     assert violations(items, [sst2]) == []
     assert len(items) == sum(bool(matches(text)) and text.strip().lower() != "the" for text in sst2.sentences)
@@ -80,7 +78,7 @@ def test_every_published_sentence_with_the_word_gives_a_sound_item(sst2: Texts) 
     assert abs(changed - len(items) / 2) < 2 * len(items) ** 0.5
 
 
-def test_published_prompts_are_used_byte_for_byte(sst2: Texts) -> None:
+def test_published_prompts_are_used_byte_for_byte(sst2):
     need("prompt_metad_A.txt")
     wording = load_wording(DATA)
     (item,) = build(sst2, None, tasks=("A",), trials=1)
@@ -97,7 +95,7 @@ def test_published_prompts_are_used_byte_for_byte(sst2: Texts) -> None:
     assert len(wording.prompts) == present <= len(TASKS) * len(CONDITIONS)
 
 
-def test_shipped_prompts_are_not_copied_from_the_published_ones() -> None:
+def test_shipped_prompts_are_not_copied_from_the_published_ones():
     need("prompt_metad_A.txt")
 
     def shingles(text: str) -> set[tuple[str, ...]]:
@@ -109,7 +107,7 @@ def test_shipped_prompts_are_not_copied_from_the_published_ones() -> None:
         assert not [run for run in shingles(text) if run in theirs]
 
 
-def test_oral_and_written_sentences_build_sound_items() -> None:
+def test_oral_and_written_sentences_build_sound_items():
     sentences = read_table(need("Test4Plus_Raw.txt"), "test4plus", sources.MAX_BYTES)
     items = build(None, sentences, tasks=("B", "C"), trials=5_000, seed=3)
     assert violations(items, [sentences]) == []

@@ -5,8 +5,6 @@ replies of *cyd* cannot be read; *dan* came last and is not complete. Nobody get
 the second day and says something else to two questions.
 """
 
-from __future__ import annotations
-
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

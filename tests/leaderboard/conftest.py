@@ -1,10 +1,8 @@
 """A study home made of synthetic data files: what the pipeline would have left, without asking anybody anything."""
 
-from __future__ import annotations
-
 import random
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from metacog_pipeline.scoring.schemas import PUBLISHED_VALUE
 from metacog_pipeline.study import load_study
 from tests.homes import write
 
-MakeHome = Callable[..., Path]
 KINDS = {**dict.fromkeys("ABCD", "Original"), "E": "Answer removed", "F": "Fictional"}
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -126,7 +123,7 @@ def new_home(
 
 
 @pytest.fixture
-def make_home(tmp_path: Path) -> MakeHome:
+def make_home(tmp_path):
     """Return ``make_home({name: source}, dataset=…, silent=(names,))``, which writes a home and returns its path."""
 
     def make(
@@ -142,7 +139,7 @@ def make_home(tmp_path: Path) -> MakeHome:
 
 
 @pytest.fixture(scope="session")
-def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built_once(tmp_path_factory):
     """The home that ``make_home()`` writes, with its board."""
     home = new_home(tmp_path_factory.mktemp("built") / "home", None, "sample", (), 1)
     build(home)
@@ -150,13 +147,13 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def built_home(built_once: Path, tmp_path: Path) -> Path:
+def built_home(built_once, tmp_path):
     """A copy of it of the test's own."""
     return shutil.copytree(built_once, tmp_path / "home")
 
 
 @pytest.fixture(scope="session")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def printed(tmp_path_factory):
     """What papers print, below ``estimates``: the same in every home."""
     folder = tmp_path_factory.mktemp("printed")
     tables = "".join(f"[benchmarks.{name}]\n" for name in registry.names())
@@ -177,7 +174,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def sql_folder(tmp_path: Path) -> Callable[[dict[str, str]], Path]:
+def sql_folder(tmp_path):
     """Return ``sql_folder({"marts/a": "select 1"})``, which writes SQL files and returns their folder."""
 
     def make(files: dict[str, str]) -> Path:

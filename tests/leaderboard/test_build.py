@@ -1,10 +1,7 @@
 """Building: one file that stands alone, made again where something changed, never worse than the one before."""
 
-from __future__ import annotations
-
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -16,7 +13,7 @@ from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.leaderboard.official import publish_official
 from metacog_pipeline.leaderboard.read import one_connection, run_query
 from tests.homes import write
-from tests.leaderboard.conftest import MakeHome, write_model, write_study
+from tests.leaderboard.conftest import write_model, write_study
 
 
 def content(home: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -34,7 +31,7 @@ def content(home: Path) -> dict[str, list[tuple[object, ...]]]:
         }
 
 
-def test_the_file_stands_alone_wherever_it_is_copied(built_home: Path, tmp_path: Path) -> None:
+def test_the_file_stands_alone_wherever_it_is_copied(built_home, tmp_path):
     home = built_home
     copied = shutil.copy(home / "leaderboard.duckdb", tmp_path / "copy.duckdb")
     shutil.rmtree(home)
@@ -48,7 +45,7 @@ def test_the_file_stands_alone_wherever_it_is_copied(built_home: Path, tmp_path:
         assert kinds == [(0,)]
 
 
-def test_every_table_and_column_says_what_it_is(built_home: Path) -> None:
+def test_every_table_and_column_says_what_it_is(built_home):
     home = built_home
     publish_official(home)
     of_file = "database_name = 'leaderboard' and comment is null"
@@ -56,7 +53,7 @@ def test_every_table_and_column_says_what_it_is(built_home: Path) -> None:
     assert run_query(home, f"select table_name, column_name from duckdb_columns() where {of_file}").rows == ()
 
 
-def test_at_most_thirty_five_tables(built_home: Path) -> None:
+def test_at_most_thirty_five_tables(built_home):
     home = built_home
     publish_official(home)
     found = run_query(
@@ -66,7 +63,7 @@ def test_at_most_thirty_five_tables(built_home: Path) -> None:
     assert dict(found)["main"] == 12 and sum(count for _, count in found) <= 35
 
 
-def test_the_same_inputs_have_the_same_snapshot(make_home: MakeHome) -> None:
+def test_the_same_inputs_have_the_same_snapshot(make_home):
     home = make_home()
     first = build(home)
     assert len(first.snapshot) == 12 and run_query(home, "select id from detail.snapshot").rows == (
@@ -80,9 +77,11 @@ def test_the_same_inputs_have_the_same_snapshot(make_home: MakeHome) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", ["one model", "a model added", "a model gone", "retired", "items", "published", "a judge added"]
-)
-def test_what_is_made_again_equals_what_is_made_afresh(make_home: MakeHome, change: str) -> None:
+    "change",
+    ["one model", "one benchmark of it", "a model added", "a model gone", "retired", "items", "published",
+     "a judge added"],
+)  # fmt: skip
+def test_what_is_made_again_equals_what_is_made_afresh(make_home, change):
     names = [f"m{n}" for n in range(6)]
     home = make_home(dict.fromkeys(names, "measured"), runs=2)
     # Calls to judges stand in the folder of the model they judge.
@@ -98,9 +97,17 @@ def test_what_is_made_again_equals_what_is_made_afresh(make_home: MakeHome, chan
         for k in range(2)
     ]
     write(home, judged, calls[:1])
+    # A model answers more than one benchmark, of which one alone may change.
+    other = "transcripts/benchmark=selfknowledge/model=m3/run=1/transcripts.parquet"
+    more = [{**calls[0], "benchmark": "selfknowledge", "model": "m3", "cost_usd": 0.5}]
+    write(home, other, more)
     build(home)
     if change == "a judge added":
         write(home, judged, calls)
+    elif change == "one benchmark of it":
+        write(home, other, more * 3)
+        assert build(home).facts("calls")["rows"] == 6 * 2 * 12 + 1 + 3
+        write(home, other.replace("run=1", "run=2"), [{**more[0], "run": 1}])  # a file of another run's rows
     elif change == "one model":
         write_model(home, "m3", "measured", "sample", 0.95, runs=2)
     elif change == "a model added":
@@ -128,13 +135,13 @@ def test_what_is_made_again_equals_what_is_made_afresh(make_home: MakeHome, chan
     assert content(home) == changed
 
 
-def test_nothing_new_makes_nothing_again(built_home: Path) -> None:
+def test_nothing_new_makes_nothing_again(built_home):
     home = built_home
     report = build(home)
     assert report.tests == 0 and all(table.seconds == 0.0 for table in report.tables)
 
 
-def test_a_failed_test_leaves_the_old_board(built_home: Path) -> None:
+def test_a_failed_test_leaves_the_old_board(built_home):
     home = built_home
     before = (home / "leaderboard.duckdb").read_bytes()
     twice = {"model": "alpha", "provider": "openai", "source": "measured", "listed": True, "runs": 1}
@@ -144,7 +151,7 @@ def test_a_failed_test_leaves_the_old_board(built_home: Path) -> None:
     assert (home / "leaderboard.duckdb").read_bytes() == before
 
 
-def test_a_torn_file_is_named_and_leaves_the_old_board(built_home: Path) -> None:
+def test_a_torn_file_is_named_and_leaves_the_old_board(built_home):
     home = built_home
     before = (home / "leaderboard.duckdb").read_bytes()
     torn = home / "scored/metamedqa/model=alpha/run=1.parquet"
@@ -154,9 +161,7 @@ def test_a_torn_file_is_named_and_leaves_the_old_board(built_home: Path) -> None
     assert str(torn) in str(caught.value) and (home / "leaderboard.duckdb").read_bytes() == before
 
 
-def test_a_table_of_one_benchmark_that_fails_is_empty_and_says_why(
-    make_home: MakeHome, sql_folder: Callable[[dict[str, str]], Path]
-) -> None:
+def test_a_table_of_one_benchmark_that_fails_is_empty_and_says_why(make_home, sql_folder):
     home = make_home()
     shutil.copytree(Path(__file__).parents[2] / "dbt_like_sql", folder := sql_folder({}), dirs_exist_ok=True)
     (folder / "benchmarks/metamedqa/metamedqa_kinds.sql").write_text(
@@ -173,7 +178,7 @@ def test_a_table_of_one_benchmark_that_fails_is_empty_and_says_why(
     assert build(home).failures == () and run_query(home, "from metamedqa_kinds").rows
 
 
-def test_an_official_board_is_carried_over(built_home: Path) -> None:
+def test_an_official_board_is_carried_over(built_home):
     home = built_home
     assert publish_official(home) == 4
     write_model(home, "beta", "measured", "sample", 0.9)
@@ -195,7 +200,7 @@ def test_an_official_board_is_carried_over(built_home: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a database", b"\0" * 5000])
-def test_an_unreadable_board_is_moved_aside(make_home: MakeHome, damage: bytes) -> None:
+def test_an_unreadable_board_is_moved_aside(make_home, damage):
     home = make_home()
     (home / "leaderboard.duckdb").write_bytes(damage)
     report = build(home)
@@ -203,7 +208,7 @@ def test_an_unreadable_board_is_moved_aside(make_home: MakeHome, damage: bytes) 
     assert (home / "leaderboard.unreadable.duckdb").read_bytes() == damage
 
 
-def test_a_reader_keeps_the_board_it_opened(built_home: Path) -> None:
+def test_a_reader_keeps_the_board_it_opened(built_home):
     home = built_home
     with duckdb.connect(str(home / "leaderboard.duckdb"), read_only=True) as reader:
         write_model(home, "beta", "measured", "sample", 0.9)
@@ -214,7 +219,7 @@ def test_a_reader_keeps_the_board_it_opened(built_home: Path) -> None:
     assert run_query(home, "select max(estimate) from estimates where measure = 'accuracy'").rows == ((0.9,),)
 
 
-def test_an_empty_home_has_an_empty_board_and_new_columns_make_a_table_anew(tmp_path: Path) -> None:
+def test_an_empty_home_has_an_empty_board_and_new_columns_make_a_table_anew(tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     build(home)

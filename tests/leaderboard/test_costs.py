@@ -1,7 +1,5 @@
 """Costs: split by kind of token, recomputable from what is kept with each call, whatever the study's prices are now."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from metacog_pipeline.llm.costs import price_list, usage_cost
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Usage
 from tests.homes import write
-from tests.leaderboard.conftest import WHEN, MakeHome
+from tests.leaderboard.conftest import WHEN
 
 PATH = "transcripts/benchmark=metamedqa/model=alpha/run=2/transcripts.parquet"
 PRICES: dict[str, float] = {
@@ -52,7 +50,7 @@ def _costs(home: Path, columns: str) -> tuple[object, ...]:
     return run_query(home, f"select {columns} from costs where benchmark = 'costly'").rows[0]
 
 
-def test_dollars_are_split_by_kind_and_lane(make_home: MakeHome) -> None:
+def test_dollars_are_split_by_kind_and_lane(make_home):
     home = make_home({"alpha": "measured"})
     calls = [
         _call(0, Usage(1_000_000, 100_000, 60_000, 400_000, 100_000), _spec(), service_tier="default"),
@@ -70,7 +68,7 @@ def test_dollars_are_split_by_kind_and_lane(make_home: MakeHome) -> None:
     assert found == ("batch, default", 1, 1, 60_000, 400_000)
 
 
-def test_the_sum_in_sql_is_the_formula_in_python(make_home: MakeHome) -> None:
+def test_the_sum_in_sql_is_the_formula_in_python(make_home):
     home = make_home({"alpha": "measured"})
     rng = random.Random(5)
 
@@ -93,7 +91,7 @@ def test_the_sum_in_sql_is_the_formula_in_python(make_home: MakeHome) -> None:
     assert _costs(home, "unsplit_usd")[0] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_a_cost_that_does_not_follow_from_what_is_kept_is_refused(make_home: MakeHome) -> None:
+def test_a_cost_that_does_not_follow_from_what_is_kept_is_refused(make_home):
     home = make_home({"alpha": "measured"})
     wrong = _call(1, Usage(1000, 100), _spec(), "batch")
     wrong["cost_usd"] = usage_cost(_spec(), Usage(1000, 100))
@@ -105,14 +103,14 @@ def test_a_cost_that_does_not_follow_from_what_is_kept_is_refused(make_home: Mak
 @pytest.mark.parametrize(
     "prices", ["", "{", "[]", "null", '"x"', "7", '{"in": "a"}', '{"in": {}}', '{"in": 1}', "\x00", "{}", "é"]
 )
-def test_prices_nobody_here_wrote_leave_the_parts_empty(make_home: MakeHome, prices: str) -> None:
+def test_prices_nobody_here_wrote_leave_the_parts_empty(make_home, prices):
     home = make_home({"alpha": "measured"})
     write(home, PATH, [_call(0, Usage(1000, 100), _spec(), prices_json=prices, cost_usd=0.5)])
     build(home)
     assert _costs(home, "cost_usd, unsplit_usd") == (0.5, 0.5)
 
 
-def test_counts_nobody_can_bill_leave_the_parts_empty(make_home: MakeHome) -> None:
+def test_counts_nobody_can_bill_leave_the_parts_empty(make_home):
     home = make_home({"alpha": "measured"})
     calls = [
         _call(place, usage, _spec(), cost_usd=0.5) for place, usage in enumerate([Usage(-1, 5), Usage(5, -1)])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import duckdb
 import pytest
 from hypothesis import given, settings
@@ -43,9 +41,7 @@ def reads(sql: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         ("select * from information_schema.tables", ()),
     ],
 )
-def test_tables_are_what_the_parser_says_in_the_scope_where_names_hold(
-    sql: str, tables: tuple[str, ...]
-) -> None:
+def test_tables_are_what_the_parser_says_in_the_scope_where_names_hold(sql, tables):
     assert reads(sql) == (tables, ())
 
 
@@ -59,7 +55,7 @@ def test_tables_are_what_the_parser_says_in_the_scope_where_names_hold(
         ("with c as (from parquet_scan('z.parquet')) select * from c", ("z.parquet",)),
     ],
 )
-def test_files_are_found_by_their_path_alone(sql: str, datasets: tuple[str, ...]) -> None:
+def test_files_are_found_by_their_path_alone(sql, datasets):
     assert reads(sql) == ((), datasets)
 
 
@@ -74,7 +70,7 @@ def test_files_are_found_by_their_path_alone(sql: str, datasets: tuple[str, ...]
         ("from read_parquet('a' || '.parquet')", "plain string"),
     ],
 )
-def test_anything_but_one_select_is_refused_with_the_file_name(sql: str, says: str) -> None:
+def test_anything_but_one_select_is_refused_with_the_file_name(sql, says):
     with pytest.raises(StoreError, match=r"marts/x\.sql") as caught:
         reads(sql)
     assert says in str(caught.value)
@@ -83,7 +79,7 @@ def test_anything_but_one_select_is_refused_with_the_file_name(sql: str, says: s
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=60))
-def test_any_text_is_read_or_refused(sql: str) -> None:
+def test_any_text_is_read_or_refused(sql):
     try:
         reads(sql)
     except StoreError as error:
@@ -95,7 +91,7 @@ names = st.from_regex(r"t[a-z]{0,6}", fullmatch=True)
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(names, min_size=1, max_size=4, unique=True), st.lists(names, max_size=3, unique=True))
-def test_named_expressions_hide_exactly_their_own_names(tables: list[str], hidden: list[str]) -> None:
+def test_named_expressions_hide_exactly_their_own_names(tables, hidden):
     expressions = ", ".join(f'"{name}" as (select 1 as x)' for name in hidden)
     head = f"with {expressions} " if hidden else ""
     sql = head + " union all ".join(f'select * from "{name}"' for name in tables)

@@ -1,7 +1,5 @@
 """Tables of single benchmarks that show a board's number again: a test of the warehouse finds the one that differs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb
@@ -49,7 +47,7 @@ def found(connection: duckdb.DuckDBPyConnection, file: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("planted", PLANTED)
-def test_a_table_that_shows_another_number_than_the_board_is_found(planted: str) -> None:
+def test_a_table_that_shows_another_number_than_the_board_is_found(planted):
     file, measure = PLANTED[planted]
     with duckdb.connect() as connection:
         connection.execute(TABLES)

@@ -1,7 +1,5 @@
 """Every number of version 0.1 has a place: the map of its 145 tables, and what papers print, to the last bit."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path
@@ -21,7 +19,7 @@ PRINTED = (
 )
 
 
-def test_every_table_of_version_0_1_has_an_entry_with_a_digest_or_a_reason() -> None:
+def test_every_table_of_version_0_1_has_an_entry_with_a_digest_or_a_reason():
     entries = compare.entries()
     assert len(entries) == 145
     assert {name for name, entry in entries.items() if "sql" in entry} == compare.kept().keys()
@@ -29,7 +27,7 @@ def test_every_table_of_version_0_1_has_an_entry_with_a_digest_or_a_reason() -> 
 
 
 @pytest.fixture(scope="module")
-def home(built_once: Path, printed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(built_once, printed, tmp_path_factory):
     """Read only: one for all tests."""
     made = shutil.copytree(built_once, tmp_path_factory.mktemp("numbers") / "home")
     shutil.copytree(printed, made / "estimates", dirs_exist_ok=True)
@@ -37,7 +35,7 @@ def home(built_once: Path, printed: Path, tmp_path_factory: pytest.TempPathFacto
     return made
 
 
-def test_every_query_of_the_map_runs(home: Path) -> None:
+def test_every_query_of_the_map_runs(home):
     run_query(home, "from leaderboard")
     for name, entry in compare.entries().items():
         if "sql" in entry and name not in ("board_official", "stg_medley_instances"):  # one needs responses
@@ -45,5 +43,5 @@ def test_every_query_of_the_map_runs(home: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PRINTED)
-def test_printed_numbers_are_those_of_version_0_1(home: Path, name: str) -> None:
+def test_printed_numbers_are_those_of_version_0_1(home, name):
     assert compare.digest(query_table(home, compare.entries()[name]["sql"])) == compare.kept()[name]

@@ -1,7 +1,6 @@
-from __future__ import annotations
-
 import csv
 import io
+import itertools
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.leaderboard import output
 from metacog_pipeline.leaderboard.output import FORMATS, render
 from metacog_pipeline.leaderboard.printing import render_board
 from metacog_pipeline.leaderboard.read import Rows
@@ -25,19 +25,19 @@ def one(value: object) -> Rows:
     return Rows(("a",), ((value,),))
 
 
-def test_json_is_a_list_of_objects_without_nan() -> None:
+def test_json_is_a_list_of_objects_without_nan():
     rows = Rows(("a", "b", "c"), ((1, float("nan"), None), (2, float("-inf"), Decimal("0.5"))))
     assert json.loads(render(rows, "json")) == [{"a": 1, "b": None, "c": None}, {"a": 2, "b": None, "c": 0.5}]
     assert json.loads(render(Rows(("a",), ()), "json")) == []
 
 
-def test_json_keeps_columns_that_share_a_name() -> None:
+def test_json_keeps_columns_that_share_a_name():
     assert json.loads(render(Rows(("x", "x", "x_2"), ((1, 2, 3),)), "json")) == [
         {"x": 1, "x_2": 2, "x_2_2": 3}
     ]
 
 
-def test_json_holds_times_bytes_and_lists() -> None:
+def test_json_holds_times_bytes_and_lists():
     rows = Rows(("t", "b", "l"), ((datetime(2026, 1, 2, tzinfo=UTC), b"\x00\xff", [1.0, float("nan")]),))
     assert json.loads(render(rows, "json")) == [
         {"t": "2026-01-02T00:00:00+00:00", "b": "00ff", "l": [1.0, None]}
@@ -45,21 +45,21 @@ def test_json_holds_times_bytes_and_lists() -> None:
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "＝1", "\n=1"])
-def test_csv_text_a_spreadsheet_could_run_is_quoted_out(cell: str) -> None:
+def test_csv_text_a_spreadsheet_could_run_is_quoted_out(cell):
     assert next(csv.reader(io.StringIO(render(one(cell), "csv").split("\n", 1)[1]))) == [f"'{cell}"]
 
 
-def test_csv_line_breaks_inside_a_cell_do_not_end_the_row() -> None:
+def test_csv_line_breaks_inside_a_cell_do_not_end_the_row():
     rows = list(csv.reader(io.StringIO(render(one("a\rb\r\nc"), "csv"), newline="")))
     assert rows == [["a"], ["a\nb\nc"]]
 
 
-def test_csv_numbers_stay_numbers_and_nothing_stays_empty() -> None:
+def test_csv_numbers_stay_numbers_and_nothing_stays_empty():
     rows = Rows(("a", "b", "c", "d"), ((-0.5, None, float("nan"), True),))
     assert render(rows, "csv") == "a,b,c,d\n-0.5,,,true\n"
 
 
-def test_markdown_cells_cannot_break_out() -> None:
+def test_markdown_cells_cannot_break_out():
     lines = render(one(HOSTILE), "markdown").splitlines()
     assert len(lines) == 3
     cell = lines[2].removeprefix("| ").removesuffix(" |")
@@ -67,13 +67,13 @@ def test_markdown_cells_cannot_break_out() -> None:
     assert "<" not in cell and "\x1b" not in cell and "\\[" in cell
 
 
-def test_markdown_shows_what_is_missing_as_not_available() -> None:
+def test_markdown_shows_what_is_missing_as_not_available():
     assert render(Rows(("a", "b", "c"), ((None, float("nan"), 0.25),)), "markdown").splitlines()[2] == (
         "| N/A | N/A | 0.25 |"
     )
 
 
-def test_a_terminal_table_shows_markup_as_text() -> None:
+def test_a_terminal_table_shows_markup_as_text():
     shown = render(one(HOSTILE), "table")
     assert "\x1b" not in shown
     assert "[red]" in shown
@@ -83,7 +83,7 @@ def test_a_terminal_table_shows_markup_as_text() -> None:
 @given(
     st.lists(st.lists(st.one_of(st.none(), st.text(), st.floats(), st.integers()), min_size=2, max_size=2))
 )
-def test_every_format_takes_every_cell(cells: list[list[object]]) -> None:
+def test_every_format_takes_every_cell(cells):
     rows = Rows(("a", "b"), tuple(map(tuple, cells)))
     for form in FORMATS:
         assert render(rows, form, width=80).endswith("\n")
@@ -104,7 +104,7 @@ def line(
     return (benchmark, "baseline", model, measure, estimate, *ends, 10, 0, 0, 1.0, source, status, True)
 
 
-def test_a_board_for_people_ranks_by_accuracy_and_names_those_without() -> None:
+def test_a_board_for_people_ranks_by_accuracy_and_names_those_without():
     rows = Rows(
         BOARD, (line("low", "accuracy", 0.2), line("high", "accuracy", 0.9), line("none", "coverage", 0.0))
     )
@@ -114,7 +114,7 @@ def test_a_board_for_people_ranks_by_accuracy_and_names_those_without() -> None:
     assert "N/A" in next(row for row in shown.splitlines() if row.startswith("| none"))
 
 
-def test_a_ratio_that_is_unbounded_stands_last_and_says_why() -> None:
+def test_a_ratio_that_is_unbounded_stands_last_and_says_why():
     why = "undefined or unbounded: d' may be 0"
     rows = [
         line("a", "m_ratio_bayes", None, status=why, benchmark="signaldetection"),
@@ -129,14 +129,14 @@ def test_a_ratio_that_is_unbounded_stands_last_and_says_why() -> None:
     assert f"posterior of a: {why}\n" in shown and "of c:" not in shown
 
 
-def test_reasons_below_a_section_are_few_and_cannot_break_the_line() -> None:
+def test_reasons_below_a_section_are_few_and_cannot_break_the_line():
     rows = [line(f"m{i}", "accuracy", None, status=f"reason {i}\n\x1b[31m") for i in range(9)]
     shown = render_board(Rows(BOARD, tuple(rows)), "table")
     assert "accuracy of m0: reason 0" in shown and "… and 3 more" in shown
     assert "reason 8" not in shown and "\x1b" not in shown
 
 
-def test_the_share_of_e_stands_beside_its_recall_and_is_marked_where_it_inflates_it() -> None:
+def test_the_share_of_e_stands_beside_its_recall_and_is_marked_where_it_inflates_it():
     pairs = [("few", 0.08), ("many", 0.2), ("unknown", None)]
     rows = Rows(
         BOARD,
@@ -158,7 +158,7 @@ def test_the_share_of_e_stands_beside_its_recall_and_is_marked_where_it_inflates
     assert "inflated" not in render_board(Rows(BOARD, rows.rows[:2]), "table")
 
 
-def test_a_number_with_too_few_right_or_wrong_answers_is_marked_and_the_mark_explained() -> None:
+def test_a_number_with_too_few_right_or_wrong_answers_is_marked_and_the_mark_explained():
     columns = (*BOARD, "low_n")
     known = (True, False, None)
     rows = tuple((*line(f"m{place}", "accuracy", 0.5), each) for place, each in enumerate(known))
@@ -167,19 +167,35 @@ def test_a_number_with_too_few_right_or_wrong_answers_is_marked_and_the_mark_exp
     assert "°" not in render_board(Rows(columns, rows[1:]), "table")
 
 
-def test_simulated_observers_never_share_a_section_with_models() -> None:
+def test_simulated_observers_never_share_a_section_with_models():
     rows = Rows(BOARD, (line("real", "accuracy", 0.5), line("toy", "accuracy", 0.6, "simulated")))
     for form in ("markdown", "table"):
         real, toy = render_board(rows, form).split("simulated observers")
         assert "real" in real and "toy" not in real and "toy" in toy and "real" not in toy
 
 
-def test_a_board_for_programs_keeps_its_columns() -> None:
+def test_a_board_for_programs_keeps_its_columns():
     rows = Rows(BOARD, (line("m", "accuracy", None),))
     assert list(json.loads(render_board(rows, "json"))[0]) == list(BOARD)
     assert render_board(rows, "csv").splitlines()[0] == ",".join(BOARD)
 
 
-def test_an_empty_board_says_so() -> None:
+def test_an_empty_board_says_so():
     assert "nothing" in render_board(Rows(BOARD, ()), "table")
     assert render_board(Rows(BOARD, ()), "json") == "[]\n"
+
+
+def test_a_table_of_plain_cells_is_drawn_as_rich_draws_it(monkeypatch):
+    cells = (("ab c", 1, None), ("", 2.5, True), ("x" * 30, -1000, output.Stacked("12")))
+    quick = []
+    for title, width in itertools.product(
+        (None, "T", "A title that is wider than the table of one column"), (None, 30, 80)
+    ):
+        for columns in (1, 2, 3):
+            rows = Rows(("name", "n", "last one")[:columns], tuple(row[:columns] for row in cells))
+            drawn = output.to_table(rows, title=title, width=width)
+            with monkeypatch.context() as rich:
+                rich.setattr(output, "_drawn", lambda *_: None)
+                assert drawn == output.to_table(rows, title=title, width=width)
+            quick.append(output._drawn(rows, title, width or 10_000) is not None)
+    assert any(quick) and not all(quick)

@@ -1,7 +1,5 @@
 """The twenty questions of ``docs/queries.md``: one statement each, over two tables at most, with the right answer."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -125,7 +123,7 @@ ANSWERS: dict[str, Rows | Callable[[Rows], bool]] = {
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory, printed: Path) -> Path:
+def home(tmp_path_factory, printed):
     made = asked_study.make(tmp_path_factory.mktemp("asked") / "home", printed)
     build(made)
     grow_texts(made)
@@ -133,7 +131,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, printed: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def copied(home: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+def copied(home, tmp_path_factory):
     """The two files alone, in another folder, opened by a DuckDB that knows nothing of this package."""
     folder = tmp_path_factory.mktemp("elsewhere")
     for name in ("leaderboard.duckdb", "transcripts.duckdb"):
@@ -148,13 +146,13 @@ def copied(home: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckD
     return connection
 
 
-def test_there_are_twenty_questions_and_each_has_its_answer_here() -> None:
+def test_there_are_twenty_questions_and_each_has_its_answer_here():
     assert len(QUERIES) == 20 and all(question.endswith("?") for question in QUERIES)
     assert QUERIES.keys() == ANSWERS.keys()
 
 
 @pytest.mark.parametrize("question", ANSWERS)
-def test_the_answer_is_right(home: Path, question: str) -> None:
+def test_the_answer_is_right(home, question):
     rows = [
         tuple(
             round(cell, 3) if isinstance(cell, float) and isinstance(ANSWERS[question], list) else cell
@@ -166,7 +164,7 @@ def test_the_answer_is_right(home: Path, question: str) -> None:
     assert expected(rows) if callable(expected) else rows == expected, rows
 
 
-def test_each_is_one_statement_that_joins_two_tables_at_most() -> None:
+def test_each_is_one_statement_that_joins_two_tables_at_most():
     for question, sql in QUERIES.items():
         (statement,) = duckdb.extract_statements(sql)
         branches = re.split(r"\bunion\b", statement.query.lower())
@@ -176,13 +174,13 @@ def test_each_is_one_statement_that_joins_two_tables_at_most() -> None:
         )
 
 
-def test_copied_files_answer_the_same_in_any_client(home: Path, copied: duckdb.DuckDBPyConnection) -> None:
+def test_copied_files_answer_the_same_in_any_client(home, copied):
     for question, sql in QUERIES.items():
         there = copied.execute(sql).fetchall()
         assert sorted(there, key=str) == sorted(run_query(home, sql).rows, key=str), question
 
 
-def test_a_bare_name_finds_a_table_of_either_schema_and_a_test(home: Path) -> None:
+def test_a_bare_name_finds_a_table_of_either_schema_and_a_test(home):
     with one_connection(home):
         tables = run_query(
             home, "select schema_name, table_name from duckdb_tables() where database_name = 'leaderboard'"
@@ -195,7 +193,7 @@ def test_a_bare_name_finds_a_table_of_either_schema_and_a_test(home: Path) -> No
         assert run_query(home, "from measures_disagree").rows == ()
 
 
-def test_no_query_of_the_document_is_pasted_elsewhere() -> None:
+def test_no_query_of_the_document_is_pasted_elsewhere():
     root = DOCUMENT.parents[1]
     others = [
         path.read_text("utf-8")

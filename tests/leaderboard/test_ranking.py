@@ -1,7 +1,5 @@
 """Who has a place on a ranked list, and that one measure of one model has one number in every table."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +12,7 @@ from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.database import LEADERBOARD
 from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
-from tests.leaderboard.conftest import MakeHome, estimates, write_study
+from tests.leaderboard.conftest import estimates, write_study
 from tests.signaldetection import scored
 from tests.signaldetection.test_scoring import observer
 
@@ -41,7 +39,7 @@ def ranked(home: Path, measure: str) -> list[tuple[object, ...]]:
     return list(run_query(home, sql).rows)
 
 
-def test_the_obvious_query_for_a_leader_never_finds_a_ratio_to_almost_nothing(make_home: MakeHome) -> None:
+def test_the_obvious_query_for_a_leader_never_finds_a_ratio_to_almost_nothing(make_home):
     home = make_home({"chance": "measured", "good": "measured", "poor": "measured", "none": "measured"})
     put(home, "chance", number(RATIO, 24.4, -84.0, 133.0, NEAR_0))
     put(home, "good", number(RATIO, 0.9, 0.7, 1.1))
@@ -64,7 +62,7 @@ def test_the_obvious_query_for_a_leader_never_finds_a_ratio_to_almost_nothing(ma
     assert run_query(home, "from measures_disagree").rows == ()
 
 
-def test_a_respondent_at_chance_leads_no_list_of_ratios(tmp_path: Path) -> None:
+def test_a_respondent_at_chance_leads_no_list_of_ratios(tmp_path):
     home = tmp_path / "home"
     write_study(home, {"chance": "measured", "good": "measured"}, ("signaldetection",))
     for name, d in (("chance", 0.02), ("good", 1.5)):
@@ -86,8 +84,8 @@ def test_a_respondent_at_chance_leads_no_list_of_ratios(tmp_path: Path) -> None:
 
 
 def test_a_number_with_a_reservation_is_shown_where_it_is_bounded_and_ranked_where_it_has_an_interval(
-    make_home: MakeHome,
-) -> None:
+    make_home,
+):
     cases = {
         "open range": (number("d_mafc", 3.0, None, None, "single item"), None, None),
         "bounded": (number("meta_d_mafc", 3.0, 1.0, 9.5, "a rate is 0 or 1"), 3.0, 1),
@@ -113,7 +111,7 @@ def test_a_number_with_a_reservation_is_shown_where_it_is_bounded_and_ranked_whe
         assert status == ("undefined or unbounded: " if masked else "") + str(row["status"])
 
 
-def test_ranks_follow_the_better_end_and_keep_observers_apart(make_home: MakeHome) -> None:
+def test_ranks_follow_the_better_end_and_keep_observers_apart(make_home):
     home = make_home({"a": "measured", "b": "measured", "c": "measured", "toy": "simulated"})
     for name, value in (("a", 0.3), ("b", 0.1), ("c", 0.1)):
         put(home, name, number(LESS, value, 0.0, 0.5), number("choice_share_E", value, 0.0, 0.5))
@@ -128,7 +126,7 @@ def test_ranks_follow_the_better_end_and_keep_observers_apart(make_home: MakeHom
     assert found.rows == ((False,), (True,))
 
 
-def test_every_row_of_the_board_says_how_it_was_made(make_home: MakeHome, printed: Path) -> None:
+def test_every_row_of_the_board_says_how_it_was_made(make_home, printed):
     home = make_home(dataset="published", silent=("beta",))
     shutil.copytree(printed, home / "estimates", dirs_exist_ok=True)
     build(home)
@@ -152,7 +150,7 @@ PLANTED = {
 }  # fmt: skip
 
 
-def test_a_number_that_differs_between_tables_is_found(make_home: MakeHome) -> None:
+def test_a_number_that_differs_between_tables_is_found(make_home):
     home = make_home({"alpha": "measured"})
     build(home)
     assert run_query(home, "from measures_disagree").rows == ()
@@ -171,7 +169,7 @@ def test_a_number_that_differs_between_tables_is_found(make_home: MakeHome) -> N
     )
 
 
-def test_a_run_that_disagrees_with_its_model_stops_the_build(make_home: MakeHome) -> None:
+def test_a_run_that_disagrees_with_its_model_stops_the_build(make_home):
     home = make_home({"alpha": "measured"})
     put(home, "alpha", number(RATIO, 24.4, 20.0, 30.0))
     put(home, "alpha", number(RATIO, 28.6, 20.0, 30.0), run=1)
@@ -179,7 +177,7 @@ def test_a_run_that_disagrees_with_its_model_stops_the_build(make_home: MakeHome
         build(home)
 
 
-def test_runs_of_a_model_with_several_are_not_compared_with_all_of_them(make_home: MakeHome) -> None:
+def test_runs_of_a_model_with_several_are_not_compared_with_all_of_them(make_home):
     home = make_home({"alpha": "measured"}, runs=2)
     put(home, "alpha", number(RATIO, 0.5, 0.2, 0.9))
     put(home, "alpha", number(RATIO, 0.7, 0.2, 0.9), run=1)
@@ -187,7 +185,7 @@ def test_runs_of_a_model_with_several_are_not_compared_with_all_of_them(make_hom
     assert run_query(home, "from measures_disagree").rows == ()
 
 
-def test_two_primary_tests_of_the_same_are_found(make_home: MakeHome) -> None:
+def test_two_primary_tests_of_the_same_are_found(make_home):
     home = make_home({"alpha": "measured"})
     build(home)
     assert run_query(home, "from one_primary_test_of_each_comparison").rows == ()

@@ -1,7 +1,5 @@
 """Reading: one statement that reads, through a connection that cannot write."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb
@@ -13,7 +11,7 @@ from metacog_pipeline.leaderboard.read import board, connect, run_query
 
 
 @pytest.fixture
-def home(built_home: Path) -> Path:
+def home(built_home):
     return built_home
 
 
@@ -35,7 +33,7 @@ def home(built_home: Path) -> Path:
         "select count(*) from 'items/metamedqa*.parquet'",
     ],
 )
-def test_reading_statements_run(home: Path, sql: str) -> None:
+def test_reading_statements_run(home, sql):
     assert run_query(home, sql).columns
 
 
@@ -74,7 +72,7 @@ def test_reading_statements_run(home: Path, sql: str) -> None:
         "call force_checkpoint()",
     ],
 )
-def test_everything_else_is_refused_on_one_line_and_changes_nothing(home: Path, sql: str) -> None:
+def test_everything_else_is_refused_on_one_line_and_changes_nothing(home, sql):
     before = {path: path.stat().st_mtime_ns for path in home.rglob("*") if path.is_file()}
     (home.parent / "secret").write_text("keep out")
     with pytest.raises(StudyError) as caught:
@@ -84,7 +82,7 @@ def test_everything_else_is_refused_on_one_line_and_changes_nothing(home: Path, 
     assert {path: path.stat().st_mtime_ns for path in home.rglob("*") if path.is_file()} == before
 
 
-def test_a_connection_cannot_write_through_any_door(home: Path) -> None:
+def test_a_connection_cannot_write_through_any_door(home):
     before = (home / "leaderboard.duckdb").read_bytes()
     with connect(home) as connection:
         for sql in (
@@ -98,19 +96,19 @@ def test_a_connection_cannot_write_through_any_door(home: Path) -> None:
     assert (home / "leaderboard.duckdb").read_bytes() == before
 
 
-def test_no_leaderboard_says_how_to_get_one(tmp_path: Path) -> None:
+def test_no_leaderboard_says_how_to_get_one(tmp_path):
     with pytest.raises(StoreError, match=r"no leaderboard there yet; build it with metacog run"):
         run_query(tmp_path, "select 1")
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database", b"\x00" * 5000])
-def test_a_broken_leaderboard_is_one_line(tmp_path: Path, content: bytes) -> None:
+def test_a_broken_leaderboard_is_one_line(tmp_path, content):
     (tmp_path / "leaderboard.duckdb").write_bytes(content)
     with pytest.raises(StoreError, match="move it away"):
         run_query(tmp_path, "select 1")
 
 
-def test_an_old_name_is_answered_with_the_new_one(home: Path) -> None:
+def test_an_old_name_is_answered_with_the_new_one(home):
     for sql, said in {
         "from board": "`board` is now `leaderboard`",
         "select n_unparsable from leaderboard": "`n_unparsable` is now `n_unreadable`",
@@ -122,26 +120,24 @@ def test_an_old_name_is_answered_with_the_new_one(home: Path) -> None:
         assert said in str(caught.value)
 
 
-def test_a_board_of_an_unknown_benchmark_lists_those_there_are(home: Path) -> None:
+def test_a_board_of_an_unknown_benchmark_lists_those_there_are(home):
     assert board(home, "metamedqa").rows
     for name in ("medley", "x' or 'a' = 'a", ""):
         with pytest.raises(StudyError, match="metamedqa"):
             board(home, name)
 
 
-def test_an_official_board_that_is_not_there_yet_says_why(home: Path) -> None:
+def test_an_official_board_that_is_not_there_yet_says_why(home):
     with pytest.raises(MetacogError, match="complete"):
         board(home, official=True)
 
 
-def test_a_test_of_the_warehouse_is_asked_by_its_name(home: Path) -> None:
+def test_a_test_of_the_warehouse_is_asked_by_its_name(home):
     assert run_query(home, "from measures_disagree").rows == ()
     assert run_query(home, "select count(*) from measures_disagree").rows == ((0,),)
 
 
-def test_queries_of_one_block_share_a_connection_that_is_closed_after_it(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_queries_of_one_block_share_a_connection_that_is_closed_after_it(home, monkeypatch):
     opened: list[object] = []
 
     def counted(of: Path) -> object:

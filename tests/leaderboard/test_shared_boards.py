@@ -1,22 +1,23 @@
 """A board is published whole, every build as a version of its own, and any host reads the one that stands."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
+from click.testing import CliRunner
 
-from metacog_pipeline.errors import StoreError
+from metacog_pipeline.cli import cli
+from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.leaderboard import shared
 from metacog_pipeline.leaderboard.database import LEADERBOARD
+from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.shared import catch_up, publish
-from metacog_pipeline.leaderboard.status import BOARD_NOTE, board_current, note_board
+from metacog_pipeline.leaderboard.status import BOARD_NOTE, board_current, note_board, write_status
+from metacog_pipeline.storage import attached
 from metacog_pipeline.storage.attached import store_of
-from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.store import partition_folder, write_manifest
 
 
 @pytest.fixture
-def hosts(tmp_path: Path) -> tuple[Study, Study]:
+def hosts(tmp_path):
     found = []
     for name in ("a", "b"):
         path = tmp_path / f"{name}.toml"
@@ -30,7 +31,7 @@ def hosts(tmp_path: Path) -> tuple[Study, Study]:
     return found[0], found[1]
 
 
-def test_another_host_reads_the_board_that_stands(hosts: tuple[Study, Study]) -> None:
+def test_another_host_reads_the_board_that_stands(hosts):
     a, b = hosts
     catch_up(b)
     assert not b.home.leaderboard.exists()
@@ -53,7 +54,20 @@ def test_another_host_reads_the_board_that_stands(hosts: tuple[Study, Study]) ->
     assert b.home.leaderboard.read_bytes() == b"board 4"
 
 
-def test_a_damaged_board_is_named_and_replaces_nothing(hosts: tuple[Study, Study]) -> None:
+def test_what_changes_while_a_board_is_built_makes_it_stale(hosts):
+    study, _ = hosts
+    study.home.leaderboard.write_bytes(b"board")
+    told = write_status(study)
+    note_board(study, told)
+    assert board_current(study)
+    write_manifest(
+        partition_folder(study.home.path, "metamedqa", "m", 1), {"state": "failed", "message": "stopped"}
+    )
+    note_board(study, told)
+    assert not board_current(study)
+
+
+def test_a_damaged_board_is_named_and_replaces_nothing(hosts):
     a, b = hosts
     a.home.leaderboard.write_bytes(b"board")
     publish(a.home.path)
@@ -71,8 +85,40 @@ def test_a_damaged_board_is_named_and_replaces_nothing(hosts: tuple[Study, Study
     assert b.home.leaderboard.read_bytes() == b"board 2"
 
 
+def test_a_board_is_read_where_it_stands(built_home, tmp_path):
+    address = str(tmp_path / "store")
+    asked = ["sql", "select count(*) from calls", "--format", "csv"]
+    missing = CliRunner().invoke(cli, [*asked, "--store", address])
+    assert "no such folder" in str(missing.exception) and not (tmp_path / "store").exists()
+    (tmp_path / "store").mkdir()
+    nothing = CliRunner().invoke(cli, [*asked, "--store", address])
+    assert isinstance(nothing.exception, StoreError) and "no boards were published" in str(nothing.exception)
+    attached.attach(built_home, address, None)
+    publish(built_home)
+    there = CliRunner().invoke(cli, [*asked, "--store", address])
+    assert there.exit_code == 0 and there.output.split()[1] == str(run_query(built_home, asked[1]).rows[0][0])
+    both = CliRunner().invoke(cli, [*asked, "--store", address, "--study", "x.toml"])
+    assert both.exit_code == 2
+    empty = tmp_path / "empty"
+    attached.look_at(empty, address)
+    for outside in (
+        "/etc/hostname",
+        f"{address}/boards/current.json",
+        "metacog-boards://boards/current.json",
+    ):
+        with pytest.raises(StudyError, match="refuses"):
+            run_query(empty, f"from read_text('{outside}')")
+    assert [path.name for path in empty.iterdir()] == ["deploy.json"], "nothing is copied"
+    store = store_of(built_home)
+    key = shared.standing(store)[LEADERBOARD][0]
+    store.put(key, b"bored" * 1000)
+    attached._opened.cache_clear()
+    with pytest.raises(StoreError, match=rf"{key}: not readable"):
+        run_query(empty, "from leaderboard")
+
+
 @pytest.mark.parametrize("pointer", [b"", b"[]", b'{"a": 1}', b"{", b"\xff"])
-def test_a_damaged_pointer_is_written_anew(hosts: tuple[Study, Study], pointer: bytes) -> None:
+def test_a_damaged_pointer_is_written_anew(hosts, pointer):
     a, b = hosts
     store = store_of(a.home.path)
     assert store is not None
@@ -84,9 +130,7 @@ def test_a_damaged_pointer_is_written_anew(hosts: tuple[Study, Study], pointer: 
     assert b.home.leaderboard.read_bytes() == b"board"
 
 
-def test_two_hosts_that_publish_at_one_moment_leave_a_whole_board(
-    hosts: tuple[Study, Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_hosts_that_publish_at_one_moment_leave_a_whole_board(hosts, monkeypatch):
     a, b = hosts
     a.home.leaderboard.write_bytes(b"of a")
     b.home.leaderboard.write_bytes(b"of b")

@@ -1,7 +1,5 @@
 """What stands on the shared tables: who is listed, what is published, headlines, percentiles, old names in old files."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -10,14 +8,14 @@ import pytest
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
-from tests.leaderboard.conftest import MakeHome, write_model
+from tests.leaderboard.conftest import write_model
 
 
 def one(home: Path, sql: str) -> tuple[tuple[object, ...], ...]:
     return run_query(home, sql).rows
 
 
-def test_a_listed_model_without_an_answer_is_named_with_its_failures(make_home: MakeHome) -> None:
+def test_a_listed_model_without_an_answer_is_named_with_its_failures(make_home):
     home = make_home(silent=("beta",))
     write(
         home,
@@ -32,7 +30,7 @@ def test_a_listed_model_without_an_answer_is_named_with_its_failures(make_home: 
     assert found == (("coverage", 0.0, 0.0, 7),)
 
 
-def test_a_retired_model_and_another_data_set_leave_the_tables(make_home: MakeHome) -> None:
+def test_a_retired_model_and_another_data_set_leave_the_tables(make_home):
     home = make_home({"alpha": "measured", "gone": "retired"})
     write_model(home, "alpha", "measured", "other", 0.9)
     build(home)
@@ -50,8 +48,8 @@ def test_a_retired_model_and_another_data_set_leave_the_tables(make_home: MakeHo
     [("published", "measured", True), ("sample", "measured", False), ("published", "simulated", False)],
 )
 def test_published_numbers_stand_beside_real_answers_to_the_published_questions(
-    make_home: MakeHome, printed: Path, dataset: str, source: str, beside: bool
-) -> None:
+    make_home, printed, dataset, source, beside
+):
     home = make_home({"alpha": source}, dataset=dataset)
     shutil.copytree(printed, home / "estimates", dirs_exist_ok=True)
     build(home)
@@ -65,7 +63,7 @@ def test_published_numbers_stand_beside_real_answers_to_the_published_questions(
         assert low[0][0] >= 0 and low[0][1] <= 1
 
 
-def test_headlines_have_a_percentile_among_their_like(make_home: MakeHome) -> None:
+def test_headlines_have_a_percentile_among_their_like(make_home):
     home = make_home({"low": "measured", "high": "measured", "observer": "simulated"})
     build(home)
     found = one(home, "select model, measure, percentile from leaderboard where headline order by model")
@@ -77,7 +75,7 @@ def test_headlines_have_a_percentile_among_their_like(make_home: MakeHome) -> No
     )
 
 
-def test_items_know_how_hard_they_are(built_home: Path) -> None:
+def test_items_know_how_hard_they_are(built_home):
     home = built_home
     found = one(
         home,
@@ -86,7 +84,7 @@ def test_items_know_how_hard_they_are(built_home: Path) -> None:
     assert len(found) == 12 and found[0] == ("item-0000", "A", "Original", 2, True, "A")
 
 
-def test_progress_tells_respondents_judges_and_helpers_apart(make_home: MakeHome) -> None:
+def test_progress_tells_respondents_judges_and_helpers_apart(make_home):
     home = make_home({"alpha": "measured"})
     counts = {
         "run": 1,

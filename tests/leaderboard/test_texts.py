@@ -1,7 +1,5 @@
 """Texts beside the leaderboard: one row an answer, a prompt once, grown by what is new."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -13,10 +11,10 @@ from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.texts import grow_texts
 from metacog_pipeline.transcripts.migrations import ADDED_IN_2
 from tests.homes import write
-from tests.leaderboard.conftest import WHEN, MakeHome, write_model
+from tests.leaderboard.conftest import WHEN, write_model
 
 
-def test_texts_grow_by_what_is_new_and_join_the_calls(make_home: MakeHome, tmp_path: Path) -> None:
+def test_texts_grow_by_what_is_new_and_join_the_calls(make_home, tmp_path):
     home = make_home({"alpha": "measured"})
     build(home)
     assert (grow_texts(home), grow_texts(home)) == (12, 0)
@@ -35,7 +33,7 @@ def test_texts_grow_by_what_is_new_and_join_the_calls(make_home: MakeHome, tmp_p
         assert connection.execute("select count(*) from answers").fetchall() == [(24,)]
 
 
-def test_an_unreadable_file_is_made_anew(make_home: MakeHome) -> None:
+def test_an_unreadable_file_is_made_anew(make_home):
     home = make_home({"alpha": "measured"})
     (home / "transcripts.duckdb").write_bytes(b"not a database")
     assert grow_texts(home) == 12
@@ -60,7 +58,7 @@ def _texts(home: Path) -> list[tuple[object, ...]]:
         return connection.execute("select text, reasoning, status from answers order by text").fetchall()
 
 
-def test_what_stands_takes_the_place_of_what_failed_and_of_what_was_asked_again(make_home: MakeHome) -> None:
+def test_what_stands_takes_the_place_of_what_failed_and_of_what_was_asked_again(make_home):
     home = make_home({})
     path = "transcripts/benchmark=metamedqa/model=alpha/run=1/transcripts.parquet"
     failed = _call("half an ans", status="failed", reasoning_text="Let me")
@@ -78,7 +76,7 @@ def test_what_stands_takes_the_place_of_what_failed_and_of_what_was_asked_again(
     assert grow_texts(home) == 0 and _texts(home) == [("B", None, "ok")]
 
 
-def test_a_file_of_version_02_is_taken_over(make_home: MakeHome) -> None:
+def test_a_file_of_version_02_is_taken_over(make_home):
     home = make_home({"alpha": "measured"})
     with duckdb.connect(str(home / "transcripts.duckdb")) as connection:
         connection.execute(
@@ -91,7 +89,7 @@ def test_a_file_of_version_02_is_taken_over(make_home: MakeHome) -> None:
     assert ("kept", None, None) in _texts(home)
 
 
-def test_thoughts_are_in_the_texts_and_not_in_the_leaderboard(make_home: MakeHome) -> None:
+def test_thoughts_are_in_the_texts_and_not_in_the_leaderboard(make_home):
     home = make_home({"alpha": "measured"})
     path = "transcripts/benchmark=metamedqa/model=alpha/run=2/transcripts.parquet"
     write(home, path, [_call("B", reasoning_text="CANARY of thought", raw_zstd="CANARY of bytes")])
@@ -106,7 +104,7 @@ def test_thoughts_are_in_the_texts_and_not_in_the_leaderboard(make_home: MakeHom
     assert ("B", "CANARY of thought", "ok") in _texts(home)
 
 
-def test_files_of_both_versions_are_read_together(make_home: MakeHome) -> None:
+def test_files_of_both_versions_are_read_together(make_home):
     home = make_home({"alpha": "measured", "beta": "measured"})
     for model in ("alpha", "beta"):
         path = home / f"transcripts/benchmark=metamedqa/model={model}/run=1/transcripts.parquet"

@@ -1,9 +1,5 @@
 """A benchmark nobody here knows: its files alone put it on every shared table, and its own tables into the file."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import polars as pl
 import pytest
 
@@ -11,13 +7,13 @@ from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.declared import words_of
 from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
-from tests.leaderboard.conftest import MakeHome, write_study
+from tests.leaderboard.conftest import write_study
 
 NAME = "stranger"
 
 
 @pytest.fixture
-def home(make_home: MakeHome) -> Path:
+def home(make_home):
     made = make_home()
     write_study(made, dict.fromkeys(("alpha", "beta"), "measured"), ("metamedqa", NAME))
     key = {"benchmark": NAME, "dataset": "own", "condition": "plain", "model": "alpha", "source": "measured"}
@@ -51,7 +47,7 @@ def home(make_home: MakeHome) -> Path:
     return made
 
 
-def test_it_stands_on_the_shared_tables_and_has_its_own(home: Path) -> None:
+def test_it_stands_on_the_shared_tables_and_has_its_own(home):
     assert build(home).failures == ()
     for table in (
         "leaderboard",
@@ -70,7 +66,7 @@ def test_it_stands_on_the_shared_tables_and_has_its_own(home: Path) -> None:
     assert run_query(home, missing).rows == (("beta", 0.0),)
 
 
-def test_its_columns_are_described_too_or_said_not_to_be(home: Path) -> None:
+def test_its_columns_are_described_too_or_said_not_to_be(home):
     build(home)
     of_file = "from duckdb_columns() where database_name = 'leaderboard'"
     assert run_query(home, f"select table_name, column_name {of_file} and comment is null").rows == ()
@@ -84,7 +80,7 @@ def test_its_columns_are_described_too_or_said_not_to_be(home: Path) -> None:
     assert words_of("medley", "gates")["name"] and words_of(NAME, "jokes") == {}
 
 
-def test_it_leaves_with_the_study(home: Path) -> None:
+def test_it_leaves_with_the_study(home):
     build(home)
     write_study(home, dict.fromkeys(("alpha", "beta"), "measured"))
     build(home)
@@ -92,7 +88,7 @@ def test_it_leaves_with_the_study(home: Path) -> None:
     assert run_query(home, f"select 1 from duckdb_tables() where table_name = '{NAME}_jokes'").rows == ()
 
 
-def test_files_that_do_not_fit_keep_it_off_and_leave_the_others(home: Path) -> None:
+def test_files_that_do_not_fit_keep_it_off_and_leave_the_others(home):
     broken = pl.DataFrame(
         {
             "benchmark": [NAME],

@@ -1,12 +1,9 @@
 """Virtual time, and a provider that answers from a script, for tests of everything that waits."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import selectors
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
@@ -147,17 +144,17 @@ class Bench:
 
 
 @pytest.fixture
-def virtual() -> Callable[[Coroutine[Any, Any, T]], T]:
+def virtual():
     """Run a coroutine in virtual time: every wait is over at once, and a deadlock is an error."""
     return _run
 
 
 @pytest.fixture
-def bench() -> Bench:
+def bench():
     return Bench()
 
 
 @pytest.fixture
-def budget(tmp_path: Path) -> Callable[..., Budget]:
+def budget(tmp_path):
     """Open budgets of a fresh home: ``budget(cap_usd)``."""
     return lambda cap, **more: Budget.open(tmp_path / "home", cap, **more)

@@ -1,7 +1,5 @@
 """Batches in parts: records, the wave, what is set aside, and providers that answer strangely."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -13,7 +11,7 @@ import httpx
 import pytest
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.llm.batch import calls, collecting, desk, records, wave
+from metacog_pipeline.llm.batch import calls, collecting, desk, records, travel, wave
 from metacog_pipeline.llm.batch.desk import BatchError, Desk, Later
 from metacog_pipeline.llm.batch.openai import OpenAiBatches
 from metacog_pipeline.llm.batch.records import Batch, Owner
@@ -65,7 +63,7 @@ def batch_of(home: Path, at: Desk, ids: list[str] = IDS, worst: float = 0.001) -
     return wave.written(home, part, at.record_fields(Owner("b", 1, "transcripts/x"), part))
 
 
-def test_a_wave_is_split_where_a_provider_takes_no_more(tmp_path: Path) -> None:
+def test_a_wave_is_split_where_a_provider_takes_no_more(tmp_path):
     way = OpenAiBatches()
     way.most_requests, way.most_bytes = 2, 1000
     open_wave = wave.Wave(tmp_path, way)
@@ -81,7 +79,7 @@ def test_a_wave_is_split_where_a_provider_takes_no_more(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_the_parts_of_a_split_are_what_the_whole_was(count: int, tmp_path: Path) -> None:
+def test_the_parts_of_a_split_are_what_the_whole_was(count, tmp_path):
     way = OpenAiBatches()
     open_wave = wave.Wave(tmp_path, way)
     lines = [f"line {answer}".encode()[: 10 + number] for number, answer in enumerate(IDS)]
@@ -94,7 +92,7 @@ def test_the_parts_of_a_split_are_what_the_whole_was(count: int, tmp_path: Path)
     assert [answer for answer, _ in (*first.answers, *rest.answers)] == IDS
 
 
-def test_what_a_batch_may_cost_is_held_whichever_process_lives(tmp_path: Path) -> None:
+def test_what_a_batch_may_cost_is_held_whichever_process_lives(tmp_path):
     first = Budget.open(tmp_path, 1.0)
     assert first.hold("one", 0.7) and first.hold("one", 0.7), "held once"
     assert not first.hold("two", 0.4)
@@ -116,7 +114,7 @@ async def _reserved(budget: Budget, usd: float) -> None:
     await budget.reserve(usd)
 
 
-def test_a_batch_is_durable_before_it_is_sent_and_holds_no_key(tmp_path: Path) -> None:
+def test_a_batch_is_durable_before_it_is_sent_and_holds_no_key(tmp_path):
     seen: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -141,9 +139,7 @@ def test_a_batch_is_durable_before_it_is_sent_and_holds_no_key(tmp_path: Path) -
     "body",
     [b"", b"[]", b"null", b"{}", b'{"id": 7}', b'{"id": "../../x"}', b'{"id": "a b"}', b"\xff", b"[" * 9000],
 )
-def test_a_reply_that_names_nothing_usable_leaves_the_batch_to_be_looked_for(
-    body: bytes, tmp_path: Path
-) -> None:
+def test_a_reply_that_names_nothing_usable_leaves_the_batch_to_be_looked_for(body, tmp_path):
     at = desk_of(lambda request: httpx.Response(200, content=body))
     batch = batch_of(tmp_path, at)
     with pytest.raises(Later):
@@ -152,7 +148,7 @@ def test_a_reply_that_names_nothing_usable_leaves_the_batch_to_be_looked_for(
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413])
-def test_a_refused_submission_is_told_in_one_line_and_holds_no_money(status: int, tmp_path: Path) -> None:
+def test_a_refused_submission_is_told_in_one_line_and_holds_no_money(status, tmp_path):
     budget = Budget.open(tmp_path, 1.0)
     said = {"error": {"message": f"no {KEY}\nfor you", "code": "x"}}
     at = desk_of(lambda request: httpx.Response(status, json=said), budget)
@@ -160,13 +156,13 @@ def test_a_refused_submission_is_told_in_one_line_and_holds_no_money(status: int
     with pytest.raises(BatchError) as refusal:
         asyncio.run(at.submit(batch))
     assert "\n" not in str(refusal.value) and KEY not in str(refusal.value)
-    assert batch.record.state == "refused" and KEY not in (batch.folder / records.RECORD).read_text()
+    assert batch.record.state == "refused" and KEY not in (batch.folder / travel.RECORD).read_text()
     assert budget.free() == 1.0
     budget.close()
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
-def test_a_submission_that_may_be_taken_later_is_not_given_up(status: int, tmp_path: Path) -> None:
+def test_a_submission_that_may_be_taken_later_is_not_given_up(status, tmp_path):
     at = desk_of(lambda request: httpx.Response(status, json={"error": {"message": "later"}}))
     batch = batch_of(tmp_path, at)
     with pytest.raises(Later):
@@ -175,7 +171,7 @@ def test_a_submission_that_may_be_taken_later_is_not_given_up(status: int, tmp_p
     assert batch.record.state == ("submitting" if taken_or_not else "written")
 
 
-def test_a_gemini_upload_goes_nowhere_else_than_to_the_address_of_the_study(tmp_path: Path) -> None:
+def test_a_gemini_upload_goes_nowhere_else_than_to_the_address_of_the_study(tmp_path):
     asked: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -214,9 +210,7 @@ def result(answer: str) -> str:
     )
 
 
-def test_a_batch_of_the_same_size_that_is_anothers_is_told_by_its_results(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_of_the_same_size_that_is_anothers_is_told_by_its_results(tmp_path, monkeypatch):
     """Anthropic's batches bear no mark: of two of this size the one that names our requests is ours."""
     monkeypatch.setattr(desk, "PACE", desk.Pace(settling_s=0.0))
     lines = {"msgbatch_other": [f"{number:064x}" for number in range(90, 95)], "msgbatch_ours": IDS}
@@ -269,7 +263,7 @@ def test_a_batch_of_the_same_size_that_is_anothers_is_told_by_its_results(
         b'{"custom_id": "x\\ud800"}',
     ],
 )
-def test_no_line_of_results_keeps_the_others_from_being_read(line: bytes, tmp_path: Path) -> None:
+def test_no_line_of_results_keeps_the_others_from_being_read(line, tmp_path):
     at = desk_of(lambda request: httpx.Response(500))
     batch = batch_of(tmp_path, at)
     good = {"custom_id": IDS[1], "response": {"status_code": 200, "body": {"choices": []}}}
@@ -283,16 +277,14 @@ def test_no_line_of_results_keeps_the_others_from_being_read(line: bytes, tmp_pa
         assert completion.lane == "batch"
 
 
-def test_a_reply_longer_than_can_be_kept_is_looked_at_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reply_longer_than_can_be_kept_is_looked_at_again(tmp_path, monkeypatch):
     monkeypatch.setattr(calls, "MAX_JSON_BYTES", 100)
     at = desk_of(lambda request: httpx.Response(200, content=b" " * 101 + b"{}"))
     with pytest.raises(Later):
         asyncio.run(at.submit(batch_of(tmp_path, at)))
 
 
-def test_results_cut_on_the_way_are_no_results(tmp_path: Path) -> None:
+def test_results_cut_on_the_way_are_no_results(tmp_path):
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("/content"):
             return httpx.Response(200, content=b"{}\n", headers={"content-length": "900"})
@@ -310,7 +302,7 @@ async def _collected(at: Desk, batch: Batch) -> None:
     await at.collect(batch, await at.look(batch))
 
 
-def test_a_spool_of_a_process_that_is_gone_is_cleared_and_that_of_a_living_one_stays(tmp_path: Path) -> None:
+def test_a_spool_of_a_process_that_is_gone_is_cleared_and_that_of_a_living_one_stays(tmp_path):
     mine = records.spool(tmp_path)
     mine.touch()
     gone = mine.with_name(".4194999-0011.spool")
@@ -320,8 +312,8 @@ def test_a_spool_of_a_process_that_is_gone_is_cleared_and_that_of_a_living_one_s
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_home_that_cannot_be_written_sends_nothing(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_written_sends_nothing(tmp_path):
     at = desk_of(lambda request: pytest.fail("nothing may be sent"))
-    (tmp_path / records.FOLDER).mkdir(mode=0o500)
+    (tmp_path / travel.FOLDER).mkdir(mode=0o500)
     with pytest.raises(StoreError):
         batch_of(tmp_path, at)

@@ -1,11 +1,9 @@
 """The official clients can drive the batches of the local server, and read what it says."""
 
-from __future__ import annotations
-
 import io
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import anthropic
@@ -15,14 +13,14 @@ import pytest
 from google import genai
 from google.genai import types as gemini_types
 
-from metacog_pipeline.llm.server import ServerThread
+from tests.simulated_server import ServerThread
 
 KEY = "sk-test-0123456789"
 LONGEST_S = 20.0
 
 
 @pytest.fixture
-def server() -> Iterator[ServerThread]:
+def server():
     with ServerThread(lambda model, request: f"said {request.messages[-1].content}") as started:
         yield started
 
@@ -55,7 +53,7 @@ def chat_lines(*ids: str) -> bytes:
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
-def test_the_official_openai_client_sends_a_batch_and_reads_it(server: ServerThread) -> None:
+def test_the_official_openai_client_sends_a_batch_and_reads_it(server):
     client = openai.OpenAI(api_key=KEY, base_url=f"{server.url}/v1", max_retries=0)
     file = client.files.create(file=("mine.jsonl", io.BytesIO(chat_lines("a", "b"))), purpose="batch")
     assert [each.filename for each in client.files.list(purpose="batch")] == ["mine.jsonl"]
@@ -71,7 +69,7 @@ def test_the_official_openai_client_sends_a_batch_and_reads_it(server: ServerThr
     assert [each.id for each in client.batches.list()] == [batch.id]
 
 
-def test_the_official_anthropic_client_sends_a_batch_and_reads_it(server: ServerThread) -> None:
+def test_the_official_anthropic_client_sends_a_batch_and_reads_it(server):
     client = anthropic.Anthropic(api_key=KEY, base_url=server.url, max_retries=0)
     plan(server, script=["expired"])
     params: Any = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hello"}]}
@@ -87,7 +85,7 @@ def test_the_official_anthropic_client_sends_a_batch_and_reads_it(server: Server
 
 
 @pytest.mark.parametrize("inline", [True, False])
-def test_the_official_gemini_client_sends_a_batch_and_reads_it(inline: bool, server: ServerThread) -> None:
+def test_the_official_gemini_client_sends_a_batch_and_reads_it(inline, server):
     client = genai.Client(api_key=KEY, http_options=gemini_types.HttpOptions(base_url=server.url))
     contents: Any = [{"role": "user", "parts": [{"text": "hello"}]}]
     if inline:
@@ -114,7 +112,7 @@ def test_the_official_gemini_client_sends_a_batch_and_reads_it(inline: bool, ser
         assert line["response"]["candidates"][0]["content"]["parts"][0]["text"] == "said hello"
 
 
-def test_a_batch_is_seen_only_by_the_key_that_made_it(server: ServerThread) -> None:
+def test_a_batch_is_seen_only_by_the_key_that_made_it(server):
     mine, other = (
         openai.OpenAI(api_key=key, base_url=f"{server.url}/v1", max_retries=0)
         for key in (KEY, "another-key-000")
@@ -137,9 +135,7 @@ def test_a_batch_is_seen_only_by_the_key_that_made_it(server: ServerThread) -> N
         ({"strange": 1}, 400),
     ],
 )
-def test_a_plan_that_cannot_be_followed_is_refused(
-    fields: dict[str, Any], status: int, server: ServerThread
-) -> None:
+def test_a_plan_that_cannot_be_followed_is_refused(fields, status, server):
     assert httpx.post(f"{server.url}/batch-faults", json=fields).status_code == status
 
 
@@ -147,7 +143,7 @@ def test_a_plan_that_cannot_be_followed_is_refused(
     "body",
     [b"", b"{}", b"[]", b'{"requests": []}', b'{"requests": [{"custom_id": "a b", "params": {}}]}', b"\xff"],
 )
-def test_a_batch_that_cannot_be_read_is_refused(body: bytes, server: ServerThread) -> None:
+def test_a_batch_that_cannot_be_read_is_refused(body, server):
     headers = {"anthropic-version": "2026-10-21", "x-api-key": KEY}
     assert httpx.post(f"{server.url}/v1/messages/batches", content=body, headers=headers).status_code == 400
     assert httpx.post(f"{server.url}/v1/models/m:batchGenerateContent", content=body).status_code == 400

@@ -1,9 +1,6 @@
 import asyncio
 import json
 import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,11 +10,8 @@ from metacog_pipeline.errors import BudgetError, StoreError
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, read_figures
 from metacog_pipeline.llm.ledger import GRANT_SHARE, NANO, nano
 
-Run = Callable[[Any], Any]
-Open = Callable[..., Budget]
 
-
-def test_a_call_is_counted_at_its_worst_until_it_is_settled(virtual: Run, budget: Open) -> None:
+def test_a_call_is_counted_at_its_worst_until_it_is_settled(virtual, budget):
     opened = budget(1.0)
     reservation = virtual(opened.reserve(0.4))
     before = opened.figures()
@@ -30,7 +24,7 @@ def test_a_call_is_counted_at_its_worst_until_it_is_settled(virtual: Run, budget
     assert opened.figures().remaining == pytest.approx(0.9)
 
 
-def test_a_call_that_could_pass_the_cap_is_refused_with_what_to_do(virtual: Run, budget: Open) -> None:
+def test_a_call_that_could_pass_the_cap_is_refused_with_what_to_do(virtual, budget):
     opened = budget(1.0)
     opened.charge(virtual(opened.reserve(0.7)), 0.7)
     with pytest.raises(BudgetSpent, match=r"budget \$1\.00: \$0\.7000 is spent.*raise budget_usd"):
@@ -40,7 +34,7 @@ def test_a_call_that_could_pass_the_cap_is_refused_with_what_to_do(virtual: Run,
     opened.close()
 
 
-def test_a_call_waits_while_those_under_way_may_free_enough(virtual: Run, budget: Open) -> None:
+def test_a_call_waits_while_those_under_way_may_free_enough(virtual, budget):
     """Ten calls whose worst case is the whole budget, but which cost a tenth of it: all ten are sent, in order."""
     opened, order = budget(1.0), []
 
@@ -59,7 +53,7 @@ def test_a_call_waits_while_those_under_way_may_free_enough(virtual: Run, budget
     assert opened.figures().spent == pytest.approx(0.5)
 
 
-def test_those_who_wait_are_refused_once_nothing_more_can_be_freed(virtual: Run, budget: Open) -> None:
+def test_those_who_wait_are_refused_once_nothing_more_can_be_freed(virtual, budget):
     opened = budget(1.0)
 
     async def call(cost: float) -> str:
@@ -78,7 +72,7 @@ def test_those_who_wait_are_refused_once_nothing_more_can_be_freed(virtual: Run,
     opened.close()
 
 
-def test_a_caller_that_gives_up_waiting_holds_nothing(virtual: Run, budget: Open) -> None:
+def test_a_caller_that_gives_up_waiting_holds_nothing(virtual, budget):
     opened = budget(1.0)
 
     async def main() -> None:
@@ -95,7 +89,7 @@ def test_a_caller_that_gives_up_waiting_holds_nothing(virtual: Run, budget: Open
     opened.close()
 
 
-def test_settling_twice_counts_once(virtual: Run, budget: Open) -> None:
+def test_settling_twice_counts_once(virtual, budget):
     opened = budget(1.0)
     reservation = virtual(opened.reserve(0.2))
     opened.charge(reservation, 0.2)
@@ -104,7 +98,7 @@ def test_settling_twice_counts_once(virtual: Run, budget: Open) -> None:
     opened.close()
 
 
-def test_the_budget_covers_what_earlier_sessions_spent(virtual: Run, budget: Open) -> None:
+def test_the_budget_covers_what_earlier_sessions_spent(virtual, budget):
     first = budget(1.0)
     first.charge(virtual(first.reserve(0.8)), 0.8)
     first.close()
@@ -114,7 +108,7 @@ def test_the_budget_covers_what_earlier_sessions_spent(virtual: Run, budget: Ope
     second.close()
 
 
-def test_spending_without_a_cap_is_recorded_for_a_later_cap(virtual: Run, budget: Open) -> None:
+def test_spending_without_a_cap_is_recorded_for_a_later_cap(virtual, budget):
     first = budget(None)
     first.charge(virtual(first.reserve(80.0)), 80.0)
     first.close()
@@ -125,7 +119,7 @@ def test_spending_without_a_cap_is_recorded_for_a_later_cap(virtual: Run, budget
     second.close()
 
 
-def test_what_answers_cost_counts_where_the_ledger_knows_of_less(virtual: Run, budget: Open) -> None:
+def test_what_answers_cost_counts_where_the_ledger_knows_of_less(virtual, budget):
     """The ledger folder was deleted, or the answers were copied from another home."""
     first = budget(10.0, known_spent_usd=4.0)
     first.charge(virtual(first.reserve(1.0)), 1.0)
@@ -135,7 +129,7 @@ def test_what_answers_cost_counts_where_the_ledger_knows_of_less(virtual: Run, b
     again.close()
 
 
-def test_a_bill_above_the_worst_case_still_counts(virtual: Run, budget: Open) -> None:
+def test_a_bill_above_the_worst_case_still_counts(virtual, budget):
     opened = budget(1.0)
     opened.charge(virtual(opened.reserve(0.1)), 0.95)
     other = budget(1.0)
@@ -145,14 +139,14 @@ def test_a_bill_above_the_worst_case_still_counts(virtual: Run, budget: Open) ->
     opened.close()
 
 
-def test_calls_under_way_at_closing_count_as_spent(virtual: Run, budget: Open) -> None:
+def test_calls_under_way_at_closing_count_as_spent(virtual, budget):
     opened = budget(1.0)
     virtual(opened.reserve(0.25))
     opened.close()
     assert opened.figures().spent == pytest.approx(0.25)
 
 
-def test_two_sessions_of_one_process_share_the_cap(virtual: Run, budget: Open) -> None:
+def test_two_sessions_of_one_process_share_the_cap(virtual, budget):
     one, two = budget(1.0), budget(1.0)
     virtual(one.reserve(0.6))
     with pytest.raises(BudgetSpent):
@@ -161,7 +155,7 @@ def test_two_sessions_of_one_process_share_the_cap(virtual: Run, budget: Open) -
     two.close()
 
 
-def test_idle_sessions_hold_only_a_small_part(virtual: Run, budget: Open) -> None:
+def test_idle_sessions_hold_only_a_small_part(virtual, budget):
     sessions = [budget(64.0) for _ in range(4)]
     for session in sessions:
         session.charge(virtual(session.reserve(0.001)), 0.0)
@@ -171,9 +165,7 @@ def test_idle_sessions_hold_only_a_small_part(virtual: Run, budget: Open) -> Non
         session.close()
 
 
-def test_a_session_that_died_in_this_boot_counts_with_what_was_under_way(
-    virtual: Run, tmp_path: Path, budget: Open
-) -> None:
+def test_a_session_that_died_in_this_boot_counts_with_what_was_under_way(virtual, tmp_path, budget):
     opened = budget(64.0)
     opened.charge(virtual(opened.reserve(0.5)), 0.2)
     virtual(opened.reserve(0.1))
@@ -185,15 +177,14 @@ def test_a_session_that_died_in_this_boot_counts_with_what_was_under_way(
     after.close()
 
 
-def test_a_session_that_died_in_an_earlier_boot_counts_with_its_grant(
-    virtual: Run, tmp_path: Path, budget: Open
-) -> None:
+def test_a_session_that_died_in_an_earlier_boot_counts_with_its_grant(virtual, tmp_path, budget):
     """After a power loss the figures of single calls may be older than the calls."""
     opened = budget(64.0)
     opened.charge(virtual(opened.reserve(0.5)), 0.2)
     _abandon(opened)
     (record,) = (tmp_path / "home" / "ledger").glob("*.json")
     fields = json.loads(record.read_text())
+    del fields["crc32"]
     record.write_text(json.dumps({**fields, "boot": "00000000-0000-0000-0000-000000000000"}))
     after = budget(64.0)
     assert after.figures().spent == pytest.approx(fields["granted"] / NANO)
@@ -205,9 +196,7 @@ def test_a_session_that_died_in_an_earlier_boot_counts_with_its_grant(
     "content",
     ["", "{", "[]", '{"granted": 1}', '{"boot":"x","closed":true,"granted":-1,"settled":0,"reserved":0}'],
 )
-def test_a_damaged_record_stops_spending_and_names_the_file(
-    virtual: Run, tmp_path: Path, budget: Open, content: str
-) -> None:
+def test_a_damaged_record_stops_spending_and_names_the_file(virtual, tmp_path, budget, content):
     used = budget(1.0)
     used.charge(virtual(used.reserve(0.1)), 0.1)
     used.close()
@@ -217,14 +206,14 @@ def test_a_damaged_record_stops_spending_and_names_the_file(
         budget(1.0)
 
 
-def test_a_session_that_spent_nothing_leaves_no_record(virtual: Run, tmp_path: Path, budget: Open) -> None:
+def test_a_session_that_spent_nothing_leaves_no_record(virtual, tmp_path, budget):
     opened = budget(1.0)
     opened.charge(virtual(opened.reserve(0.1)), 0.0)
     opened.close()
     assert list((tmp_path / "home" / "ledger").glob("*.json")) == []
 
 
-def test_figures_are_read_without_writing_anything(virtual: Run, tmp_path: Path, budget: Open) -> None:
+def test_figures_are_read_without_writing_anything(virtual, tmp_path, budget):
     home = tmp_path / "home"
     assert read_figures(home, 2.0).remaining == 2.0
     assert not home.exists()
@@ -236,15 +225,13 @@ def test_figures_are_read_without_writing_anything(virtual: Run, tmp_path: Path,
     opened.close()
 
 
-def test_a_home_that_is_a_file_is_an_error_in_one_line(tmp_path: Path) -> None:
+def test_a_home_that_is_a_file_is_an_error_in_one_line(tmp_path):
     (tmp_path / "home").write_text("")
     with pytest.raises(StoreError, match="cannot be written"):
         Budget.open(tmp_path / "home", 1.0)
 
 
-def test_a_ledger_that_cannot_be_written_sends_nothing_and_loses_no_answer(
-    virtual: Run, budget: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ledger_that_cannot_be_written_sends_nothing_and_loses_no_answer(virtual, budget, monkeypatch):
     opened = budget(1.0)
     reservation = virtual(opened.reserve(0.1))
 
@@ -260,9 +247,7 @@ def test_a_ledger_that_cannot_be_written_sends_nothing_and_loses_no_answer(
     assert opened.figures().spent == pytest.approx(0.05)
 
 
-def test_a_grant_that_is_not_durable_is_not_used(
-    virtual: Run, budget: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_grant_that_is_not_durable_is_not_used(virtual, budget, monkeypatch):
     opened = budget(1.0)
 
     def fail(*_: object) -> None:
@@ -279,18 +264,18 @@ def test_a_grant_that_is_not_durable_is_not_used(
 
 @given(usd=st.floats(0, 1e6, allow_subnormal=False))
 @settings(max_examples=200)
-def test_rounding_never_counts_less_than_was_spent(usd: float) -> None:
+def test_rounding_never_counts_less_than_was_spent(usd):
     assert nano(usd) >= usd * NANO - 1e-3
     assert nano(usd) <= usd * NANO + 1
 
 
 @pytest.mark.parametrize("usd", [-1.0, float("nan")])
-def test_amounts_that_are_no_dollars_are_rejected(usd: float) -> None:
+def test_amounts_that_are_no_dollars_are_rejected(usd):
     with pytest.raises(ValueError, match="not an amount"):
         nano(usd)
 
 
-def test_absurd_amounts_are_refused_as_too_much(virtual: Run, budget: Open) -> None:
+def test_absurd_amounts_are_refused_as_too_much(virtual, budget):
     opened = budget(1.0)
     for usd in (1e12, 1e300, float("inf")):
         with pytest.raises(BudgetSpent):
@@ -300,9 +285,7 @@ def test_absurd_amounts_are_refused_as_too_much(virtual: Run, budget: Open) -> N
 
 @given(costs=st.lists(st.tuples(st.floats(0, 0.3), st.floats(0, 1)), min_size=1, max_size=40))
 @settings(max_examples=50, deadline=None)
-def test_whatever_is_asked_the_sum_never_passes_the_cap(
-    costs: list[tuple[float, float]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_whatever_is_asked_the_sum_never_passes_the_cap(costs, tmp_path_factory):
     opened = Budget.open(tmp_path_factory.mktemp("home"), 1.0)
 
     async def call(worst: float, share: float) -> None:

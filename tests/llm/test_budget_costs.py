@@ -4,19 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.llm import costs
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.costs import (
-    LEAST_CACHED_TOKENS,
-    batch_price_factor,
-    billed_cost,
-    estimate_input_tokens,
-    estimate_tokens,
-    input_token_bound,
-    output_token_bound,
-    priced,
-    usage_cost,
-    worst_case_cost,
-)
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, Usage
 
@@ -37,31 +26,31 @@ def request(text: str = "q", max_tokens: int | None = 50, **fields: Any) -> Chat
 @pytest.mark.parametrize(
     ("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("é" * 4, 2), ("\ud800", 1)]
 )
-def test_an_estimate_is_a_quarter_of_the_bytes_rounded_up(text: str, tokens: int) -> None:
-    assert estimate_tokens(text) == tokens
+def test_an_estimate_is_a_quarter_of_the_bytes_rounded_up(text, tokens):
+    assert costs.estimate_tokens(text) == tokens
 
 
-def test_prices_are_dollars_per_million_tokens() -> None:
-    assert usage_cost(spec(), Usage(1_000_000, 100_000)) == pytest.approx(3 + 1.5)
-    assert billed_cost(spec(), request(), Usage(1_000_000, 0)) == pytest.approx(3)
+def test_prices_are_dollars_per_million_tokens():
+    assert costs.usage_cost(spec(), Usage(1_000_000, 100_000)) == pytest.approx(3 + 1.5)
+    assert costs.billed_cost(spec(), request(), Usage(1_000_000, 0)) == pytest.approx(3)
 
 
 @given(text=st.text(max_size=200))
 @settings(max_examples=100)
-def test_no_text_has_more_tokens_than_its_bound(text: str) -> None:
+def test_no_text_has_more_tokens_than_its_bound(text):
     """The finest vocabulary has one token for each byte."""
     asked = request(text)
     finest = len(text.encode("utf-8", "surrogatepass"))
-    assert input_token_bound(spec(), asked) >= finest
-    assert input_token_bound(spec(), asked) >= estimate_input_tokens(asked)
+    assert costs.input_token_bound(spec(), asked) >= finest
+    assert costs.input_token_bound(spec(), asked) >= costs.estimate_input_tokens(asked)
 
 
-def test_schemas_options_and_the_extra_body_are_bounded_too() -> None:
-    plain = input_token_bound(spec(), request())
+def test_schemas_options_and_the_extra_body_are_bounded_too():
+    plain = costs.input_token_bound(spec(), request())
     schema = '{"type":"object"}' * 100
-    assert input_token_bound(spec(), request(constraint=JsonObject("n", schema))) >= plain + len(schema)
-    assert input_token_bound(spec(), request(constraint=OneOf(("option" * 100,)))) >= plain + 600
-    assert input_token_bound(spec(extra_body={"tools": ["t" * 500]}), request()) >= plain + 500
+    assert costs.input_token_bound(spec(), request(constraint=JsonObject("n", schema))) >= plain + len(schema)
+    assert costs.input_token_bound(spec(), request(constraint=OneOf(("option" * 100,)))) >= plain + 600
+    assert costs.input_token_bound(spec(extra_body={"tools": ["t" * 500]}), request()) >= plain + 500
 
 
 @pytest.mark.parametrize(
@@ -76,28 +65,26 @@ def test_schemas_options_and_the_extra_body_are_bounded_too() -> None:
         ({"stream": True, "n": None}, 50),
     ],
 )
-def test_what_the_extra_body_asks_for_raises_the_output_bound(extra: dict[str, Any], bound: int) -> None:
-    assert output_token_bound(spec(extra_body=extra), request(), NEVER_REASONS) == bound
+def test_what_the_extra_body_asks_for_raises_the_output_bound(extra, bound):
+    assert costs.output_token_bound(spec(extra_body=extra), request(), NEVER_REASONS) == bound
 
 
-def test_a_request_without_limit_takes_the_models() -> None:
-    assert output_token_bound(spec(max_tokens=77), request(max_tokens=None), NEVER_REASONS) == 77
+def test_a_request_without_limit_takes_the_models():
+    assert costs.output_token_bound(spec(max_tokens=77), request(max_tokens=None), NEVER_REASONS) == 77
 
 
-def test_a_cost_needs_both_prices_or_none_to_pay() -> None:
-    assert worst_case_cost(spec(price_out=None), request()) is None
-    assert not priced(spec(price_in=None))
-    assert worst_case_cost(spec(price_in=0, price_out=0), request()) == 0
-    assert worst_case_cost(ModelSpec(name="s", provider="simulated"), request()) == 0
+def test_a_cost_needs_both_prices_or_none_to_pay():
+    assert costs.worst_case_cost(spec(price_out=None), request()) is None
+    assert not costs.priced(spec(price_in=None))
+    assert costs.worst_case_cost(spec(price_in=0, price_out=0), request()) == 0
+    assert costs.worst_case_cost(ModelSpec(name="s", provider="simulated"), request()) == 0
 
 
 @given(used=st.tuples(st.integers(0, 50), st.integers(0, 50)), text=st.text(min_size=50, max_size=80))
 @settings(max_examples=50)
-def test_usage_within_the_limits_never_costs_more_than_the_worst_case(
-    used: tuple[int, int], text: str
-) -> None:
+def test_usage_within_the_limits_never_costs_more_than_the_worst_case(used, text):
     asked = request(text)
-    real, worst = billed_cost(spec(), asked, Usage(*used)), worst_case_cost(spec(), asked)
+    real, worst = costs.billed_cost(spec(), asked, Usage(*used)), costs.worst_case_cost(spec(), asked)
     assert real is not None
     assert worst is not None
     assert real <= worst
@@ -107,16 +94,16 @@ counts = st.none() | st.integers(-5, 3000)
 usages = st.builds(Usage, counts, counts, counts, counts, counts)
 
 
-def test_each_part_of_a_usage_has_its_price() -> None:
+def test_each_part_of_a_usage_has_its_price():
     usage = Usage(1000, 100, reasoning_tokens=60, cached_tokens=300, cache_write_tokens=200)
     dollars = (500 * 3 + 300 * 0.5 + 200 * 4 + 40 * 15 + 60 * 20) / 1e6
-    assert usage_cost(spec(**DEAR), usage) == pytest.approx(dollars)
-    assert usage_cost(spec(**DEAR), usage, batch=True) == pytest.approx(dollars * 0.4)
+    assert costs.usage_cost(spec(**DEAR), usage) == pytest.approx(dollars)
+    assert costs.usage_cost(spec(**DEAR), usage, batch=True) == pytest.approx(dollars * 0.4)
 
 
-def test_parts_without_a_price_cost_what_the_whole_does_and_writing_to_a_cache_a_quarter_more() -> None:
+def test_parts_without_a_price_cost_what_the_whole_does_and_writing_to_a_cache_a_quarter_more():
     usage = Usage(1000, 100, reasoning_tokens=60, cached_tokens=300, cache_write_tokens=200)
-    assert usage_cost(spec(), usage) == pytest.approx((800 * 3 + 200 * 3 * 1.25 + 100 * 15) / 1e6)
+    assert costs.usage_cost(spec(), usage) == pytest.approx((800 * 3 + 200 * 3 * 1.25 + 100 * 15) / 1e6)
 
 
 @pytest.mark.parametrize(
@@ -131,50 +118,49 @@ def test_parts_without_a_price_cost_what_the_whole_does_and_writing_to_a_cache_a
         ({"batch_factor": 1}, 1),
     ],
 )
-def test_a_batch_costs_half_at_an_official_address_unless_the_study_says_otherwise(
-    fields: dict[str, Any], factor: float | None
-) -> None:
+def test_a_batch_costs_half_at_an_official_address_unless_the_study_says_otherwise(fields, factor):
     asked = spec(**fields)
-    assert batch_price_factor(asked) == factor
-    assert usage_cost(asked, Usage(10, 10), batch=True) == pytest.approx(180e-6 * (factor or 1))
+    assert costs.batch_price_factor(asked) == factor
+    assert costs.usage_cost(asked, Usage(10, 10), batch=True) == pytest.approx(180e-6 * (factor or 1))
 
 
 @given(usage=usages, long=st.booleans(), batch=st.booleans())
 @settings(max_examples=200)
-def test_no_usage_within_the_bounds_costs_more_than_the_worst_case(
-    usage: Usage, long: bool, batch: bool
-) -> None:
+def test_no_usage_within_the_bounds_costs_more_than_the_worst_case(usage, long, batch):
     """Whatever parts a provider names, missing, negative and larger than the whole included."""
     model = spec(**DEAR, thinking_tokens=3000)
     asked = request("x" * (3000 if long else 2000), max_tokens=1)
-    billed = billed_cost(model, asked, usage, batch=batch)
-    worst = worst_case_cost(model, asked, batch=batch)
+    billed = costs.billed_cost(model, asked, usage, batch=batch)
+    worst = costs.worst_case_cost(model, asked, batch=batch)
     assert billed is not None
     assert worst is not None
     if (usage.input_tokens or 0) <= 2000 and (usage.output_tokens or 0) <= 3001:
         assert 0 <= billed <= worst + 1e-12
 
 
-@given(text=st.integers(0, LEAST_CACHED_TOKENS))
+@given(text=st.integers(0, costs.LEAST_CACHED_TOKENS))
 @settings(max_examples=30)
-def test_a_prompt_that_is_too_short_to_be_cached_is_bounded_at_the_plain_price(text: int) -> None:
+def test_a_prompt_that_is_too_short_to_be_cached_is_bounded_at_the_plain_price(text):
     asked = request("x" * text)
-    bound = input_token_bound(spec(), asked)
-    worst = worst_case_cost(spec(), asked, NEVER_REASONS)
-    price = 3 if bound < LEAST_CACHED_TOKENS else 3 * 1.25
+    bound = costs.input_token_bound(spec(), asked)
+    worst = costs.worst_case_cost(spec(), asked, NEVER_REASONS)
+    price = 3 if bound < costs.LEAST_CACHED_TOKENS else 3 * 1.25
     assert worst == pytest.approx((bound * price + 50 * 15) / 1e6)
 
 
-def test_room_to_think_is_part_of_the_output_bound() -> None:
-    assert output_token_bound(spec(thinking_tokens=0), request()) == 50
-    assert output_token_bound(spec(thinking_tokens=700), request()) == 750
-    assert output_token_bound(spec(), request()) == 50 + NOTHING_KNOWN.thinking_room(spec())
-    assert output_token_bound(spec(), request(), Capabilities(reasons=True, reasoning_tokens=9000)) == 36_050
-    assert output_token_bound(spec(api="responses"), request(max_tokens=3), NEVER_REASONS) == 16
+def test_room_to_think_is_part_of_the_output_bound():
+    assert costs.output_token_bound(spec(thinking_tokens=0), request()) == 50
+    assert costs.output_token_bound(spec(thinking_tokens=700), request()) == 750
+    assert costs.output_token_bound(spec(), request()) == 50 + NOTHING_KNOWN.thinking_room(spec())
+    assert (
+        costs.output_token_bound(spec(), request(), Capabilities(reasons=True, reasoning_tokens=9000))
+        == 36_050
+    )
+    assert costs.output_token_bound(spec(api="responses"), request(max_tokens=3), NEVER_REASONS) == 16
 
 
-def test_a_model_is_free_only_where_no_price_is_above_zero() -> None:
+def test_a_model_is_free_only_where_no_price_is_above_zero():
     assert spec(price_in=0, price_out=0).free
     assert not spec(price_in=0, price_out=0, price_reasoning=2).free
-    assert usage_cost(spec(price_in=0, price_out=0), Usage(5, 5)) == 0
-    assert usage_cost(spec(price_out=None), Usage(5, 5)) is None
+    assert costs.usage_cost(spec(price_in=0, price_out=0), Usage(5, 5)) == 0
+    assert costs.usage_cost(spec(price_out=None), Usage(5, 5)) is None

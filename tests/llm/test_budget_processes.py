@@ -55,7 +55,7 @@ def sent(process: subprocess.Popen[bytes]) -> int:
     return output.count(b"sent")
 
 
-def test_processes_together_spend_the_budget_and_never_more(tmp_path: Path) -> None:
+def test_processes_together_spend_the_budget_and_never_more(tmp_path):
     processes = [start(tmp_path) for _ in range(3)]
     calls = [sent(process) for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
@@ -68,7 +68,7 @@ def test_processes_together_spend_the_budget_and_never_more(tmp_path: Path) -> N
     assert figures.spent >= CAP - 3 * 8 * WORST
 
 
-def test_no_process_is_granted_anything_while_another_reads_the_sums(tmp_path: Path) -> None:
+def test_no_process_is_granted_anything_while_another_reads_the_sums(tmp_path):
     Budget.open(tmp_path, CAP).close()
     with (tmp_path / "ledger" / ".lock").open("rb+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -80,7 +80,7 @@ def test_no_process_is_granted_anything_while_another_reads_the_sums(tmp_path: P
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.01, 0.05, 0.2])
-def test_a_killed_process_leaks_what_was_under_way_and_no_more(tmp_path: Path, delay: float) -> None:
+def test_a_killed_process_leaks_what_was_under_way_and_no_more(tmp_path, delay):
     victim, survivor = start(tmp_path), start(tmp_path)
     assert victim.stdout is not None
     assert os.read(victim.stdout.fileno(), 5) == b"sent\n"

@@ -1,7 +1,6 @@
 import asyncio
 import logging
 import random
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -16,10 +15,8 @@ from metacog_pipeline.llm.rates import Rates
 from metacog_pipeline.llm.retry import RETRY_AFTER_SPREAD, TRANSIENT_ATTEMPTS, RetryPolicy
 from metacog_pipeline.llm.types import ChatRequest, ErrorKind, JsonObject, Message, OneOf, Sampling, Status
 
-Run = Callable[[Any], Any]
 
-
-def test_an_answer_is_one_attempt_with_its_usage_cost_and_latency(virtual: Run, bench: Any) -> None:
+def test_an_answer_is_one_attempt_with_its_usage_cost_and_latency(virtual, bench):
     provider = bench.provider(latency=0.25)
     completion = virtual(bench.model(provider).complete(bench.request()))
     assert (completion.status, completion.text, completion.attempts) == (Status.OK, "A", 1)
@@ -43,9 +40,7 @@ def test_an_answer_is_one_attempt_with_its_usage_cost_and_latency(virtual: Run, 
         (429, "insufficient_quota", ErrorKind.FATAL),
     ],
 )
-def test_permanent_failures_are_asked_once(
-    virtual: Run, bench: Any, status: int, code: str | None, kind: ErrorKind
-) -> None:
+def test_permanent_failures_are_asked_once(virtual, bench, status, code, kind):
     provider = bench.provider(lambda n, _: bench.error(status, code))
     completion = virtual(bench.model(provider).complete(bench.request()))
     assert (completion.status, completion.error_kind) == (Status.FAILED, kind)
@@ -54,7 +49,7 @@ def test_permanent_failures_are_asked_once(
 
 
 @pytest.mark.parametrize("status", [500, 503])
-def test_transient_failures_are_retried_until_an_answer_comes(virtual: Run, bench: Any, status: int) -> None:
+def test_transient_failures_are_retried_until_an_answer_comes(virtual, bench, status):
     provider = bench.provider([bench.error(status), bench.error(status)])
     completion = virtual(bench.model(provider).complete(bench.request()))
     assert (completion.status, completion.attempts) == (Status.OK, 3)
@@ -63,9 +58,7 @@ def test_transient_failures_are_retried_until_an_answer_comes(virtual: Run, benc
 
 
 @pytest.mark.parametrize("status", [408, 499, 502, 504, 520, 524])
-def test_a_failure_that_may_have_been_billed_is_followed_by_one_more_try_at_most(
-    virtual: Run, bench: Any, status: int
-) -> None:
+def test_a_failure_that_may_have_been_billed_is_followed_by_one_more_try_at_most(virtual, bench, status):
     completion = virtual(bench.model(bench.provider([bench.error(status)])).complete(bench.request()))
     assert (completion.status, completion.attempts, completion.attempts_billed) == (Status.OK, 2, 2)
     provider = bench.provider([bench.error(status)] * 2)
@@ -74,15 +67,13 @@ def test_a_failure_that_may_have_been_billed_is_followed_by_one_more_try_at_most
     assert len(provider.requests) == 2
 
 
-def test_failures_that_cost_nothing_do_not_use_up_the_try_after_a_billed_one(
-    virtual: Run, bench: Any
-) -> None:
+def test_failures_that_cost_nothing_do_not_use_up_the_try_after_a_billed_one(virtual, bench):
     provider = bench.provider([bench.error(500), bench.error(504), bench.error(503), bench.reply("B")])
     completion = virtual(bench.model(provider).complete(bench.request()))
     assert (completion.text, completion.attempts, completion.attempts_billed) == ("B", 4, 2)
 
 
-def test_transient_failures_end_after_a_bounded_number_of_attempts(virtual: Run, bench: Any) -> None:
+def test_transient_failures_end_after_a_bounded_number_of_attempts(virtual, bench):
     provider = bench.provider(lambda n, _: bench.error(500, "server_error"))
     completion = virtual(bench.model(provider).complete(bench.request()))
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
@@ -103,13 +94,13 @@ def test_transient_failures_end_after_a_bounded_number_of_attempts(virtual: Run,
         RuntimeError("a bug below"),
     ],
 )
-def test_broken_connections_are_transient(virtual: Run, bench: Any, error: Exception) -> None:
+def test_broken_connections_are_transient(virtual, bench, error):
     provider = bench.provider([error])
     completion = virtual(bench.model(provider).complete(bench.request()))
     assert (completion.status, completion.attempts) == (Status.OK, 2)
 
 
-def test_a_server_that_drips_bytes_for_ever_is_given_up(virtual: Run, bench: Any) -> None:
+def test_a_server_that_drips_bytes_for_ever_is_given_up(virtual, bench):
     class Drip(httpx.AsyncByteStream):
         async def __aiter__(self) -> Any:
             while True:
@@ -128,7 +119,7 @@ def test_a_server_that_drips_bytes_for_ever_is_given_up(virtual: Run, bench: Any
     assert "no whole answer" in (completion.error_message or "")
 
 
-def test_retry_after_in_seconds_is_honoured(virtual: Run, bench: Any) -> None:
+def test_retry_after_in_seconds_is_honoured(virtual, bench):
     provider = bench.provider([bench.error(429, retry_after="40")])
     completion = virtual(bench.model(provider).complete(bench.request()))
     waited = provider.times[1] - provider.times[0] - 0.2
@@ -136,7 +127,7 @@ def test_retry_after_in_seconds_is_honoured(virtual: Run, bench: Any) -> None:
     assert 40 <= waited <= 40 * (1 + RETRY_AFTER_SPREAD)
 
 
-def test_retry_after_as_a_date_is_honoured(virtual: Run, bench: Any) -> None:
+def test_retry_after_as_a_date_is_honoured(virtual, bench):
     now = datetime(2026, 3, 1, tzinfo=UTC)
     date = format_datetime(now + timedelta(seconds=25), usegmt=True)
     provider = bench.provider([bench.error(429, retry_after=date)])
@@ -144,13 +135,13 @@ def test_retry_after_as_a_date_is_honoured(virtual: Run, bench: Any) -> None:
     assert 25 <= provider.times[1] - provider.times[0] - 0.2 <= 25 * (1 + RETRY_AFTER_SPREAD)
 
 
-def test_rate_limits_are_waited_out_beyond_the_transient_attempts(virtual: Run, bench: Any) -> None:
+def test_rate_limits_are_waited_out_beyond_the_transient_attempts(virtual, bench):
     provider = bench.provider([bench.error(429, retry_after="5")] * (2 * TRANSIENT_ATTEMPTS))
     completion = virtual(bench.model(provider).complete(bench.request()))
     assert (completion.status, completion.attempts) == (Status.OK, 2 * TRANSIENT_ATTEMPTS + 1)
 
 
-def test_rate_limits_end_after_a_bounded_time(virtual: Run, bench: Any) -> None:
+def test_rate_limits_end_after_a_bounded_time(virtual, bench):
     provider = bench.provider(lambda n, _: bench.error(429, retry_after="60"))
     model = bench.model(provider, retries=RetryPolicy(rate_limit_total_s=300.0))
     completion = virtual(model.complete(bench.request()))
@@ -158,7 +149,7 @@ def test_rate_limits_end_after_a_bounded_time(virtual: Run, bench: Any) -> None:
     assert 180 <= completion.latency_s <= 300
 
 
-def test_a_slot_is_not_held_while_backing_off(virtual: Run, bench: Any) -> None:
+def test_a_slot_is_not_held_while_backing_off(virtual, bench):
     """With one slot, a call told to wait 50 s does not keep the next one from being answered at once."""
 
     def script(number: int, request: httpx.Request) -> httpx.Response:
@@ -181,7 +172,7 @@ def test_a_slot_is_not_held_while_backing_off(virtual: Run, bench: Any) -> None:
     assert first >= 50
 
 
-def test_server_errors_leave_the_limit_alone_and_rate_limits_shrink_it(virtual: Run, bench: Any) -> None:
+def test_server_errors_leave_the_limit_alone_and_rate_limits_shrink_it(virtual, bench):
     for error, limit in ((bench.error(500), 20), (bench.error(429, retry_after="1"), 16)):
         limiter = Limiter(100, start=20)
         provider = bench.provider([error])
@@ -190,7 +181,7 @@ def test_server_errors_leave_the_limit_alone_and_rate_limits_shrink_it(virtual: 
         assert limiter.in_use == 0
 
 
-def test_no_more_calls_are_under_way_than_the_model_allows(virtual: Run, bench: Any) -> None:
+def test_no_more_calls_are_under_way_than_the_model_allows(virtual, bench):
     provider = bench.provider()
     model = bench.model(provider, spec=bench.spec(max_concurrency=3), limiter=Limiter(100, start=50))
 
@@ -201,7 +192,7 @@ def test_no_more_calls_are_under_way_than_the_model_allows(virtual: Run, bench: 
     assert provider.peak == 3
 
 
-def test_requests_per_minute_hold_for_retries_too(virtual: Run, bench: Any) -> None:
+def test_requests_per_minute_hold_for_retries_too(virtual, bench):
     provider = bench.provider([bench.error(500)] * 3)
     model = bench.model(
         provider, spec=bench.spec(requests_per_minute=6), retries=RetryPolicy(backoff_base_s=0.1)
@@ -216,7 +207,7 @@ def test_requests_per_minute_hold_for_retries_too(virtual: Run, bench: Any) -> N
     assert min(gaps) >= 9.99
 
 
-def test_tokens_per_minute_are_settled_with_what_was_used(virtual: Run, bench: Any) -> None:
+def test_tokens_per_minute_are_settled_with_what_was_used(virtual, bench):
     """Calls are let through by their expected tokens, but only the tokens used are held against later ones."""
     ends = []
     for usage in ((10, 10), None):
@@ -235,7 +226,7 @@ def test_tokens_per_minute_are_settled_with_what_was_used(virtual: Run, bench: A
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirects_are_not_followed_and_named(virtual: Run, bench: Any, status: int) -> None:
+def test_redirects_are_not_followed_and_named(virtual, bench, status):
     provider = bench.provider(
         lambda n, _: httpx.Response(status, headers={"location": "http://other.invalid/v1"})
     )
@@ -246,21 +237,19 @@ def test_redirects_are_not_followed_and_named(virtual: Run, bench: Any, status: 
     assert "base_url" in (completion.error_message or "")
 
 
-def test_a_redirect_to_nonsense_is_no_crash(virtual: Run, bench: Any) -> None:
+def test_a_redirect_to_nonsense_is_no_crash(virtual, bench):
     provider = bench.provider(lambda n, _: httpx.Response(302, headers={"location": "http://[nonsense"}))
     completion = virtual(bench.model(provider).complete(bench.request()))
     assert completion.status is Status.FAILED
 
 
-def test_a_long_answer_is_kept_whole(virtual: Run, bench: Any) -> None:
+def test_a_long_answer_is_kept_whole(virtual, bench):
     text = "x" * 10_000_000 + "end"
     provider = bench.provider([bench.reply(text)])
     assert virtual(bench.model(provider).complete(bench.request())).text == text
 
 
-def test_an_answer_above_the_cap_fails_clearly_and_is_not_asked_again(
-    virtual: Run, bench: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_above_the_cap_fails_clearly_and_is_not_asked_again(virtual, bench, monkeypatch):
     monkeypatch.setattr("metacog_pipeline.llm.client.MAX_BODY_BYTES", 10_000)
     provider = bench.provider(lambda n, _: bench.reply("x" * 20_000))
     completion = virtual(bench.model(provider).complete(bench.request()))
@@ -270,16 +259,14 @@ def test_an_answer_above_the_cap_fails_clearly_and_is_not_asked_again(
     assert completion.cost_usd > 0
 
 
-def test_an_answer_shorter_than_announced_is_a_transient_failure_even_when_it_reads_well(
-    virtual: Run, bench: Any
-) -> None:
+def test_an_answer_shorter_than_announced_is_a_transient_failure_even_when_it_reads_well(virtual, bench):
     content = bench.reply("an answer").content
     cut = httpx.Response(200, content=content, headers={"content-length": str(len(content) + 5)})
     completion = virtual(bench.model(bench.provider([cut])).complete(bench.request()))
     assert (completion.status, completion.attempts) == (Status.OK, 2)
 
 
-def test_a_compressed_answer_is_read(virtual: Run, bench: Any) -> None:
+def test_a_compressed_answer_is_read(virtual, bench):
     import gzip
 
     packed = gzip.compress(bench.reply("B").content)
@@ -288,9 +275,7 @@ def test_a_compressed_answer_is_read(virtual: Run, bench: Any) -> None:
     assert (completion.status, completion.text) == (Status.OK, "B")
 
 
-def test_a_constraint_the_provider_has_no_field_for_is_unsupported_without_a_call(
-    virtual: Run, bench: Any
-) -> None:
+def test_a_constraint_the_provider_has_no_field_for_is_unsupported_without_a_call(virtual, bench):
     provider = bench.provider()
     spec = bench.spec(provider="anthropic", base_url="http://test.invalid")
     request = ChatRequest((Message("user", "q"),), Sampling(), OneOf(("A", "B")))
@@ -302,7 +287,7 @@ def test_a_constraint_the_provider_has_no_field_for_is_unsupported_without_a_cal
 @pytest.mark.parametrize(
     "base_url", ["test.invalid/v1", "ftp://test.invalid", "http://", "http://[::1", "http:///v1"]
 )
-def test_an_address_that_cannot_be_called_is_fatal(virtual: Run, bench: Any, base_url: str) -> None:
+def test_an_address_that_cannot_be_called_is_fatal(virtual, bench, base_url):
     provider = bench.provider()
     completion = virtual(bench.model(provider, spec=bench.spec(base_url=base_url)).complete(bench.request()))
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.FATAL)
@@ -310,9 +295,7 @@ def test_an_address_that_cannot_be_called_is_fatal(virtual: Run, bench: Any, bas
     assert (completion.cost_usd, provider.requests) == (0, [])
 
 
-def test_the_key_is_nowhere_but_in_the_header(
-    virtual: Run, bench: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_key_is_nowhere_but_in_the_header(virtual, bench, caplog):
     caplog.set_level(logging.DEBUG)
     key = bench.key
     replies = [
@@ -331,9 +314,7 @@ def test_the_key_is_nowhere_but_in_the_header(
 
 
 @pytest.mark.parametrize("padding", range(200, 330, 10))
-def test_no_part_of_the_key_survives_the_shortening_of_a_message(
-    virtual: Run, bench: Any, padding: int
-) -> None:
+def test_no_part_of_the_key_survives_the_shortening_of_a_message(virtual, bench, padding):
     provider = bench.provider(lambda n, _: bench.error(401, None, "x" * padding + bench.key))
     completion = virtual(bench.model(provider).complete(bench.request()))
     assert "canary" not in repr(completion)
@@ -341,7 +322,7 @@ def test_no_part_of_the_key_survives_the_shortening_of_a_message(
 
 @given(body=st.binary(max_size=300), status=st.integers(200, 599))
 @settings(max_examples=150, deadline=None)
-def test_whatever_comes_back_gives_a_completion(body: bytes, status: int) -> None:
+def test_whatever_comes_back_gives_a_completion(body, status):
     _any_answer(body, status)
 
 
@@ -358,17 +339,17 @@ def test_whatever_comes_back_gives_a_completion(body: bytes, status: int) -> Non
     )
 )
 @settings(max_examples=150, deadline=None)
-def test_any_json_gives_a_completion(value: object) -> None:
+def test_any_json_gives_a_completion(value):
     import json
 
     _any_answer(json.dumps(value).encode(), 200)
 
 
-def test_json_nested_without_end_gives_a_completion() -> None:
+def test_json_nested_without_end_gives_a_completion():
     _any_answer(b"[" * 200_000, 200)
 
 
-def test_cancelling_a_call_frees_its_slot(virtual: Run, bench: Any) -> None:
+def test_cancelling_a_call_frees_its_slot(virtual, bench):
     limiter = Limiter(2)
     model = bench.model(bench.provider(latency=100.0), limiter=limiter)
 
@@ -384,7 +365,7 @@ def test_cancelling_a_call_frees_its_slot(virtual: Run, bench: Any) -> None:
     virtual(main())
 
 
-def test_jitter_repeats_with_its_seed(virtual: Run, bench: Any) -> None:
+def test_jitter_repeats_with_its_seed(virtual, bench):
     times = []
     for _ in range(2):
         provider = bench.provider([bench.error(500)] * 4)
@@ -393,7 +374,7 @@ def test_jitter_repeats_with_its_seed(virtual: Run, bench: Any) -> None:
     assert times[0] == times[1]
 
 
-def test_a_schema_is_sent_as_one(virtual: Run, bench: Any) -> None:
+def test_a_schema_is_sent_as_one(virtual, bench):
     provider = bench.provider()
     constraint = JsonObject("answer", '{"type":"object","properties":{}}')
     virtual(bench.model(provider).complete(ChatRequest((Message("user", "q"),), Sampling(), constraint)))

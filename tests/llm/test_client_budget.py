@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -12,7 +11,6 @@ from metacog_pipeline.llm.budget import BudgetSpent
 from metacog_pipeline.llm.costs import worst_case_cost
 from metacog_pipeline.llm.types import Status
 
-Run = Callable[[Any], Any]
 PRICES = {"price_in": 1000.0, "price_out": 2000.0}
 ANSWER_COST = (100 * 1000.0 + 10 * 2000.0) / 1e6
 
@@ -38,8 +36,8 @@ def worst(bench: Any) -> float:
     ],
 )
 def test_a_failed_attempt_that_may_have_been_billed_is_charged_at_its_worst(
-    virtual: Run, bench: Any, budget: Any, what: str, attempts_at_worst: int
-) -> None:
+    virtual, bench, budget, what, attempts_at_worst
+):
     said = {
         "not sent": httpx.ConnectError("refused"),
         "refused by the server": bench.error(500),
@@ -64,9 +62,7 @@ def test_a_failed_attempt_that_may_have_been_billed_is_charged_at_its_worst(
 @pytest.mark.parametrize(
     "usage", [None, {}, {"prompt_tokens": None}, {"prompt_tokens": -5, "completion_tokens": "9"}]
 )
-def test_missing_usage_is_charged_at_the_worst_case_and_said(
-    virtual: Run, bench: Any, budget: Any, caplog: pytest.LogCaptureFixture, usage: object
-) -> None:
+def test_missing_usage_is_charged_at_the_worst_case_and_said(virtual, bench, budget, caplog, usage):
     caplog.set_level(logging.WARNING)
     opened = budget(100.0)
     provider = bench.provider(lambda n, _: _with_usage(bench, usage))
@@ -80,15 +76,13 @@ def test_missing_usage_is_charged_at_the_worst_case_and_said(
     assert caplog.text.count("reports no usage") == 1
 
 
-def test_half_a_usage_is_completed_by_the_bound(virtual: Run, bench: Any) -> None:
+def test_half_a_usage_is_completed_by_the_bound(virtual, bench):
     provider = bench.provider(lambda n, _: _with_usage(bench, {"prompt_tokens": 7}))
     completion = virtual(bench.model(provider, spec=bench.spec(**PRICES)).complete(bench.request()))
     assert completion.cost_usd == pytest.approx((7 * 1000 + 50 * 2000) / 1e6)
 
 
-def test_calls_stop_before_the_budget_is_passed_and_those_under_way_are_kept(
-    virtual: Run, bench: Any, budget: Any
-) -> None:
+def test_calls_stop_before_the_budget_is_passed_and_those_under_way_are_kept(virtual, bench, budget):
     cap = 20 * ANSWER_COST
     opened = budget(cap)
     provider = bench.provider()
@@ -109,9 +103,7 @@ def test_calls_stop_before_the_budget_is_passed_and_those_under_way_are_kept(
     assert cap - worst(bench) - ANSWER_COST <= opened.figures().spent <= cap
 
 
-def test_a_budget_that_ends_between_two_attempts_gives_the_last_failure(
-    virtual: Run, bench: Any, budget: Any
-) -> None:
+def test_a_budget_that_ends_between_two_attempts_gives_the_last_failure(virtual, bench, budget):
     opened = budget(1.5 * worst(bench))
     provider = bench.provider(lambda n, _: httpx.ReadTimeout("slow"))
     completion = virtual(
@@ -122,7 +114,7 @@ def test_a_budget_that_ends_between_two_attempts_gives_the_last_failure(
     assert completion.cost_usd == pytest.approx(worst(bench))
 
 
-def test_a_cancelled_call_is_charged_at_its_worst(virtual: Run, bench: Any, budget: Any) -> None:
+def test_a_cancelled_call_is_charged_at_its_worst(virtual, bench, budget):
     opened = budget(100.0)
     model = bench.model(bench.provider(latency=100.0), spec=bench.spec(**PRICES), budget=opened)
 
@@ -137,7 +129,7 @@ def test_a_cancelled_call_is_charged_at_its_worst(virtual: Run, bench: Any, budg
     assert opened.figures().spent == pytest.approx(worst(bench))
 
 
-def test_a_free_model_needs_no_budget(virtual: Run, bench: Any, budget: Any) -> None:
+def test_a_free_model_needs_no_budget(virtual, bench, budget):
     opened = budget(0.0)
     model = bench.model(bench.provider(), spec=bench.spec(price_in=0, price_out=0), budget=opened)
     completion = virtual(model.complete(bench.request()))
@@ -145,7 +137,7 @@ def test_a_free_model_needs_no_budget(virtual: Run, bench: Any, budget: Any) -> 
     assert (completion.status, completion.cost_usd) == (Status.OK, 0.0)
 
 
-def test_a_model_without_price_has_no_cost(virtual: Run, bench: Any) -> None:
+def test_a_model_without_price_has_no_cost(virtual, bench):
     provider = bench.provider([bench.error(500), httpx.ReadError("reset")])
     model = bench.model(provider, spec=bench.spec(price_in=None, price_out=None))
     completion = virtual(model.complete(bench.request()))

@@ -1,5 +1,4 @@
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -10,7 +9,6 @@ from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, ErrorKind, Message, Sampling, Status
 
-Run = Callable[[Any], Any]
 REQUEST = ChatRequest((Message("user", "a question"),), Sampling())
 KEYS = {
     "OPENAI_API_KEY": "sk-one-0123456789",
@@ -38,7 +36,7 @@ def clients(**more: Any) -> Clients:
     )
 
 
-def test_models_of_one_account_share_a_limiter_whatever_they_are_called() -> None:
+def test_models_of_one_account_share_a_limiter_whatever_they_are_called():
     shared = clients()
     for name in ("a", "b"):
         open_model(spec(name=name, model=name, max_concurrency=30), shared=shared)
@@ -53,21 +51,21 @@ def test_models_of_one_account_share_a_limiter_whatever_they_are_called() -> Non
     "fields",
     [{"api_key_env": "OPENAI_API_KEY"}, {"base_url": "http://elsewhere.invalid"}, {"provider": "anthropic"}],
 )
-def test_another_key_address_or_provider_is_another_account(fields: dict[str, str]) -> None:
+def test_another_key_address_or_provider_is_another_account(fields):
     shared = clients()
     open_model(spec(), shared=shared)
     open_model(spec(name="n", **fields), shared=shared)
     assert shared.limiter(spec()) is not shared.limiter(spec(name="n", **fields))
 
 
-def test_an_address_written_with_a_slash_is_the_same_account() -> None:
+def test_an_address_written_with_a_slash_is_the_same_account():
     shared = clients()
     open_model(spec(base_url="http://a.invalid/v1"), shared=shared)
     assert shared.limiter(spec(base_url="http://a.invalid/v1/")) is not None
 
 
 @pytest.mark.parametrize("variable", ["NOT_SET", "EMPTY_KEY", "BAD_KEY"])
-def test_a_missing_key_is_one_line_naming_model_and_variable(variable: str) -> None:
+def test_a_missing_key_is_one_line_naming_model_and_variable(variable):
     with pytest.raises(StudyError) as caught:
         open_model(spec(name="gpt", api_key_env=variable), shared=clients())
     message = str(caught.value)
@@ -76,7 +74,7 @@ def test_a_missing_key_is_one_line_naming_model_and_variable(variable: str) -> N
     assert "\n" not in message
 
 
-def test_a_model_without_price_cannot_be_opened_under_a_budget(budget: Any) -> None:
+def test_a_model_without_price_cannot_be_opened_under_a_budget(budget):
     opened = budget(1.0)
     with pytest.raises(BudgetError, match=r"gpt has no price.*price_in and price_out"):
         open_model(spec(name="gpt", price_out=None), shared=clients(budget=opened))
@@ -87,13 +85,13 @@ def test_a_model_without_price_cannot_be_opened_under_a_budget(budget: Any) -> N
     uncapped.close()
 
 
-def test_keys_are_not_in_the_repr_of_what_holds_them() -> None:
+def test_keys_are_not_in_the_repr_of_what_holds_them():
     shared = clients()
     model = open_model(spec(), shared=shared)
     assert "sk-" not in repr(shared) + repr(model)
 
 
-def test_a_simulated_model_answers_from_its_observer_for_nothing(virtual: Run) -> None:
+def test_a_simulated_model_answers_from_its_observer_for_nothing(virtual):
     model = open_model(
         spec(provider="simulated"), shared=clients(), respond=lambda request: request.messages[0].content
     )
@@ -103,12 +101,12 @@ def test_a_simulated_model_answers_from_its_observer_for_nothing(virtual: Run) -
     assert completion.started_at is not None
 
 
-def test_a_simulated_model_without_observer_cannot_be_opened() -> None:
+def test_a_simulated_model_without_observer_cannot_be_opened():
     with pytest.raises(StudyError, match="m is simulated"):
         open_model(spec(provider="simulated"), shared=clients())
 
 
-def test_an_observer_that_breaks_is_a_fatal_failure(virtual: Run) -> None:
+def test_an_observer_that_breaks_is_a_fatal_failure(virtual):
     def respond(_: ChatRequest) -> str:
         raise KeyError("item")
 
@@ -119,14 +117,14 @@ def test_an_observer_that_breaks_is_a_fatal_failure(virtual: Run) -> None:
     assert "KeyError" in (completion.error_message or "")
 
 
-def test_a_replayed_model_never_asks(virtual: Run) -> None:
+def test_a_replayed_model_never_asks(virtual):
     completion = virtual(open_model(spec(provider="replay"), shared=clients()).complete(REQUEST))
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.FATAL)
     assert "metacog import" in (completion.error_message or "")
     assert completion.attempts == 0
 
 
-def test_in_process_models_need_no_key_and_no_price(budget: Any) -> None:
+def test_in_process_models_need_no_key_and_no_price(budget):
     opened = budget(0.0)
     bare = {"api_key_env": "NOT_SET", "price_in": None, "price_out": None}
     open_model(spec(provider="replay", **bare), shared=clients(budget=opened))
@@ -134,7 +132,7 @@ def test_in_process_models_need_no_key_and_no_price(budget: Any) -> None:
     opened.close()
 
 
-def test_closing_closes_every_connection() -> None:
+def test_closing_closes_every_connection():
     async def main() -> None:
         async with clients() as shared:
             model = open_model(spec(), shared=shared)

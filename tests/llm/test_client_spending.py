@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -15,15 +14,12 @@ from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.limiter import Limiter
 from metacog_pipeline.llm.types import ErrorKind, Status
 
-Run = Callable[[Any], Any]
 NO_THINKING = Capabilities(reasons=False)
 COST = (100 * 1.0 + 10 * 2.0) / 1e6
 
 
 @pytest.mark.parametrize("text", ["", " \n"])
-def test_an_empty_answer_is_asked_for_once_more_and_both_are_paid(
-    virtual: Run, bench: Any, budget: Any, text: str
-) -> None:
+def test_an_empty_answer_is_asked_for_once_more_and_both_are_paid(virtual, bench, budget, text):
     opened = budget(100.0)
     provider = bench.provider([bench.reply(text)])
     completion = virtual(bench.model(provider, budget=opened).complete(bench.request()))
@@ -34,7 +30,7 @@ def test_an_empty_answer_is_asked_for_once_more_and_both_are_paid(
     assert opened.figures().spent == pytest.approx(2 * COST)
 
 
-def test_an_answer_that_is_empty_twice_is_an_empty_answer(virtual: Run, bench: Any) -> None:
+def test_an_answer_that_is_empty_twice_is_an_empty_answer(virtual, bench):
     provider = bench.provider(lambda n, _: bench.reply(""))
     completion = virtual(bench.model(provider).complete(bench.request()))
     assert (completion.status, completion.text) == (Status.OK, "")
@@ -44,7 +40,7 @@ def test_an_answer_that_is_empty_twice_is_an_empty_answer(virtual: Run, bench: A
 @pytest.mark.parametrize(
     "second", [httpx.ReadTimeout("slow"), httpx.Response(401, json={"error": {"code": "x"}})]
 )
-def test_an_empty_answer_stays_one_when_the_second_try_fails(virtual: Run, bench: Any, second: Any) -> None:
+def test_an_empty_answer_stays_one_when_the_second_try_fails(virtual, bench, second):
     completion = virtual(bench.model(bench.provider([bench.reply(""), second])).complete(bench.request()))
     assert (completion.status, completion.text, completion.attempts) == (Status.OK, "", 2)
     assert completion.error_kind is None
@@ -58,9 +54,7 @@ def test_an_empty_answer_stays_one_when_the_second_try_fails(virtual: Run, bench
         ("stop", {"content": None, "refusal": "no"}),
     ],
 )
-def test_an_empty_answer_that_was_cut_or_refused_is_not_asked_for_again(
-    virtual: Run, bench: Any, finish: str, message: dict[str, object]
-) -> None:
+def test_an_empty_answer_that_was_cut_or_refused_is_not_asked_for_again(virtual, bench, finish, message):
     choices = [{"finish_reason": finish, "message": message}]
     provider = bench.provider(lambda n, _: bench.reply(choices=choices))
     completion = virtual(bench.model(provider).complete(bench.request()))
@@ -73,9 +67,7 @@ def overbilling(bench: Any, tokens: int, **more: Any) -> tuple[Any, Any]:
     return bench.model(provider, known=NO_THINKING, **more), provider
 
 
-def test_a_bill_above_the_limit_stops_the_model_and_is_paid_and_kept(
-    virtual: Run, bench: Any, budget: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_bill_above_the_limit_stops_the_model_and_is_paid_and_kept(virtual, bench, budget, caplog):
     caplog.set_level(logging.WARNING)
     opened = budget(100.0)
     model, provider = overbilling(bench, 5000, budget=opened)
@@ -99,9 +91,7 @@ def test_a_bill_above_the_limit_stops_the_model_and_is_paid_and_kept(
     assert model.overbilled == 5000
 
 
-def test_calls_that_wait_are_given_up_after_such_a_bill_and_those_under_way_are_kept(
-    virtual: Run, bench: Any
-) -> None:
+def test_calls_that_wait_are_given_up_after_such_a_bill_and_those_under_way_are_kept(virtual, bench):
     model, provider = overbilling(bench, 5000, limiter=Limiter(3))
 
     async def main() -> list[Any]:
@@ -113,7 +103,7 @@ def test_calls_that_wait_are_given_up_after_such_a_bill_and_those_under_way_are_
     assert all(one.error_code == OVERBILLED for one in completions if one.status is not Status.OK)
 
 
-def test_a_model_known_to_bill_too_much_is_not_asked(virtual: Run, bench: Any) -> None:
+def test_a_model_known_to_bill_too_much_is_not_asked(virtual, bench):
     provider = bench.provider()
     model = bench.model(provider, known=Capabilities(overbilled=5000))
     completion = virtual(model.complete(bench.request()))
@@ -121,7 +111,7 @@ def test_a_model_known_to_bill_too_much_is_not_asked(virtual: Run, bench: Any) -
     assert provider.requests == []
 
 
-def test_other_models_of_the_session_go_on(virtual: Run, bench: Any) -> None:
+def test_other_models_of_the_session_go_on(virtual, bench):
     halt = Halt()
     model, _ = overbilling(bench, 5000, halt=halt)
     other = bench.model(bench.provider(), halt=halt)
@@ -131,25 +121,25 @@ def test_other_models_of_the_session_go_on(virtual: Run, bench: Any) -> None:
 
 
 @pytest.mark.parametrize("tokens", [50, 50 + TOLERATED_TOKENS])
-def test_tokens_of_a_template_are_tolerated(virtual: Run, bench: Any, tokens: int) -> None:
+def test_tokens_of_a_template_are_tolerated(virtual, bench, tokens):
     model, _ = overbilling(bench, tokens)
     for _ in range(2):
         assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
 
 
-def test_a_free_model_cannot_bill_too_much(virtual: Run, bench: Any) -> None:
+def test_a_free_model_cannot_bill_too_much(virtual, bench):
     model, _ = overbilling(bench, 5000, spec=bench.spec(price_in=0, price_out=0))
     for _ in range(2):
         assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
 
 
-def test_room_to_think_is_no_overbilling(virtual: Run, bench: Any) -> None:
+def test_room_to_think_is_no_overbilling(virtual, bench):
     model, _ = overbilling(bench, 3000, spec=bench.spec(thinking_tokens=3000))
     for _ in range(2):
         assert virtual(model.complete(bench.request())).status is Status.OK
 
 
-def test_few_calls_are_under_way_until_the_first_bills_are_known(virtual: Run, bench: Any) -> None:
+def test_few_calls_are_under_way_until_the_first_bills_are_known(virtual, bench):
     """Failures say nothing about what an answer is billed."""
     provider = bench.provider([bench.error(500)] * 6)
     peaks: list[int] = []
@@ -168,7 +158,7 @@ def test_few_calls_are_under_way_until_the_first_bills_are_known(virtual: Run, b
     assert provider.peak == 50
 
 
-def test_a_free_model_starts_at_once(virtual: Run, bench: Any) -> None:
+def test_a_free_model_starts_at_once(virtual, bench):
     provider = bench.provider()
     model = bench.model(provider, spec=bench.spec(price_in=0, price_out=0), limiter=Limiter(100, start=50))
 
@@ -179,7 +169,7 @@ def test_a_free_model_starts_at_once(virtual: Run, bench: Any) -> None:
     assert provider.peak == 50
 
 
-def test_the_body_is_kept_where_the_row_asks_for_it(virtual: Run, bench: Any) -> None:
+def test_the_body_is_kept_where_the_row_asks_for_it(virtual, bench):
     reply = bench.reply(f"B {bench.key}")
     for keep, raw in ((True, reply.content.replace(bench.key.encode(), b"[key]")), (False, None)):
         model = bench.model(bench.provider([reply]), spec=bench.spec(keep_raw=keep))
@@ -199,16 +189,14 @@ def test_the_body_is_kept_where_the_row_asks_for_it(virtual: Run, bench: Any) ->
         ({}, {}),
     ],
 )
-def test_the_limits_a_provider_announces_are_kept(
-    virtual: Run, bench: Any, headers: dict[str, str], limits: dict[str, int]
-) -> None:
+def test_the_limits_a_provider_announces_are_kept(virtual, bench, headers, limits):
     reply = httpx.Response(200, headers=headers, content=bench.reply().content)
     model = bench.model(bench.provider([reply]))
     virtual(model.complete(bench.request()))
     assert model.announced_limits == limits
 
 
-def test_what_is_known_may_be_replaced_while_a_model_is_open(virtual: Run, bench: Any) -> None:
+def test_what_is_known_may_be_replaced_while_a_model_is_open(virtual, bench):
     model = bench.model(
         bench.provider(lambda n, _: bench.reply(usage=(10, 1000))), spec=bench.spec(thinking_tokens=None)
     )

@@ -98,7 +98,7 @@ def ask(virtual: Run, bench: Any, *replies: httpx.Response, **more: Any) -> Any:
     return virtual(streaming(bench, *replies, **more).complete(bench.request()))
 
 
-def test_a_stream_is_read_as_the_answer_it_is(virtual: Run, bench: Any) -> None:
+def test_a_stream_is_read_as_the_answer_it_is(virtual, bench):
     pieces = (b": keep-alive\n\n", 3.0, event(thought="hm"), 1.0, event(text="B"), event(text="!"), DONE)
     completion = ask(virtual, bench, said(*pieces))
     assert (completion.status, completion.text, completion.attempts) == (Status.OK, "B!", 1)
@@ -109,20 +109,18 @@ def test_a_stream_is_read_as_the_answer_it_is(virtual: Run, bench: Any) -> None:
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-def test_a_stream_cut_anywhere_by_the_network_is_put_together(virtual: Run, bench: Any, end: bytes) -> None:
+def test_a_stream_cut_anywhere_by_the_network_is_put_together(virtual, bench, end):
     whole = (event(text="Größe 10\u202f€ 🙂") + DONE).replace(b"\n", end)
     completion = ask(virtual, bench, said(*(whole[at : at + 1] for at in range(len(whole)))))
     assert completion.text == "Größe 10\u202f€ 🙂"
 
 
-def test_a_stream_without_a_last_newline_is_whole(virtual: Run, bench: Any) -> None:
+def test_a_stream_without_a_last_newline_is_whole(virtual, bench):
     assert ask(virtual, bench, said(event(text="B"), b"data: [DONE]")).text == "B"
 
 
 @pytest.mark.parametrize("content_type", ["text/event-stream", "application/json", ""])
-def test_a_plain_body_in_answer_to_a_request_for_a_stream_is_read_as_such(
-    virtual: Run, bench: Any, content_type: str
-) -> None:
+def test_a_plain_body_in_answer_to_a_request_for_a_stream_is_read_as_such(virtual, bench, content_type):
     body = bench.reply("B").content
     reply = httpx.Response(200, headers={"content-type": content_type}, content=body)
     completion = ask(virtual, bench, reply)
@@ -130,7 +128,7 @@ def test_a_plain_body_in_answer_to_a_request_for_a_stream_is_read_as_such(
     assert completion.latency_first_s == pytest.approx(0.2)
 
 
-def test_an_error_status_in_answer_to_a_request_for_a_stream_is_that_error(virtual: Run, bench: Any) -> None:
+def test_an_error_status_in_answer_to_a_request_for_a_stream_is_that_error(virtual, bench):
     completion = ask(virtual, bench, bench.error(400, "unsupported_parameter"))
     assert (completion.error_kind, completion.http_status) == (ErrorKind.UNSUPPORTED, 400)
     assert completion.attempts_billed == 0
@@ -141,9 +139,7 @@ def test_an_error_status_in_answer_to_a_request_for_a_stream_is_that_error(virtu
     [httpx.ReadError("reset"), b"", b'data: {"text": "\xf0\x9f', 10_000.0],
     ids=["reset", "end", "inside a character", "silence"],
 )
-def test_what_had_streamed_before_a_break_is_kept_and_asked_once_more(
-    virtual: Run, bench: Any, end: bytes | float | Exception
-) -> None:
+def test_what_had_streamed_before_a_break_is_kept_and_asked_once_more(virtual, bench, end):
     broken = (event(thought="a thought"), event(text="half an an"), end)
     provider_gives = (said(*broken), said(*broken), said(event(text="B"), DONE))
     completion = ask(virtual, bench, *provider_gives)
@@ -153,37 +149,37 @@ def test_what_had_streamed_before_a_break_is_kept_and_asked_once_more(
     assert completion.usage.output_tokens is None
 
 
-def test_a_break_after_the_last_event_loses_nothing(virtual: Run, bench: Any) -> None:
+def test_a_break_after_the_last_event_loses_nothing(virtual, bench):
     completion = ask(virtual, bench, said(event(text="B"), DONE, httpx.ReadError("reset")))
     assert (completion.status, completion.text, completion.attempts) == (Status.OK, "B", 1)
 
 
-def test_a_stream_that_stays_open_after_its_last_event_is_left(virtual: Run, bench: Any) -> None:
+def test_a_stream_that_stays_open_after_its_last_event_is_left(virtual, bench):
     completion = ask(virtual, bench, said(event(text="B"), DONE, 10_000.0))
     assert (completion.status, completion.text) == (Status.OK, "B")
     assert completion.latency_s == pytest.approx(0.2 + FINISH_GRACE_S)
 
 
-def test_usage_that_follows_the_last_word_is_read(virtual: Run, bench: Any) -> None:
+def test_usage_that_follows_the_last_word_is_read(virtual, bench):
     usage = {"prompt_tokens": 7, "completion_tokens": 3}
     completion = ask(virtual, bench, said(event(text="B"), DONE, 0.5, event(usage=usage)))
     assert (completion.usage.input_tokens, completion.usage.output_tokens) == (7, 3)
 
 
-def test_text_of_a_broken_stream_outlives_a_second_try_that_brought_none(virtual: Run, bench: Any) -> None:
+def test_text_of_a_broken_stream_outlives_a_second_try_that_brought_none(virtual, bench):
     broken = said(event(text="half"), httpx.ReadError("reset"))
     completion = ask(virtual, bench, broken, bench.error(504))
     assert (completion.status, completion.text, completion.http_status) == (Status.FAILED, "half", 504)
 
 
-def test_an_error_inside_a_stream_is_that_error_with_the_text_so_far(virtual: Run, bench: Any) -> None:
+def test_an_error_inside_a_stream_is_that_error_with_the_text_so_far(virtual, bench):
     failing = event(error={"code": "invalid_api_key", "message": "revoked"})
     completion = ask(virtual, bench, said(event(text="half"), failing))
     assert (completion.error_kind, completion.error_code) == (ErrorKind.FATAL, "invalid_api_key")
     assert completion.text == "half"
 
 
-def test_the_key_is_not_in_what_is_kept_of_a_broken_stream(virtual: Run, bench: Any) -> None:
+def test_the_key_is_not_in_what_is_kept_of_a_broken_stream(virtual, bench):
     broken = said(event(thought=bench.key), event(text=f"it is {bench.key}"), httpx.ReadError("reset"))
     completion = ask(virtual, bench, broken, retries=ONCE)
     assert completion.text == "it is [key]"
@@ -207,14 +203,14 @@ def test_the_key_is_not_in_what_is_kept_of_a_broken_stream(virtual: Run, bench: 
     ],
 )
 def test_a_timeout_says_which_it_was_its_value_and_the_key_to_raise(
-    virtual: Run, bench: Any, pieces: list[bytes], fields: dict[str, Any], after: float, key: str
-) -> None:
+    virtual, bench, pieces, fields, after, key
+):
     completion = ask(virtual, bench, said(*pieces, 10_000.0), spec=fields, retries=ONCE)
     assert key in (completion.error_message or "")
     assert completion.latency_s == pytest.approx(after)
 
 
-def test_keep_alive_comments_are_life_but_not_without_end(virtual: Run, bench: Any) -> None:
+def test_keep_alive_comments_are_life_but_not_without_end(virtual, bench):
     alive = (b": keep-alive\n\n", 4.0)
     patient = said(*alive * 20, event(text="B"), DONE)
     assert ask(virtual, bench, patient, spec={"gap_timeout_s": 5.0}).text == "B"
@@ -225,16 +221,14 @@ def test_keep_alive_comments_are_life_but_not_without_end(virtual: Run, bench: A
     assert completion.latency_s == pytest.approx(60.0)
 
 
-def test_a_stream_that_never_ends_stops_at_the_total_with_its_text(virtual: Run, bench: Any) -> None:
+def test_a_stream_that_never_ends_stops_at_the_total_with_its_text(virtual, bench):
     endless = said(event(text="x"), 1.0, for_ever=True)
     completion = ask(virtual, bench, endless, spec={"total_timeout_s": 30.0}, retries=ONCE)
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
     assert completion.text == "x" * 30
 
 
-def test_a_stream_that_never_ends_stops_at_the_largest_body(
-    virtual: Run, bench: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stream_that_never_ends_stops_at_the_largest_body(virtual, bench, monkeypatch):
     monkeypatch.setattr("metacog_pipeline.llm.client.MAX_BODY_BYTES", 10_000)
     completion = ask(virtual, bench, said(event(text="x" * 100), for_ever=True))
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.UNSUPPORTED)
@@ -243,15 +237,13 @@ def test_a_stream_that_never_ends_stops_at_the_largest_body(
     assert completion.attempts == 1
 
 
-def test_a_line_that_never_ends_stops_at_the_largest_body(
-    virtual: Run, bench: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_never_ends_stops_at_the_largest_body(virtual, bench, monkeypatch):
     monkeypatch.setattr("metacog_pipeline.llm.client.MAX_BODY_BYTES", 10_000)
     completion = ask(virtual, bench, said(b"data: x", b"y" * 100, for_ever=True))
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.UNSUPPORTED)
 
 
-def test_ten_megabytes_of_thinking_are_read(virtual: Run, bench: Any) -> None:
+def test_ten_megabytes_of_thinking_are_read(virtual, bench):
     thinking = event(thought="x" * 10_000_000)
     pieces = [thinking[at : at + 65_536] for at in range(0, len(thinking), 65_536)]
     completion = ask(virtual, bench, said(*pieces, event(text="B"), DONE))
@@ -259,9 +251,7 @@ def test_ten_megabytes_of_thinking_are_read(virtual: Run, bench: Any) -> None:
 
 
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": -1, "completion_tokens": -1}])
-def test_a_stream_with_missing_or_negative_usage_is_charged_at_its_worst(
-    virtual: Run, bench: Any, usage: object
-) -> None:
+def test_a_stream_with_missing_or_negative_usage_is_charged_at_its_worst(virtual, bench, usage):
     completion = ask(virtual, bench, said(event(text="B", usage=usage), DONE))
     assert completion.usage.output_tokens is None
     assert completion.cost_usd >= 50 * 2.0 / 1e6

@@ -10,9 +10,10 @@ from metacog_pipeline.llm.breaker import OVERBILLED
 from metacog_pipeline.llm.costs import worst_case_cost
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.retry import RetryPolicy
-from metacog_pipeline.llm.server import Fault, FaultPlan, ServerThread
+from metacog_pipeline.llm.server import Fault, FaultPlan
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
+from tests.simulated_server import ServerThread
 
 QUICK = RetryPolicy(backoff_base_s=0.02, transient_attempts=3)
 REQUEST = ChatRequest((Message("user", "a question"),), Sampling(max_tokens=200))
@@ -46,7 +47,7 @@ def ask(
 
 @pytest.mark.parametrize("provider", FORMATS)
 @pytest.mark.parametrize("fault", [None, Fault.TORN, Fault.HUGE_THINKING])
-def test_a_healthy_stream_is_the_answer(provider: str, fault: Fault | None) -> None:
+def test_a_healthy_stream_is_the_answer(provider, fault):
     (completion,), received, _ = ask(FaultPlan(script=(fault,), latency_s=0.05), provider)
     assert (completion.status, completion.text, received) == (Status.OK, TEXT, 1)
     assert completion.usage.output_tokens
@@ -56,7 +57,7 @@ def test_a_healthy_stream_is_the_answer(provider: str, fault: Fault | None) -> N
 
 @pytest.mark.parametrize("provider", FORMATS)
 @pytest.mark.parametrize("fault", [Fault.CUT, Fault.CUT_CHARACTER, Fault.ENDS_EARLY])
-def test_a_stream_that_breaks_is_asked_once_more_and_its_text_is_kept(provider: str, fault: Fault) -> None:
+def test_a_stream_that_breaks_is_asked_once_more_and_its_text_is_kept(provider, fault):
     (completion,), received, row = ask(FaultPlan(script=(fault, fault, None)), provider)
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
     assert (completion.attempts, completion.attempts_billed, received) == (2, 2, 2)
@@ -68,7 +69,7 @@ def test_a_stream_that_breaks_is_asked_once_more_and_its_text_is_kept(provider: 
 
 
 @pytest.mark.parametrize("provider", FORMATS)
-def test_what_was_thought_before_a_break_is_kept(provider: str) -> None:
+def test_what_was_thought_before_a_break_is_kept(provider):
     plan = FaultPlan(script=(Fault.ENDS_EARLY,) * 2, thinking_tokens=50)
     (completion,), _, _ = ask(plan, provider, thinking_tokens=2000)
     assert (completion.status, completion.usage.reasoning_tokens) == (Status.FAILED, None)
@@ -80,7 +81,7 @@ def test_what_was_thought_before_a_break_is_kept(provider: str) -> None:
 
 
 @pytest.mark.parametrize("provider", FORMATS)
-def test_an_error_inside_a_stream_is_told_and_tried_once_more(provider: str) -> None:
+def test_an_error_inside_a_stream_is_told_and_tried_once_more(provider):
     (completion,), received, _ = ask(FaultPlan(script=(Fault.STREAM_ERROR,) * 3), provider)
     assert (completion.status, received) == (Status.FAILED, 2)
     assert completion.error_message
@@ -88,7 +89,7 @@ def test_an_error_inside_a_stream_is_told_and_tried_once_more(provider: str) -> 
 
 
 @pytest.mark.parametrize("provider", FORMATS)
-def test_a_stream_that_never_ends_is_left_at_the_total(provider: str) -> None:
+def test_a_stream_that_never_ends_is_left_at_the_total(provider):
     start = time.monotonic()
     plan = FaultPlan(script=(Fault.ENDLESS,) * 2, gap_s=0.01)
     (completion,), received, _ = ask(plan, provider, total_timeout_s=0.5)
@@ -99,7 +100,7 @@ def test_a_stream_that_never_ends_is_left_at_the_total(provider: str) -> None:
 
 
 @pytest.mark.parametrize("provider", FORMATS)
-def test_a_pause_longer_than_the_gap_ends_a_stream(provider: str) -> None:
+def test_a_pause_longer_than_the_gap_ends_a_stream(provider):
     plan = FaultPlan(script=(Fault.STALL,) * 2, slow_s=3.0)
     (completion,), _, _ = ask(plan, provider, gap_timeout_s=0.3)
     assert "raise gap_timeout_s" in (completion.error_message or "")
@@ -107,7 +108,7 @@ def test_a_pause_longer_than_the_gap_ends_a_stream(provider: str) -> None:
     assert (completion.status, completion.text) == (Status.OK, TEXT)
 
 
-def test_keep_alive_comments_hold_a_stream_open() -> None:
+def test_keep_alive_comments_hold_a_stream_open():
     plan = FaultPlan(latency_s=1.0, keep_alive_s=0.1)
     (completion,), _, _ = ask(plan, "openai", gap_timeout_s=0.5, first_byte_timeout_s=0.5)
     assert (completion.status, completion.text) == (Status.OK, TEXT)
@@ -116,7 +117,7 @@ def test_keep_alive_comments_hold_a_stream_open() -> None:
 
 @pytest.mark.parametrize("provider", FORMATS)
 @pytest.mark.parametrize("fault", [Fault.NO_USAGE, Fault.NEGATIVE_USAGE])
-def test_usage_that_is_missing_or_negative_is_the_worst_case(provider: str, fault: Fault) -> None:
+def test_usage_that_is_missing_or_negative_is_the_worst_case(provider, fault):
     (completion,), _, row = ask(FaultPlan(script=(fault,)), provider)
     assert (completion.status, completion.usage.output_tokens) == (Status.OK, None)
     assert completion.cost_usd == pytest.approx(worst_case_cost(row, REQUEST))
@@ -124,7 +125,7 @@ def test_usage_that_is_missing_or_negative_is_the_worst_case(provider: str, faul
 
 @pytest.mark.parametrize("provider", FORMATS)
 @pytest.mark.parametrize("stream", [True, False])
-def test_usage_above_the_limit_stops_the_model_after_one_answer(provider: str, stream: bool) -> None:
+def test_usage_above_the_limit_stops_the_model_after_one_answer(provider, stream):
     plan = FaultPlan(script=(Fault.USAGE_ABOVE_LIMIT,) * 3)
     completions, received, _ = ask(plan, provider, count=3, stream=stream)
     assert (completions[0].status, completions[0].text, received) == (Status.OK, TEXT, 1)
@@ -132,6 +133,6 @@ def test_usage_above_the_limit_stops_the_model_after_one_answer(provider: str, s
 
 
 @pytest.mark.parametrize("provider", FORMATS)
-def test_an_empty_stream_is_asked_for_once_more(provider: str) -> None:
+def test_an_empty_stream_is_asked_for_once_more(provider):
     (completion,), received, _ = ask(FaultPlan(script=(Fault.EMPTY, None)), provider)
     assert (completion.text, completion.attempts_billed, received) == (TEXT, 2, 2)

@@ -8,7 +8,6 @@ import resource
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,11 +17,12 @@ from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.costs import worst_case_cost
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.retry import RetryPolicy
-from metacog_pipeline.llm.server import Fault, FaultPlan, ServerThread
+from metacog_pipeline.llm.server import Fault, FaultPlan
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.timeouts import CONNECT_TIMEOUT_S, WRITE_TIMEOUT_S
 from metacog_pipeline.llm.transport import NO_CONNECTION, POOL_TIMEOUT_S, open_http
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
+from tests.simulated_server import ServerThread
 
 QUICK = RetryPolicy(backoff_base_s=0.02, transient_attempts=3)
 ONCE = RetryPolicy(transient_attempts=1)
@@ -62,7 +62,7 @@ async def raw_server(handler: Handler) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-def test_all_four_timeouts_are_explicit() -> None:
+def test_all_four_timeouts_are_explicit():
     http = open_http(77.0, transport=httpx.MockTransport(lambda _: httpx.Response(200)))
     limits = http.timeout
     assert (limits.connect, limits.read, limits.write, limits.pool) == (
@@ -86,23 +86,21 @@ def test_all_four_timeouts_are_explicit() -> None:
         (Fault.RATE_LIMIT, 2),
     ],
 )
-def test_every_fault_that_may_pass_is_survived_once_where_it_may_have_been_billed(
-    fault: Fault, times: int
-) -> None:
+def test_every_fault_that_may_pass_is_survived_once_where_it_may_have_been_billed(fault, times):
     with ServerThread(lambda m, r: "B", FaultPlan(script=(fault,) * times, retry_after_s=0.1)) as server:
         (completion,) = asyncio.run(ask(spec(f"{server.url}/v1"), retries=QUICK))
     assert (completion.status, completion.text, completion.attempts) == (Status.OK, "B", 1 + times)
 
 
 @pytest.mark.parametrize("fault", [Fault.QUOTA, Fault.UNAUTHORIZED, Fault.MODEL_NOT_FOUND])
-def test_faults_that_cannot_pass_are_fatal_at_once(fault: Fault) -> None:
+def test_faults_that_cannot_pass_are_fatal_at_once(fault):
     with ServerThread(lambda m, r: "B", FaultPlan(script=(fault,))) as server:
         (completion,) = asyncio.run(ask(spec(f"{server.url}/v1"), retries=QUICK))
         assert server.stats["received"] == 1
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.FATAL)
 
 
-def test_a_server_that_hangs_up_after_the_request_may_have_billed_it() -> None:
+def test_a_server_that_hangs_up_after_the_request_may_have_billed_it():
     async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         return
 
@@ -115,7 +113,7 @@ def test_a_server_that_hangs_up_after_the_request_may_have_billed_it() -> None:
     asyncio.run(main())
 
 
-def test_a_port_nobody_listens_on_costs_nothing() -> None:
+def test_a_port_nobody_listens_on_costs_nothing():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
@@ -125,7 +123,7 @@ def test_a_port_nobody_listens_on_costs_nothing() -> None:
     assert completion.cost_usd == 0
 
 
-def test_silence_ends_with_the_read_timeout() -> None:
+def test_silence_ends_with_the_read_timeout():
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
@@ -153,7 +151,7 @@ def test_silence_ends_with_the_read_timeout() -> None:
         b"\x00" * 5000,
     ],
 )
-def test_a_broken_answer_is_a_transient_failure_charged_at_its_worst(answer: bytes) -> None:
+def test_a_broken_answer_is_a_transient_failure_charged_at_its_worst(answer):
     async def broken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(answer)
         await writer.drain()
@@ -167,16 +165,14 @@ def test_a_broken_answer_is_a_transient_failure_charged_at_its_worst(answer: byt
     asyncio.run(main())
 
 
-def test_a_large_answer_comes_whole_over_the_wire() -> None:
+def test_a_large_answer_comes_whole_over_the_wire():
     text = "0123456789" * 1_000_000
     with ServerThread(lambda m, r: text) as server:
         (completion,) = asyncio.run(ask(spec(f"{server.url}/v1", timeout_s=30)))
     assert completion.text == text
 
 
-def test_proxies_and_netrc_of_the_environment_are_not_used(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_proxies_and_netrc_of_the_environment_are_not_used(monkeypatch, tmp_path):
     for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
@@ -208,7 +204,7 @@ def test_proxies_and_netrc_of_the_environment_are_not_used(
     assert b"Basic" not in heads[0]
 
 
-def test_connections_are_reused_and_cookies_are_not_sent_back() -> None:
+def test_connections_are_reused_and_cookies_are_not_sent_back():
     connections, cookies = 0, []
 
     async def main() -> None:
@@ -243,9 +239,7 @@ def test_connections_are_reused_and_cookies_are_not_sent_back() -> None:
     assert cookies == [False] * 5
 
 
-def test_under_many_faults_every_call_ends_and_the_ledger_agrees(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_under_many_faults_every_call_ends_and_the_ledger_agrees(tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
     rates = {"reset": 0.05, "cut": 0.05, "invalid_json": 0.05, "server_error": 0.1, "empty": 0.05}
     budget = Budget.open(tmp_path, 10.0)
@@ -264,9 +258,7 @@ def test_under_many_faults_every_call_ends_and_the_ledger_agrees(
 
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "zstd", "gzip, identity, deflate", "compress"])
-def test_an_answer_packed_in_a_way_that_was_not_offered_is_refused_before_it_is_unpacked(
-    encoding: str,
-) -> None:
+def test_an_answer_packed_in_a_way_that_was_not_offered_is_refused_before_it_is_unpacked(encoding):
     async def bomb(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\n\r\n".encode() + NESTED_BOMB)
         await writer.drain()
@@ -284,7 +276,7 @@ def test_an_answer_packed_in_a_way_that_was_not_offered_is_refused_before_it_is_
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "GZIP", "identity", "", "identity, gzip"])
-def test_an_answer_packed_as_offered_is_read(encoding: str) -> None:
+def test_an_answer_packed_as_offered_is_read(encoding):
     body = b'{"choices":[{"message":{"content":"B"},"finish_reason":"stop"}]}'
     packed = gzip.compress(body) if "gzip" in encoding.lower() else body
 
@@ -301,7 +293,7 @@ def test_an_answer_packed_as_offered_is_read(encoding: str) -> None:
     assert asyncio.run(main()).text == "B"
 
 
-def test_a_port_nobody_listens_on_is_told_apart_from_a_broken_answer() -> None:
+def test_a_port_nobody_listens_on_is_told_apart_from_a_broken_answer():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         (completion,) = asyncio.run(ask(spec(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")))

@@ -1,19 +1,14 @@
 """Told to stop, calls that have not left are given up at once; calls on their way are finished and paid for once."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any
 
 import pytest
 
-from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.halt import Halt, NotSent
 from metacog_pipeline.llm.limiter import Limiter
 from metacog_pipeline.llm.types import Completion, Status
-
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 async def thrown_at(seconds: float, halt: Halt, calls: list[Coroutine[Any, Any, Completion]]) -> list[Any]:
@@ -30,9 +25,7 @@ async def thrown_at(seconds: float, halt: Halt, calls: list[Coroutine[Any, Any, 
         {"tokens_per_minute": 100},
     ],
 )
-def test_a_call_that_waits_for_leave_to_send_is_given_up(
-    virtual: Run, bench: Any, waits_for: dict[str, Any]
-) -> None:
+def test_a_call_that_waits_for_leave_to_send_is_given_up(virtual, bench, waits_for):
     provider = bench.provider(latency=5.0)
 
     async def main() -> tuple[list[Any], float]:
@@ -51,9 +44,7 @@ def test_a_call_that_waits_for_leave_to_send_is_given_up(
     assert now == pytest.approx(5.0)
 
 
-def test_a_call_that_waits_for_dollars_is_given_up_and_none_are_left_set_aside(
-    virtual: Run, bench: Any, budget: Callable[..., Budget]
-) -> None:
+def test_a_call_that_waits_for_dollars_is_given_up_and_none_are_left_set_aside(virtual, bench, budget):
     provider = bench.provider(latency=5.0)
 
     async def main() -> list[Any]:
@@ -70,9 +61,7 @@ def test_a_call_that_waits_for_dollars_is_given_up_and_none_are_left_set_aside(
     assert sum(isinstance(one, NotSent) for one in ended) == 5 - len(provider.requests) > 0
 
 
-def test_a_pause_between_attempts_is_cut_short_and_the_last_failure_is_the_answer(
-    virtual: Run, bench: Any
-) -> None:
+def test_a_pause_between_attempts_is_cut_short_and_the_last_failure_is_the_answer(virtual, bench):
     provider = bench.provider([bench.error(429, retry_after="200")], latency=0.5)
 
     async def main() -> tuple[Any, float]:
@@ -86,7 +75,7 @@ def test_a_pause_between_attempts_is_cut_short_and_the_last_failure_is_the_answe
     assert now == pytest.approx(1.0)
 
 
-def test_nothing_is_sent_after_the_throw_and_throwing_twice_is_harmless(virtual: Run, bench: Any) -> None:
+def test_nothing_is_sent_after_the_throw_and_throwing_twice_is_harmless(virtual, bench):
     provider = bench.provider()
 
     async def main() -> None:
@@ -100,7 +89,7 @@ def test_nothing_is_sent_after_the_throw_and_throwing_twice_is_harmless(virtual:
     assert provider.requests == []
 
 
-def test_a_cancellation_from_elsewhere_stays_one(virtual: Run, bench: Any) -> None:
+def test_a_cancellation_from_elsewhere_stays_one(virtual, bench):
     async def main() -> None:
         halt = Halt()
         model = bench.model(bench.provider([bench.error(503)] * 9), halt=halt)

@@ -1,7 +1,5 @@
 import asyncio
 import random
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,8 +15,6 @@ from metacog_pipeline.llm.limiter import (
     Limiter,
     Slot,
 )
-
-Run = Callable[[Any], Any]
 
 
 async def take(limiter: Limiter, count: int) -> list[Slot]:
@@ -39,7 +35,7 @@ async def refuse(limiter: Limiter, retry_after: float | None = None) -> None:
     limiter.release(await limiter.acquire(), CallResult.LIMITED, retry_after)
 
 
-def test_a_limit_starts_small_and_doubles_after_every_clean_round_up_to_the_ceiling(virtual: Run) -> None:
+def test_a_limit_starts_small_and_doubles_after_every_clean_round_up_to_the_ceiling(virtual):
     async def main() -> list[int]:
         limiter, limits = Limiter(70), []
         for _ in range(4):
@@ -50,7 +46,7 @@ def test_a_limit_starts_small_and_doubles_after_every_clean_round_up_to_the_ceil
     assert virtual(main()) == [INITIAL_LIMIT, 20, 40, 70, 70]
 
 
-def test_after_the_first_refusal_growth_is_five_percent_and_at_least_one(virtual: Run) -> None:
+def test_after_the_first_refusal_growth_is_five_percent_and_at_least_one(virtual):
     async def main() -> list[int]:
         limiter = Limiter(1000, start=100)
         await refuse(limiter)
@@ -68,7 +64,7 @@ def test_after_the_first_refusal_growth_is_five_percent_and_at_least_one(virtual
     assert virtual(main()) == [80, 84, 88, 5]
 
 
-def test_the_limit_falls_once_per_episode_however_many_calls_are_refused(virtual: Run) -> None:
+def test_the_limit_falls_once_per_episode_however_many_calls_are_refused(virtual):
     async def main() -> tuple[int, int]:
         limiter = Limiter(100, start=50)
         for slot in await take(limiter, 50):
@@ -79,7 +75,7 @@ def test_the_limit_falls_once_per_episode_however_many_calls_are_refused(virtual
     assert virtual(main()) == (int(50 * SHRINK_FACTOR), 1)
 
 
-def test_a_refusal_after_the_cooldown_is_a_new_episode(virtual: Run) -> None:
+def test_a_refusal_after_the_cooldown_is_a_new_episode(virtual):
     async def main() -> list[int]:
         limiter, limits = Limiter(100, start=50), []
         for wait in (0.0, COOLDOWN_S - 0.1, 0.2):
@@ -91,7 +87,7 @@ def test_a_refusal_after_the_cooldown_is_a_new_episode(virtual: Run) -> None:
     assert virtual(main()) == [40, 40, 32]
 
 
-def test_a_cooldown_lasts_as_long_as_retry_after_when_that_is_longer(virtual: Run) -> None:
+def test_a_cooldown_lasts_as_long_as_retry_after_when_that_is_longer(virtual):
     async def main() -> list[int]:
         limiter, limits = Limiter(100, start=50), []
         for wait in (0.0, 59.0, 2.0):
@@ -103,7 +99,7 @@ def test_a_cooldown_lasts_as_long_as_retry_after_when_that_is_longer(virtual: Ru
     assert virtual(main()) == [40, 40, 32]
 
 
-def test_refusals_within_a_cooldown_do_not_prolong_it(virtual: Run) -> None:
+def test_refusals_within_a_cooldown_do_not_prolong_it(virtual):
     """An account that allows far fewer calls than the limit keeps refusing: the limit must keep falling."""
 
     async def main() -> int:
@@ -116,7 +112,7 @@ def test_refusals_within_a_cooldown_do_not_prolong_it(virtual: Run) -> None:
     assert virtual(main()) >= 200 / (COOLDOWN_S + 2)
 
 
-def test_nothing_grows_during_a_cooldown(virtual: Run) -> None:
+def test_nothing_grows_during_a_cooldown(virtual):
     async def main() -> int:
         limiter = Limiter(100, start=50)
         await refuse(limiter)
@@ -127,7 +123,7 @@ def test_nothing_grows_during_a_cooldown(virtual: Run) -> None:
 
 
 @pytest.mark.parametrize(("use", "grown"), [(15, 20), (16, 40)])
-def test_the_limit_grows_only_when_most_of_it_is_in_use(virtual: Run, use: int, grown: int) -> None:
+def test_the_limit_grows_only_when_most_of_it_is_in_use(virtual, use, grown):
     async def main() -> int:
         limiter = Limiter(100, start=20)
         await clean_round(limiter, use)
@@ -137,7 +133,7 @@ def test_the_limit_grows_only_when_most_of_it_is_in_use(virtual: Run, use: int, 
     assert virtual(main()) == grown
 
 
-def test_server_errors_never_shrink_the_limit(virtual: Run) -> None:
+def test_server_errors_never_shrink_the_limit(virtual):
     async def main() -> tuple[int, int]:
         limiter = Limiter(100, start=20)
         for _ in range(100):
@@ -147,7 +143,7 @@ def test_server_errors_never_shrink_the_limit(virtual: Run) -> None:
     assert virtual(main()) == (20, 0)
 
 
-def test_the_limit_never_falls_below_one(virtual: Run) -> None:
+def test_the_limit_never_falls_below_one(virtual):
     async def main() -> int:
         limiter = Limiter(3, start=3)
         for _ in range(20):
@@ -158,7 +154,7 @@ def test_the_limit_never_falls_below_one(virtual: Run) -> None:
     assert virtual(main()) == 1
 
 
-def test_slots_are_given_in_order_of_asking(virtual: Run) -> None:
+def test_slots_are_given_in_order_of_asking(virtual):
     async def main() -> list[int]:
         limiter, order = Limiter(2, start=2), []
 
@@ -174,7 +170,7 @@ def test_slots_are_given_in_order_of_asking(virtual: Run) -> None:
     assert virtual(main()) == list(range(50))
 
 
-def test_refusals_in_a_row_hold_everything_back_until_the_wait_is_over(virtual: Run) -> None:
+def test_refusals_in_a_row_hold_everything_back_until_the_wait_is_over(virtual):
     async def main() -> tuple[float, float]:
         limiter, loop = Limiter(100, start=20), asyncio.get_running_loop()
         for _ in range(PAUSE_AFTER - 1):
@@ -188,7 +184,7 @@ def test_refusals_in_a_row_hold_everything_back_until_the_wait_is_over(virtual: 
     assert virtual(main()) == (0.0, 7.0)
 
 
-def test_answers_between_refusals_keep_calls_going(virtual: Run) -> None:
+def test_answers_between_refusals_keep_calls_going(virtual):
     async def main() -> float:
         limiter = Limiter(100, start=20)
         for _ in range(5 * PAUSE_AFTER):
@@ -201,7 +197,7 @@ def test_answers_between_refusals_keep_calls_going(virtual: Run) -> None:
 
 @given(seed=st.integers(0, 10**6), ceiling=st.integers(1, 12))
 @settings(max_examples=60, deadline=None)
-def test_whatever_is_cancelled_no_slot_is_lost_and_the_limit_holds(seed: int, ceiling: int) -> None:
+def test_whatever_is_cancelled_no_slot_is_lost_and_the_limit_holds(seed, ceiling):
     rng = random.Random(seed)
 
     async def main() -> None:

@@ -1,31 +1,19 @@
 """A server of one's own says what it is and how much it takes; whatever else it lists changes nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from metacog_pipeline.llm import capabilities, listing
+from metacog_pipeline.llm import capabilities, listing, types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.limits import token_limit
 from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import (
-    ChatRequest,
-    Constraint,
-    JsonObject,
-    Message,
-    OneOf,
-    Sampling,
-    TokenBias,
-)
 from metacog_pipeline.llm.wire import UnsupportedConstraint, bounded, openai
 
 OWN = ModelSpec(name="m", provider="openai", model="x", base_url="http://127.0.0.1:9/v1")
@@ -51,7 +39,7 @@ def refuse(request: httpx.Request) -> httpx.Response:
     raise AssertionError(f"{request.method} {request.url} was not to be sent")
 
 
-def test_vllm_says_what_it_is_and_its_context() -> None:
+def test_vllm_says_what_it_is_and_its_context():
     asked: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -74,11 +62,11 @@ def test_vllm_says_what_it_is_and_its_context() -> None:
         OWN.model_copy(update={"provider": "gemini"}),
     ],
 )
-def test_official_addresses_and_other_providers_are_not_asked_for_a_list(spec: ModelSpec) -> None:
+def test_official_addresses_and_other_providers_are_not_asked_for_a_list(spec):
     assert listed(refuse, spec) == NOTHING_KNOWN
 
 
-def test_what_is_known_is_not_asked_for_again() -> None:
+def test_what_is_known_is_not_asked_for_again():
     assert listed(refuse, OWN, VLLM) == VLLM
 
 
@@ -112,26 +100,35 @@ def hangs(_: httpx.Request) -> httpx.Response:
         model(max_model_len=0),
     ],
 )
-def test_a_list_that_cannot_be_read_teaches_nothing(answer: Answer) -> None:
+def test_a_list_that_cannot_be_read_teaches_nothing(answer):
     assert listed(answer) == NOTHING_KNOWN
 
 
-def test_a_packed_list_is_not_unpacked() -> None:
+def test_a_list_that_drips_without_end_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(listing, "TIMEOUT_S", 0.05)
+
+    async def drips() -> AsyncIterator[bytes]:
+        while True:
+            yield b" "
+            await asyncio.sleep(0.01)
+
+    assert listed(lambda _: httpx.Response(200, content=drips())) == NOTHING_KNOWN
+
+
+def test_a_packed_list_is_not_unpacked():
     packed = httpx.Response(200, content=b"x", headers={"content-encoding": "br"})
     assert listed(lambda _: packed) == NOTHING_KNOWN
 
 
-def body(known: Capabilities, sampling: Sampling) -> dict[str, Any]:
-    held = JsonObject("n", json.dumps(SCHEMA))
-    request = ChatRequest((Message("user", "q"),), sampling, held)
+def body(known: Capabilities, sampling: types.Sampling) -> dict[str, Any]:
+    held = types.JsonObject("n", json.dumps(SCHEMA))
+    request = types.ChatRequest((types.Message("user", "q"),), sampling, held)
     return json.loads(openai.build(OWN, request, None, known).body)
 
 
 @pytest.mark.parametrize(("limit", "count"), [(None, 16), (1, 2), (64, 2), (128, 4), (512, 16), (10_000, 16)])
-def test_white_space_is_bounded_where_the_server_is_vllm_so_that_short_answers_fit(
-    limit: int | None, count: int
-) -> None:
-    held = body(VLLM, Sampling(max_tokens=limit))["response_format"]
+def test_white_space_is_bounded_where_the_server_is_vllm_so_that_short_answers_fit(limit, count):
+    held = body(VLLM, types.Sampling(max_tokens=limit))["response_format"]
     assert held == {
         "type": "structural_tag",
         "format": {"type": "json_schema", "json_schema": SCHEMA, "max_whitespace_cnt": count},
@@ -140,39 +137,41 @@ def test_white_space_is_bounded_where_the_server_is_vllm_so_that_short_answers_f
 
 
 @pytest.mark.parametrize("known", [NOTHING_KNOWN, replace(VLLM, refused=frozenset({bounded.OPTION}))])
-def test_other_servers_and_versions_that_refuse_it_get_the_usual_form(known: Capabilities) -> None:
-    assert body(known, Sampling())["response_format"]["type"] == "json_schema"
+def test_other_servers_and_versions_that_refuse_it_get_the_usual_form(known):
+    assert body(known, types.Sampling())["response_format"]["type"] == "json_schema"
 
 
-def test_responses_of_vllm_hold_an_answer_in_its_own_field() -> None:
+def test_responses_of_vllm_hold_an_answer_in_its_own_field():
     spec = OWN.model_copy(update={"api": "responses", "verbosity": "low"})
 
-    def asked(constraint: Constraint, known: Capabilities = VLLM) -> dict[str, Any]:
-        request = ChatRequest((Message("user", "q"),), Sampling(), constraint)
+    def asked(constraint: types.Constraint, known: Capabilities = VLLM) -> dict[str, Any]:
+        request = types.ChatRequest((types.Message("user", "q"),), types.Sampling(), constraint)
         return json.loads(openai.build(spec, request, None, known).body)
 
-    sent = asked(JsonObject("n", json.dumps(SCHEMA)))
+    sent = asked(types.JsonObject("n", json.dumps(SCHEMA)))
     tag = json.loads(sent["structured_outputs"]["structural_tag"])
     assert tag["format"] == {"type": "json_schema", "json_schema": SCHEMA, "max_whitespace_cnt": 2}
     assert sent["text"] == {"verbosity": "low"}  # a format in both places is refused
-    assert asked(OneOf(("A", "B")))["structured_outputs"] == {"choice": ["A", "B"]}
-    assert asked(JsonObject("n", "{}"), NOTHING_KNOWN)["text"]["format"]["type"] == "json_schema"
-    for known, constraint in ((VLLM, TokenBias(((1, 1),))), (NOTHING_KNOWN, OneOf(("A",)))):
+    assert asked(types.OneOf(("A", "B")))["structured_outputs"] == {"choice": ["A", "B"]}
+    assert asked(types.JsonObject("n", "{}"), NOTHING_KNOWN)["text"]["format"]["type"] == "json_schema"
+    for known, constraint in ((VLLM, types.TokenBias(((1, 1),))), (NOTHING_KNOWN, types.OneOf(("A",)))):
         with pytest.raises(UnsupportedConstraint):
             asked(constraint, known)
 
 
-def test_no_call_asks_for_more_tokens_than_the_server_has() -> None:
-    request = ChatRequest((Message("user", "q"),), Sampling(max_tokens=10_000))
+def test_no_call_asks_for_more_tokens_than_the_server_has():
+    request = types.ChatRequest((types.Message("user", "q"),), types.Sampling(max_tokens=10_000))
     assert token_limit(OWN, request, VLLM) == 4096
     assert (
-        token_limit(OWN, replace(request, sampling=Sampling(max_tokens=64)), replace(VLLM, reasons=False))
+        token_limit(
+            OWN, replace(request, sampling=types.Sampling(max_tokens=64)), replace(VLLM, reasons=False)
+        )
         == 64
     )
     assert token_limit(OWN, request, replace(NOTHING_KNOWN, reasons=False)) == 10_000
 
 
-def test_what_the_server_said_is_kept_and_an_edited_file_is_not_believed(tmp_path: Path) -> None:
+def test_what_the_server_said_is_kept_and_an_edited_file_is_not_believed(tmp_path):
     capabilities.save(tmp_path, "m", "now", VLLM)
     assert capabilities.load(tmp_path, "m", "now") == VLLM
     path = capabilities.kept_at(tmp_path, "m")

@@ -1,9 +1,5 @@
 """One study names one model per provider profile: each answers all benchmarks over HTTP, and all stand on the board."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
 from metacog_pipeline.benchmark.bound import bound
@@ -12,8 +8,8 @@ from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.llm.server import profile as profiles
 from metacog_pipeline.scoring import files
-from tests.profile_board import BENCHMARKS, Board, standing
-from tests.scoring.degenerate import few_draws
+from tests.draws import few_draws
+from tests.profile_board import BENCHMARKS, standing
 
 LEAST_USABLE = 0.99
 MOST_REFUSED = 5  # calls, for all benchmarks together
@@ -21,7 +17,7 @@ SHOWN = ("proxy", "vllm", "vllm-old", "ollama", "llamacpp")  # show their thinki
 
 
 @pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+def board(tmp_path_factory):
     rows = {name: (name, {}) for name in profiles.names()}
     with standing(tmp_path_factory.mktemp("profiles"), rows) as found:
         yield found
@@ -30,8 +26,8 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
 @pytest.mark.parametrize("profile", profiles.names())
 def test_a_study_of_defaults_ends_with_usable_answers_whatever_the_provider_refuses(
-    board: Board, profile: str, benchmark: str
-) -> None:
+    board, profile, benchmark
+):
     outcome = board.asked(profile, benchmark)
     assert outcome.stopped is None
     assert outcome.complete
@@ -39,7 +35,7 @@ def test_a_study_of_defaults_ends_with_usable_answers_whatever_the_provider_refu
 
 
 @pytest.mark.parametrize("profile", profiles.names())
-def test_finding_out_what_a_provider_takes_costs_at_most_five_calls(board: Board, profile: str) -> None:
+def test_finding_out_what_a_provider_takes_costs_at_most_five_calls(board, profile):
     for benchmark in BENCHMARKS:
         board.asked(profile, benchmark)
     stats = board.servers[profile].stats
@@ -48,7 +44,7 @@ def test_finding_out_what_a_provider_takes_costs_at_most_five_calls(board: Board
     assert refused <= MOST_REFUSED, statuses
 
 
-def test_what_was_thought_is_kept_where_the_provider_says_it(board: Board) -> None:
+def test_what_was_thought_is_kept_where_the_provider_says_it(board):
     for profile in profiles.names():
         board.asked(profile, "metamedqa")
         kept = board.transcripts(profile, "metamedqa")
@@ -60,16 +56,14 @@ def test_what_was_thought_is_kept_where_the_provider_says_it(board: Board) -> No
 
 
 @pytest.mark.parametrize("profile", ["openai", "openai-responses", "gemini"])
-def test_later_steps_are_billed_from_a_prompt_cache_that_works_by_itself(board: Board, profile: str) -> None:
+def test_later_steps_are_billed_from_a_prompt_cache_that_works_by_itself(board, profile):
     board.asked(profile, "medley")
     kept = board.transcripts(profile, "medley")
     sent, cached = kept["input_tokens"].sum(), kept["cached_tokens"].fill_null(0).sum()
     assert cached >= 0.2 * sent
 
 
-def test_every_profile_stands_on_the_board_of_every_benchmark(
-    board: Board, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_profile_stands_on_the_board_of_every_benchmark(board, monkeypatch):
     study = board.study
     few_draws(monkeypatch)  # who stands there does not depend on how wide intervals are
     for name in BENCHMARKS:
@@ -80,7 +74,6 @@ def test_every_profile_stands_on_the_board_of_every_benchmark(
             assert (read["status"] == "ok").mean() >= LEAST_USABLE, (profile, name)
             files.score(benchmark, board.partition(profile, name))
         files.pool(benchmark)
-        files.compare(benchmark)
     write_status(study)
     build(study.home.path)
     rows = run_query(study.home.path, "select distinct benchmark, model from leaderboard").rows

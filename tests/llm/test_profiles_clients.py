@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.cli import cli
-from metacog_pipeline.llm.server import FaultPlan, ServerThread
+from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.server import profile as profiles
+from tests.simulated_server import ServerThread
 
 TEXT = '{"answer": "B"}'
 KEY = "sk-right"

@@ -1,17 +1,14 @@
 """What a study may ask of a model beyond the defaults, behind every profile that takes it; and faults on the way."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
 from metacog_pipeline.llm.batch import desk
 from metacog_pipeline.llm.server import Fault, FaultPlan
 from metacog_pipeline.querying import probing
-from tests.profile_board import Board, standing
+from tests.profile_board import standing
 
 ONE = ("metamedqa",)
 ROWS: Mapping[str, tuple[str, Mapping[str, object]]] = {
@@ -43,19 +40,19 @@ FORMATS = {name: (name, {}) for name in ("openai", "openai-responses", "anthropi
 
 
 @pytest.fixture(scope="module")
-def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+def board(tmp_path_factory):
     with standing(tmp_path_factory.mktemp("options"), ROWS, ONE) as found:
         yield found
 
 
 @pytest.mark.parametrize("model", ROWS)
-def test_a_model_asked_for_in_the_providers_own_words_answers_usably(board: Board, model: str) -> None:
+def test_a_model_asked_for_in_the_providers_own_words_answers_usably(board, model):
     outcome = board.asked(model, *ONE)
     assert (outcome.stopped, outcome.complete) == (None, True)
     assert board.usable_share(model, *ONE) == 1.0
 
 
-def test_effort_and_budget_decide_how_much_is_thought(board: Board) -> None:
+def test_effort_and_budget_decide_how_much_is_thought(board):
     def thought(model: str) -> float:
         board.asked(model, *ONE)
         tokens = board.transcripts(model, *ONE)["reasoning_tokens"]
@@ -68,12 +65,12 @@ def test_effort_and_budget_decide_how_much_is_thought(board: Board) -> None:
     assert thought("claude-budget") > 0
 
 
-def test_the_body_of_a_reply_is_kept_where_the_study_asks_for_it(board: Board) -> None:
+def test_the_body_of_a_reply_is_kept_where_the_study_asks_for_it(board):
     board.asked("kept-raw", *ONE)
     assert board.transcripts("kept-raw", *ONE)["raw_zstd"].null_count() == 0
 
 
-def test_a_study_under_faults_ends_with_every_answer_a_healthy_one_has(tmp_path: Path) -> None:
+def test_a_study_under_faults_ends_with_every_answer_a_healthy_one_has(tmp_path):
     said = {}
     for name, plan in {
         "healthy": FaultPlan(),
@@ -94,9 +91,7 @@ def test_a_study_under_faults_ends_with_every_answer_a_healthy_one_has(tmp_path:
 
 
 @pytest.mark.parametrize("profile", ["openai", "openai-reasoning", "openai-responses", "anthropic", "gemini"])
-def test_a_batch_gives_the_usable_answers_that_asking_online_gives(
-    tmp_path: Path, profile: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_gives_the_usable_answers_that_asking_online_gives(tmp_path, profile, monkeypatch):
     quick = desk.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3)
     monkeypatch.setattr(desk, "PACE", quick)
     rows = {"batch": (profile, {"lane": "batch"}), "online": (profile, {})}
@@ -126,9 +121,7 @@ ONE_FAULT = [
 
 @pytest.mark.parametrize(("fault", "more"), ONE_FAULT)
 @pytest.mark.parametrize("profile", ["vllm", "anthropic-budget"])
-def test_one_bad_reply_costs_at_most_one_more_session(
-    tmp_path: Path, profile: str, fault: Fault, more: Mapping[str, object]
-) -> None:
+def test_one_bad_reply_costs_at_most_one_more_session(tmp_path, profile, fault, more):
     plan = FaultPlan(script=(*[None] * 4, fault), gap_s=0.005, retry_after_s=0.02)
     with standing(tmp_path, {"m": (profile, {"max_concurrency": 1, **more})}, ONE, plan) as found:
         first = found.asked("m", *ONE)
@@ -147,9 +140,7 @@ def test_one_bad_reply_costs_at_most_one_more_session(
 
 @pytest.mark.parametrize("fault", [Fault.UNAUTHORIZED, Fault.FORBIDDEN, Fault.QUOTA, Fault.MODEL_NOT_FOUND])
 @pytest.mark.parametrize("profile", ["openai-reasoning", "anthropic", "gemini"])
-def test_an_account_that_may_not_ask_is_one_line_within_five_calls(
-    tmp_path: Path, profile: str, fault: Fault
-) -> None:
+def test_an_account_that_may_not_ask_is_one_line_within_five_calls(tmp_path, profile, fault):
     with standing(tmp_path, {"m": (profile, {})}, ONE, FaultPlan(rates={fault: 1.0})) as found:
         outcome = found.asked("m", *ONE)
         assert outcome.stopped and "\n" not in outcome.stopped
@@ -159,7 +150,7 @@ def test_an_account_that_may_not_ask_is_one_line_within_five_calls(
 
 
 @pytest.mark.parametrize("profile", ["openai-reasoning", "azure", "anthropic", "gemini"])
-def test_finding_out_what_a_served_model_takes_ends_without_a_complaint(tmp_path: Path, profile: str) -> None:
+def test_finding_out_what_a_served_model_takes_ends_without_a_complaint(tmp_path, profile):
     with standing(tmp_path, {"m": (profile, {})}, ("metacogbench",)) as found:
         study = found.study
         known, problem = asyncio.run(probing.probe(study, study.models[0]))

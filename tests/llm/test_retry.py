@@ -6,86 +6,76 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.llm.retry import (
-    BACKOFF_BASE_S,
-    BACKOFF_CAP_S,
-    RATE_LIMIT_TOTAL_S,
-    RETRY_AFTER_CAP_S,
-    RETRY_AFTER_SPREAD,
-    TRANSIENT_ATTEMPTS,
-    Retries,
-    RetryPolicy,
-    retry_after_s,
-)
+from metacog_pipeline.llm import retry
 from metacog_pipeline.llm.types import ErrorKind
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
 
-def retries(seed: int = 0) -> Retries:
-    return Retries(RetryPolicy(), random.Random(seed))
+def retries(seed: int = 0) -> retry.Retries:
+    return retry.Retries(retry.RetryPolicy(), random.Random(seed))
 
 
 @pytest.mark.parametrize("kind", [ErrorKind.UNSUPPORTED, ErrorKind.FATAL, None])
-def test_what_cannot_change_is_never_tried_again(kind: ErrorKind | None) -> None:
+def test_what_cannot_change_is_never_tried_again(kind):
     assert retries().pause(kind, 1.0, 0.0) is None
 
 
-def test_transient_failures_are_tried_a_bounded_number_of_times() -> None:
+def test_transient_failures_are_tried_a_bounded_number_of_times():
     state = retries()
-    pauses = [state.pause(ErrorKind.TRANSIENT, None, 0.0) for _ in range(TRANSIENT_ATTEMPTS)]
-    assert [p is None for p in pauses] == [False] * (TRANSIENT_ATTEMPTS - 1) + [True]
+    pauses = [state.pause(ErrorKind.TRANSIENT, None, 0.0) for _ in range(retry.TRANSIENT_ATTEMPTS)]
+    assert [p is None for p in pauses] == [False] * (retry.TRANSIENT_ATTEMPTS - 1) + [True]
 
 
 @given(seed=st.integers(0, 10**9))
 @settings(max_examples=100)
-def test_backoff_doubles_its_upper_bound_up_to_a_cap(seed: int) -> None:
+def test_backoff_doubles_its_upper_bound_up_to_a_cap(seed):
     state = retries(seed)
-    for failure in range(1, TRANSIENT_ATTEMPTS):
+    for failure in range(1, retry.TRANSIENT_ATTEMPTS):
         pause = state.pause(ErrorKind.TRANSIENT, None, 0.0)
         assert pause is not None
-        assert 0 <= pause <= min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2 ** (failure - 1))
+        assert 0 <= pause <= min(retry.BACKOFF_CAP_S, retry.BACKOFF_BASE_S * 2 ** (failure - 1))
 
 
-def test_jitter_is_full_and_repeats_with_its_seed() -> None:
+def test_jitter_is_full_and_repeats_with_its_seed():
     first = [retries(seed).pause(ErrorKind.TRANSIENT, None, 0.0) or 0.0 for seed in range(500)]
     again = [retries(seed).pause(ErrorKind.TRANSIENT, None, 0.0) or 0.0 for seed in range(500)]
     assert first == again
-    assert min(first) < 0.1 * BACKOFF_BASE_S
-    assert max(first) > 0.9 * BACKOFF_BASE_S
+    assert min(first) < 0.1 * retry.BACKOFF_BASE_S
+    assert max(first) > 0.9 * retry.BACKOFF_BASE_S
 
 
-def test_a_rate_limit_waits_what_was_asked_and_little_more() -> None:
+def test_a_rate_limit_waits_what_was_asked_and_little_more():
     pause = retries().pause(ErrorKind.RATE_LIMIT, 20.0, 0.0)
     assert pause is not None
-    assert 20.0 <= pause <= 20.0 * (1 + RETRY_AFTER_SPREAD)
+    assert 20.0 <= pause <= 20.0 * (1 + retry.RETRY_AFTER_SPREAD)
 
 
-def test_a_rate_limit_is_waited_out_for_a_bounded_total_time() -> None:
+def test_a_rate_limit_is_waited_out_for_a_bounded_total_time():
     state, now, waited = retries(), 1000.0, 0
     while (pause := state.pause(ErrorKind.RATE_LIMIT, 60.0, now)) is not None:
         now, waited = now + pause, waited + 1
-    assert RATE_LIMIT_TOTAL_S - 70 <= now - 1000.0 <= RATE_LIMIT_TOTAL_S
-    assert waited > TRANSIENT_ATTEMPTS
+    assert retry.RATE_LIMIT_TOTAL_S - 70 <= now - 1000.0 <= retry.RATE_LIMIT_TOTAL_S
+    assert waited > retry.TRANSIENT_ATTEMPTS
 
 
-def test_rate_limits_do_not_use_up_transient_attempts() -> None:
+def test_rate_limits_do_not_use_up_transient_attempts():
     state = retries()
     for _ in range(20):
         assert state.pause(ErrorKind.RATE_LIMIT, 0.0, 0.0) is not None
     assert state.pause(ErrorKind.TRANSIENT, None, 0.0) is not None
 
 
-def test_a_server_error_with_retry_after_waits_at_least_that() -> None:
+def test_a_server_error_with_retry_after_waits_at_least_that():
     pause = retries().pause(ErrorKind.TRANSIENT, 50.0, 0.0)
     assert pause is not None
     assert pause >= 50.0
 
 
-def test_an_absurd_wait_is_capped() -> None:
+def test_an_absurd_wait_is_capped():
     pause = retries().pause(ErrorKind.RATE_LIMIT, 1e12, 0.0)
     assert pause is not None
-    assert pause <= RETRY_AFTER_CAP_S * (1 + RETRY_AFTER_SPREAD)
+    assert pause <= retry.RETRY_AFTER_CAP_S * (1 + retry.RETRY_AFTER_SPREAD)
 
 
 @pytest.mark.parametrize(
@@ -105,28 +95,26 @@ def test_an_absurd_wait_is_capped() -> None:
         ({}, None),
     ],
 )
-def test_retry_after_is_read_as_seconds_milliseconds_or_a_date(
-    headers: dict[str, str], seconds: float | None
-) -> None:
-    assert retry_after_s(headers, NOW) == seconds
+def test_retry_after_is_read_as_seconds_milliseconds_or_a_date(headers, seconds):
+    assert retry.retry_after_s(headers, NOW) == seconds
 
 
 @given(value=st.text(max_size=60))
 @settings(max_examples=200)
-def test_any_retry_after_gives_a_wait_or_nothing(value: str) -> None:
-    wait = retry_after_s({"retry-after": value}, NOW)
+def test_any_retry_after_gives_a_wait_or_nothing(value):
+    wait = retry.retry_after_s({"retry-after": value}, NOW)
     assert wait is None or wait >= 0
 
 
 @pytest.mark.parametrize("asked", [0.0, 0.001])
-def test_a_provider_that_asks_for_no_wait_and_refuses_again_is_not_hammered(asked: float) -> None:
+def test_a_provider_that_asks_for_no_wait_and_refuses_again_is_not_hammered(asked):
     state, now, sends = retries(), 0.0, 1
     while (pause := state.pause(ErrorKind.RATE_LIMIT, asked, now)) is not None:
         assert pause >= asked
         now, sends = now + max(pause, 0.001), sends + 1
     assert sends < 150
-    assert now <= RATE_LIMIT_TOTAL_S
+    assert now <= retry.RATE_LIMIT_TOTAL_S
 
 
-def test_the_first_wait_is_as_short_as_the_provider_says() -> None:
+def test_the_first_wait_is_as_short_as_the_provider_says():
     assert retries().pause(ErrorKind.RATE_LIMIT, 0.0, 0.0) == 0.0

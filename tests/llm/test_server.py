@@ -12,25 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.llm.server import FAULT_HEADER, Fault, FaultPlan, ServerProcess, ServerThread
+from metacog_pipeline.llm import types
+from metacog_pipeline.llm.server import FAULT_HEADER, Fault, FaultPlan
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import (
-    ChatRequest,
-    ErrorKind,
-    JsonObject,
-    Message,
-    OneOf,
-    Sampling,
-    Status,
-    TokenBias,
-)
 from metacog_pipeline.llm.wire import wire_for
+from tests.simulated_server import ServerProcess, ServerThread
 
-FULL = Sampling(top_logprobs=1)
+FULL = types.Sampling(top_logprobs=1)
 CONSTRAINTS = {
-    Fault.REJECT_LOGIT_BIAS: TokenBias(((32, 100),)),
-    Fault.REJECT_RESPONSE_FORMAT: JsonObject("answer", '{"type":"object"}'),
-    Fault.REJECT_CHOICE: OneOf(("A", "B")),
+    Fault.REJECT_LOGIT_BIAS: types.TokenBias(((32, 100),)),
+    Fault.REJECT_RESPONSE_FORMAT: types.JsonObject("answer", '{"type":"object"}'),
+    Fault.REJECT_CHOICE: types.OneOf(("A", "B")),
 }
 
 
@@ -48,7 +40,7 @@ def ask(server, provider, fault, constraint=None):
     url = f"{server.url}/v1" if provider == "openai" else server.url
     spec = ModelSpec(name="m", provider=provider, model="m", stream=False, base_url=url)
     wire = wire_for(provider)
-    call = wire.build(spec, ChatRequest((Message("user", "hi"),), FULL, constraint), None)
+    call = wire.build(spec, types.ChatRequest((types.Message("user", "hi"),), FULL, constraint), None)
     got = httpx.post(call.url, content=call.body, headers={**call.headers, FAULT_HEADER: fault})
     return wire.read(spec, got.status_code, got.headers, got.content, None)
 
@@ -63,30 +55,34 @@ def server():
 @pytest.mark.parametrize(
     ("fault", "status", "kind"),
     [
-        (Fault.RATE_LIMIT, 429, ErrorKind.RATE_LIMIT),
-        (Fault.RATE_LIMIT_DATE, 429, ErrorKind.RATE_LIMIT),
-        (Fault.QUOTA, 429, ErrorKind.FATAL),
-        (Fault.UNAUTHORIZED, 401, ErrorKind.FATAL),
-        (Fault.FORBIDDEN, 403, ErrorKind.FATAL),
-        (Fault.SERVER_ERROR, 500, ErrorKind.TRANSIENT),
-        (Fault.UNAVAILABLE, 503, ErrorKind.TRANSIENT),
-        (Fault.OVERLOADED, 529, ErrorKind.RATE_LIMIT),
-        (Fault.INVALID_JSON, 200, ErrorKind.TRANSIENT),
-        (Fault.MODEL_NOT_FOUND, 404, ErrorKind.FATAL),
-        (Fault.REJECT_TEMPERATURE, 400, ErrorKind.UNSUPPORTED),
-        (Fault.REJECT_RESPONSE_FORMAT, 400, ErrorKind.UNSUPPORTED),
+        (Fault.RATE_LIMIT, 429, types.ErrorKind.RATE_LIMIT),
+        (Fault.RATE_LIMIT_DATE, 429, types.ErrorKind.RATE_LIMIT),
+        (Fault.QUOTA, 429, types.ErrorKind.FATAL),
+        (Fault.UNAUTHORIZED, 401, types.ErrorKind.FATAL),
+        (Fault.FORBIDDEN, 403, types.ErrorKind.FATAL),
+        (Fault.SERVER_ERROR, 500, types.ErrorKind.TRANSIENT),
+        (Fault.UNAVAILABLE, 503, types.ErrorKind.TRANSIENT),
+        (Fault.OVERLOADED, 529, types.ErrorKind.RATE_LIMIT),
+        (Fault.INVALID_JSON, 200, types.ErrorKind.TRANSIENT),
+        (Fault.MODEL_NOT_FOUND, 404, types.ErrorKind.FATAL),
+        (Fault.REJECT_TEMPERATURE, 400, types.ErrorKind.UNSUPPORTED),
+        (Fault.REJECT_RESPONSE_FORMAT, 400, types.ErrorKind.UNSUPPORTED),
     ],
 )
 def test_a_fault_means_the_same_in_every_format(server, provider, fault, status, kind):
     completion = ask(server, provider, fault, CONSTRAINTS.get(fault))
-    assert (completion.status, completion.http_status, completion.error_kind) == (Status.FAILED, status, kind)
+    assert (completion.status, completion.http_status, completion.error_kind) == (
+        types.Status.FAILED,
+        status,
+        kind,
+    )
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
 def test_faults_with_status_200_keep_to_the_format(server, provider):
-    assert ask(server, provider, Fault.CONTENT_FILTER).status is Status.REFUSED
+    assert ask(server, provider, Fault.CONTENT_FILTER).status is types.Status.REFUSED
     empty = ask(server, provider, Fault.EMPTY)
-    assert (empty.status, empty.text) == (Status.OK, "")
+    assert (empty.status, empty.text) == (types.Status.OK, "")
     assert ask(server, provider, Fault.WRONG_MODEL).model_reported != "m"
     assert ask(server, provider, Fault.SLOW).text == "B"
 

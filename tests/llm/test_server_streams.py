@@ -10,8 +10,9 @@ import openai
 import pytest
 from google import genai
 
-from metacog_pipeline.llm.server import FAULT_HEADER, Fault, FaultPlan, ServerThread
+from metacog_pipeline.llm.server import FAULT_HEADER, Fault, FaultPlan
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob, Usage
+from tests.simulated_server import ServerThread
 
 TEXT = "The answer is B – naïvely \N{MATHEMATICAL BOLD CAPITAL A}."
 ASKED = [{"role": "user", "content": "hi"}]

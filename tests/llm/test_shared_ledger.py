@@ -1,13 +1,10 @@
 """One budget and one rate among many homes, kept by a real PostgreSQL: never more than the cap, whatever stops when."""
 
-from __future__ import annotations
-
 import asyncio
 import multiprocessing
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +16,12 @@ from metacog_pipeline.llm.budget import Budget, BudgetSpent, read_figures
 from metacog_pipeline.llm.shared_ledger import SharedLedger, shared_ledger
 from metacog_pipeline.llm.shared_rates import CHUNK_S, SharedRates
 from metacog_pipeline.storage.attached import attach
-from tests.servers import Postgres
 
 VARIABLE = "TEST_LEDGER"
 
 
 @pytest.fixture
-def home(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+def home(postgres, tmp_path, monkeypatch):
     """Return a function that makes a home; all share one store, and so one budget."""
     monkeypatch.setenv(VARIABLE, postgres.replace("postgresql://", "postgresql+psycopg2://"))
 
@@ -39,7 +35,7 @@ def home(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
 
 
 @pytest.fixture
-def opened(home: Callable[[str], Path]) -> Iterator[Callable[..., Budget]]:
+def opened(home):
     found: list[Budget] = []
 
     def budget(name: str, cap: float | None = 10.0, **known: float) -> Budget:
@@ -62,7 +58,7 @@ async def spend(budget: Budget, usd: float, most: int = 10**9) -> int:
     return most
 
 
-def test_two_homes_together_spend_the_cap_and_no_more(opened: Callable[..., Budget], home: Any) -> None:
+def test_two_homes_together_spend_the_cap_and_no_more(opened, home):
     a, b = opened("a"), opened("b")
     assert asyncio.run(spend(a, 0.01, 300)) == 300
     first = asyncio.run(spend(b, 0.01))
@@ -75,7 +71,7 @@ def test_two_homes_together_spend_the_cap_and_no_more(opened: Callable[..., Budg
         assert (figures.spent, figures.reserved, figures.remaining) == (10.0, 0.0, 0.0)
 
 
-def test_money_of_a_home_with_another_store_is_its_own(opened: Callable[..., Budget], tmp_path: Path) -> None:
+def test_money_of_a_home_with_another_store_is_its_own(opened, tmp_path):
     asyncio.run(spend(opened("a"), 1.0))
     other = tmp_path / "other"
     other.mkdir()
@@ -85,7 +81,7 @@ def test_money_of_a_home_with_another_store_is_its_own(opened: Callable[..., Bud
     with_other.close()
 
 
-def test_kept_answers_of_all_hosts_are_counted_once(opened: Callable[..., Budget]) -> None:
+def test_kept_answers_of_all_hosts_are_counted_once(opened):
     a = opened("a")
     asyncio.run(spend(a, 1.0, 4))
     a.close()
@@ -95,7 +91,7 @@ def test_kept_answers_of_all_hosts_are_counted_once(opened: Callable[..., Budget
     assert opened("c", known_spent_usd=6.0).figures().spent == 6.0, "rows that were lost are made good"
 
 
-def test_a_copy_of_a_home_is_another_home(opened: Callable[..., Budget], home: Any, tmp_path: Path) -> None:
+def test_a_copy_of_a_home_is_another_home(opened, home, tmp_path):
     a = opened("a")
     asyncio.run(spend(a, 1.0, 3))
     shutil.copytree(tmp_path / "a", tmp_path / "copied")
@@ -116,9 +112,7 @@ def _killed(home: Path, pipe: Any) -> None:
     asyncio.run(one())
 
 
-def test_what_a_killed_host_was_granted_stays_counted_until_it_is_back(
-    opened: Callable[..., Budget], home: Any
-) -> None:
+def test_what_a_killed_host_was_granted_stays_counted_until_it_is_back(opened, home):
     mine, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("fork").Process(target=_killed, args=(home("a"), theirs))
     process.start()
@@ -130,9 +124,7 @@ def test_what_a_killed_host_was_granted_stays_counted_until_it_is_back(
     assert (a.figures().leaked, a.figures().remaining) == (2.0, pytest.approx(10 - 3 - 6, abs=1.01))
 
 
-def test_while_the_server_is_away_calls_wait_and_none_is_sent(
-    opened: Callable[..., Budget], postgres_server: Postgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_while_the_server_is_away_calls_wait_and_none_is_sent(opened, postgres_server, monkeypatch):
     monkeypatch.setattr(budgets, "RETRY_S", 0.05)
     a, b = opened("a"), opened("b")
 
@@ -153,9 +145,7 @@ def test_while_the_server_is_away_calls_wait_and_none_is_sent(
     assert spent + asyncio.run(spend(b, 0.01)) == 1000
 
 
-def test_a_server_that_stays_away_ends_the_wait_with_one_line(
-    opened: Callable[..., Budget], postgres_server: Postgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_stays_away_ends_the_wait_with_one_line(opened, postgres_server, monkeypatch):
     monkeypatch.setattr(budgets, "RETRY_S", 0.05)
     monkeypatch.setattr(budgets, "PATIENCE_S", 0.1)
     a = opened("a")
@@ -169,7 +159,7 @@ def test_a_server_that_stays_away_ends_the_wait_with_one_line(
         postgres_server.start()
 
 
-def test_a_missing_variable_is_said(home: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_variable_is_said(home, monkeypatch):
     path = home("a")
     monkeypatch.delenv(VARIABLE)
     with pytest.raises(StudyError, match=rf'"{VARIABLE}": the variable is not set'):
@@ -177,9 +167,7 @@ def test_a_missing_variable_is_said(home: Callable[[str], Path], monkeypatch: py
 
 
 @pytest.mark.parametrize(("requests", "tokens"), [(1200.0, None), (None, 12000.0)])
-def test_hosts_share_the_rate_of_an_account(
-    home: Callable[[str], Path], requests: float | None, tokens: float | None
-) -> None:
+def test_hosts_share_the_rate_of_an_account(home, requests, tokens):
     ledgers = [SharedLedger(VARIABLE, "s", name) for name in ("a", "b", "c")]
     home("a")
 

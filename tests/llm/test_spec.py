@@ -1,7 +1,5 @@
 """Rows of models: parameters of simulated observers under their new names, answers kept under the old ones."""
 
-from __future__ import annotations
-
 from typing import get_args, get_type_hints
 
 import pytest
@@ -16,7 +14,7 @@ from metacog_pipeline.transcripts.identity import answer_id
 KEPT = "751895610da63f46d21cb8d8c88671650359a69ff739e5b47cba97b75b25944c"
 
 
-def test_answers_of_an_observer_are_found_under_the_names_of_version_0_1() -> None:
+def test_answers_of_an_observer_are_found_under_the_names_of_version_0_1():
     observer = ObserverSpec(untidiness=0.3, warning_response=0.5, sycophancy=0.2)
     spec = ModelSpec(name="a", provider="simulated", observer=observer)
     request = ChatRequest((Message("user", "Who made it?"),), Sampling())
@@ -24,7 +22,7 @@ def test_answers_of_an_observer_are_found_under_the_names_of_version_0_1() -> No
 
 
 @pytest.mark.parametrize("old", RENAMED)
-def test_an_old_name_is_answered_with_the_new_one(old: str) -> None:
+def test_an_old_name_is_answered_with_the_new_one(old):
     with pytest.raises(ValidationError, match=f"{old} is now {RENAMED[old]}"):
         ObserverSpec.model_validate({old: 0.5})
 
@@ -101,20 +99,18 @@ def wrong_with(**fields: object) -> str:
         ),
     ],
 )
-def test_a_key_its_provider_does_not_take_is_refused_with_what_to_do(
-    fields: dict[str, object], said: str
-) -> None:
+def test_a_key_its_provider_does_not_take_is_refused_with_what_to_do(fields, said):
     assert wrong_with(**fields) == said
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "transformers", "replay", "simulated"])
-def test_what_stands_for_nothing_is_taken_from_every_provider(provider: str) -> None:
+def test_what_stands_for_nothing_is_taken_from_every_provider(provider):
     ModelSpec.model_validate(
         {"name": "m", "provider": provider, "model": "x", "api": "auto", "lane": "online"}
     )
 
 
-def test_the_words_of_effort_are_those_of_the_providers_own_clients() -> None:
+def test_the_words_of_effort_are_those_of_the_providers_own_clients():
     openai = pytest.importorskip("openai.types.shared_params.reasoning_effort")
     anthropic = pytest.importorskip("anthropic.types.output_config_param")
     genai = pytest.importorskip("google.genai.types")

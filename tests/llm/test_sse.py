@@ -32,9 +32,7 @@ def read(stream: bytes, *cuts: int) -> list[bytes]:
         (b"", []),
     ],
 )
-def test_the_data_of_every_event_is_found_whatever_ends_a_line(
-    stream: bytes, events: list[bytes], end: bytes
-) -> None:
+def test_the_data_of_every_event_is_found_whatever_ends_a_line(stream, events, end):
     assert read(stream.replace(b"\n", end)) == events
 
 
@@ -44,9 +42,7 @@ def test_the_data_of_every_event_is_found_whatever_ends_a_line(
     cuts=st.lists(st.integers(0, 300), max_size=12),
 )
 @settings(max_examples=200)
-def test_where_the_network_cuts_a_stream_changes_nothing(
-    texts: list[str], end: bytes, cuts: list[int]
-) -> None:
+def test_where_the_network_cuts_a_stream_changes_nothing(texts, end, cuts):
     """Cuts fall inside characters, inside line ends and between them."""
     events = [json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass") for text in texts]
     stream = b"".join(b": ping" + end + b"data: " + event + end + end for event in events)
@@ -55,11 +51,11 @@ def test_where_the_network_cuts_a_stream_changes_nothing(
 
 @given(stream=st.binary(max_size=200), cuts=st.lists(st.integers(0, 200), max_size=6))
 @settings(max_examples=200)
-def test_any_bytes_are_read(stream: bytes, cuts: list[int]) -> None:
+def test_any_bytes_are_read(stream, cuts):
     assert read(stream, *(cut for cut in cuts if cut < len(stream))) == read(stream)
 
 
-def test_one_line_of_ten_million_bytes_in_small_pieces_is_one_event() -> None:
+def test_one_line_of_ten_million_bytes_in_small_pieces_is_one_event():
     reader, found = EventReader(), []
     found += reader.feed(b"data: ")
     for _ in range(10_000):
@@ -82,7 +78,5 @@ def test_one_line_of_ten_million_bytes_in_small_pieces_is_one_event() -> None:
         (b"nonsense", "application/json", False),
     ],
 )
-def test_a_stream_is_told_from_a_plain_body_by_how_it_begins(
-    start: bytes, content_type: str, stream: bool
-) -> None:
+def test_a_stream_is_told_from_a_plain_body_by_how_it_begins(start, content_type, stream):
     assert looks_like_events(start, content_type) is stream

@@ -1,7 +1,5 @@
 """The rules of an object's properties are read from any schema."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from metacog_pipeline.llm.types import JsonObject
 
 
-def test_the_properties_of_an_object_come_in_the_order_of_its_schema() -> None:
+def test_the_properties_of_an_object_come_in_the_order_of_its_schema():
     rules = {"b": {"type": "string"}, "a": {"enum": [1, 2]}}
     found = JsonObject("n", json.dumps({"type": "object", "properties": rules})).properties
     assert list(found.items()) == list(rules.items())
@@ -30,5 +28,5 @@ def test_the_properties_of_an_object_come_in_the_order_of_its_schema() -> None:
         "[" * 10**6,
     ],
 )
-def test_a_schema_without_readable_properties_has_none(schema: str) -> None:
+def test_a_schema_without_readable_properties_has_none(schema):
     assert not JsonObject("n", schema).properties

@@ -1,7 +1,5 @@
 """How calls are worded: thinking and effort per provider, room to think, Azure's addresses, shared prefixes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -49,15 +47,13 @@ LIMITS = {
         ({}, {}, 64 + AMPLE_THINKING_TOKENS),
     ],
 )
-def test_a_call_asks_for_the_answer_and_room_to_think_and_is_bounded_by_both(
-    provider: str, row: dict[str, Any], known: dict[str, Any], limit: int
-) -> None:
+def test_a_call_asks_for_the_answer_and_room_to_think_and_is_bounded_by_both(provider, row, known, limit):
     assert LIMITS[provider](sent(provider, known=known, **row)) == limit
     spec = ModelSpec.model_validate({"name": "m", "provider": provider, "model": "x", **row})
     assert output_token_bound(spec, REQUEST, Capabilities(**known)) == limit
 
 
-def test_the_limit_goes_by_the_name_the_model_was_found_to_take() -> None:
+def test_the_limit_goes_by_the_name_the_model_was_found_to_take():
     local = {"base_url": "http://h/v1", "thinking_tokens": 0}
     assert sent("openai", **local)["max_tokens"] == 64
     body = sent("openai", known={"limit_field": "max_completion_tokens"}, **local)
@@ -66,7 +62,7 @@ def test_the_limit_goes_by_the_name_the_model_was_found_to_take() -> None:
     assert (body["max_tokens"], "max_completion_tokens" in body) == (64, False)
 
 
-def test_options_a_model_refuses_are_not_sent() -> None:
+def test_options_a_model_refuses_are_not_sent():
     request = ChatRequest(REQUEST.messages, Sampling(0.5, 64, 7, 3, ("x",)))
     refused = {"refused": frozenset({"temperature", "seed", "top_logprobs", "stop", "stream_options"})}
     assert set(sent("openai", request, refused)) == {"model", "messages", "max_completion_tokens", "stream"}
@@ -74,7 +70,7 @@ def test_options_a_model_refuses_are_not_sent() -> None:
     assert set(sent("anthropic", request, refused)) == {"model", "messages", "max_tokens", "stream", "system"}
 
 
-def test_effort_and_verbosity_go_under_each_interfaces_names() -> None:
+def test_effort_and_verbosity_go_under_each_interfaces_names():
     chat = sent("openai", effort="high", verbosity="low")
     assert (chat["reasoning_effort"], chat["verbosity"]) == ("high", "low")
     response = sent("openai", effort="high", verbosity="low", api="responses")
@@ -94,7 +90,7 @@ def test_effort_and_verbosity_go_under_each_interfaces_names() -> None:
     assert set(sent("anthropic", shaped, effort="max")["output_config"]) == {"effort", "format"}
 
 
-def test_a_budget_of_thinking_is_sent_where_there_is_one() -> None:
+def test_a_budget_of_thinking_is_sent_where_there_is_one():
     enabled = {"type": "enabled", "budget_tokens": 2048, "display": "summarized"}
     assert sent("anthropic", thinking_tokens=2048)["thinking"] == enabled
     assert sent("anthropic", thinking_tokens=0)["thinking"] == {"type": "disabled"}
@@ -103,7 +99,7 @@ def test_a_budget_of_thinking_is_sent_where_there_is_one() -> None:
     assert sent("gemini", thinking_tokens=0)["generationConfig"]["thinkingConfig"] == {"thinkingBudget": 0}
 
 
-def test_a_model_that_refuses_a_budget_thinks_as_it_sees_fit_within_the_same_limit() -> None:
+def test_a_model_that_refuses_a_budget_thinks_as_it_sees_fit_within_the_same_limit():
     body = sent("anthropic", known={"refused": frozenset({"thinking_budget"})}, thinking_tokens=2048)
     assert (body["thinking"]["type"], body["max_tokens"]) == ("adaptive", 2112)
     both = frozenset({"thinking_budget", "adaptive_thinking", "reasoning_summary"})
@@ -111,14 +107,14 @@ def test_a_model_that_refuses_a_budget_thinks_as_it_sees_fit_within_the_same_lim
     assert "thinking" not in sent("anthropic", known={"refused": both}, effort="low")
 
 
-def test_anthropic_gets_no_temperature_with_thinking() -> None:
+def test_anthropic_gets_no_temperature_with_thinking():
     assert sent("anthropic", thinking_tokens=0)["temperature"] == 0
     call = build("anthropic", thinking_tokens=2048)
     assert "temperature" not in json.loads(call.body)
     assert call.headers["anthropic-version"] == "2026-10-21"
 
 
-def test_a_model_seen_to_think_unasked_is_asked_to_show_it_and_nothing_else_changes() -> None:
+def test_a_model_seen_to_think_unasked_is_asked_to_show_it_and_nothing_else_changes():
     bare = ChatRequest(REQUEST.messages, Sampling(temperature=None))
     shown = sent("anthropic", bare, {"reasons": True})
     assert shown["thinking"] == {"type": "adaptive", "display": "summarized"}
@@ -131,14 +127,14 @@ def test_a_model_seen_to_think_unasked_is_asked_to_show_it_and_nothing_else_chan
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "gemini"])
-def test_thoughts_are_asked_for_only_where_the_model_is_known_to_have_some(provider: str) -> None:
+def test_thoughts_are_asked_for_only_where_the_model_is_known_to_have_some(provider):
     assert "thinking" not in json.dumps(sent(provider)).lower()
     if provider == "gemini":
         thinks = sent(provider, known={"reasons": True})["generationConfig"]["thinkingConfig"]
         assert thinks == {"includeThoughts": True}
 
 
-def test_responses_are_asked_for_where_the_study_or_what_was_learnt_says_so() -> None:
+def test_responses_are_asked_for_where_the_study_or_what_was_learnt_says_so():
     url = "https://api.openai.com/v1"
     assert build("openai").url == f"{url}/chat/completions"
     assert build("openai", api="responses").url == f"{url}/responses"
@@ -174,7 +170,7 @@ AZURE = "https://r.openai.azure.com"
          "https://gateway.test/openai/deployments/a%2Fb%3F/chat/completions?api-version=v"),
     ],
 )  # fmt: skip
-def test_an_azure_address_names_the_deployment_and_the_version(row: dict[str, Any], url: str) -> None:
+def test_an_azure_address_names_the_deployment_and_the_version(row, url):
     call = build("openai", **row)
     assert call.url == url
     assert call.headers["api-key"] == "key"
@@ -182,7 +178,7 @@ def test_an_azure_address_names_the_deployment_and_the_version(row: dict[str, An
     assert "max_tokens" not in json.loads(call.body)
 
 
-def test_an_address_that_is_none_builds_a_call_that_the_transport_refuses() -> None:
+def test_an_address_that_is_none_builds_a_call_that_the_transport_refuses():
     assert build("openai", base_url="http://[").url.startswith("http://[")
 
 
@@ -206,9 +202,7 @@ def conversation(*said: str, system: str = "") -> ChatRequest:
         (conversation("q", "a", "q", "b", "q", system=LONG), True, 3),
     ],
 )
-def test_what_later_calls_share_is_told_from_the_request(
-    request_: ChatRequest, system: bool, turn: int | None
-) -> None:
+def test_what_later_calls_share_is_told_from_the_request(request_, system, turn):
     assert caching.shared_prefix(request_) == caching.SharedPrefix(system, turn)
     body = sent("anthropic", request_)
     marked = [
@@ -223,14 +217,14 @@ def test_what_later_calls_share_is_told_from_the_request(
     assert "cache_control" not in json.dumps(plain)
 
 
-def test_what_is_marked_says_the_same_words() -> None:
+def test_what_is_marked_says_the_same_words():
     body = sent("anthropic", conversation(LONG, "a", "q", "b", "q", system=LONG))
     assert body["system"][0]["text"] == LONG
     assert [m["content"] if isinstance(m["content"], str) else m["content"][0]["text"] for m in body["messages"]] == [
         LONG, "a", "q", "b", "q"]  # fmt: skip
 
 
-def test_steps_of_one_long_conversation_have_one_key_at_openai_and_others_have_others() -> None:
+def test_steps_of_one_long_conversation_have_one_key_at_openai_and_others_have_others():
     first, second = conversation(LONG), conversation(LONG, "a", "q")
     key = sent("openai", first)["prompt_cache_key"]
     assert sent("openai", second)["prompt_cache_key"] == key
@@ -242,13 +236,13 @@ def test_steps_of_one_long_conversation_have_one_key_at_openai_and_others_have_o
 
 
 @pytest.mark.parametrize("provider", ["openai", "gemini"])
-def test_the_next_step_begins_with_the_bytes_of_the_step_before(provider: str) -> None:
+def test_the_next_step_begins_with_the_bytes_of_the_step_before(provider):
     name = "messages" if provider == "openai" else "contents"
     first, second = (sent(provider, conversation(*said)) for said in [(LONG,), (LONG, "a", "q")])
     assert second[name][: len(first[name])] == first[name]
 
 
-def test_what_is_marked_is_what_the_plan_expects_to_be_kept() -> None:
+def test_what_is_marked_is_what_the_plan_expects_to_be_kept():
     starts = caching.marked_starts(conversation(LONG, "a", "q", "b", "q", system=LONG))
     later = caching.marked_starts(conversation(LONG, "a", "q", "b", "q", "c", "q", system=LONG))
     assert [tokens for _, tokens in starts] == [1500, 3003]

@@ -8,21 +8,12 @@ import threading
 import httpx
 import pytest
 
+from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.server import FaultPlan, ServerThread
+from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import (
-    ChatRequest,
-    Completion,
-    JsonObject,
-    Message,
-    OneOf,
-    Sampling,
-    Status,
-    TokenBias,
-    TokenLogprob,
-)
 from metacog_pipeline.llm.wire import wire_for
+from tests.simulated_server import ServerThread
 
 KEY = "test-key"
 SCHEMA = {
@@ -31,10 +22,10 @@ SCHEMA = {
     "required": ["b", "a"],
 }
 MESSAGES = (
-    Message("system", "Be brief."),
-    Message("user", "Höhe?"),
-    Message("assistant", "B"),
-    Message("user", "OK?"),
+    types.Message("system", "Be brief."),
+    types.Message("user", "Höhe?"),
+    types.Message("assistant", "B"),
+    types.Message("user", "OK?"),
 )
 TRANSPORT = {"host", "connection", "accept-encoding", "content-length", "user-agent", "x-goog-api-client"}
 
@@ -99,10 +90,10 @@ def assert_same(seen):
 
 
 OPENAI_CASES = {
-    "plain": (Sampling(max_tokens=5), None, {"temperature": 0, "max_tokens": 5}),
-    "bare": (Sampling(temperature=None, max_tokens=None), None, {}),
+    "plain": (types.Sampling(max_tokens=5), None, {"temperature": 0, "max_tokens": 5}),
+    "bare": (types.Sampling(temperature=None, max_tokens=None), None, {}),
     "sampling": (
-        Sampling(temperature=0.5, max_tokens=5, seed=7, top_logprobs=3, stop=("x", "y")),
+        types.Sampling(temperature=0.5, max_tokens=5, seed=7, top_logprobs=3, stop=("x", "y")),
         None,
         {
             "temperature": 0.5,
@@ -114,8 +105,8 @@ OPENAI_CASES = {
         },
     ),
     "schema": (
-        Sampling(temperature=None, max_tokens=None),
-        JsonObject("answer", json.dumps(SCHEMA)),
+        types.Sampling(temperature=None, max_tokens=None),
+        types.JsonObject("answer", json.dumps(SCHEMA)),
         {
             "response_format": {
                 "type": "json_schema",
@@ -124,11 +115,15 @@ OPENAI_CASES = {
         },
     ),
     "choice": (
-        Sampling(temperature=None, max_tokens=None),
-        OneOf(("A", "B")),
+        types.Sampling(temperature=None, max_tokens=None),
+        types.OneOf(("A", "B")),
         {"extra_body": {"structured_outputs": {"choice": ["A", "B"]}}},
     ),
-    "bias": (Sampling(None, None), TokenBias(((32, 100), (33, 100))), {"logit_bias": {"32": 100, "33": 100}}),
+    "bias": (
+        types.Sampling(None, None),
+        types.TokenBias(((32, 100), (33, 100))),
+        {"logit_bias": {"32": 100, "33": 100}},
+    ),
 }
 
 
@@ -136,7 +131,7 @@ OPENAI_CASES = {
 def test_chat_completions_are_sent_as_the_openai_client_sends_them(capture, case):
     url, seen = capture
     sampling, constraint, arguments = OPENAI_CASES[case]
-    send_ours("openai", f"{url}/v1/", ChatRequest(MESSAGES, sampling, constraint))
+    send_ours("openai", f"{url}/v1/", types.ChatRequest(MESSAGES, sampling, constraint))
     openai, client = openai_client(url)
     turns = [{"role": m.role, "content": m.content} for m in MESSAGES]
     with client, pytest.raises(openai.BadRequestError):
@@ -145,11 +140,11 @@ def test_chat_completions_are_sent_as_the_openai_client_sends_them(capture, case
 
 
 ANTHROPIC_CASES = {
-    "plain": (Sampling(None, 5), None, {}),
-    "stop": (Sampling(None, 5, stop=("x",)), None, {"stop_sequences": ["x"]}),
+    "plain": (types.Sampling(None, 5), None, {}),
+    "stop": (types.Sampling(None, 5, stop=("x",)), None, {"stop_sequences": ["x"]}),
     "schema": (
-        Sampling(None, 5),
-        JsonObject("answer", json.dumps(SCHEMA)),
+        types.Sampling(None, 5),
+        types.JsonObject("answer", json.dumps(SCHEMA)),
         {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
     ),
 }
@@ -159,7 +154,7 @@ ANTHROPIC_CASES = {
 def test_messages_are_sent_as_the_anthropic_client_sends_them(capture, case):
     url, seen = capture
     sampling, constraint, arguments = ANTHROPIC_CASES[case]
-    send_ours("anthropic", url, ChatRequest(MESSAGES, sampling, constraint))
+    send_ours("anthropic", url, types.ChatRequest(MESSAGES, sampling, constraint))
     anthropic, client = anthropic_client(url)
     turns = [{"role": m.role, "content": m.content} for m in MESSAGES[1:]]
     with client, pytest.raises(anthropic.BadRequestError):
@@ -171,7 +166,7 @@ def test_messages_are_sent_as_the_anthropic_client_sends_them(capture, case):
 
 def test_a_temperature_is_sent_as_the_anthropic_client_sends_it_when_held_to_the_older_version(capture):
     url, seen = capture
-    send_ours("anthropic", url, ChatRequest(MESSAGES, Sampling(0, 5)))
+    send_ours("anthropic", url, types.ChatRequest(MESSAGES, types.Sampling(0, 5)))
     anthropic, client = anthropic_client(url, **{"anthropic-version": "2023-06-01"})
     turns = [{"role": m.role, "content": m.content} for m in MESSAGES[1:]]
     with client, pytest.raises(anthropic.BadRequestError):
@@ -189,9 +184,9 @@ def test_a_temperature_is_sent_as_the_anthropic_client_sends_it_when_held_to_the
 
 
 GEMINI_CASES = {
-    "plain": (Sampling(0, 5), None, {"temperature": 0, "max_output_tokens": 5}),
+    "plain": (types.Sampling(0, 5), None, {"temperature": 0, "max_output_tokens": 5}),
     "sampling": (
-        Sampling(0.5, 5, seed=7, top_logprobs=3, stop=("x",)),
+        types.Sampling(0.5, 5, seed=7, top_logprobs=3, stop=("x",)),
         None,
         {
             "temperature": 0.5,
@@ -203,8 +198,8 @@ GEMINI_CASES = {
         },
     ),
     "schema": (
-        Sampling(0, 5),
-        JsonObject("answer", json.dumps(SCHEMA)),
+        types.Sampling(0, 5),
+        types.JsonObject("answer", json.dumps(SCHEMA)),
         {
             "temperature": 0,
             "max_output_tokens": 5,
@@ -213,8 +208,8 @@ GEMINI_CASES = {
         },
     ),
     "choice": (
-        Sampling(0, 5),
-        OneOf(("A", "B")),
+        types.Sampling(0, 5),
+        types.OneOf(("A", "B")),
         {
             "temperature": 0,
             "max_output_tokens": 5,
@@ -229,7 +224,7 @@ GEMINI_CASES = {
 def test_content_is_generated_as_the_google_client_asks_for_it(capture, case):
     url, seen = capture
     sampling, constraint, arguments = GEMINI_CASES[case]
-    send_ours("gemini", url, ChatRequest(MESSAGES, sampling, constraint))
+    send_ours("gemini", url, types.ChatRequest(MESSAGES, sampling, constraint))
     genai, client = gemini_client(url)
     roles = {"user": "user", "assistant": "model"}
     turns = [{"role": roles[m.role], "parts": [{"text": m.content}]} for m in MESSAGES[1:]]
@@ -242,15 +237,17 @@ def test_content_is_generated_as_the_google_client_asks_for_it(capture, case):
 def respond(model, request):
     """Answer so that the answer shows what was understood."""
     match request.constraint:
-        case JsonObject():
+        case types.JsonObject():
             return '{"b": "x", "a": 1}'
-        case OneOf(options):
+        case types.OneOf(options):
             return options[-1]
     if request.messages[-1].content == "refuse":
-        return Completion(Status.REFUSED, "No.")
+        return types.Completion(types.Status.REFUSED, "No.")
     if request.messages[-1].content == "long":
-        return Completion(Status.TRUNCATED, "half")
-    return Completion(Status.OK, "B", logprobs=(TokenLogprob("B", -0.5, (("B", -0.5), ("A", -1.5))),))
+        return types.Completion(types.Status.TRUNCATED, "half")
+    return types.Completion(
+        types.Status.OK, "B", logprobs=(types.TokenLogprob("B", -0.5, (("B", -0.5), ("A", -1.5))),)
+    )
 
 
 @pytest.fixture
@@ -343,20 +340,20 @@ def test_the_google_client_reads_what_the_local_server_answers(server):
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
 @pytest.mark.parametrize(
     ("constraint", "expected"),
-    [(None, "B"), (JsonObject("answer", json.dumps(SCHEMA)), '{"b": "x", "a": 1}')],
+    [(None, "B"), (types.JsonObject("answer", json.dumps(SCHEMA)), '{"b": "x", "a": 1}')],
 )
 def test_what_is_built_here_is_answered_there_and_read_back(server, provider, constraint, expected):
     url = f"{server.url}/v1" if provider == "openai" else server.url
     spec = ModelSpec(name="m", provider=provider, model="some-model", stream=False, base_url=url)
     wire = wire_for(provider)
-    call = wire.build(spec, ChatRequest(MESSAGES, Sampling(top_logprobs=2), constraint), KEY)
+    call = wire.build(spec, types.ChatRequest(MESSAGES, types.Sampling(top_logprobs=2), constraint), KEY)
     got = httpx.request(call.method, call.url, headers=dict(call.headers), content=call.body)
     completion = wire.read(spec, got.status_code, got.headers, got.content, KEY)
     assert (completion.status, completion.text, completion.model_reported) == (
-        Status.OK,
+        types.Status.OK,
         expected,
         "some-model",
     )
     assert completion.usage.input_tokens == 2 * 2 + 2 * 1 + 1
     if provider != "anthropic" and constraint is None:
-        assert completion.logprobs == (TokenLogprob("B", -0.5, (("B", -0.5), ("A", -1.5))),)
+        assert completion.logprobs == (types.TokenLogprob("B", -0.5, (("B", -0.5), ("A", -1.5))),)

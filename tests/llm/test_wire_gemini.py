@@ -4,32 +4,22 @@ import json
 
 import pytest
 
+from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import (
-    ChatRequest,
-    ErrorKind,
-    JsonObject,
-    Message,
-    OneOf,
-    Sampling,
-    Status,
-    TokenBias,
-    TokenLogprob,
-)
 from metacog_pipeline.llm.wire import UnsupportedConstraint, gemini
 
 SPEC = ModelSpec(name="m", provider="gemini", model="some-model", stream=False, base_url="http://127.0.0.1:9")
 TURNS = (
-    Message("system", "Be brief."),
-    Message("user", "Which?"),
-    Message("assistant", "B"),
-    Message("user", "Sure?"),
+    types.Message("system", "Be brief."),
+    types.Message("user", "Which?"),
+    types.Message("assistant", "B"),
+    types.Message("user", "Sure?"),
 )
 
 
 def config(constraint=None, sampling=None, **update):
-    request = ChatRequest(TURNS, sampling or Sampling(), constraint)
+    request = types.ChatRequest(TURNS, sampling or types.Sampling(), constraint)
     known = Capabilities(reasons=False)
     return json.loads(gemini.build(SPEC.model_copy(update=update), request, None, known).body)[
         "generationConfig"
@@ -61,24 +51,24 @@ def answered(finish="STOP", text="B", **candidate):
 )
 def test_the_address_names_version_and_model(base, model, url):
     spec = SPEC.model_copy(update={"base_url": base, "model": model})
-    assert gemini.build(spec, ChatRequest(TURNS, Sampling()), None).url == url
+    assert gemini.build(spec, types.ChatRequest(TURNS, types.Sampling()), None).url == url
 
 
 def test_the_key_stands_in_the_header_and_not_in_the_address():
-    call = gemini.build(SPEC, ChatRequest(TURNS, Sampling()), "canary-123")
+    call = gemini.build(SPEC, types.ChatRequest(TURNS, types.Sampling()), "canary-123")
     assert call.headers["x-goog-api-key"] == "canary-123"
     assert "canary" not in repr(call) + call.url
     assert b"canary" not in call.body
 
 
 def test_turns_are_user_and_model_and_the_system_message_stands_apart():
-    body = json.loads(gemini.build(SPEC, ChatRequest(TURNS, Sampling()), None).body)
+    body = json.loads(gemini.build(SPEC, types.ChatRequest(TURNS, types.Sampling()), None).body)
     assert [turn["role"] for turn in body["contents"]] == ["user", "model", "user"]
     assert body["systemInstruction"]["parts"] == [{"text": "Be brief."}]
 
 
 def test_sampling_goes_under_gemini_names():
-    sampling = Sampling(temperature=0.5, max_tokens=3, seed=1, top_logprobs=2, stop=("x",))
+    sampling = types.Sampling(temperature=0.5, max_tokens=3, seed=1, top_logprobs=2, stop=("x",))
     assert config(sampling=sampling) == {
         "temperature": 0.5,
         "maxOutputTokens": 3,
@@ -90,16 +80,16 @@ def test_sampling_goes_under_gemini_names():
 
 
 def test_a_choice_is_an_enum_and_an_object_is_a_schema():
-    chosen = config(OneOf(("A", "B")))
+    chosen = config(types.OneOf(("A", "B")))
     assert (chosen["responseMimeType"], chosen["responseSchema"]["enum"]) == ("text/x.enum", ["A", "B"])
-    described = config(JsonObject("answer", '{"type":"object"}'))
+    described = config(types.JsonObject("answer", '{"type":"object"}'))
     assert described["responseMimeType"] == "application/json"
     assert described["responseJsonSchema"] == {"type": "object"}
 
 
 def test_a_bias_is_declined():
     with pytest.raises(UnsupportedConstraint):
-        config(TokenBias(((1, 100),)))
+        config(types.TokenBias(((1, 100),)))
 
 
 def test_the_extra_body_is_merged_into_the_configuration_instead_of_replacing_it():
@@ -112,7 +102,7 @@ def test_the_extra_body_is_merged_into_the_configuration_instead_of_replacing_it
 def test_thoughts_are_no_answer_but_their_tokens_are_billed():
     completion = read(200, answered())
     assert (completion.status, completion.text, completion.model_reported) == (
-        Status.OK,
+        types.Status.OK,
         "B",
         "some-model-001",
     )
@@ -122,13 +112,13 @@ def test_thoughts_are_no_answer_but_their_tokens_are_billed():
 @pytest.mark.parametrize(
     ("finish", "status"),
     [
-        ("STOP", Status.OK),
-        ("MAX_TOKENS", Status.TRUNCATED),
-        ("SAFETY", Status.REFUSED),
-        ("RECITATION", Status.REFUSED),
-        ("PROHIBITED_CONTENT", Status.REFUSED),
-        ("BLOCKLIST", Status.REFUSED),
-        ("SPII", Status.REFUSED),
+        ("STOP", types.Status.OK),
+        ("MAX_TOKENS", types.Status.TRUNCATED),
+        ("SAFETY", types.Status.REFUSED),
+        ("RECITATION", types.Status.REFUSED),
+        ("PROHIBITED_CONTENT", types.Status.REFUSED),
+        ("BLOCKLIST", types.Status.REFUSED),
+        ("SPII", types.Status.REFUSED),
     ],
 )
 @pytest.mark.parametrize("text", ["B", ""])
@@ -138,19 +128,19 @@ def test_the_finish_reason_decides_the_status(finish, status, text):
 
 def test_a_blocked_prompt_is_a_refusal():
     completion = read(200, {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}})
-    assert (completion.status, completion.finish_reason) == (Status.REFUSED, "PROHIBITED_CONTENT")
+    assert (completion.status, completion.finish_reason) == (types.Status.REFUSED, "PROHIBITED_CONTENT")
 
 
 @pytest.mark.parametrize("finish", ["OTHER", "MALFORMED_RESPONSE", "SOMETHING_NEW", None])
 def test_nothing_said_for_no_normal_reason_is_transient(finish):
     completion = read(200, answered(finish, ""))
-    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
+    assert (completion.status, completion.error_kind) == (types.Status.FAILED, types.ErrorKind.TRANSIENT)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"candidates":[]}', b'{"candidates":[{}]}', b"<html>"])
 def test_a_success_without_a_readable_answer_is_transient(body):
     completion = read(200, body)
-    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
+    assert (completion.status, completion.error_kind) == (types.Status.FAILED, types.ErrorKind.TRANSIENT)
 
 
 def test_log_probabilities_are_read_with_their_alternatives():
@@ -160,7 +150,7 @@ def test_log_probabilities_are_read_with_their_alternatives():
         "topCandidates": [{"candidates": [chosen, {"token": "A", "logProbability": -3}]}],
     }
     completion = read(200, answered(logprobsResult=result))
-    assert completion.logprobs == (TokenLogprob("B", -0.1, (("B", -0.1), ("A", -3.0))),)
+    assert completion.logprobs == (types.TokenLogprob("B", -0.1, (("B", -0.1), ("A", -3.0))),)
 
 
 def problem(status, *details):
@@ -170,29 +160,29 @@ def problem(status, *details):
 @pytest.mark.parametrize(
     ("status", "value", "kind"),
     [
-        (429, problem("RESOURCE_EXHAUSTED"), ErrorKind.RATE_LIMIT),
+        (429, problem("RESOURCE_EXHAUSTED"), types.ErrorKind.RATE_LIMIT),
         (
             429,
             problem("RESOURCE_EXHAUSTED", {"violations": [{"quotaId": "RequestsPerMinute"}]}),
-            ErrorKind.RATE_LIMIT,
+            types.ErrorKind.RATE_LIMIT,
         ),
         (
             429,
             problem("RESOURCE_EXHAUSTED", {"violations": [{"quotaId": "RequestsPerDayX"}]}),
-            ErrorKind.FATAL,
+            types.ErrorKind.FATAL,
         ),
-        (400, problem("INVALID_ARGUMENT", {"reason": "API_KEY_INVALID"}), ErrorKind.FATAL),
-        (400, problem("FAILED_PRECONDITION"), ErrorKind.FATAL),
-        (403, problem("PERMISSION_DENIED"), ErrorKind.FATAL),
-        (404, problem("NOT_FOUND"), ErrorKind.FATAL),
-        (400, problem("INVALID_ARGUMENT"), ErrorKind.UNSUPPORTED),
-        (503, problem("UNAVAILABLE"), ErrorKind.TRANSIENT),
-        (504, problem("DEADLINE_EXCEEDED"), ErrorKind.TRANSIENT),
+        (400, problem("INVALID_ARGUMENT", {"reason": "API_KEY_INVALID"}), types.ErrorKind.FATAL),
+        (400, problem("FAILED_PRECONDITION"), types.ErrorKind.FATAL),
+        (403, problem("PERMISSION_DENIED"), types.ErrorKind.FATAL),
+        (404, problem("NOT_FOUND"), types.ErrorKind.FATAL),
+        (400, problem("INVALID_ARGUMENT"), types.ErrorKind.UNSUPPORTED),
+        (503, problem("UNAVAILABLE"), types.ErrorKind.TRANSIENT),
+        (504, problem("DEADLINE_EXCEEDED"), types.ErrorKind.TRANSIENT),
     ],
 )
 def test_errors_are_classified_by_status_and_code(status, value, kind):
     completion = read(status, value)
-    assert (completion.status, completion.error_kind) == (Status.FAILED, kind)
+    assert (completion.status, completion.error_kind) == (types.Status.FAILED, kind)
 
 
 @pytest.mark.parametrize(

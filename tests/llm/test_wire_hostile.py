@@ -251,14 +251,14 @@ def test_in_process_providers_have_no_wire_format(provider):
         (f"at ?key={quote(SECRET, safe='')}", "at ?key=[key]"),
     ],
 )
-def test_a_key_and_its_longer_parts_are_struck_out_of_what_a_provider_says(said: str, shown: str) -> None:
+def test_a_key_and_its_longer_parts_are_struck_out_of_what_a_provider_says(said, shown):
     completion = struck_out(
         Completion(Status.FAILED, error_message=said, error_code=said, model_reported=said), SECRET
     )
     assert [completion.error_message, completion.error_code, completion.model_reported] == [shown] * 3
 
 
-def test_an_answer_is_left_as_it_came_but_for_the_whole_key() -> None:
+def test_an_answer_is_left_as_it_came_but_for_the_whole_key():
     text = f"A {SECRET[:10]} B {SECRET} C"
     tokens = (TokenLogprob("a", -1.0), TokenLogprob("b", -1.0))
     completion = struck_out(Completion(Status.OK, text=text, logprobs=tokens), SECRET)
@@ -266,6 +266,6 @@ def test_an_answer_is_left_as_it_came_but_for_the_whole_key() -> None:
     assert struck_out(Completion(Status.OK, text="EMPTY"), "EMPTY").text == "EMPTY"
 
 
-def test_a_key_spread_over_tokens_takes_their_probabilities_with_it() -> None:
+def test_a_key_spread_over_tokens_takes_their_probabilities_with_it():
     tokens = tuple(TokenLogprob(c, -1.0) for c in f"x{SECRET}y")
     assert struck_out(Completion(Status.OK, logprobs=tokens), SECRET).logprobs == ()

@@ -1,7 +1,5 @@
 """What is read of a reply beside its text; every reply here is one that the provider's own client reads too."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any
@@ -89,7 +87,7 @@ def changed(body: dict[str, Any], *path: str | int, to: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("client", ["openai", "anthropic", "google.genai"])
-def test_the_samples_are_replies_of_the_official_types(client: str) -> None:
+def test_the_samples_are_replies_of_the_official_types(client):
     types = pytest.importorskip(f"{client}.types")
     if client == "openai":
         types.chat.ChatCompletion.model_validate(CHAT, strict=True)
@@ -100,14 +98,14 @@ def test_the_samples_are_replies_of_the_official_types(client: str) -> None:
         types.GenerateContentResponse.model_validate_json(json.dumps(GENERATED))
 
 
-def test_details_of_a_chat_completion_are_read() -> None:
+def test_details_of_a_chat_completion_are_read():
     got = read("openai", changed(CHAT, "choices", 0, "message", "reasoning_content", to=THOUGHT))
     assert got.usage == Usage(2000, 50, 40, 1024, 512)
     assert (got.text, got.reasoning_text, got.finish_reason) == ("B", THOUGHT, "stop")
     assert (got.response_id, got.system_fingerprint, got.service_tier) == ("chatcmpl-1", "fp_1", "default")
 
 
-def test_details_of_a_response_are_read() -> None:
+def test_details_of_a_response_are_read():
     got = read("openai", RESPONSE)
     assert got.usage == Usage(2000, 50, 40, 1024, 512)
     assert (got.status, got.text, got.reasoning_text) == (Status.OK, "B", THOUGHT)
@@ -115,14 +113,14 @@ def test_details_of_a_response_are_read() -> None:
     assert [(t.token, t.logprob, t.top) for t in got.logprobs] == [("B", -0.5, (("A", -1.5),))]
 
 
-def test_details_of_a_message_are_read_and_parts_of_the_input_are_added() -> None:
+def test_details_of_a_message_are_read_and_parts_of_the_input_are_added():
     got = read("anthropic", MESSAGE)
     assert got.usage == Usage(2000, 50, 40, 1024, 512)
     assert (got.text, got.reasoning_text) == ("B", THOUGHT)
     assert (got.response_id, got.service_tier, got.finish_detail) == ("msg_1", "standard", None)
 
 
-def test_details_of_generated_content_are_read() -> None:
+def test_details_of_generated_content_are_read():
     got = read("gemini", GENERATED)
     assert got.usage == Usage(2000, 50, 40, 1024)
     assert (got.text, got.reasoning_text) == ("B", THOUGHT)
@@ -137,13 +135,13 @@ def test_details_of_generated_content_are_read() -> None:
         ("steered", Status.TRUNCATED),
     ],
 )
-def test_an_incomplete_response_says_why(reason: str, status: Status) -> None:
+def test_an_incomplete_response_says_why(reason, status):
     cut = changed(changed(RESPONSE, "status", to="incomplete"), "incomplete_details", to={"reason": reason})
     got = read("openai", cut)
     assert (got.status, got.finish_reason, got.finish_detail, got.text) == (status, "incomplete", reason, "B")
 
 
-def test_a_refusal_in_a_response_is_a_refusal() -> None:
+def test_a_refusal_in_a_response_is_a_refusal():
     refusal = [{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}]
     got = read("openai", changed(RESPONSE, "output", to=refusal))
     assert (got.status, got.text, got.logprobs) == (Status.REFUSED, "No.", ())
@@ -158,13 +156,13 @@ def test_a_refusal_in_a_response_is_a_refusal() -> None:
         ("bio_policy", Status.REFUSED, None),
     ],
 )
-def test_a_failed_response_is_told_by_its_code(code: str, status: Status, kind: ErrorKind | None) -> None:
+def test_a_failed_response_is_told_by_its_code(code, status, kind):
     failed = changed(changed(RESPONSE, "status", to="failed"), "error", to={"code": code, "message": "m"})
     got = read("openai", failed)
     assert (got.status, got.error_kind) == (status, kind)
 
 
-def test_a_response_cut_in_its_thinking_is_truncated_and_empty() -> None:
+def test_a_response_cut_in_its_thinking_is_truncated_and_empty():
     cut = changed(changed(RESPONSE, "status", to="incomplete"), "output", to=RESPONSE["output"][:1])
     got = read("openai", changed(cut, "incomplete_details", to={"reason": "max_output_tokens"}))
     assert (got.status, got.text, got.reasoning_text) == (Status.TRUNCATED, "", THOUGHT)
@@ -186,9 +184,7 @@ def test_a_response_cut_in_its_thinking_is_truncated_and_empty() -> None:
         ({"reasoning": 5, "reasoning_content": ["x"], "reasoning_details": {}}, None),
     ],
 )  # fmt: skip
-def test_every_servers_field_of_thinking_is_read_and_the_text_stays_what_came(
-    message: dict[str, Any], shown: str | None
-) -> None:
+def test_every_servers_field_of_thinking_is_read_and_the_text_stays_what_came(message, shown):
     whole = changed(CHAT, "choices", 0, "message", to={"role": "assistant", "content": "B", **message})
     got = read("openai", whole)
     assert got.reasoning_text == shown
@@ -196,13 +192,13 @@ def test_every_servers_field_of_thinking_is_read_and_the_text_stays_what_came(
     assert got.text == ("B" if isinstance(content, list) else content)
 
 
-def test_a_long_text_of_tags_is_searched_in_linear_time() -> None:
+def test_a_long_text_of_tags_is_searched_in_linear_time():
     assert thoughts.leading_thought("<" * 2_000_000) is None
     assert thoughts.leading_thought("</think" * 200_000) is None
 
 
 @pytest.mark.parametrize("provider", ["openai", "responses", "anthropic", "gemini"])
-def test_a_thought_of_10_mb_is_kept_whole(provider: str) -> None:
+def test_a_thought_of_10_mb_is_kept_whole(provider):
     long = "thought " * (10 * 2**20 // 8)
     body = {
         "openai": lambda: changed(CHAT, "choices", 0, "message", "reasoning", to=long),
@@ -221,7 +217,7 @@ def test_a_thought_of_10_mb_is_kept_whole(provider: str) -> None:
         ({"completion_tokens": 60, "total_tokens": 160}, 60),
     ],
 )
-def test_reasoning_is_part_of_the_output_however_it_is_counted(usage: dict[str, int], output: int) -> None:
+def test_reasoning_is_part_of_the_output_however_it_is_counted(usage, output):
     counted = {"prompt_tokens": 100, "completion_tokens_details": {"reasoning_tokens": 40}, **usage}
     got = read("openai", changed(CHAT, "usage", to=counted)).usage
     assert (got.output_tokens, got.reasoning_tokens) == (output, 40)
@@ -232,13 +228,13 @@ def test_reasoning_is_part_of_the_output_however_it_is_counted(usage: dict[str, 
     ("gemini", GENERATED, "usageMetadata"),
 ])  # fmt: skip
 @pytest.mark.parametrize("bad", [None, -5, "7", 1.5, 10**30, True])
-def test_a_count_that_is_none_is_missing(provider: str, body: dict[str, Any], at: str, bad: Any) -> None:
+def test_a_count_that_is_none_is_missing(provider, body, at, bad):
     spoiled = {name: {"x": bad} if isinstance(value, dict) else bad for name, value in body[at].items()}
     assert read(provider, changed(body, at, to=spoiled)).usage == Usage()
     assert read(provider, changed(body, at, to=bad)).usage == Usage()
 
 
-def test_details_of_an_ending_are_read() -> None:
+def test_details_of_an_ending_are_read():
     azure = changed(
         CHAT,
         "choices",
@@ -260,14 +256,14 @@ def test_details_of_an_ending_are_read() -> None:
     ("provider", "body"),
     [("openai", CHAT), ("openai", RESPONSE), ("anthropic", MESSAGE), ("gemini", GENERATED)],
 )
-def test_the_body_is_kept_where_asked_and_never_with_the_key(provider: str, body: dict[str, Any]) -> None:
+def test_the_body_is_kept_where_asked_and_never_with_the_key(provider, body):
     said = json.dumps({**body, "x": KEY}).encode()
     assert read(provider, said).raw is None
     kept = read(provider, said, keep_raw=True).raw
     assert kept == said.replace(KEY.encode(), b"[key]")
 
 
-def test_no_field_of_a_reply_shows_the_key() -> None:
+def test_no_field_of_a_reply_shows_the_key():
     leaky = changed(CHAT, "choices", 0, "message", "reasoning", to=f"hm {KEY}")
     leaky |= {"id": KEY, "system_fingerprint": KEY, "service_tier": KEY}
     assert KEY not in repr(read("openai", leaky))

@@ -1,7 +1,5 @@
 """A streamed reply is read as the reply in one piece; whatever a stream holds, a body comes of it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -101,7 +99,7 @@ def read(provider: str, body: bytes, **fields: Any) -> Completion:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_stream_is_read_as_the_whole_reply(provider: str) -> None:
+def test_a_stream_is_read_as_the_whole_reply(provider):
     assembler = assembled(provider, data_of(EVENTS[provider], provider))
     assert assembler.finished
     assert assembler.text == "The B"
@@ -114,7 +112,7 @@ def test_a_stream_is_read_as_the_whole_reply(provider: str) -> None:
 @pytest.mark.parametrize("provider", PROVIDERS)
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
-def test_a_stream_cut_anywhere_is_a_failure_that_keeps_its_text(provider: str, data: st.DataObject) -> None:
+def test_a_stream_cut_anywhere_is_a_failure_that_keeps_its_text(provider, data):
     whole = [json.dumps(event).encode() for event in EVENTS[provider]]
     last = {"openai": -2, "anthropic": -1, "gemini": -1}[provider]  # the event that says the reply is whole
     stop = data.draw(st.integers(0, len(whole) + last))
@@ -129,7 +127,7 @@ def test_a_stream_cut_anywhere_is_a_failure_that_keeps_its_text(provider: str, d
 @pytest.mark.parametrize(
     "bad", [b"\xff\xfe", b'{"a":"\xc3', b"[1]", b"null", b'{"a":' * 100_000, b"keep-alive"]
 )
-def test_an_event_that_cannot_be_read_fails_the_reply(provider: str, bad: bytes) -> None:
+def test_an_event_that_cannot_be_read_fails_the_reply(provider, bad):
     whole = data_of(EVENTS[provider], provider)
     assembler = assembled(provider, [*whole[:2], bad, *whole[2:]])
     completion = read(provider, assembler.body())
@@ -144,7 +142,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_an_error_inside_a_stream_is_read_as_an_error(provider: str) -> None:
+def test_an_error_inside_a_stream_is_read_as_an_error(provider):
     event, kind = ERRORS[provider]
     assembler = assembled(provider, data_of([*EVENTS[provider][:2], event], provider))
     completion = read(provider, assembler.body())
@@ -152,7 +150,7 @@ def test_an_error_inside_a_stream_is_read_as_an_error(provider: str) -> None:
     assert completion.error_message == "busy"
 
 
-def test_an_unwrapped_error_of_a_local_server_is_read_as_an_error() -> None:
+def test_an_unwrapped_error_of_a_local_server_is_read_as_an_error():
     said = {"object": "error", "message": "too long", "type": "BadRequestError", "code": 400}
     completion = read("openai", assembled("openai", data_of([said], "openai")).body())
     assert (completion.error_kind, completion.error_message) == (ErrorKind.UNSUPPORTED, "too long")
@@ -179,7 +177,7 @@ def spoiled(draw: st.DrawFn, whole: Any) -> Any:
 @pytest.mark.parametrize("provider", [*PROVIDERS, "responses"])
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
-def test_hostile_events_never_raise(provider: str, data: st.DataObject) -> None:
+def test_hostile_events_never_raise(provider, data):
     events = list(EVENTS.get(provider, RESPONSES))
     place = data.draw(st.integers(0, len(events) - 1))
     events[place] = data.draw(spoiled(events[place]))
@@ -203,7 +201,7 @@ RESPONSES: list[Any] = [
 ]
 
 
-def test_the_last_event_of_a_responses_stream_is_its_body() -> None:
+def test_the_last_event_of_a_responses_stream_is_its_body():
     assembler = ResponseAssembler()
     for one in data_of(RESPONSES, ""):
         assembler.feed(one)
@@ -212,7 +210,7 @@ def test_the_last_event_of_a_responses_stream_is_its_body() -> None:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_stream_is_asked_for_with_its_usage_unless_it_was_refused(provider: str) -> None:
+def test_a_stream_is_asked_for_with_its_usage_unless_it_was_refused(provider):
     request = ChatRequest((Message("user", "q"),), Sampling())
     spec = ModelSpec(name="m", provider=provider, model="x", stream=True)
     wire = wire_for(provider)
@@ -234,7 +232,7 @@ def test_a_stream_is_asked_for_with_its_usage_unless_it_was_refused(provider: st
         assert "stream" not in plain.url
 
 
-def test_the_sample_events_are_those_of_the_official_types() -> None:
+def test_the_sample_events_are_those_of_the_official_types():
     chat = pytest.importorskip("openai.types.chat")
     anthropic, genai = pytest.importorskip("anthropic.types"), pytest.importorskip("google.genai.types")
     for event in EVENTS["openai"]:
@@ -248,11 +246,11 @@ def test_the_sample_events_are_those_of_the_official_types() -> None:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_what_was_thought_before_a_break_is_kept(provider: str) -> None:
+def test_what_was_thought_before_a_break_is_kept(provider):
     assert assembled(provider, data_of(EVENTS[provider], "")[:-1]).reasoning == "so B"  # type: ignore[attr-defined]
 
 
-def test_a_stream_of_responses_is_told_from_one_of_chat_and_read_whole() -> None:
+def test_a_stream_of_responses_is_told_from_one_of_chat_and_read_whole():
     assembler = assembled("openai", data_of(RESPONSES, ""))
     assert (assembler.finished, assembler.text) == (True, "The B")
     assert read("openai", assembler.body()).response_id == "r1"

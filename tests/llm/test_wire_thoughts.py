@@ -1,7 +1,5 @@
 """Log-probabilities are those of the answer: where a server lists the tokens of the thinking too, they are left out."""
 
-from __future__ import annotations
-
 import json
 import math
 
@@ -29,9 +27,7 @@ def read(message: dict[str, object], said: list[str]) -> Completion:
 
 
 @given(st.lists(words, max_size=8), st.lists(words, min_size=1, max_size=8))
-def test_the_tokens_of_the_answer_are_found_behind_any_thinking(
-    thought: list[str], answer: list[str]
-) -> None:
+def test_the_tokens_of_the_answer_are_found_behind_any_thinking(thought, answer):
     text = "".join(answer)
     found = tokens_of_answer(tokens(*thought, "</think>", *answer, "<|end|>"), text)
     said = "".join(token.token for token in found)
@@ -39,7 +35,7 @@ def test_the_tokens_of_the_answer_are_found_behind_any_thinking(
 
 
 @given(st.lists(words, max_size=12), words)
-def test_only_whole_tails_of_the_tokens_are_returned(said: list[str], text: str) -> None:
+def test_only_whole_tails_of_the_tokens_are_returned(said, text):
     every = tokens(*said)
     found = tokens_of_answer(every, text)
     assert every[len(every) - len(found) :] == found
@@ -59,21 +55,19 @@ def test_only_whole_tails_of_the_tokens_are_returned(said: list[str], text: str)
         ([], "A", []),
     ],
 )
-def test_where_the_answer_begins_is_told_by_its_text_or_by_the_end_of_the_thought(
-    said: list[str], text: str, kept: list[str]
-) -> None:
+def test_where_the_answer_begins_is_told_by_its_text_or_by_the_end_of_the_thought(said, text, kept):
     completion = read({"content": text, "reasoning": "a thought"}, said)
     assert [token.token for token in completion.logprobs] == kept
     assert (completion.text, completion.reasoning_text) == (text, "a thought")
 
 
 @pytest.mark.parametrize("message", [{"content": "A"}, {"content": "<think>B</think>A"}, {"content": None}])
-def test_without_a_field_of_its_own_for_the_thinking_every_token_is_kept(message: dict[str, object]) -> None:
+def test_without_a_field_of_its_own_for_the_thinking_every_token_is_kept(message):
     said = ["<think>", "B", "</think>", "A", "<|end|>"]
     assert [token.token for token in read(message, said).logprobs] == said
 
 
-def test_a_long_thought_is_searched_in_linear_time() -> None:
+def test_a_long_thought_is_searched_in_linear_time():
     every = tokens(*(["a", " "] * 100_000), "</think>", "b")
     assert [token.token for token in tokens_of_answer(every, "b")] == ["b"]
     assert tokens_of_answer(every, "a" * 50) == every[-1:]

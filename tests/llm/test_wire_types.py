@@ -1,7 +1,5 @@
 """Every call is one that the types of the provider's own client allow, whatever the study asks for."""
 
-from __future__ import annotations
-
 import functools
 import json
 from typing import Any
@@ -105,7 +103,7 @@ def consumed(value: Any) -> None:
 
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
-def test_calls_to_openai_are_of_the_official_types(data: st.DataObject) -> None:
+def test_calls_to_openai_are_of_the_official_types(data):
     pytest.importorskip("openai")
     from openai.types.chat import completion_create_params as chat
     from openai.types.responses import response_create_params as responses
@@ -125,7 +123,7 @@ def test_calls_to_openai_are_of_the_official_types(data: st.DataObject) -> None:
 
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
-def test_calls_to_anthropic_are_of_the_official_types(data: st.DataObject) -> None:
+def test_calls_to_anthropic_are_of_the_official_types(data):
     pytest.importorskip("anthropic")
     from anthropic.types import message_create_params as messages
 
@@ -146,7 +144,7 @@ def test_calls_to_anthropic_are_of_the_official_types(data: st.DataObject) -> No
 
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
-def test_calls_to_gemini_are_of_the_official_types(data: st.DataObject) -> None:
+def test_calls_to_gemini_are_of_the_official_types(data):
     types = pytest.importorskip("google.genai.types")
     spec, request, known = data.draw(specs("gemini")), data.draw(requests), data.draw(knowns)
     url, body, streamed = built("gemini", spec, request, known)

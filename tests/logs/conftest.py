@@ -1,22 +1,21 @@
 """Logs of other programs: three real ones of inspect_ai (a mock model, questions of our own), and changed copies."""
 
-from __future__ import annotations
-
 import json
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from metacog_pipeline.asking.logs import importing, inspect_log, reading
+from metacog_pipeline.asking.imported import ImportOptions
+from metacog_pipeline.asking.logs import importing, inspect_log, reading, tables
+from metacog_pipeline.columns import Scale
 
 FIXTURES = Path(__file__).parent / "fixtures"
 Entries = dict[str, Any]
 
 
-def entries_of(path: Path) -> Entries:
+def entries_of(path):
     """Return every entry of an ``.eval`` file as JSON."""
     with path.open("rb") as file, zipfile.ZipFile(file) as archive:
         return {
@@ -24,7 +23,7 @@ def entries_of(path: Path) -> Entries:
         }
 
 
-def written(path: Path, entries: Entries, *, with_summaries: bool = False) -> Path:
+def written(path, entries, *, with_summaries=False):
     """Write entries as an ``.eval`` file of the older packing; by default without summaries, as older logs are."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, value in entries.items():
@@ -34,12 +33,10 @@ def written(path: Path, entries: Entries, *, with_summaries: bool = False) -> Pa
 
 
 @pytest.fixture
-def changed(tmp_path: Path) -> Callable[..., Path]:
+def changed(tmp_path):
     """Return what writes a changed copy of ``small.eval``: called with each sample, and with the header."""
 
-    def make(
-        sample: Callable[[Any], None] = lambda _: None, header: Callable[[Any], None] = lambda _: None
-    ) -> Path:
+    def make(sample=lambda _: None, header=lambda _: None):
         entries = entries_of(FIXTURES / "small.eval")
         header(entries["header.json"])
         for name, value in entries.items():
@@ -51,12 +48,24 @@ def changed(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def take(tmp_path: Path) -> Callable[..., importing.Done]:
+def take(tmp_path):
     """Return what imports a log into ``study.toml`` of the test's folder."""
 
-    def run(path: Path, **options: Any) -> importing.Done:
+    def run(path, **options):
         samples = reading.samples_of(path)
         assert samples is not None
         return importing.import_log(path, tmp_path / "study.toml", samples, importing.LogOptions(**options))
+
+    return run
+
+
+@pytest.fixture
+def take_table(tmp_path):
+    """Return what imports a table of questions, confidence in percent, into ``study.toml`` of the test's folder."""
+
+    def run(path):
+        samples = tables.read(path, (), ImportOptions(scale=Scale(0, 100)))
+        assert samples is not None
+        return importing.import_log(path, tmp_path / "study.toml", samples, importing.LogOptions())
 
     return run

@@ -1,7 +1,5 @@
 """Logs of inspect_ai become answers of replayed models; a log that cannot be trusted leaves everything as it was."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import zipfile
@@ -12,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.logs import importing, reading
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.cli import cli
@@ -49,7 +47,7 @@ def refused(take: Take, folder: Path, path: Path, why: str, **options: Any) -> N
     assert state(folder) == before
 
 
-def test_two_logs_give_a_board_with_paired_tests_and_nobody_is_asked(take: Take, tmp_path: Path) -> None:
+def test_two_logs_give_a_board_with_paired_tests_and_nobody_is_asked(take, tmp_path):
     take(SMALL)
     named = ["import", str(LARGE), "--study", str(tmp_path / "study.toml")]
     done = CliRunner().invoke(cli, named, standalone_mode=False)
@@ -64,7 +62,7 @@ def test_two_logs_give_a_board_with_paired_tests_and_nobody_is_asked(take: Take,
     assert run_query(study.home.path, "select distinct source from calls").rows == (("imported",),)
 
 
-def test_epochs_are_runs_and_what_the_log_tells_is_kept(take: Take) -> None:
+def test_epochs_are_runs_and_what_the_log_tells_is_kept(take):
     done = take(SMALL)
     assert done.study.study.runs == 2 and (done.kept, done.left_out) == (16, ())
     first = next(each for each in kept(done, "small", 1) if each.item_id == "general/g0")
@@ -74,14 +72,14 @@ def test_epochs_are_runs_and_what_the_log_tells_is_kept(take: Take) -> None:
     assert first.text == "ANSWER: A\nConfidence: 38%" and len(kept(done, "small", 2)) == 8
 
 
-def test_a_second_import_changes_nothing(take: Take, tmp_path: Path) -> None:
+def test_a_second_import_changes_nothing(take, tmp_path):
     take(SMALL)
     before = state(tmp_path)
     again = take(SMALL)
     assert (again.kept, again.known) == (0, 16) and state(tmp_path) == before
 
 
-def test_items_are_found_by_id_then_by_what_is_asked(take: Take, changed: Any) -> None:
+def test_items_are_found_by_id_then_by_what_is_asked(take, changed):
     take(SMALL)
     renamed = changed(
         lambda each: each.update(id=f"other-{each['id']}"), lambda h: h["eval"].update(model="third")
@@ -93,20 +91,47 @@ def test_items_are_found_by_id_then_by_what_is_asked(take: Take, changed: Any) -
 
 
 @pytest.mark.parametrize("cut", [10, 1000, 30_000])
-def test_a_log_that_is_cut_off_is_refused(take: Take, tmp_path: Path, cut: int) -> None:
+def test_a_log_that_is_cut_off_is_refused(take, tmp_path, cut):
     path = tmp_path / "cut.eval"
     path.write_bytes(SMALL.read_bytes()[:cut])
     refused(take, tmp_path, path, "cut off")
     assert not (tmp_path / "study.toml").exists()
 
 
-def test_a_log_of_a_run_that_did_not_finish_is_refused(take: Take, tmp_path: Path) -> None:
+def test_a_log_of_a_run_that_did_not_finish_is_refused(take, tmp_path):
     entries = entries_of(SMALL)
     del entries["header.json"]
     refused(take, tmp_path, written(tmp_path / "started.eval", entries), "did not finish")
 
 
-def test_a_damaged_sample_is_named(take: Take, tmp_path: Path) -> None:
+def test_a_run_that_was_cancelled_is_refused_unless_its_status_is_trusted_and_what_lacks_is_named(
+    take, tmp_path
+):
+    entries = entries_of(SMALL)
+    del entries["samples/g3_epoch_1.json"]
+    header = entries["header.json"]
+    header["results"]["total_samples"] = 16
+    header["eval"]["dataset"]["sample_ids"] = sorted(
+        {each["id"] for name, each in entries.items() if name.startswith("samples/")}
+    )
+    header["eval"]["config"]["epochs"] = 2
+    done = take(written(tmp_path / "lacking.eval", entries))
+    assert (done.kept, done.left_out) == (15, (("g3", "not kept", "is not in the log"),))
+    header["status"] = "cancelled"
+    path = written(tmp_path / "cancelled.eval", entries)
+    refused(take, tmp_path, path, "status cancelled.*--trust status")
+    assert len(list(reading.samples_of(path, ("status",)) or ())) == 16
+
+
+def test_a_sample_without_an_answer_says_which_limit_it_met(take, changed):
+    def stop(each: Any) -> None:
+        if (each["id"], each["epoch"]) == ("g2", 1):
+            each.update(limit={"type": "token", "limit": 9}, output={"choices": []})
+
+    assert take(changed(stop)).left_out[0][2] == "has no answer: stopped at its limit (token)"
+
+
+def test_a_damaged_sample_is_named(take, tmp_path):
     path = written(tmp_path / "damaged.eval", entries_of(SMALL))
     content = bytearray(path.read_bytes())
     with zipfile.ZipFile(path) as archive:
@@ -116,7 +141,7 @@ def test_a_damaged_sample_is_named(take: Take, tmp_path: Path) -> None:
     refused(take, tmp_path, path, "g3_epoch_1.json is damaged")
 
 
-def test_a_log_of_another_version_of_the_task_is_refused(take: Take, tmp_path: Path, changed: Any) -> None:
+def test_a_log_of_another_version_of_the_task_is_refused(take, tmp_path, changed):
     take(SMALL)
     path = changed(
         lambda each: each.update(input=each["input"] + " Think first."),
@@ -125,7 +150,7 @@ def test_a_log_of_another_version_of_the_task_is_refused(take: Take, tmp_path: P
     refused(take, tmp_path, path, r"16? ?samples \(version 2 of the task\)|8 samples \(version 2")
 
 
-def test_one_sample_with_an_error_is_counted_and_the_others_are_kept(take: Take, changed: Any) -> None:
+def test_one_sample_with_an_error_is_counted_and_the_others_are_kept(take, changed):
     def fail(each: Any) -> None:
         if (each["id"], each["epoch"]) == ("g2", 1):
             each.update(error={"message": "RuntimeError('the server is gone')"}, output={"choices": []})
@@ -135,14 +160,14 @@ def test_one_sample_with_an_error_is_counted_and_the_others_are_kept(take: Take,
     assert done.left_out == (("g2", "not kept", "ended with an error: RuntimeError('the server is gone')"),)
 
 
-def test_an_error_told_behind_the_events_is_found_in_the_summaries(take: Take, tmp_path: Path) -> None:
+def test_an_error_told_behind_the_events_is_found_in_the_summaries(take, tmp_path):
     entries = entries_of(SMALL)
     entries["summaries.json"][0]["error"] = "gone"
     path = written(tmp_path / "told.eval", entries, with_summaries=True)
     assert [each[0] for each in take(path).left_out] == [entries["summaries.json"][0]["id"]]
 
 
-def test_tool_calls_and_pictures_are_kept_and_not_scored(take: Take) -> None:
+def test_tool_calls_and_pictures_are_kept_and_not_scored(take):
     done = take(MIXED)
     assert [(name, what) for name, what, _ in done.left_out] == [
         ("2", "kept, not scored"),
@@ -158,7 +183,7 @@ def test_tool_calls_and_pictures_are_kept_and_not_scored(take: Take) -> None:
     assert (read.status, read.correct) == ("not_scored", None)
 
 
-def test_tasks_of_several_logs_stand_apart_and_nobody_lacks_what_was_not_asked(take: Take) -> None:
+def test_tasks_of_several_logs_stand_apart_and_nobody_lacks_what_was_not_asked(take):
     take(LARGE)
     done = take(MIXED)
     into = bound(done.study, "questions")
@@ -174,15 +199,13 @@ def test_tasks_of_several_logs_stand_apart_and_nobody_lacks_what_was_not_asked(t
     assert own == {("verbal_percent", "general")}
 
 
-def test_two_models_under_one_name_are_refused(take: Take, tmp_path: Path, changed: Any) -> None:
+def test_two_models_under_one_name_are_refused(take, tmp_path, changed):
     path = changed(lambda each: each["output"].update(model=f"snapshot-{each['epoch']}"))
     refused(take, tmp_path, path, r"under the name mockllm/small answered 2 models: snapshot-1 \(8\)")
     assert take(path, trust=("model",)).kept == 16
 
 
-def test_a_model_of_another_provider_with_the_same_last_name_gets_a_name_of_its_own(
-    take: Take, changed: Any
-) -> None:
+def test_a_model_of_another_provider_with_the_same_last_name_gets_a_name_of_its_own(take, changed):
     take(SMALL)
     names = [
         each.name
@@ -191,7 +214,7 @@ def test_a_model_of_another_provider_with_the_same_last_name_gets_a_name_of_its_
     assert names == ["small", "azure-small"]
 
 
-def test_other_answers_of_a_run_that_is_there_are_refused(take: Take, tmp_path: Path, changed: Any) -> None:
+def test_other_answers_of_a_run_that_is_there_are_refused(take, tmp_path, changed):
     take(SMALL)
 
     def other(each: Any) -> None:
@@ -201,14 +224,14 @@ def test_other_answers_of_a_run_that_is_there_are_refused(take: Take, tmp_path: 
     assert take(changed(other), run=3).study.study.runs == 4
 
 
-def test_a_key_that_disagrees_is_refused_and_named(take: Take, tmp_path: Path, changed: Any) -> None:
+def test_a_key_that_disagrees_is_refused_and_named(take, tmp_path, changed):
     take(SMALL)
     path = changed(lambda each: each.update(target="C"), lambda h: h["eval"].update(model="third"))
     refused(take, tmp_path, path, "disagrees with the study in 6 questions: general/g0 has C, the study A")
     assert take(path, trust=("key",)).kept == 16
 
 
-def test_what_the_log_graded_by_a_model_stays_as_it_graded(take: Take, changed: Any) -> None:
+def test_what_the_log_graded_by_a_model_stays_as_it_graded(take, changed):
     def essay(each: Any) -> None:
         each.update(choices=None, target="An answer of many words. " * 9)
         each["scores"] = {"model_graded_qa": {"value": "C" if each["id"] < "g4" else 0.5}}
@@ -219,7 +242,7 @@ def test_what_the_log_graded_by_a_model_stays_as_it_graded(take: Take, changed: 
     assert modes == ["graded: 1", "graded: ?"]
 
 
-def test_a_study_that_asks_models_keeps_its_runs_and_its_text(take: Take, tmp_path: Path) -> None:
+def test_a_study_that_asks_models_keeps_its_runs_and_its_text(take, tmp_path):
     study = tmp_path / "study.toml"
     text = (
         '[study]\nname = "x"\n\n[[models]]\nname = "mine"\nprovider = "simulated"\n\n[benchmarks.questions]\n'
@@ -232,9 +255,7 @@ def test_a_study_that_asks_models_keeps_its_runs_and_its_text(take: Take, tmp_pa
     assert study.read_text() == "models = []\n" + text
 
 
-def test_a_bomb_and_deep_json_are_refused(
-    take: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bomb_and_deep_json_are_refused(take, tmp_path, monkeypatch):
     from metacog_pipeline.asking.logs import inspect_log
 
     path = tmp_path / "bomb.eval"
@@ -248,7 +269,7 @@ def test_a_bomb_and_deep_json_are_refused(
     refused(take, tmp_path, path, "not readable as JSON")
 
 
-def test_a_size_that_lies_is_found(take: Take, tmp_path: Path) -> None:
+def test_a_size_that_lies_is_found(take, tmp_path):
     path = written(tmp_path / "lying.eval", entries_of(SMALL))
     content = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
@@ -258,7 +279,7 @@ def test_a_size_that_lies_is_found(take: Take, tmp_path: Path) -> None:
     refused(take, tmp_path, path, "is damaged")
 
 
-def test_the_json_form_says_the_same(take: Take, tmp_path: Path) -> None:
+def test_the_json_form_says_the_same(take, tmp_path):
     entries = entries_of(SMALL)
     rows = [value for name, value in entries.items() if name.startswith("samples/")]
     path = tmp_path / "log.json"
@@ -267,26 +288,42 @@ def test_the_json_form_says_the_same(take: Take, tmp_path: Path) -> None:
     assert zipped == plain and take(path).kept == 16
 
 
-def test_answers_go_to_a_benchmark_of_the_study_whose_questions_they_are(
-    take: Take, tmp_path: Path, changed: Any
-) -> None:
+@pytest.fixture
+def another(tmp_path):
+    """Return eight items of a study in the test's folder, whose benchmark has items of its own."""
     study = tmp_path / "study.toml"
     study.write_text(
         '[study]\nname = "x"\nruns = 2\n\n[benchmarks.metamedqa]\ndataset = "sample"\nallow_incomplete = true\n'
         '\n[[models]]\nname = "dummy"\nprovider = "replay"\n'
     )
     items = bound(load_study(study), "metamedqa")
-    from metacog_pipeline.asking import construction
-
     items.context.study.home.prepare()
     construction.build(items)
-    names = [item.item_id for item in items.items[:8]]
+    return [item.item_id for item in items.items[:8]]
 
-    def asked(each: Any) -> None:
-        each.update(id=names[int(each["id"][1:])], input="", choices=None)
+
+def test_answers_go_to_a_benchmark_of_the_study_whose_questions_they_are(take, another, changed):
+    def asked(each: Any) -> None:  # one answer to all: what belongs to each must not be told by its text
+        at = int(each["id"][1:])
+        each.update(id=another[at], input="", choices=None)
+        each["output"]["choices"][0]["message"]["content"] = "A"
+        each["output"]["usage"].update(input_tokens=100 + at)
 
     done = take(changed(asked))
     spec = done.study.model("small")
     records = list(kept_records(Partition(done.study, "metamedqa", spec, 1).folder))
-    assert done.kept == 16 and {each.item_id for each in records} == set(names)
-    assert records[0].input_tokens == 90 and "questions" not in done.study.benchmarks
+    assert done.kept == 16 and "questions" not in done.study.benchmarks
+    assert {each.item_id: each.input_tokens for each in records} == {
+        item_id: 100 + at for at, item_id in enumerate(another)
+    }
+
+
+def test_a_log_that_another_benchmark_refuses_leaves_the_study_as_it_was(take, another, changed, tmp_path):
+    texts = {item.item_id: item for item in bound(load_study(tmp_path / "study.toml"), "metamedqa").items}
+
+    def asked(each: Any) -> None:
+        at = int(each["id"][1:])
+        shifted = texts[another[(at + (each["epoch"] == 2)) % 8]]
+        each.update(id=another[at], input=shifted.question, choices=None)
+
+    refused(take, tmp_path, changed(asked), "nothing was kept", benchmark="metamedqa")

@@ -1,37 +1,30 @@
 """Logs of lm-eval, of batches, and Every Eval Ever: what they say, and that what they do not say is counted."""
 
-from __future__ import annotations
-
 import json
 import math
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from metacog_pipeline.asking.logs import importing, reading
-from metacog_pipeline.asking.logs.sample import Sample
+from metacog_pipeline.asking.logs import reading
 from metacog_pipeline.benchmark.answers import sureness
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
 
-Take = Callable[..., importing.Done]
 
-
-def lines(path: Path, *rows: Any) -> Path:
+def lines(path, *rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
-def samples(path: Path) -> list[Sample]:
+def samples(path):
     found = reading.samples_of(path)
     assert found is not None
     return list(found)
 
 
-def choice(number: int, likely: list[float], target: Any = 1, **more: Any) -> dict[str, Any]:
+def choice(number, likely, target=1, **more):
     """Return a multiple-choice sample of lm-eval, as it stands in its file."""
     options = ["Lyon", "Paris", "Nice"]
     asked = [[f"Question {number}: capital of France?", f" {each}"] for each in options]
@@ -42,7 +35,7 @@ def choice(number: int, likely: list[float], target: Any = 1, **more: Any) -> di
     }  # fmt: skip
 
 
-def test_choices_of_lm_eval_have_the_chances_of_their_log_likelihoods(tmp_path: Path, take: Take) -> None:
+def test_choices_of_lm_eval_have_the_chances_of_their_log_likelihoods(tmp_path, take):
     folder = tmp_path / "meta-llama__Llama-3"
     folder.mkdir()
     path = lines(
@@ -68,7 +61,34 @@ def test_choices_of_lm_eval_have_the_chances_of_their_log_likelihoods(tmp_path: 
     assert [item.answer for item in into.items] == ["B", "B"] and done.study.models[0].name == "llama-3"
 
 
-def test_model_and_settings_of_lm_eval_stand_in_its_results(tmp_path: Path) -> None:
+def test_questions_that_differ_in_their_options_or_key_alone_stay_apart(tmp_path, take):
+    def row(number, options, target):
+        doc = {"question": "Which is true?", "choices": options, "answer": target}
+        asked = {
+            f"gen_args_{n}": {"arg_0": "Which is true?\nAnswer:", "arg_1": f" {each}"}
+            for n, each in enumerate("ABC")
+        }
+        return {**choice(number, [-3, -1, -2], target), "doc": doc, "arguments": asked}
+
+    first, second = ["salt is sweet", "ice is cold", "fire is wet"], ["cats bark", "dogs fly", "fish swim"]
+    path = lines(
+        tmp_path / "samples_mmlu.jsonl",
+        row(0, first, 1),
+        row(1, second, 2),
+        row(2, first, 0),
+        row(3, first, 1),
+    )
+    done = take(path, model="m")
+    items = bound(done.study, "questions").items
+    assert [(item.options, item.answer) for item in items] == [
+        (tuple(first), "B"),
+        (tuple(second), "C"),
+        (tuple(first), "A"),
+    ]
+    assert done.kept == 3
+
+
+def test_model_and_settings_of_lm_eval_stand_in_its_results(tmp_path):
     results = {
         "config": {"model_args": "pretrained=org/model,dtype=auto", "gen_kwargs": {"temperature": 0.3}, "random_seed": 7},
         "configs": {"gsm": {}}, "date": 1.0,
@@ -82,14 +102,51 @@ def test_model_and_settings_of_lm_eval_stand_in_its_results(tmp_path: Path) -> N
     assert only.question == {"question": "2+2?", "answers": ["4"]} and only.right is True
 
 
-def test_samples_of_lm_eval_that_cannot_be_used_are_counted(tmp_path: Path, take: Take) -> None:
+def test_samples_of_lm_eval_that_cannot_be_used_are_counted(tmp_path, take):
     path = lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2]), choice(1, [-1, -2, -3], target="Rome"),
                  {**choice(2, [-1, -1, -1]), "resps": []})  # fmt: skip
     left = take(path).left_out
     assert [each[2] for each in left] == ["its options cannot be told", "has no reply"]
 
 
-def test_a_line_that_is_cut_off_is_named(tmp_path: Path, take: Take) -> None:
+def test_thousands_in_a_key_are_a_number_and_several_replies_are_runs(tmp_path, take):
+    row = {"doc_id": 0, "doc": {"question": "How many?"}, "target": "so\n#### 1,200", "arguments": [],
+           "resps": [["It is 1200.", "It is 1,200.", "It is 12."]], "filter": "none", "exact_match": 1.0}  # fmt: skip
+    found = samples(lines(tmp_path / "samples_gsm.jsonl", row))
+    assert [(each.run, each.question, each.right) for each in found] == [
+        (run, {"question": "How many?", "answers": ["1200"]}, None) for run in (1, 2, 3)
+    ]
+    assert take(tmp_path / "samples_gsm.jsonl", model="m").kept == 3
+
+
+def test_options_that_are_right_in_part_and_answers_given_twice_are_counted(tmp_path, take):
+    path = lines(tmp_path / "samples_x.jsonl", {**choice(0, [-3, -1, -2]), "acc": 0.4}, choice(1, [-3, -1, -2]),
+                 {**choice(1, [-3, -1, -2]), "doc_id": 2})  # fmt: skip
+    assert [each[2] for each in take(path, model="m").left_out] == [
+        "several of its options are right in part (acc is no 0 or 1)",
+        "is given twice in one run; both are the same",
+    ]
+
+
+def test_batches_of_vertex_and_questions_nobody_asked_say_what_to_do(tmp_path, take):
+    row = {"request": {"contents": []}, "response": {"candidates": []}, "status": ""}
+    with pytest.raises(StudyError, match='give each a "key"'):
+        reading.samples_of(lines(tmp_path / "vertex.jsonl", row))
+    with pytest.raises(StudyError, match="name the study that asks its questions"):
+        take(lines(tmp_path / "out.jsonl", *BATCHES["openai"]))
+
+
+def test_a_condition_is_added_where_nobody_is_asked_and_none_are_written(tmp_path, take):
+    (tmp_path / "study.toml").write_text(
+        '[study]\nname = "x"\n\n[[models]]\nname = "old"\nprovider = "replay"\n\n[benchmarks.questions]\nitems = "sample"\n'
+    )
+    done = take(lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2])), model="m")
+    assert (
+        done.kept == 1 and "choice_logprob" in done.study.benchmarks["questions"].model_dump()["conditions"]
+    )
+
+
+def test_a_line_that_is_cut_off_is_named(tmp_path, take):
     path = lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2]), choice(1, [-3, -1, -2]))
     path.write_text(path.read_text()[:-30])
     with pytest.raises(StudyError, match="line 2 is no JSON object"):
@@ -121,9 +178,7 @@ BATCHES: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("provider", BATCHES)
-def test_batches_are_answers_to_the_questions_their_ids_name(
-    tmp_path: Path, take: Take, provider: str
-) -> None:
+def test_batches_are_answers_to_the_questions_their_ids_name(tmp_path, take, provider):
     (tmp_path / "study.toml").write_text(
         '[study]\nname = "x"\n\n[[models]]\nname = "old"\nprovider = "replay"\n\n[benchmarks.questions]\nitems = "sample"\n'
     )
@@ -140,7 +195,7 @@ def test_batches_are_answers_to_the_questions_their_ids_name(
     assert "no item is called 'no'" in done.left_out[1][2]
 
 
-def result(number: int, **more: Any) -> dict[str, Any]:
+def result(number, **more):
     return {
         "schema_version": "0.2.1", "evaluation_id": "e", "model_id": "org/model", "evaluation_name": "capitals",
         "sample_id": str(number), "interaction_type": "single_turn", "answer_attribution": [],
@@ -151,7 +206,7 @@ def result(number: int, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_every_eval_ever_says_question_answer_and_usage(tmp_path: Path, take: Take) -> None:
+def test_every_eval_ever_says_question_answer_and_usage(tmp_path, take):
     agent = {
         "interaction_type": "agentic",
         "output": None,
@@ -167,7 +222,7 @@ def test_every_eval_ever_says_question_answer_and_usage(tmp_path: Path, take: Ta
     ]  # fmt: skip
 
 
-def test_a_summary_leads_to_the_results_beside_it_and_nowhere_else(tmp_path: Path, take: Take) -> None:
+def test_a_summary_leads_to_the_results_beside_it_and_nowhere_else(tmp_path, take):
     summary = {
         "evaluation_id": "e",
         "evaluation_results": [],
@@ -181,7 +236,7 @@ def test_a_summary_leads_to_the_results_beside_it_and_nowhere_else(tmp_path: Pat
 
 
 @pytest.mark.parametrize("text", ["", "{}\n", "[1, 2]\n", '{"item_id": 1, "response": "B"}\n', "not json\n"])
-def test_what_is_no_log_is_read_as_a_table(tmp_path: Path, text: str) -> None:
+def test_what_is_no_log_is_read_as_a_table(tmp_path, text):
     path = tmp_path / "rows.jsonl"
     path.write_text(text or " ")
     try:
@@ -202,7 +257,7 @@ HOSTILE: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("row", HOSTILE, ids=range(len(HOSTILE)))
-def test_odd_rows_never_fail_the_reader(tmp_path: Path, take: Take, row: dict[str, Any]) -> None:
+def test_odd_rows_never_fail_the_reader(tmp_path, take, row):
     path = lines(tmp_path / "samples_x.jsonl", row, row)
     samples(path)
     with pytest.raises(StudyError):

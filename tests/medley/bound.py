@@ -1,7 +1,5 @@
 """The benchmark bound to instances and replies of a test, without a study on disk."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from types import SimpleNamespace

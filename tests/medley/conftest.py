@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from metacog_pipeline.benchmarks.medley.asking import ask_item
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, instance_from_published
@@ -15,11 +14,6 @@ from metacog_pipeline.benchmarks.medley.prompts import load_wording
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
 from metacog_pipeline.querying.types import Answer
-
-settings.register_profile("no-deadline", deadline=None)
-settings.load_profile("no-deadline")
-
-LABELS = ("very_high", "high", "moderate", "low", "very_low")
 
 
 def build_reply(confidences, reasoning=(), assessment="", **more):

@@ -6,17 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmarks.medley import profiles
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
-from metacog_pipeline.benchmarks.medley.profiles import (
-    CHARACTERS,
-    LEAST_CASES,
-    NOT_ENOUGH,
-    PROFILES,
-    character,
-    profile,
-    quadrant,
-)
 from metacog_pipeline.scoring.schemas import COMPARISON
 from tests.medley.bound import SCORED, compared, estimated
 
@@ -203,7 +195,7 @@ def test_the_map_needs_both_conditions_and_gives_both_changes():
 
 def test_below_the_stated_minimum_of_instances_map_and_label_say_not_enough():
     told = {"epistemic_cowardice": 0.2, "self_revision_rate": 0.1, "change_rate": 0.3}
-    for n, named in ((LEAST_CASES - 1, False), (LEAST_CASES, True)):
+    for n, named in ((profiles.LEAST_CASES - 1, False), (profiles.LEAST_CASES, True)):
         base = noise(0, n=n)
         found = compare(
             scored("a", base, **told),
@@ -213,8 +205,8 @@ def test_below_the_stated_minimum_of_instances_map_and_label_say_not_enough():
         rows = {row["family"]: row for row in found.to_dicts()}
         place, label = rows["cognitive_map"], rows["character"]
         assert place["n"] == label["n"] == n and place["value"] == pytest.approx(0.1)
-        assert (place["a"] != NOT_ENOUGH) == (place["verdict"] != NOT_ENOUGH) == named
-        assert label["verdict"] == ("crowd-follower" if named else NOT_ENOUGH)
+        assert (place["a"] != profiles.NOT_ENOUGH) == (place["verdict"] != profiles.NOT_ENOUGH) == named
+        assert label["verdict"] == ("crowd-follower" if named else profiles.NOT_ENOUGH)
 
 
 def test_one_whose_replies_are_the_same_is_unchanged_on_the_map_though_it_is_scored_otherwise():
@@ -234,8 +226,8 @@ def test_one_whose_replies_are_the_same_is_unchanged_on_the_map_though_it_is_sco
 
 @given(st.floats(-50, 50), st.floats(-50, 50))
 def test_every_place_has_one_profile_and_one_quadrant(adversarial, stripped):
-    assert profile(adversarial, stripped) in PROFILES
-    assert quadrant(adversarial, stripped).count(",") == 1
+    assert profiles.profile(adversarial, stripped) in profiles.PROFILES
+    assert profiles.quadrant(adversarial, stripped).count(",") == 1
 
 
 BEHAVIOUR = {
@@ -248,16 +240,16 @@ BEHAVIOUR = {
 }
 
 
-@pytest.mark.parametrize("name", CHARACTERS)
+@pytest.mark.parametrize("name", profiles.CHARACTERS)
 def test_characters_are_told_apart_by_what_they_change(name):
     plain = {"coverage": 1.0, "epistemic_cowardice": 0.2, "self_revision_rate": 0.1}
-    assert character(plain | BEHAVIOUR[name]) == name
+    assert profiles.character(plain | BEHAVIOUR[name]) == name
 
 
 def test_without_an_inverted_consensus_followers_cannot_be_told_apart():
     told = {"coverage": 1.0, "epistemic_cowardice": 0.2, "self_revision_rate": 0.1, "change_rate": 0.4}
-    assert character(told) is None
-    assert character({}) is None
+    assert profiles.character(told) is None
+    assert profiles.character({}) is None
 
 
 def test_meeting_an_analyst_of_ones_own_family_is_seen_in_the_ranks():

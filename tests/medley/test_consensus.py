@@ -1,7 +1,5 @@
 """Four rules of consensus, each by its own definition."""
 
-from __future__ import annotations
-
 from collections import Counter
 from statistics import mean, median
 
@@ -10,13 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.medley.construction.consensus import (
-    PUBLISHED_VALUES,
-    jackknife_majority,
-    label_median,
-    leave_one_out_median,
-    stable_majority,
-)
+from metacog_pipeline.benchmarks.medley.construction import consensus
 from metacog_pipeline.benchmarks.medley.construction.ratings import SCALE, position, rank, ranks, rated_labels
 
 labels = st.sampled_from(SCALE)
@@ -29,8 +21,8 @@ def of(given_labels: list[str]) -> list[dict[str, str]]:
 
 @settings(max_examples=100)
 @given(pools)
-def test_label_median_is_the_upper_median_and_counts_positions(given_labels: list[str]) -> None:
-    found = label_median(of(given_labels), ["C1"])
+def test_label_median_is_the_upper_median_and_counts_positions(given_labels):
+    found = consensus.label_median(of(given_labels), ["C1"])
     detail = found.claim_details["C1"]
     counts = Counter(map(position, given_labels))
     assert detail["total_analysts"] == len(given_labels)
@@ -42,12 +34,12 @@ def test_label_median_is_the_upper_median_and_counts_positions(given_labels: lis
     else:
         expected = "moderate"
         assert (detail["majority_position"], detail["majority_strength"]) == ("uncertain", 0)
-    assert found.claim_confidences["C1"] == PUBLISHED_VALUES[expected]
+    assert found.claim_confidences["C1"] == consensus.PUBLISHED_VALUES[expected]
 
 
-def test_equal_counts_go_to_support_then_oppose_then_uncertain() -> None:
+def test_equal_counts_go_to_support_then_oppose_then_uncertain():
     majority = [
-        label_median(of(given), ["C1"]).claim_details["C1"]["majority_position"]
+        consensus.label_median(of(given), ["C1"]).claim_details["C1"]["majority_position"]
         for given in (["high", "low", "moderate"], ["low", "moderate"], ["moderate", "high"])
     ]
     assert majority == ["support", "oppose", "support"]
@@ -69,8 +61,8 @@ def literally_stable(given_labels: list[str], least: float) -> bool:
 
 @settings(max_examples=200)
 @given(pools, st.sampled_from([0.0, 0.5]))
-def test_majority_is_kept_only_if_every_deletion_agrees(given_labels: list[str], least: float) -> None:
-    found = jackknife_majority(ranks(of(given_labels), ["C1"]), ["C1"], least).claim_details["C1"]
+def test_majority_is_kept_only_if_every_deletion_agrees(given_labels, least):
+    found = consensus.jackknife_majority(ranks(of(given_labels), ["C1"]), ["C1"], least).claim_details["C1"]
     assert found["stable"] is literally_stable(given_labels, least)
     if not found["stable"]:
         assert found["majority_position"] == "uncertain"
@@ -78,8 +70,8 @@ def test_majority_is_kept_only_if_every_deletion_agrees(given_labels: list[str],
 
 @settings(max_examples=100)
 @given(pools)
-def test_confidence_lies_on_the_side_of_the_majority(given_labels: list[str]) -> None:
-    found = jackknife_majority(ranks(of(given_labels), ["C1"]), ["C1"])
+def test_confidence_lies_on_the_side_of_the_majority(given_labels):
+    found = consensus.jackknife_majority(ranks(of(given_labels), ["C1"]), ["C1"])
     value, detail = found.claim_confidences["C1"], found.claim_details["C1"]
     side = {"support": value > 0.5, "oppose": value < 0.5, "uncertain": value == 0.5}
     assert side[detail["majority_position"]] and 0 <= value <= 1
@@ -95,39 +87,39 @@ def test_confidence_lies_on_the_side_of_the_majority(given_labels: list[str]) ->
         (14, 13, 0.5, False),
     ],
 )
-def test_the_smallest_majority_of_28_is_15(support: int, oppose: int, value: float, stable: bool) -> None:
+def test_the_smallest_majority_of_28_is_15(support, oppose, value, stable):
     table = ranks(of(["high"] * support + ["low"] * oppose), ["C1"])
-    found = jackknife_majority(table, ["C1"])
+    found = consensus.jackknife_majority(table, ["C1"])
     assert (
         found.claim_confidences["C1"] == pytest.approx(value)
         and found.claim_details["C1"]["stable"] is stable
     )
 
 
-def test_nobody_and_one_alone_have_no_stable_majority() -> None:
-    assert stable_majority([[0, 0, 0], [1, 0, 0], [2, 0, 0]]).tolist() == [False, False, True]
+def test_nobody_and_one_alone_have_no_stable_majority():
+    assert consensus.stable_majority([[0, 0, 0], [1, 0, 0], [2, 0, 0]]).tolist() == [False, False, True]
 
 
 @settings(max_examples=100)
 @given(st.lists(st.sampled_from([0.1, 0.25, 0.5, 0.75, 0.9]), min_size=2, max_size=12))
-def test_leave_one_out_median_is_the_mean_of_medians(values: list[float]) -> None:
+def test_leave_one_out_median_is_the_mean_of_medians(values):
     expected = mean(median(values[:i] + values[i + 1 :]) for i in range(len(values)))
-    assert leave_one_out_median(values) == pytest.approx(expected, abs=0.00051)
+    assert consensus.leave_one_out_median(values) == pytest.approx(expected, abs=0.00051)
 
 
-def test_leave_one_out_median_of_one_or_none() -> None:
-    assert (leave_one_out_median([0.75]), leave_one_out_median([])) == (0.75, 0.5)
-    assert leave_one_out_median(np.array([0.5, 0.5, 0.9])) == 0.633
+def test_leave_one_out_median_of_one_or_none():
+    assert (consensus.leave_one_out_median([0.75]), consensus.leave_one_out_median([])) == (0.75, 0.5)
+    assert consensus.leave_one_out_median(np.array([0.5, 0.5, 0.9])) == 0.633
 
 
 @pytest.mark.parametrize(
     "reply", [None, [], {}, "text", {"claim_level_assessments": None}, [None, 3, {"claim_id": 4}]]
 )
-def test_replies_without_claims_rate_nothing(reply: object) -> None:
+def test_replies_without_claims_rate_nothing(reply):
     assert rated_labels(reply) == {}
 
 
-def test_claims_without_a_label_count_as_rated_and_moderate() -> None:
+def test_claims_without_a_label_count_as_rated_and_moderate():
     found = rated_labels(
         {"claim_level_assessments": [{"claim_id": "C1"}, {"claim_id": "C2", "confidence": ["high"]}]}
     )

@@ -1,7 +1,5 @@
 """Disagreement depends on how labels are shared out, not on which labels they are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -35,16 +33,14 @@ def by_definition(counts: list[int]) -> float:
 
 @settings(max_examples=150)
 @given(tables)
-def test_closed_form_is_the_definition(counts: list[int]) -> None:
+def test_closed_form_is_the_definition(counts):
     expected = by_definition(counts) if sum(counts) >= 2 else 0.0
     assert disagreement(counts) == pytest.approx(expected, abs=1e-12)
 
 
 @settings(max_examples=100)
 @given(tables, st.randoms(use_true_random=False), st.integers(2, 5))
-def test_order_of_labels_and_size_of_the_pool_do_not_matter(
-    counts: list[int], shuffle: object, times: int
-) -> None:
+def test_order_of_labels_and_size_of_the_pool_do_not_matter(counts, shuffle, times):
     mixed = list(counts)
     shuffle.shuffle(mixed)  # type: ignore[attr-defined]
     value = disagreement(counts)
@@ -53,13 +49,13 @@ def test_order_of_labels_and_size_of_the_pool_do_not_matter(
         assert disagreement([times * n for n in counts]) == pytest.approx(value, abs=1e-12)
 
 
-def test_range_runs_from_agreement_to_five_equal_shares() -> None:
+def test_range_runs_from_agreement_to_five_equal_shares():
     assert disagreement([9, 0, 0, 0, 0]) == 0
     assert disagreement([4, 4, 4, 4, 4]) == pytest.approx(LARGEST, abs=1e-5)
     assert disagreement([0, 0, 1, 0, 0]) == disagreement([0] * 5) == 0
 
 
-def test_many_claims_at_once_are_the_same_as_one_by_one() -> None:
+def test_many_claims_at_once_are_the_same_as_one_by_one():
     table = np.array([[1, 2, 3, 4, 5], [0, 0, 7, 0, 0], [0] * 5, [1, 1, 0, 0, 0]])
     assert disagreement(table).tolist() == [float(disagreement(row)) for row in table]
     assert disagreement(table.reshape(2, 2, 5)).shape == (2, 2)
@@ -69,7 +65,7 @@ def test_many_claims_at_once_are_the_same_as_one_by_one() -> None:
 @pytest.mark.parametrize(
     "wrong", [[1, 2, 3], 4, [[1, 2]], [1, 2, 3, 4, -1], [np.nan] * 5, [np.inf, 0, 0, 0, 0]]
 )
-def test_counts_that_are_none_are_refused_in_one_line(wrong: object) -> None:
+def test_counts_that_are_none_are_refused_in_one_line(wrong):
     with pytest.raises(ValueError, match="label counts") as caught:
         disagreement(wrong)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
@@ -77,17 +73,17 @@ def test_counts_that_are_none_are_refused_in_one_line(wrong: object) -> None:
 
 @settings(max_examples=60)
 @given(st.lists(st.integers(0, 6), min_size=5, max_size=5).filter(lambda c: 2 <= sum(c) <= 16))
-def test_counts_are_found_again_from_their_value(counts: list[int]) -> None:
+def test_counts_are_found_again_from_their_value(counts):
     found = counts_behind(float(disagreement(counts)), sum(counts))
     assert tuple(sorted(counts, reverse=True)) in found
 
 
-def test_count_sets_are_all_ways_to_share_out() -> None:
+def test_count_sets_are_all_ways_to_share_out():
     assert {tuple(row) for row in count_sets(3)} == {(3, 0, 0, 0, 0), (2, 1, 0, 0, 0), (1, 1, 1, 0, 0)}
     assert counts_behind(0.1, 0) == counts_behind(0.1, 10_000) == counts_behind(0.9, 8) == []
 
 
-def test_labels_are_counted_by_exact_spelling_and_missing_ones_left_out() -> None:
+def test_labels_are_counted_by_exact_spelling_and_missing_ones_left_out():
     rated = [{"C1": "high", "C2": "High"}, {"C1": "very_low"}, None, {"C1": "high", "C2": "nonsense"}]
     assert label_counts(ranks(rated, ["C1", "C2", "C3"])).tolist() == [
         [1, 0, 0, 2, 0],

@@ -1,13 +1,10 @@
 """The whole construction runs on the sample, is the same everywhere, and survives whatever the pool or a file says."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -15,27 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.asking import construction
+from metacog_pipeline.benchmark.contract import Checked
 from metacog_pipeline.benchmarks.medley import Medley
-from metacog_pipeline.benchmarks.medley.construction import steps, tables
+from metacog_pipeline.benchmarks.medley.construction import designs, simulated_authors, steps, tables
 from metacog_pipeline.benchmarks.medley.construction.authored import texts_of
-from metacog_pipeline.benchmarks.medley.construction.designs import (
-    Seed,
-    designer_tasks,
-    draft_of,
-    read_design,
-    read_seeds,
-)
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
 from metacog_pipeline.benchmarks.medley.construction.finished import limited
 from metacog_pipeline.benchmarks.medley.construction.pool import analyst_message, pool_tasks, read_analyst
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
-from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
-    Person,
-    Sample,
-    SimulatedAuthor,
-    read_sample,
-    sample_folder,
-)
 from metacog_pipeline.benchmarks.medley.construction.verdicts import verdict_id, verification_tasks
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, Instance, KnownAnswer
@@ -48,28 +32,33 @@ from tests.medley.bound import replace
 WORDS = load_words()
 
 
-def analyst_reply(sample: Sample, draft: Draft, analyst: Person, attempt: int = 1) -> str:
+def analyst_reply(
+    sample: simulated_authors.Sample, draft: Draft, analyst: simulated_authors.Person, attempt: int = 1
+) -> str:
     asked = analyst_message(draft, WORDS).content
     if attempt > 1:
         asked += f"\n\n{WORDS.text('analyst_again')}"
-    return SimulatedAuthor(analyst, WORDS, sample)(ChatRequest((Message("user", asked),), Sampling()))
+    return simulated_authors.SimulatedAuthor(analyst, WORDS, sample)(
+        ChatRequest((Message("user", asked),), Sampling())
+    )
 
 
 def made_of(draft: Draft, replies: dict[str, list[str]]) -> tuple[list[Instance], dict[str, str]]:
     """Take one draft through all steps, with nobody to verify its consensus."""
     frames = {"drafts": tables.frame_of([tables.draft_row(draft)], tables.DRAFTS)}
     said = {name: {draft.draft_id: texts} for name, texts in replies.items()}
-    frames["opinions"] = steps.opinions(frames, said, {}).frame
+    known = frames.__getitem__
+    frames["opinions"] = steps.opinions(known, said, {}).frame
     for name in ("disagreement", "consensus"):
-        frames[name] = getattr(steps, name)(frames).frame
-    frames["verification"] = steps.verification(frames, {}).frame
-    frames["panels"] = steps.panels(frames).frame
-    return steps.assembled(frames, "custom"), steps.left_out(frames)
+        frames[name] = getattr(steps, name)(known).frame
+    frames["verification"] = steps.verification(known, {}).frame
+    frames["panels"] = steps.panels(known).frame
+    return steps.assembled(known, "custom"), steps.left_out(known)
 
 
 @pytest.fixture(scope="module")
-def sample() -> Sample:
-    return read_sample()
+def sample():
+    return simulated_authors.read_sample()
 
 
 def ask_all(tasks: Sequence[Task], reply: object) -> list[tuple[str, str]]:
@@ -88,7 +77,7 @@ def ask_all(tasks: Sequence[Task], reply: object) -> list[tuple[str, str]]:
 # --- the sample --------------------------------------------------------------------------------------------------
 
 
-def test_a_larger_limit_only_adds(make_instance: Any) -> None:
+def test_a_larger_limit_only_adds(make_instance):
     every = [make_instance(instance_id=f"I{place}") for place in range(12)]
     names = [{each.item_id for each in limited(every, number, 7)} for number in (0, 1, 4, 9, 99)]
     assert all(small <= large for small, large in itertools.pairwise(names))
@@ -96,7 +85,7 @@ def test_a_larger_limit_only_adds(make_instance: Any) -> None:
     assert [each.position for each in limited(every, 4, 7)] == [0, 1, 2, 3]
 
 
-def test_replies_of_the_pool_vary_and_some_cannot_be_read_at_first(sample: Sample) -> None:
+def test_replies_of_the_pool_vary_and_some_cannot_be_read_at_first(sample):
     first = [analyst_reply(sample, d, a) for d in sample.drafts for a in sample.analysts]
     assert len(set(first)) == len(first)
     drafts = [d for d in sample.drafts for _ in sample.analysts]
@@ -112,7 +101,7 @@ def test_replies_of_the_pool_vary_and_some_cannot_be_read_at_first(sample: Sampl
 # --- the stages --------------------------------------------------------------------------------------------------
 
 
-def test_drafts_nobody_disagrees_about_are_left_out_and_named(sample: Sample) -> None:
+def test_drafts_nobody_disagrees_about_are_left_out_and_named(sample):
     draft = sample.drafts[0]
     text = json.dumps({"claim_level_assessments": [{"claim_id": c, "confidence": "high"} for c in CLAIM_IDS]})
     replies = {f"m{n}": [text] for n in range(9)}
@@ -122,7 +111,7 @@ def test_drafts_nobody_disagrees_about_are_left_out_and_named(sample: Sample) ->
     assert len(kept) == 1 and kept[0].is_known_answer and kept[0].consensus.claim_confidences["C1"] == 1.0
 
 
-def test_analysts_who_cannot_be_read_are_not_counted_as_raters(sample: Sample) -> None:
+def test_analysts_who_cannot_be_read_are_not_counted_as_raters(sample):
     draft = sample.drafts[0]
     texts = {a.name: [analyst_reply(sample, draft, a, attempt=2)] for a in sample.analysts}
     texts[sample.analysts[0].name] = ["sorry", "no"]
@@ -141,12 +130,12 @@ def test_analysts_who_cannot_be_read_are_not_counted_as_raters(sample: Sample) -
         ),
     ).map(json.dumps)
 )
-def test_any_reply_is_read_or_refused_whole(text: str) -> None:
-    draft = read_sample().drafts[0]
+def test_any_reply_is_read_or_refused_whole(text):
+    draft = simulated_authors.read_sample().drafts[0]
     found = read_analyst(text, draft)
     if found is not None:
         assert [item["claim_id"] for item in found["claim_level_assessments"]] == list(CLAIM_IDS)
-    read_design(text)
+    designs.read_design(text)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +150,7 @@ def test_any_reply_is_read_or_refused_whole(text: str) -> None:
         lambda items: [*items[:4], "C5 high"],
     ],
 )
-def test_a_reply_must_rate_exactly_the_five_claims(spoil: object, sample: Sample) -> None:
+def test_a_reply_must_rate_exactly_the_five_claims(spoil, sample):
     draft = sample.drafts[0]
     reply = json.loads(analyst_reply(sample, draft, sample.analysts[1]))
     assert read_analyst(json.dumps(reply), draft)
@@ -169,7 +158,7 @@ def test_a_reply_must_rate_exactly_the_five_claims(spoil: object, sample: Sample
     assert read_analyst(json.dumps(reply), draft) is None
 
 
-def test_claims_keep_their_own_texts_and_labels_one_spelling(sample: Sample) -> None:
+def test_claims_keep_their_own_texts_and_labels_one_spelling(sample):
     draft = sample.drafts[0]
     items = [{"claim_id": c, "confidence": "Very High", "claim_text": "mine"} for c in reversed(CLAIM_IDS)]
     found = read_analyst(json.dumps({"claim_level_assessments": items}), draft)
@@ -178,7 +167,7 @@ def test_claims_keep_their_own_texts_and_labels_one_spelling(sample: Sample) -> 
     assert {item["confidence"] for item in found["claim_level_assessments"]} == {"very_high"}
 
 
-def test_analysts_are_asked_again_only_where_they_cannot_be_read(sample: Sample) -> None:
+def test_analysts_are_asked_again_only_where_they_cannot_be_read(sample):
     drafts = sample.drafts[:2]
     good = analyst_reply(sample, drafts[1], sample.analysts[1])
     asked = ask_all(
@@ -191,13 +180,13 @@ def test_analysts_are_asked_again_only_where_they_cannot_be_read(sample: Sample)
         assert shown and all(f"{c}: {text}" in shown[0] for c, text in draft.claims.items())
 
 
-def test_texts_that_look_like_places_are_not_filled_in(sample: Sample) -> None:
+def test_texts_that_look_like_places_are_not_filled_in(sample):
     odd = replace(sample.drafts[0], vignette="Case with {{claims}} and {{scale}}.")
     ((_, prompt), _) = ask_all(pool_tasks([odd], WORDS), lambda *_: "no")
     assert "Case with {{claims}} and {{scale}}." in prompt
 
 
-def test_judges_are_asked_once_per_claim_and_see_the_view_of_the_pool(sample: Sample) -> None:
+def test_judges_are_asked_once_per_claim_and_see_the_view_of_the_pool(sample):
     draft = sample.drafts[0]
     consensus = Consensus(dict(zip(CLAIM_IDS, (0.9, 0.1, 0.5, 0.6, 0.4), strict=True)))
     tasks = verification_tasks([(draft, consensus)], WORDS)
@@ -229,9 +218,9 @@ def transcripts(tasks: Sequence[Task], respond: object) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def test_answers_that_failed_were_superseded_or_answer_another_text_are_left_out(sample: Sample) -> None:
+def test_answers_that_failed_were_superseded_or_answer_another_text_are_left_out(sample):
     draft, analyst = sample.drafts[0], sample.analysts[1]
-    frame = transcripts(pool_tasks([draft], WORDS), SimulatedAuthor(analyst, WORDS, sample))
+    frame = transcripts(pool_tasks([draft], WORDS), simulated_authors.SimulatedAuthor(analyst, WORDS, sample))
     for spoiled in (
         frame.with_columns(status=pl.lit("failed")),
         frame.with_columns(item_hash=pl.lit("0" * 64)),
@@ -242,57 +231,59 @@ def test_answers_that_failed_were_superseded_or_answer_another_text_are_left_out
     assert read_analyst(text, draft) is not None
 
 
-def test_seeds_nobody_wrote_a_case_for_are_named() -> None:
+def test_seeds_nobody_wrote_a_case_for_are_named():
     other = replace(SEED, seed_id="S2", scenario="Another.")
     said = {"d": {SEED.seed_id: ['{"vignette": "A case."}'], other.seed_id: ["no"]}}
     frames = {"seeds": steps.seeds([SEED, other]).frame}
-    frames["designs"] = steps.designs(frames, said).frame
-    made = steps.drafts(frames)
+    frames["designs"] = steps.designs(frames.__getitem__, said).frame
+    made = steps.drafts(frames.__getitem__)
     assert made.frame["vignette"].to_list() == ["A case."] and made.facts["seeds without a case"] == 1
-    assert made.checks["every_seed_has_a_draft"] == (False, {"found": 1, "of": 2})
+    assert made.checks["every_seed_has_a_draft"] == Checked(False, {"found": 1, "of": 2})
     with pytest.raises(SourceError, match="no designer wrote"):
-        steps.drafts({**frames, "designs": frames["designs"].clear()})
+        steps.drafts({**frames, "designs": frames["designs"].clear()}.__getitem__)
 
 
-def test_simulated_authors_know_their_own_requests_and_no_others(sample: Sample) -> None:
+def test_simulated_authors_know_their_own_requests_and_no_others(sample):
     strange = ChatRequest((Message("user", "Who are you?"),), Sampling(), step="analyse")
-    author = SimulatedAuthor(sample.analysts[0], WORDS, sample)
+    author = simulated_authors.SimulatedAuthor(sample.analysts[0], WORDS, sample)
     assert not author.knows(strange) and author(strange) == ""
 
 
 # --- seeds and designers -----------------------------------------------------------------------------------------
 
-SEED = Seed("S1", "medical", "A fever.", "Two causes.", "hard", tuple(f"Claim {n}." for n in range(5)))
+SEED = designs.Seed(
+    "S1", "medical", "A fever.", "Two causes.", "hard", tuple(f"Claim {n}." for n in range(5))
+)
 
 
-def test_the_longest_vignette_becomes_the_draft_with_the_claims_of_its_designer() -> None:
+def test_the_longest_vignette_becomes_the_draft_with_the_claims_of_its_designer():
     claims = [{"claim_text": f"Own {n}."} for n in range(5)]
     long = json.dumps({"vignette": "One two three.", "claims": claims, "difficulty_assessment": "Hard"})
     short = json.dumps({"vignette": "One.", "difficulty_assessment": "unclear"})
-    draft = draft_of(SEED, ["nothing", short, long])
+    draft = designs.draft_of(SEED, ["nothing", short, long])
     assert (
         draft is not None and draft.vignette == "One two three." and draft.difficulty == ("moderate", "hard")
     )
     assert draft.claim_texts == tuple(f"Own {n}." for n in range(5))
     known = replace(SEED, known_answer=KnownAnswer("x", "C2"))
-    assert draft_of(known, [long]).claim_texts == SEED.claims  # type: ignore[union-attr]
-    assert draft_of(SEED, [short]).claim_texts == SEED.claims  # type: ignore[union-attr]
-    assert draft_of(SEED, ["", "{}", '{"vignette": 3}']) is None
+    assert designs.draft_of(known, [long]).claim_texts == SEED.claims  # type: ignore[union-attr]
+    assert designs.draft_of(SEED, [short]).claim_texts == SEED.claims  # type: ignore[union-attr]
+    assert designs.draft_of(SEED, ["", "{}", '{"vignette": 3}']) is None
 
 
-def test_designers_see_the_seed_and_a_known_answer_only_where_there_is_one() -> None:
+def test_designers_see_the_seed_and_a_known_answer_only_where_there_is_one():
     known = replace(SEED, seed_id="S2", known_answer=KnownAnswer("malaria", "C2"), why_wrong="season")
-    plain, _, told, again = ask_all(designer_tasks([SEED, known], WORDS), lambda *_: "{}")
+    plain, _, told, again = ask_all(designs.designer_tasks([SEED, known], WORDS), lambda *_: "{}")
     assert (
         again[0] == "design_again" and again[1].startswith(told[1]) and "vignette" in again[1][len(told[1]) :]
     )
-    assert len(ask_all(designer_tasks([SEED], WORDS), lambda *_: '{"vignette": "A case."}')) == 1
+    assert len(ask_all(designs.designer_tasks([SEED], WORDS), lambda *_: '{"vignette": "A case."}')) == 1
     assert "malaria" not in plain[1] and "malaria" in told[1] and "season" in told[1]
     assert all(text in plain[1] for text in (SEED.scenario, SEED.ambiguity, *SEED.claims))
     assert "{{" not in plain[1] + told[1]
 
 
-def test_who_verifies_is_asked_again_where_the_reply_holds_no_verdict() -> None:
+def test_who_verifies_is_asked_again_where_the_reply_holds_no_verdict():
     draft = Draft("D1", "medical", "A case.", tuple("abcde"), ())
     consensus = Consensus(dict.fromkeys(CLAIM_IDS, 0.9), {}, "x")
     said = {"verify": "I would rather not.", "verify_again": '{"verdict": "AGREE"}'}
@@ -309,24 +300,16 @@ def seed_file(path: Path, **changes: object) -> Path:
     return path
 
 
-def test_the_seed_shown_in_the_documents_is_one(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs" / "benchmarks" / "medley" / "README.md"
-    shown = page.read_text("utf-8").split("```toml\n[[seeds]]")[1].split("```")[0]
-    (tmp_path / "seeds.toml").write_text(f"[[seeds]]{shown}", encoding="utf-8")
-    (seed,) = read_seeds(tmp_path / "seeds.toml")
-    assert seed.known_answer is not None and len(seed.claims) == 5 and "malaria" not in seed.scenario
-
-
-def test_seeds_are_read_with_what_a_known_answer_and_an_error_need(tmp_path: Path) -> None:
+def test_seeds_are_read_with_what_a_known_answer_and_an_error_need(tmp_path):
     path = tmp_path / "seeds.json"
-    assert read_seeds(seed_file(path))[0].claims == tuple("abcde")
+    assert designs.read_seeds(seed_file(path))[0].claims == tuple("abcde")
     answer = {"known_answer": "z", "target_wrong_claim": "C1", "why_ensemble_gets_wrong": "w"}
-    assert read_seeds(seed_file(path, **answer))[0].why_wrong == "w"
+    assert designs.read_seeds(seed_file(path, **answer))[0].why_wrong == "w"
     for wrong in ({"claims": list("abcd")}, {"claims": list("aabcd")}, {"claims": "abcde"}, {"domain": "law"},
                   {"scenario": ""}, {"intended_difficulty": 3}, {"known_answer": "z"}, {"target_wrong_claim": "C1"},
                   {**answer, "target_wrong_claim": "C9"}, {"error_description": "e"}):  # fmt: skip
         with pytest.raises(SourceError) as caught:
-            read_seeds(seed_file(path, **wrong))
+            designs.read_seeds(seed_file(path, **wrong))
         assert "\n" not in str(caught.value) and "seeds.json" in str(caught.value)
 
 
@@ -356,7 +339,7 @@ def study_of(folder: Path, place: Path) -> Medley:
     return made
 
 
-def test_a_users_folder_is_built_like_the_published_set(tmp_path: Path) -> None:
+def test_a_users_folder_is_built_like_the_published_set(tmp_path):
     folder = user_folder(tmp_path / "mine")
     bench = study_of(tmp_path, folder)
     construction.build(bench)
@@ -389,7 +372,7 @@ def test_a_users_folder_is_built_like_the_published_set(tmp_path: Path) -> None:
         ("selection_metadata.json", '{"U1": {"selected_models": [3]}}'),
     ],
 )
-def test_hostile_files_give_one_line(name: str, content: str, tmp_path: Path) -> None:
+def test_hostile_files_give_one_line(name, content, tmp_path):
     folder = user_folder(tmp_path / "mine", **{name: content})
     with pytest.raises(SourceError) as caught:
         construction.build(study_of(tmp_path, folder))
@@ -397,7 +380,7 @@ def test_hostile_files_give_one_line(name: str, content: str, tmp_path: Path) ->
     assert not (tmp_path / "home" / "items" / "medley.parquet").exists()
 
 
-def test_an_id_given_twice_is_refused(tmp_path: Path) -> None:
+def test_an_id_given_twice_is_refused(tmp_path):
     folder = user_folder(tmp_path)
     given = json.loads((folder / "instances/medical.json").read_text())
     (folder / "instances/medical.json").write_text(json.dumps(given * 2))
@@ -412,12 +395,12 @@ def test_an_id_given_twice_is_refused(tmp_path: Path) -> None:
      ("analysts.toml", "skill = 0.2", "skill = 2"), ("analysts.toml", 'name = "alder-small"', "name = 3"),
      ("phrases.toml", "undecided", "undecidable")],
 )  # fmt: skip
-def test_sample_files_with_a_fault_give_one_line(file: str, old: str, new: str, tmp_path: Path) -> None:
-    for path in sample_folder().glob("*.toml"):
+def test_sample_files_with_a_fault_give_one_line(file, old, new, tmp_path):
+    for path in simulated_authors.sample_folder().glob("*.toml"):
         text = path.read_text(encoding="utf-8")
         (tmp_path / path.name).write_text(
             text.replace(old, new, 1) if path.name == file else text, encoding="utf-8"
         )
     with pytest.raises(SourceError) as caught:
-        read_sample(tmp_path)
+        simulated_authors.read_sample(tmp_path)
     assert file in str(caught.value) and "\n" not in str(caught.value)

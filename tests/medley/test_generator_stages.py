@@ -1,16 +1,15 @@
 """New instances are made stage by stage: nothing is asked twice, whatever stops on the way, and no stage builds on air."""
 
-from __future__ import annotations
-
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,21 +21,16 @@ from click.testing import CliRunner
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.commands import medley
+from metacog_pipeline.benchmarks.medley.construction import simulated_authors
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
-from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
-    Person,
-    Sample,
-    SimulatedAuthor,
-    read_sample,
-)
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance
 from metacog_pipeline.errors import ProviderError, SourceError, StudyError
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm.server.faults import FaultPlan
-from metacog_pipeline.llm.server.running import ServerThread
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import Study, load_study
+from tests.simulated_server import ServerThread
 
 ROOT = Path(__file__).resolve().parents[2]
 POOL = ("alder-small", "alder-large", "birch-one", "birch-two", "cedar-mini", "cedar-think", "elm-fast", "oak-nine",
@@ -57,7 +51,7 @@ class Bench:
     """A study with a generator whose people answer over HTTP; their calls are counted by name and prompt."""
 
     folder: Path
-    sample: Sample
+    sample: simulated_authors.Sample
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
     says: dict[str, Edit] = field(default_factory=dict)
     url: str = ""
@@ -69,8 +63,10 @@ class Bench:
         with self.lock:
             self.calls[name, sha256_hex(text)] += 1
         people = {each.name: each for each in (*self.sample.analysts, *self.sample.verifiers)}
-        person = people.get(name) or Person(name, name, 1.0, place=DESIGNERS.index(name))
-        return self.says.get(name, lambda said: said)(SimulatedAuthor(person, WORDS, self.sample)(request))
+        person = people.get(name) or simulated_authors.Person(name, name, 1.0, place=DESIGNERS.index(name))
+        return self.says.get(name, lambda said: said)(
+            simulated_authors.SimulatedAuthor(person, WORDS, self.sample)(request)
+        )
 
     def write(self, pool: tuple[str, ...] = POOL, seeds: int = SEEDS, **more: object) -> Study:
         (self.folder / "seeds.json").write_text(json.dumps({"seeds": self.seeds()[:seeds]}))
@@ -133,8 +129,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path, read_sample())
+def bench(tmp_path):
+    made = Bench(tmp_path, simulated_authors.read_sample())
     with ServerThread(made.respond) as server:
         made.url, made.plan = server.url, server.provider.use
         yield made
@@ -169,7 +165,14 @@ def kept(study: Study) -> tuple[Instance, ...]:
 # --- the sample --------------------------------------------------------------------------------------------------
 
 
-def test_the_instances_of_the_sample_are_those_of_version_0_1(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory):
+    """The sample made with seed 0, and what each stage did; no test changes it."""
+    study = sample_study(tmp_path_factory.mktemp("sampled"))
+    return study, generate(study)
+
+
+def test_the_instances_of_the_sample_are_those_of_version_0_1(tmp_path):
     study = sample_study(tmp_path, dataset="sample-v1")
     made = generate(study)
     failed = {name for each in made.values() for name, check in each.checks.items() if not check.passed}
@@ -188,9 +191,8 @@ def test_the_instances_of_the_sample_are_those_of_version_0_1(tmp_path: Path) ->
     assert unknown == {"no answer to these instances has been judged yet"}
 
 
-def test_every_sample_case_becomes_an_instance_with_its_fixed_claims(tmp_path: Path) -> None:
-    study, sample = sample_study(tmp_path), read_sample()
-    generate(study)
+def test_every_sample_case_becomes_an_instance_with_its_fixed_claims(sampled):
+    (study, _), sample = sampled, simulated_authors.read_sample()
     assert [each.item_id for each in kept(study)] == [draft.draft_id for draft in sample.drafts]
     for instance, draft in zip(kept(study), sample.drafts, strict=True):
         assert tuple(claim.claim_text for claim in instance.claims) == draft.claim_texts
@@ -201,9 +203,8 @@ def test_every_sample_case_becomes_an_instance_with_its_fixed_claims(tmp_path: P
             assert known.target_wrong_claim in instance.verified_wrong
 
 
-def test_the_pool_of_the_sample_leaves_transcripts_like_any_other(tmp_path: Path) -> None:
-    study = sample_study(tmp_path)
-    made = generate(study)
+def test_the_pool_of_the_sample_leaves_transcripts_like_any_other(sampled):
+    study, made = sampled
     frame = pl.read_parquet(study.home.transcripts / "benchmark=medley_pool" / "**" / "*.parquet")
     assert frame["model"].n_unique() == 28 and set(frame["source"]) == {"simulated"}
     asked = made["opinions"].asked
@@ -212,10 +213,9 @@ def test_the_pool_of_the_sample_leaves_transcripts_like_any_other(tmp_path: Path
     assert generate(study) == {}
 
 
-def test_another_seed_of_the_sample_asks_its_pool_anew(tmp_path: Path) -> None:
-    first = sample_study(tmp_path)
-    generate(first)
-    before = kept(first)
+def test_another_seed_of_the_sample_asks_its_pool_anew(sampled, tmp_path):
+    before = kept(sampled[0])
+    shutil.copytree(sampled[0].path.parent, tmp_path, dirs_exist_ok=True)
     second = sample_study(tmp_path, seed=1)
     assert stale(second)[0] == "seeds"
     generate(second)
@@ -225,7 +225,7 @@ def test_another_seed_of_the_sample_asks_its_pool_anew(tmp_path: Path) -> None:
 # --- a study's own people ----------------------------------------------------------------------------------------
 
 
-def test_nothing_is_asked_twice_whatever_is_made_again(bench: Bench) -> None:
+def test_nothing_is_asked_twice_whatever_is_made_again(bench):
     study = bench.write()
     made = generate(study)
     asked = bench.asked()
@@ -248,7 +248,7 @@ def test_nothing_is_asked_twice_whatever_is_made_again(bench: Bench) -> None:
     assert cost > 0 and cost == pytest.approx(spent)
 
 
-def test_what_is_made_is_what_a_custom_data_set_reads(bench: Bench) -> None:
+def test_what_is_made_is_what_a_custom_data_set_reads(bench):
     study = bench.write()
     generate(study)
     exported = bench.folder / "set"
@@ -262,7 +262,7 @@ def test_what_is_made_is_what_a_custom_data_set_reads(bench: Bench) -> None:
     assert set(read.difficulty) == {each.item_id for each in read.instances}
 
 
-def test_one_more_analyst_is_the_only_one_asked_about_the_cases(bench: Bench) -> None:
+def test_one_more_analyst_is_the_only_one_asked_about_the_cases(bench):
     generate(bench.write(pool=POOL[:8]))
     before = bench.asked()
     generate(bench.write())
@@ -271,13 +271,13 @@ def test_one_more_analyst_is_the_only_one_asked_about_the_cases(bench: Bench) ->
     assert set(new) <= {POOL[8], *JUDGES}  # judges see another consensus
 
 
-def test_more_seeds_ask_only_about_the_new_ones(bench: Bench) -> None:
+def test_more_seeds_ask_only_about_the_new_ones(bench):
     generate(bench.write(seeds=SEEDS - 1))
     generate(bench.write())
     assert bench.twice() == 0 and all(bench.asked()[name] == SEEDS for name in DESIGNERS)
 
 
-def test_who_cannot_be_asked_is_named_and_keeps_nobody_from_answering(bench: Bench) -> None:
+def test_who_cannot_be_asked_is_named_and_keeps_nobody_from_answering(bench):
     absent = POOL[2]
 
     def without_a_key(**more: object) -> Study:
@@ -305,7 +305,7 @@ def test_who_cannot_be_asked_is_named_and_keeps_nobody_from_answering(bench: Ben
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
-def test_a_generator_stopped_in_the_middle_goes_on_where_it_was(bench: Bench, ending: signal.Signals) -> None:
+def test_a_generator_stopped_in_the_middle_goes_on_where_it_was(bench, ending):
     study = bench.write()
     bench.plan(FaultPlan(latency_s=0.1))
     code = "from metacog_pipeline.cli import main; main()"
@@ -332,17 +332,18 @@ def test_a_generator_stopped_in_the_middle_goes_on_where_it_was(bench: Bench, en
 @pytest.mark.parametrize(
     "rubbish", ["no", "[" * 5000, '{"claim_level_assessments": [{"claim_id": "C1"}]}', "\x00"]
 )
-def test_a_pool_that_says_nothing_usable_stops_the_generator_in_one_line(bench: Bench, rubbish: str) -> None:
+def test_a_pool_that_says_nothing_usable_stops_the_generator_in_one_line(bench, rubbish):
     bench.says = dict.fromkeys(POOL, lambda said: rubbish)
-    study = bench.write()
+    study = bench.write(seeds=2)
     for _ in range(2):  # the check that refused it is met again, and nobody is asked again
         with pytest.raises(SourceError, match="labels_in_vocabulary"):
             generate(study)
-        assert bench.asked()["oak-nine"] == 2 * SEEDS
+        assert bench.asked()["oak-nine"] == 2 * 2
     assert not any(bench.asked()[name] for name in JUDGES)
 
 
-def test_a_pool_that_answers_with_nothing_is_not_asked_for_more_than_five_answers(bench: Bench) -> None:
+def test_a_pool_that_answers_with_nothing_is_not_asked_for_more_than_five_answers(bench, monkeypatch):
+    monkeypatch.setattr("metacog_pipeline.llm.retry.Retries._backoff", lambda *_: 0.0)
     bench.says = dict.fromkeys(POOL, lambda said: "")
     study = bench.write()
     with pytest.raises(ProviderError, match="5 replies in a row were billed and cannot be used"):
@@ -351,7 +352,7 @@ def test_a_pool_that_answers_with_nothing_is_not_asked_for_more_than_five_answer
     assert not any(bench.asked()[name] for name in JUDGES)
 
 
-def test_one_analyst_and_one_judge_who_say_nothing_usable_are_left_out(bench: Bench) -> None:
+def test_one_analyst_and_one_judge_who_say_nothing_usable_are_left_out(bench):
     bench.says = dict.fromkeys(("birch-two", "judge-slate", "quill"), lambda said: "Hm.")
     made = generate(bench.write())
     failed = {name for each in made.values() for name, check in each.checks.items() if not check.passed}
@@ -361,7 +362,7 @@ def test_one_analyst_and_one_judge_who_say_nothing_usable_are_left_out(bench: Be
     assert set(rated) == {len(POOL) - 1}
 
 
-def test_seeds_that_cannot_be_used_give_one_line(bench: Bench) -> None:
+def test_seeds_that_cannot_be_used_give_one_line(bench):
     study = bench.write()
     (bench.folder / "seeds.json").write_text('{"seeds": []}')
     with pytest.raises(SourceError, match=r"seeds\.json"):
@@ -369,7 +370,7 @@ def test_seeds_that_cannot_be_used_give_one_line(bench: Bench) -> None:
     assert not bench.calls
 
 
-def test_a_step_before_its_time_says_what_is_missing(bench: Bench) -> None:
+def test_a_step_before_its_time_says_what_is_missing(bench):
     made = Medley.of(bench.write())
     with pytest.raises(SourceError, match="medley_consensus: medley_drafts is not made yet"):
         construction.run_step(made, construction.step_of(made, "consensus"))
@@ -396,9 +397,7 @@ def test_a_step_before_its_time_says_what_is_missing(bench: Bench) -> None:
         ('name = "measured"', 'name = "oak-nine"', "repeats models[0].name"),
     ],
 )  # fmt: skip
-def test_a_generator_that_cannot_work_is_refused_in_one_line(
-    bench: Bench, old: str, new: str, says: str
-) -> None:
+def test_a_generator_that_cannot_work_is_refused_in_one_line(bench, old, new, says):
     path = bench.write().path
     text = path.read_text()
     assert old in text

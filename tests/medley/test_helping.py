@@ -1,7 +1,5 @@
 """Whoever helps to make instances is planned before a cent is spent, served over HTTP, and shown with how far it is."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -11,22 +9,18 @@ from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.planning import PlanRow, plan_study
 from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.benchmarks.medley import Medley
-from metacog_pipeline.benchmarks.medley.construction.designs import (
-    design_message,
-    draft_of,
-    read_design,
-    read_seeds,
-)
+from metacog_pipeline.benchmarks.medley.construction import designs
 from metacog_pipeline.benchmarks.medley.construction.pool import analyst_message, read_analyst
 from metacog_pipeline.benchmarks.medley.construction.verdicts import read_verdict, verification_tasks
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words, parts_of
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus
+from metacog_pipeline.benchmarks.medley.judging import suite
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.leaderboard.status import helper_states
 from metacog_pipeline.llm.server.app import UnknownQuestion
-from metacog_pipeline.llm.server.running import ServerThread
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.study import Study, load_study
+from tests.simulated_server import ServerThread
 
 WORDS = load_words()
 DESIGNERS, POOL, JUDGES = ("d1", "d2"), tuple(f"p{n}" for n in range(9)), ("j1", "j2", "j3")
@@ -85,7 +79,7 @@ def by_name(rows: tuple[PlanRow, ...]) -> dict[tuple[str, str], PlanRow]:
     return {(row.benchmark, row.model): row for row in rows}
 
 
-def test_a_study_that_made_nothing_yet_is_planned_in_full_and_makes_nothing(tmp_path: Path) -> None:
+def test_a_study_that_made_nothing_yet_is_planned_in_full_and_makes_nothing(tmp_path):
     study = write(tmp_path)
     plan = plan_study(study)
     rows = by_name(plan.rows)
@@ -95,6 +89,7 @@ def test_a_study_that_made_nothing_yet_is_planned_in_full_and_makes_nothing(tmp_
         **{("medley_pool", name): N_SEEDS for name in POOL},
         **{("medley_verification", name): N_SEEDS * 5 for name in JUDGES},
         ("medley", "measured"): N_SEEDS * 3,
+        **{("medley_judge_suite", name): len(suite.answers()) for name in JUDGES},
         **{("medley_judgements", name): N_SEEDS for name in JUDGES},
     }
     assert all(row.runs == 1 and row.to_ask == row.calls for row in plan.rows)
@@ -102,11 +97,11 @@ def test_a_study_that_made_nothing_yet_is_planned_in_full_and_makes_nothing(tmp_
         assert row.tokens_in > 50 * row.calls and row.tokens_out > 0
         assert (row.dollars or 0) > 0 or benchmark == "medley"
     assert any("as if every seed became one" in note for note in plan.notes)
-    assert construction.stale_steps(Medley.of(study))[0] == "seeds"
+    assert construction.stale_steps(Medley.of(study))[:2] == ("judge_suite", "seeds")
     assert not (study.home.items / "medley.parquet").exists() and not list(study.home.transcripts.iterdir())
 
 
-def test_a_plan_without_its_seeds_is_one_line(tmp_path: Path) -> None:
+def test_a_plan_without_its_seeds_is_one_line(tmp_path):
     study = write(tmp_path)
     (tmp_path / "seeds.json").unlink()
     with pytest.raises(SourceError, match=r"seeds\.json") as told:
@@ -114,7 +109,7 @@ def test_a_plan_without_its_seeds_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(told.value)
 
 
-def test_what_is_served_makes_a_set_and_costs_no_more_than_was_planned(tmp_path: Path) -> None:
+def test_what_is_served_makes_a_set_and_costs_no_more_than_was_planned(tmp_path):
     voices = respondents(simulated_people(tmp_path))
     assert set(voices) == {"measured", *DESIGNERS, *POOL, *JUDGES}
     with ServerThread(lambda model, request: voices[model](request)) as server:
@@ -127,6 +122,7 @@ def test_what_is_served_makes_a_set_and_costs_no_more_than_was_planned(tmp_path:
     assert 0 < len(bench.items) <= N_SEEDS
     spent: dict[str, float] = {}
     for stage, benchmark in (
+        ("judge_suite", "medley_judge_suite"),
         ("designs", "medley_designers"),
         ("opinions", "medley_pool"),
         ("verification", "medley_verification"),
@@ -138,7 +134,7 @@ def test_what_is_served_makes_a_set_and_costs_no_more_than_was_planned(tmp_path:
         most = sum(row.dollars or 0 for (name, _), row in planned.items() if name == benchmark)
         assert 0 < cost <= most
     states = helper_states(study)
-    assert {state.state for state in states} == {"complete"} and len(states) == 14
+    assert {state.state for state in states} == {"complete"} and len(states) == 17
     assert all(state.n_answered == state.n_expected > 0 for state in states)
     after = by_name(plan_study(study).rows)
     assert all(row.to_ask == 0 for (name, _), row in after.items() if name in spent)
@@ -155,13 +151,13 @@ def request(message: Message) -> ChatRequest:
     return ChatRequest((message,), Sampling())
 
 
-def test_simulated_people_answer_every_seed_and_keep_to_the_form(tmp_path: Path) -> None:
+def test_simulated_people_answer_every_seed_and_keep_to_the_form(tmp_path):
     voices = respondents(simulated_people(tmp_path))
     (tmp_path / "seeds.json").write_text(json.dumps({"seeds": seeds()}))
-    for seed in read_seeds(tmp_path / "seeds.json"):
-        text = str(voices["d1"](request(design_message(seed, WORDS))))
-        assert read_design(text) is not None
-        draft = draft_of(seed, [text])
+    for seed in designs.read_seeds(tmp_path / "seeds.json"):
+        text = str(voices["d1"](request(designs.design_message(seed, WORDS))))
+        assert designs.read_design(text) is not None
+        draft = designs.draft_of(seed, [text])
         assert draft is not None and draft.claim_texts == seed.claims
         message = analyst_message(draft, WORDS)
         assert read_analyst(str(voices["p1"](request(message))), draft) is not None
@@ -177,7 +173,7 @@ def test_simulated_people_answer_every_seed_and_keep_to_the_form(tmp_path: Path)
         voices["p1"](request(Message("user", "What is 2 + 2?")))
 
 
-def test_places_are_read_back_whatever_stands_in_them() -> None:
+def test_places_are_read_back_whatever_stands_in_them():
     filled = WORDS.filled("verify", vignette="a\n\nStatement: b (.*)", claim="{{claim}}", consensus="\\d")
     parts = parts_of(WORDS.text("verify"), filled)
     assert parts is not None and set(parts) == {"vignette", "claim", "consensus"}

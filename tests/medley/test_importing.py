@@ -132,7 +132,7 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(("instance_id", "condition", "step_a", "b_social", "x")), anything))
 def test_whatever_a_row_holds_is_kept_or_told(tmp_path, items, row):
     path = tmp_path / "a.jsonl"

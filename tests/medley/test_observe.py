@@ -160,19 +160,6 @@ def test_what_was_not_asked_is_not_run(instance, said):
     assert (row["status"], row["failed_step"], row["status_step_a"]) == ("not_run", "b_private", "ok")
 
 
-def test_the_latest_call_that_did_not_fail_counts(instance, said):
-    other = said["step_a"].replace("high", "low")
-    calls = [
-        *answers(said),
-        call("step_a", other, minute=10),
-        call("step_a", "", status="failed", minute=20),
-        call("step_a", "{}", minute=30, superseded=True),
-        call("step_a", "{}", minute=40, model="another"),
-        call("step_a", "{}", minute=50, benchmark="medley_judgements"),
-    ]
-    assert only(instance, calls)["a_c1"] == 0.35
-
-
 def test_step_a_and_b_private_of_the_normal_condition_count_under_every_other(instance, said):
     calls = [*answers(said), call("b_social", said["step_a"], condition="adversarial", minute=9)]
     normal, adversarial = read(instance, calls, ("normal", "adversarial")).rows(named=True)

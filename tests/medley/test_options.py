@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
-from metacog_pipeline.benchmarks.medley.judged import combine
 from metacog_pipeline.benchmarks.medley.labels import PAPER_MAP
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.rule_based import options as module
@@ -73,20 +72,13 @@ def test_an_option_changes_a_number(numbers, name):
     assert not np.array_equal(numbers(REFERENCE), numbers(replace(REFERENCE, **{name: OTHER[name]})))
 
 
-def test_the_options_of_judges_and_of_models_change_a_number_too():
-    judges = [[{"transparency": grade}] for grade in (0.0, 0.1, 0.8)]
-
-    def grade(**changes):
-        return combine(judges, ["a", "b", "c"], "c", replace(REFERENCE, **changes)).grades[0]["transparency"]
-
-    assert len({grade(), grade(exclude_family=False), grade(judges="single")}) == 3
-    assert grade(judges="mean", exclude_family=False) == pytest.approx(0.3)
+def test_the_option_of_models_changes_a_number_too():
     scores = [[0.0, *[0.5] * 8, 0.9, 0.9]]
     assert location(scores, REFERENCE.model_score)[0] != location(scores, "mean")[0]
 
 
 def test_no_option_is_left_out_here_or_in_the_table():
-    assert names() == {*OTHER, "judges", "exclude_family", "model_score"}
+    assert names() == {*OTHER, "model_score"}
     for name in names():
         assert name in module.__doc__
 

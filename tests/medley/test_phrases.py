@@ -4,11 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.rule_based.phrases import (
+    Phrases,
     justification,
     narrative,
     opening,
-    phrase_index,
-    phrases_within,
     trigrams,
 )
 
@@ -20,16 +19,15 @@ texts = st.lists(st.tuples(words, gaps), max_size=40).map(lambda parts: "".join(
 
 @given(texts, phrases)
 def test_the_index_finds_exactly_the_substrings(text, wanted):
-    index = phrase_index(wanted)
-    found = phrases_within(text, index)
+    found = Phrases(wanted).within(text)
     assert found == sum(phrase in text for phrase in wanted)
 
 
 def test_a_phrase_may_start_and_end_inside_words():
-    index = phrase_index(["reading drifted slow"])
-    assert phrases_within("the rereading drifted slowly", index) == 1
-    assert phrases_within("the reading  drifted slow", index) == 0
-    assert phrases_within("the reading drifted\nslow", index) == 0
+    known = Phrases(["reading drifted slow"])
+    assert known.within("the rereading drifted slowly") == 1
+    assert known.within("the reading  drifted slow") == 0
+    assert known.within("the reading drifted\nslow") == 0
 
 
 def test_three_words_in_lower_case():

@@ -6,13 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.medley import Medley
-from metacog_pipeline.benchmarks.medley.instance_scores import (
-    NUMBERS,
-    most_divided,
-    score_instances,
-    score_triples,
-)
+from metacog_pipeline.benchmarks.medley import Medley, instance_scores
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
 from metacog_pipeline.benchmarks.medley.measures import NOT_JUDGED, NOTHING_SCORED
@@ -104,42 +98,45 @@ def value(table, measure, column="estimate", **where):
 
 def test_rows_hold_what_scoring_single_instances_gives(instances, answered):
     rows = answered(1)
-    found = score_instances(rows, instances)
+    found = instance_scores.score_instances(rows, instances)
     assert found.schema == SCORED
     triples = [Triple(*(json.loads(row[f"reply_{step}"]) for step in STEPS)) for row in rows.to_dicts()]
-    alone = score_triples([presented(one, "normal") for one in instances], triples)
+    alone = instance_scores.score_triples([presented(one, "normal") for one in instances], triples)
     assert found["mms"].to_list() == alone.mms.tolist()
     assert found["proportionality"].to_list() == alone.computed.column("proportionality")[0].tolist()
 
 
 def pool(rows, instances, judged=None, **told):
-    return estimated(score_instances(rows, instances, judged), **told)
+    return estimated(instance_scores.score_instances(rows, instances, judged), **told)
 
 
 def score(rows, instances, **told):
-    return estimated(score_instances(rows, instances), by_run=True, **told)
+    return estimated(instance_scores.score_instances(rows, instances), by_run=True, **told)
 
 
 def test_the_scoring_changes_the_score(instances, answered):
-    by = {name: score_instances(answered(1), instances, scoring=name) for name in ("reference", "paper")}
+    by = {
+        name: instance_scores.score_instances(answered(1), instances, scoring=name)
+        for name in ("reference", "paper")
+    }
     assert by["reference"]["mms"].to_list() != by["paper"]["mms"].to_list()
 
 
 def test_an_observation_of_a_strange_instance_is_refused(instances, answered):
     with pytest.raises(SourceError, match="PUMP_011"):
-        score_instances(answered(1), instances[:-1])
+        instance_scores.score_instances(answered(1), instances[:-1])
 
 
 def test_no_observations_give_an_empty_table(instances):
-    assert score_instances(frame([]), instances).schema == SCORED
+    assert instance_scores.score_instances(frame([]), instances).schema == SCORED
     assert pool(frame([]), instances, **BOOT).schema == ESTIMATE
 
 
 @pytest.mark.parametrize("status", ["answer_unparsed", "refused"])
 def test_silence_has_no_score_and_is_counted(instances, observed, status):
     rows = frame([observed(one, LEVELS, LEVELS, LEVELS, status=status) for one in instances])
-    scored = score_instances(rows, instances)
-    assert all(scored[name].null_count() == len(instances) for name in NUMBERS)
+    scored = instance_scores.score_instances(rows, instances)
+    assert all(scored[name].null_count() == len(instances) for name in instance_scores.NUMBERS)
     found = pool(rows, instances, **BOOT)
     assert value(found, "mms") is None and value(found, "t1") is None
     assert value(found, "mms", "status") == NOTHING_SCORED
@@ -152,7 +149,7 @@ def test_unreadable_instances_leave_the_others_as_they_are(instances, answered, 
     lost = frame([observed(one, LEVELS, LEVELS, LEVELS, status="answer_unparsed") for one in instances[:3]])
     some = pl.concat([lost, whole[3:]])
     found = pool(some, instances, **BOOT)
-    expected = score_instances(whole, instances)["mms"][3:].mean()
+    expected = instance_scores.score_instances(whole, instances)["mms"][3:].mean()
     assert value(found, "mms_mean") == pytest.approx(expected)
     assert value(found, "mms_mean", "n") == 9 and value(found, "mms", "n_unreadable") == 3
     assert value(found, "coverage") == 0.75
@@ -173,7 +170,7 @@ def test_missing_answers_withhold_numbers_unless_allowed(instances, answered, ob
 def test_the_headline_is_the_trimmed_mean_over_instances(instances, answered):
     rows = answered(3)
     found = pool(rows, instances, **BOOT)
-    scores = np.sort(score_instances(rows, instances)["mms"].to_numpy())
+    scores = np.sort(instance_scores.score_instances(rows, instances)["mms"].to_numpy())
     assert value(found, "mms") == pytest.approx(scores[1:-1].mean())
     assert value(found, "mms_median") == pytest.approx(np.median(scores))
     assert value(found, "mms_double_step") == pytest.approx(scores.mean() - scores.std())
@@ -238,7 +235,7 @@ def test_a_change_is_against_the_same_instances_under_normal(instances, answered
     normal = answered(5)
     adversarial = answered(6, conditions=("adversarial",))[:4]
     found = pool(pl.concat([normal, adversarial]), instances, **BOOT)
-    scored = score_instances(pl.concat([normal, adversarial]), instances)
+    scored = instance_scores.score_instances(pl.concat([normal, adversarial]), instances)
     own = scored.filter(condition="adversarial")["mms"]
     base = scored.filter(condition="normal")["mms"][:4]
     assert value(found, "adversarial_delta") == pytest.approx((own - base).mean())
@@ -253,7 +250,7 @@ def test_one_who_rates_alike_under_both_conditions_has_changed_nothing(instances
         for condition in ("normal", "adversarial")
         for one in instances
     ]
-    scored = score_instances(frame(rows), instances)
+    scored = instance_scores.score_instances(frame(rows), instances)
     assert set(scored.filter(condition="adversarial")["changed_from_normal"]) == {0.0}
     assert scored.filter(condition="normal")["changed_from_normal"].null_count() == 12
 
@@ -287,7 +284,7 @@ def test_equal_replies_have_a_behavioural_change_of_zero_and_the_parts_add_up(
 def test_without_a_reply_under_normal_the_change_has_no_parts(instances, observed, answered):
     lost = frame([observed(one, LEVELS, LEVELS, LEVELS, status="answer_unparsed") for one in instances])
     rows = pl.concat([lost, answered(6, conditions=("adversarial",))])
-    assert score_instances(rows, instances)["rescored"].null_count() == rows.height
+    assert instance_scores.score_instances(rows, instances)["rescored"].null_count() == rows.height
     assert value(pool(rows, instances, **BOOT), "adversarial_delta_behaviour") is None
 
 
@@ -306,6 +303,6 @@ def test_the_most_divided_instances_have_the_largest_variance_over_models():
     ]
     rows.append({"item_id": "A", "model": "m0", "run": 1, "condition": "adversarial", "mms": 0.0})
     table = pl.DataFrame(rows, schema_overrides={"mms": pl.Float64})
-    assert most_divided(table, 3) == ("B", "C", "D")
-    assert most_divided(table) == ("B", "C", "D", "A", "E")
-    assert most_divided(table.sample(fraction=1, shuffle=True, seed=5), 3) == ("B", "C", "D")
+    assert instance_scores.most_divided(table, 3) == ("B", "C", "D")
+    assert instance_scores.most_divided(table) == ("B", "C", "D", "A", "E")
+    assert instance_scores.most_divided(table.sample(fraction=1, shuffle=True, seed=5), 3) == ("B", "C", "D")

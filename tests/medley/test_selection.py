@@ -1,7 +1,5 @@
 """The panel: greedy, reproducible, at most two per family as long as that leaves somebody."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np
@@ -48,9 +46,7 @@ verdicts = st.none() | st.dictionaries(
 
 @settings(max_examples=150)
 @given(pools(), verdicts, st.integers(1, 8))
-def test_panels_are_as_large_as_asked_without_repeats_and_readable_first(
-    candidates: list[Candidate], given_verdicts: dict[str, str] | None, size: int
-) -> None:
+def test_panels_are_as_large_as_asked_without_repeats_and_readable_first(candidates, given_verdicts, size):
     pool = Pool(candidates, given_verdicts)
     found = select(pool, size)
     names = found.selected_models
@@ -66,7 +62,7 @@ def test_panels_are_as_large_as_asked_without_repeats_and_readable_first(
     assert select(Pool(candidates, given_verdicts), size) == found
 
 
-def test_worth_of_a_set_by_hand() -> None:
+def test_worth_of_a_set_by_hand():
     pool = Pool([candidate("a", "x", "33330"), candidate("b", "y", "33330"), candidate("c", "z", "11122"),
                  candidate("d", "x", "11122"), candidate("e", "y", "22222")])  # fmt: skip
     found = pool.scores(range(5), 5)
@@ -80,7 +76,7 @@ def test_worth_of_a_set_by_hand() -> None:
     assert found.total == pytest.approx(total)
 
 
-def test_verdicts_reward_positions_that_fit_them() -> None:
+def test_verdicts_reward_positions_that_fit_them():
     given = {"C1": "verified_correct", "C2": "verified_wrong", "C3": "ambiguous"}
     pool = Pool(
         [candidate("a", "x", "33333"), candidate("b", "y", "11111"), candidate("c", "z", "222--")], given
@@ -91,7 +87,7 @@ def test_verdicts_reward_positions_that_fit_them() -> None:
     assert [pool.is_strong_wrong(place) for place in range(3)] == [True, True, False]
 
 
-def test_pair_differs_most_between_families_and_the_first_wins() -> None:
+def test_pair_differs_most_between_families_and_the_first_wins():
     pool = Pool([candidate("a", "x", "33333"), candidate("b", "x", "11111"), candidate("c", "y", "33311"),
                  candidate("d", "y", "33311")])  # fmt: skip
     assert seed_pair(pool) == (1, 2)
@@ -99,14 +95,14 @@ def test_pair_differs_most_between_families_and_the_first_wins() -> None:
     assert seed_pair(same) == (0, 1)
 
 
-def test_a_third_of_a_family_comes_only_when_nobody_else_is_left() -> None:
+def test_a_third_of_a_family_comes_only_when_nobody_else_is_left():
     crowd = [candidate(f"a{n}", "x", "31310") for n in range(9)]
     others = [candidate("b", "y", "13131"), candidate("c", "z", "22222")]
     assert Counter(select(Pool([*crowd, *others]), 4).family_counts) == Counter({"x": 2, "y": 1, "z": 1})
     assert select(Pool([*crowd, *others]), 6).family_counts["x"] == 4
 
 
-def test_someone_firmly_wrong_takes_the_place_of_the_least_missed() -> None:
+def test_someone_firmly_wrong_takes_the_place_of_the_least_missed():
     mild = [
         candidate(n, n, letters)
         for n, letters in zip("abcde", ("33311", "11133", "22222", "31312", "13131"), strict=True)
@@ -118,7 +114,7 @@ def test_someone_firmly_wrong_takes_the_place_of_the_least_missed() -> None:
     assert found.strong_wrong_included and "f" in found.selected_models and len(found.selected_models) == 4
 
 
-def test_order_is_that_of_the_greedy_steps_within_the_set() -> None:
+def test_order_is_that_of_the_greedy_steps_within_the_set():
     pool = Pool([candidate(str(n), str(n), x) for n, x in enumerate(("33112", "33333", "11111", "31313"))])
     order = greedy_order(pool, range(4), 4)
     assert set(order[:2]) == {"1", "2"} and sorted(order) == list("0123")
@@ -130,5 +126,5 @@ def test_order_is_that_of_the_greedy_steps_within_the_set() -> None:
      ("ollama/kavai/qwen3.5-Gemini-Design:9b", "design"), ("ollama/ministral-3:14b-cloud", "mistral"),
      ("claude-opus-4.6-analyst", "claude"), ("who/knows:1b", UNKNOWN)],
 )  # fmt: skip
-def test_families_are_read_from_the_last_part_of_a_name(model: str, family: str) -> None:
+def test_families_are_read_from_the_last_part_of_a_name(model, family):
     assert published_family(model) == family

@@ -1,7 +1,5 @@
 """The verdicts of three judges, by the file's rule, the paper's, and the one for new instances."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest
@@ -22,24 +20,24 @@ AGREE, DISAGREE, AMBIGUOUS = VERDICTS
 
 
 @pytest.mark.parametrize("given", list(product(VERDICTS, repeat=3)))
-def test_two_alike_decide_and_the_first_judge_breaks_a_three_way_tie(given: tuple[str, ...]) -> None:
+def test_two_alike_decide_and_the_first_judge_breaks_a_three_way_tie(given):
     alike = next((verdict for verdict in VERDICTS if given.count(verdict) >= 2), None)
     assert majority_verdict(given) == (alike or given[0])
     assert strict_verdict(given) == (AGREE if alike == AGREE else DISAGREE)
     assert is_wrong(given) is (alike == DISAGREE)
 
 
-def test_two_judges_who_differ_leave_it_to_the_first() -> None:
+def test_two_judges_who_differ_leave_it_to_the_first():
     assert majority_verdict([DISAGREE, AGREE]) == DISAGREE and majority_verdict([AGREE, DISAGREE]) == AGREE
     assert majority_verdict([]) == AMBIGUOUS and strict_verdict([]) == DISAGREE and not is_wrong([])
 
 
-def test_one_judge_cannot_call_a_consensus_wrong() -> None:
+def test_one_judge_cannot_call_a_consensus_wrong():
     given = {"C1": [DISAGREE], "C2": [DISAGREE] * 2, "C3": [DISAGREE, AGREE, DISAGREE], "C4": []}
     assert wrong_claims(given) == {"C2", "C3"}
 
 
-def test_coverage_counts_claims_with_three_verdicts_of_the_offered_set() -> None:
+def test_coverage_counts_claims_with_three_verdicts_of_the_offered_set():
     given = {"C1": [AGREE] * 3, "C2": [AGREE, "YES", AGREE], "C3": [DISAGREE] * 4}
     assert coverage(given, ["C1", "C2", "C3", "C4"]) == 0.5
     assert coverage({}, []) == 0
@@ -50,11 +48,11 @@ def test_coverage_counts_claims_with_three_verdicts_of_the_offered_set() -> None
     [('{"verdict": "agree "}', AGREE), ('x ```json\n{"verdict": "DISAGREE"}```', DISAGREE), ("AGREE", None),
      ('{"verdict": "maybe"}', None), ('{"verdict": ["AGREE"]}', None), ("", None), ("[1]", None), ("null", None)],
 )  # fmt: skip
-def test_only_the_three_words_in_an_object_are_verdicts(text: str, verdict: str | None) -> None:
+def test_only_the_three_words_in_an_object_are_verdicts(text, verdict):
     assert read_verdict(text) == verdict
 
 
-def test_the_view_of_the_panel_says_which_side_and_how_many() -> None:
+def test_the_view_of_the_panel_says_which_side_and_how_many():
     given = Consensus({"C1": 0.2, "C2": 0.5}, {"C1": {"position_distribution": {"support": 2, "oppose": 8}}})
     assert view(given, "C1").startswith("the statement does not hold (0.20") and "8 oppose" in view(
         given, "C1"
@@ -75,8 +73,6 @@ def test_the_view_of_the_panel_says_which_side_and_how_many() -> None:
         (None, (AGREE,) * 3, "ambiguous"),
     ],
 )
-def test_a_claim_is_verified_by_the_side_of_the_consensus_and_two_judges(
-    side: str | None, given: tuple[str, ...], said: str
-) -> None:
+def test_a_claim_is_verified_by_the_side_of_the_consensus_and_two_judges(side, given, said):
     consensus = Consensus({"C1": 0.9}, {"C1": {"majority_position": side}} if side else {}, "x")
     assert verified_claims(consensus, {"C1": given}) == {"C1": said}

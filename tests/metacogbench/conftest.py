@@ -1,7 +1,5 @@
 """A few hand-made items of every tier, transcript rows, and an observer asked in this process."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,7 +10,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, TIERS, Factor, Field, Item, changed
-from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
+from metacog_pipeline.benchmarks.metacogbench.prompts import load_wording
 from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.querying.types import Answer
 from metacog_pipeline.scoring.schemas import response_schema
@@ -145,36 +143,36 @@ def copies(item: Item, number: int) -> list[Item]:
 
 
 @pytest.fixture(scope="session")
-def asked_items() -> tuple[Item, ...]:
+def asked_items():
     """Return one item of every kind."""
     return ITEMS
 
 
 @pytest.fixture(scope="session")
-def item_named() -> Callable[[str], Item]:
+def item_named():
     return lambda name: next(item for item in ITEMS if item.item_id == name)
 
 
 @pytest.fixture(scope="session")
-def many_of() -> Callable[[str, int], list[Item]]:
+def many_of():
     """Return a function that makes so many items alike."""
     return lambda name, number: copies(next(item for item in ITEMS if item.item_id == name), number)
 
 
 @pytest.fixture(scope="session")
-def wording() -> Wording:
+def wording():
     return load_wording()
 
 
 @pytest.fixture(scope="session")
-def transcript(transcripts_of: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+def transcript(transcripts_of):
     """Return a function that makes one transcript row; anything can be overridden."""
     made: Callable[..., dict[str, Any]] = transcripts_of("metacogbench", "free")
     return made
 
 
 @pytest.fixture(scope="session")
-def recorded() -> Callable[..., Calls]:
+def recorded():
     """Return a function that runs a protocol against scripted answers and gives the calls it made."""
 
     def run(protocol: Callable[[Any], Any], *answers: Answer) -> Calls:
@@ -261,6 +259,6 @@ def observed(
 
 
 @pytest.fixture
-def make_observed() -> Callable[..., pl.DataFrame]:
+def make_observed():
     """Return `observed`."""
     return observed

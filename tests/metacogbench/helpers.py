@@ -1,7 +1,5 @@
 """MetaCog-Bench without a study file: the engine's reading and scoring on transcripts and responses made by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace

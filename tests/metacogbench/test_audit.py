@@ -1,10 +1,6 @@
 """The audit: blinded, balanced, repeatable samples; figures from labels; files as spreadsheets leave them."""
 
-from __future__ import annotations
-
 import csv
-from collections.abc import Callable
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -21,7 +17,6 @@ from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import write_frame
 
-Make = Callable[..., pl.DataFrame]
 STUDY = """
 [study]
 name = "audited"
@@ -60,7 +55,7 @@ def labels(said: dict[str, str], **others: dict[str, str]) -> list[dict[str, str
     ]
 
 
-def test_rare_verdicts_are_drawn_as_often_as_common_ones(make_observed: Make) -> None:
+def test_rare_verdicts_are_drawn_as_often_as_common_ones(make_observed):
     frame = make_observed(
         rates={"2a": 0.8, "2b": 0.5}, sizes=dict.fromkeys(("1a", "1b", "2a", "2b", "3"), 60)
     )
@@ -71,26 +66,26 @@ def test_rare_verdicts_are_drawn_as_often_as_common_ones(make_observed: Make) ->
     assert set(sample["tier"]) == {"2a", "2b"}
 
 
-def test_the_same_seed_draws_the_same_sample_and_another_another(make_observed: Make) -> None:
+def test_the_same_seed_draws_the_same_sample_and_another_another(make_observed):
     frame = make_observed(sizes=dict.fromkeys(("1a", "1b", "2a", "2b", "3"), 40))
     once, again = draw(frame, 10, seed=1), draw(frame.sample(fraction=1, shuffle=True, seed=9), 10, seed=1)
     assert once["item_id"].to_list() == again["item_id"].to_list()
     assert once["item_id"].to_list() != draw(frame, 10, seed=2)["item_id"].to_list()
 
 
-def test_a_sample_larger_than_what_there_is_takes_everything_once(make_observed: Make) -> None:
+def test_a_sample_larger_than_what_there_is_takes_everything_once(make_observed):
     sample = draw(make_observed(), 1000, seed=1)
     assert sample.height == 20
 
 
-def test_raters_see_neither_model_nor_verdict(make_observed: Make) -> None:
+def test_raters_see_neither_model_nor_verdict(make_observed):
     sample = draw(make_observed("secret-model"), 10, seed=1)
     shown = str(for_raters(sample, {}))
     assert "secret-model" not in shown and "'pass'" not in shown and "'fail'" not in shown
     assert "secret-model" in str(key_table(sample, 1).rows())
 
 
-def test_figures_are_those_of_the_four_cells() -> None:
+def test_figures_are_those_of_the_four_cells():
     verdicts = {"S1": "pass", "S2": "pass", "S3": "pass", "S4": "fail", "S5": "fail", "S6": "fail"}
     said = {"S1": "yes", "S2": "Yes ", "S3": "0", "S4": "no", "S5": "PASS", "S6": ""}
     found = {each.measure: each.found for each in figures(labels(said), key_of(verdicts))}
@@ -103,7 +98,7 @@ def test_figures_are_those_of_the_four_cells() -> None:
     assert low is not None and high is not None and low < 2 / 3 < high
 
 
-def test_93_negatives_without_an_error_keep_false_positives_below_4_percent() -> None:
+def test_93_negatives_without_an_error_keep_false_positives_below_4_percent():
     names = [f"S{i}" for i in range(94)]
     verdicts = dict.fromkeys(names, "fail") | {"S0": "pass"}
     said = dict.fromkeys(names, "no") | {"S0": "yes"}
@@ -112,7 +107,7 @@ def test_93_negatives_without_an_error_keep_false_positives_below_4_percent() ->
     assert high is not None and high < 0.04
 
 
-def test_agreement_of_one_category_has_no_kappa_but_ac1() -> None:
+def test_agreement_of_one_category_has_no_kappa_but_ac1():
     found = {
         each.measure: each.found
         for each in figures(labels({"S1": "yes", "S2": "yes"}), key_of({"S1": "pass", "S2": "pass"}))
@@ -120,7 +115,7 @@ def test_agreement_of_one_category_has_no_kappa_but_ac1() -> None:
     assert found["kappa"].value is None and found["ac1"].value == 1.0
 
 
-def test_two_raters_are_compared() -> None:
+def test_two_raters_are_compared():
     said = {"S1": "yes", "S2": "no", "S3": "yes"}
     other = {"S1": "yes", "S2": "no", "S3": ""}
     rows = labels(said, ann=said, bob=other)
@@ -136,12 +131,12 @@ def test_two_raters_are_compared() -> None:
         ({"S9": "yes"}, "not in the key"),
     ],
 )
-def test_labels_that_cannot_be_used_are_named(said: dict[str, str], message: str) -> None:
+def test_labels_that_cannot_be_used_are_named(said, message):
     with pytest.raises(StudyError, match=message):
         figures(labels(said), key_of({"S1": "pass"}))
 
 
-def test_from_replies_to_figures_on_disk(tmp_path: Path, make_observed: Make) -> None:
+def test_from_replies_to_figures_on_disk(tmp_path, make_observed):
     path = tmp_path / "study.toml"
     path.write_text(STUDY)
     study = load_study(path)
@@ -187,7 +182,7 @@ def test_from_replies_to_figures_on_disk(tmp_path: Path, make_observed: Make) ->
         CliRunner().invoke(cli, arguments, catch_exceptions=False)
 
 
-def test_judges_are_held_against_the_labels_like_the_scorers(make_observed: Make) -> None:
+def test_judges_are_held_against_the_labels_like_the_scorers(make_observed):
     sample = draw(make_observed(tiers=("2a",)), 10, 1, ("2a",))
     said = sample.with_columns(judge=pl.lit("self"), verdict=pl.col("passed")).head(8)
     truth = key_table(sample, 1, said.select("model", "run", "condition", "item_id", "judge", "verdict"))

@@ -1,7 +1,5 @@
 """MetaCog-Bench given what nobody should give: one line each, an exit code, no traceback, nothing asked first."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 
@@ -24,7 +22,7 @@ enabled = true
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study(tmp_path):
     for name, content in {
         "broken.toml": b'[[caution]]\nid = "x"\nregex = "("\n',
         "endless.toml": b'[[caution]]\nid = "x"\nregex = "(a+)+$"\n',
@@ -60,7 +58,7 @@ def study(tmp_path: Path) -> Path:
         ('judges = ["self", "self"]', "twice"),
     ],
 )
-def test_a_study_that_cannot_be_asked(metacog, study: Path, line: str, said: str) -> None:
+def test_a_study_that_cannot_be_asked(metacog, study, line, said):
     study.write_text(f"{STUDY}{line}\n", encoding="utf-8")
     result = metacog("plan", study)
     result.refused_in_one_line(said)
@@ -94,7 +92,7 @@ def key(path: Path, rows: int = 2, **changed: str) -> Path:
         (b'sample_id,label\nS0,"' + b"y" * 11_000_000 + b'"\n', "not a CSV file"),
     ],
 )
-def test_labels_that_cannot_be_read(metacog, tmp_path: Path, content: bytes, said: str) -> None:
+def test_labels_that_cannot_be_read(metacog, tmp_path, content, said):
     (tmp_path / "labels.csv").write_bytes(content)
     result = metacog(
         "metacogbench", "audit", "score", tmp_path / "labels.csv", "--key", key(tmp_path / "key.csv")
@@ -114,7 +112,7 @@ def test_labels_that_cannot_be_read(metacog, tmp_path: Path, content: bytes, sai
         ({"sample_id": "S0"}, "stands twice in the key"),
     ],
 )
-def test_keys_that_were_changed(metacog, tmp_path: Path, changed: dict[str, str], said: str) -> None:
+def test_keys_that_were_changed(metacog, tmp_path, changed, said):
     (tmp_path / "labels.csv").write_text("sample_id,label\nS0,yes\n", encoding="utf-8")
     result = metacog(
         "metacogbench",
@@ -129,7 +127,7 @@ def test_keys_that_were_changed(metacog, tmp_path: Path, changed: dict[str, str]
         result.refused_in_one_line(said)
 
 
-def test_a_sample_of_a_study_without_replies(metacog, study: Path) -> None:
+def test_a_sample_of_a_study_without_replies(metacog, study):
     result = metacog(
         "metacogbench", "audit", "sample", study, "--seed", "1", "--output", study.parent / "sample.csv"
     )
@@ -137,6 +135,6 @@ def test_a_sample_of_a_study_without_replies(metacog, study: Path) -> None:
     assert not (study.parent / "sample.csv").exists()
 
 
-def test_labels_from_a_folder_or_nowhere(metacog, tmp_path: Path) -> None:
+def test_labels_from_a_folder_or_nowhere(metacog, tmp_path):
     for path in (tmp_path, tmp_path / "none.csv"):
         metacog("metacogbench", "audit", "score", path).refused_in_one_line("cannot be read")

@@ -1,9 +1,5 @@
 """A file of tasks or cues that cannot be used is refused: the file, the task or the cue, and what to do."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of, read_texts, to_toml
@@ -35,9 +31,7 @@ def same(item: Item) -> Item:
         ),
     ],
 )
-def test_a_task_that_cannot_be_used_is_refused_with_file_and_name(
-    item: Item, said: str, tmp_path: Path
-) -> None:
+def test_a_task_that_cannot_be_used_is_refused_with_file_and_name(item, said, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(to_toml([item], "mine"), encoding="utf-8")
     with pytest.raises(SourceError) as refused:
@@ -50,13 +44,13 @@ def test_a_task_that_cannot_be_used_is_refused_with_file_and_name(
 
 
 @pytest.mark.parametrize("regex", ["however$but", "a(?!.)b", "x^y", "(?=a)b"])
-def test_a_cue_that_never_matches_is_refused(regex: str, tmp_path: Path) -> None:
+def test_a_cue_that_never_matches_is_refused(regex, tmp_path):
     path = tmp_path / "cues.toml"
     path.write_text(f"extends = true\n[[caution]]\nid = 'mine'\nregex = '{regex}'\n", encoding="utf-8")
     with pytest.raises(StudyError, match=r"cue 'mine' .* no text was found"):
         load_lexicon(path)
 
 
-def test_for_every_cue_that_comes_with_the_package_a_text_is_found() -> None:
+def test_for_every_cue_that_comes_with_the_package_a_text_is_found():
     missed = [cue.id for cues in shipped_lexicon().cues.values() for cue in cues if not can_match(cue.regex)]
     assert missed == []

@@ -1,7 +1,5 @@
 """Composites: means of means, undefined where a part is missing, spread with n - 1, rounding half away from zero."""
 
-from __future__ import annotations
-
 import math
 import statistics
 
@@ -22,7 +20,7 @@ RATES = st.floats(0, 1, allow_nan=False)
 TIERS = tuple(TIER_MEASURES.values())
 
 
-def test_the_printed_row_of_a_model_follows_from_its_tiers() -> None:
+def test_the_printed_row_of_a_model_follows_from_its_tiers():
     found = composites({"t1a": 0.6, "t1b": 0.9, "t2a": 0.95, "t2b": 0.85, "t3": 0.8})
     assert found == pytest.approx({"ms": 0.75, "saf": 0.9, "cdtc": 0.8, "overall": (0.75 + 0.9 + 0.8) / 3})
 
@@ -38,9 +36,7 @@ def test_the_printed_row_of_a_model_follows_from_its_tiers() -> None:
     ],
 )
 @pytest.mark.parametrize("how", ["absent", "none"])
-def test_a_missing_tier_leaves_what_rests_on_it_undefined(
-    missing: str, undefined: set[str], how: str
-) -> None:
+def test_a_missing_tier_leaves_what_rests_on_it_undefined(missing, undefined, how):
     tiers: dict[str, float | None] = dict.fromkeys(TIERS, 0.5)
     if how == "none":
         tiers[missing] = None
@@ -52,14 +48,14 @@ def test_a_missing_tier_leaves_what_rests_on_it_undefined(
     assert {value for name, value in found.items() if name not in undefined} == {0.5}
 
 
-def test_nothing_is_no_zero() -> None:
+def test_nothing_is_no_zero():
     assert set(composites({}).values()) == {None}
     assert composites(dict.fromkeys(TIERS, 0.0))["overall"] == 0.0
 
 
 @settings(max_examples=100)
 @given(st.fixed_dictionaries(dict.fromkeys(TIERS, RATES)))
-def test_composites_stay_between_their_parts_and_rise_with_each(tiers: dict[str, float]) -> None:
+def test_composites_stay_between_their_parts_and_rise_with_each(tiers):
     found = composites(tiers)
     for name, parts in PARTS.items():
         values = [value for part in parts if (value := {**tiers, **found}[part]) is not None]
@@ -71,7 +67,7 @@ def test_composites_stay_between_their_parts_and_rise_with_each(tiers: dict[str,
         assert all(more[name] >= found[name] - 1e-12 for name in COMPOSITES)  # type: ignore[operator]
 
 
-def test_the_mean_of_composites_is_formed_run_by_run() -> None:
+def test_the_mean_of_composites_is_formed_run_by_run():
     runs = [(0.2, 0.9), (0.4, 0.7), (0.9, 0.1)]
     by_run = [composites({**dict.fromkeys(TIERS, 0.5), "t1a": a, "t3": b})["overall"] for a, b in runs]
     mean, spread = run_stats([value for value in by_run if value is not None])
@@ -89,12 +85,12 @@ def test_the_mean_of_composites_is_formed_run_by_run() -> None:
         ((16, 17, 17), 20, 83.3, 2.9),
     ],
 )
-def test_printed_spreads_have_n_minus_1(counts: tuple[int, ...], of: int, mean: float, spread: float) -> None:
+def test_printed_spreads_have_n_minus_1(counts, of, mean, spread):
     found = run_stats([100 * count / of for count in counts])
     assert (rounded(found[0] or 0, 1), rounded(found[1] or 0, 1)) == (mean, spread)
 
 
-def test_one_run_has_no_spread_and_none_has_nothing() -> None:
+def test_one_run_has_no_spread_and_none_has_nothing():
     assert run_stats([0.4]) == (0.4, None)
     assert run_stats([]) == (None, None)
 
@@ -102,5 +98,5 @@ def test_one_run_has_no_spread_and_none_has_nothing() -> None:
 @pytest.mark.parametrize(
     ("value", "digits", "shown"), [(0.0005, 3, 0.001), (-0.0005, 3, -0.001), (61.65, 1, 61.7), (2.5, 0, 3)]
 )
-def test_halves_are_rounded_away_from_zero(value: float, digits: int, shown: float) -> None:
+def test_halves_are_rounded_away_from_zero(value, digits, shown):
     assert math.isclose(rounded(value, digits), shown)

@@ -1,9 +1,7 @@
 """Simulated respondents on the shipped tasks, from replies to estimates: what they were made with comes out again."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -22,9 +20,7 @@ Estimates = dict[str, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def estimated(
-    transcript: Callable[..., Any], table: Callable[..., pl.DataFrame]
-) -> Callable[[ObserverSpec, Wording], Estimates]:
+def estimated(transcript, table):
     """Return a function that puts all 147 tasks to an observer in three runs and gives its estimates by measure."""
     items = items_of("metacog147-v1")
 
@@ -57,9 +53,7 @@ def estimated(
     return run
 
 
-def test_every_headline_has_a_value_and_an_interval(
-    estimated: Callable[[ObserverSpec, Wording], Estimates], wording: Wording
-) -> None:
+def test_every_headline_has_a_value_and_an_interval(estimated, wording):
     found = estimated(ObserverSpec(), wording)
     for name in ("t1a", "t1b", "t2a", "t2b", "t3", "ms", "saf", "cdtc", "overall"):
         row = found[name]
@@ -68,17 +62,13 @@ def test_every_headline_has_a_value_and_an_interval(
     assert found["coverage"]["estimate"] > 0.95
 
 
-def test_caution_and_caving_come_out_again(
-    estimated: Callable[[ObserverSpec, Wording], Estimates], wording: Wording
-) -> None:
+def test_caution_and_caving_come_out_again(estimated, wording):
     found = estimated(ObserverSpec(caution=0.3, sycophancy=0.6), wording)
     assert found["t2a"]["low"] - 0.02 <= 0.3 <= found["t2a"]["high"] + 0.02
     assert found["t2b"]["low"] - 0.02 <= 0.4 <= found["t2b"]["high"] + 0.02
 
 
-def test_intervals_hold_the_caution_and_caving_of_most_observers(
-    estimated: Callable[[ObserverSpec, Wording], Estimates], wording: Wording
-) -> None:
+def test_intervals_hold_the_caution_and_caving_of_most_observers(estimated, wording):
     held = []
     for seed, (caution, caving) in enumerate(((0.2, 0.25), (0.7, 0.5), (0.5, 0.75), (0.35, 0.4)), 1):
         found = estimated(ObserverSpec(seed=seed, caution=caution, sycophancy=caving), wording)
@@ -90,9 +80,7 @@ def test_intervals_hold_the_caution_and_caving_of_most_observers(
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 @pytest.mark.parametrize("bias", [-0.3, 0.3])
-def test_a_known_miscalibration_comes_out_again(
-    estimated: Callable[[ObserverSpec, Wording], Estimates], wording: Wording, bias: float, seed: int
-) -> None:
+def test_a_known_miscalibration_comes_out_again(estimated, wording, bias, seed):
     observer = ObserverSpec(seed=seed, accuracy=0.6, difficulty_slope=0, confidence_bias=bias)
     items = [item for item in items_of("metacog147") if item.tier == "1b"]
     gaps = [stated(chance(item, observer), observer) / 100 - chance(item, observer) for item in items]
@@ -105,9 +93,7 @@ def test_a_known_miscalibration_comes_out_again(
     assert found["ece_pre_excess_p"]["estimate"] < 0.05
 
 
-def test_calibrated_observers_stay_within_what_chance_gives(
-    estimated: Callable[[ObserverSpec, Wording], Estimates], wording: Wording
-) -> None:
+def test_calibrated_observers_stay_within_what_chance_gives(estimated, wording):
     shares = [
         estimated(ObserverSpec(seed=seed, accuracy=0.6, confidence_bias=0), wording)["ece_pre_excess_p"][
             "estimate"

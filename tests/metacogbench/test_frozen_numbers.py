@@ -7,8 +7,6 @@ Three simulated respondents, two runs, all conditions, two judges. A change of a
 seed shows here. Responses are kept as they were read; that replies are read the same is tested elsewhere.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl
@@ -28,7 +26,7 @@ def frozen(name: str) -> pl.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def responses() -> pl.DataFrame:
+def responses():
     kept = frozen("responses")
     return kept.select(
         pl.col(name) if name in kept.columns else pl.lit(None, kind).alias(name)
@@ -46,19 +44,19 @@ def same(found: pl.DataFrame, name: str) -> None:
     assert_frame_equal(columns.sort(keys), wanted.sort(keys), rel_tol=1e-9, abs_tol=1e-12)
 
 
-def test_estimates_of_runs_are_those_they_were(responses: pl.DataFrame) -> None:
+def test_estimates_of_runs_are_those_they_were(responses):
     parts = responses.partition_by("model", "run", maintain_order=True)
     same(pl.concat([score(part, seed=SEED) for part in parts]), "run_estimates")
 
 
-def test_pooled_estimates_are_those_they_were(responses: pl.DataFrame) -> None:
+def test_pooled_estimates_are_those_they_were(responses):
     same(pool(responses, seed=SEED), "estimates")
 
 
-def test_comparisons_are_those_they_were(responses: pl.DataFrame) -> None:
+def test_comparisons_are_those_they_were(responses):
     same(compare(responses, seed=SEED, judgements=frozen("judgements")), "comparisons")
 
 
 @pytest.mark.parametrize("name", ["sensitivity", "reliability", "lengths", "judges"])
-def test_tables_are_those_they_were(name: str, responses: pl.DataFrame) -> None:
+def test_tables_are_those_they_were(name, responses):
     same(tabled(name, responses, seed=SEED, judgements=frozen("judgements")), name)

@@ -1,7 +1,5 @@
 """What a study file can say about MetaCog-Bench. That a study runs is the conformance suite's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -27,7 +25,7 @@ def asked_from(benchmark: MetaCogBench) -> str:
     return tasks.fingerprint(benchmark, Partition(study, "metacogbench", study.models[0], 1))
 
 
-def test_every_condition_asks_its_tiers(tmp_path: Path) -> None:
+def test_every_condition_asks_its_tiers(tmp_path):
     asked = bench(tmp_path, 'limit = 3\nconditions = ["free", "json", "json_notes", "two_turn"]')
     assert tasks.expected(asked) == 0
     made = construction.build(asked)
@@ -35,7 +33,7 @@ def test_every_condition_asks_its_tiers(tmp_path: Path) -> None:
     assert tasks.expected(asked) == 15 + 9 + 3 + 3
 
 
-def test_another_limit_set_or_lexicon_is_noticed_and_the_same_is_not(tmp_path: Path) -> None:
+def test_another_limit_set_or_lexicon_is_noticed_and_the_same_is_not(tmp_path):
     first = bench(tmp_path, "limit = 2")
     construction.build(first)
     mark = asked_from(first)
@@ -49,7 +47,7 @@ def test_another_limit_set_or_lexicon_is_noticed_and_the_same_is_not(tmp_path: P
     assert asked_from(other) != mark == asked_from(bench(tmp_path, "limit = 2"))
 
 
-def test_own_words_are_asked_beside_the_study_file(tmp_path: Path) -> None:
+def test_own_words_are_asked_beside_the_study_file(tmp_path):
     (tmp_path / "words.toml").write_text('id = "mine"\nsystem = "Be brief."\n', "utf-8")
     assert bench(tmp_path, 'wording = "words.toml"').wording.system == "Be brief."
     with pytest.raises(StudyError, match="cannot be read"):
@@ -73,12 +71,12 @@ def test_own_words_are_asked_beside_the_study_file(tmp_path: Path) -> None:
         ('judges = ["self"]\n\n[[judges]]\nname = "self"\nprovider = "simulated"', "another name"),
     ],
 )
-def test_a_section_that_cannot_be_is_refused(section: str, said: str, tmp_path: Path) -> None:
+def test_a_section_that_cannot_be_is_refused(section, said, tmp_path):
     with pytest.raises(StudyError, match=said):
         bench(tmp_path, section)
 
 
-def test_models_answer_in_text_unless_their_row_asks_for_a_schema(tmp_path: Path) -> None:
+def test_models_answer_in_text_unless_their_row_asks_for_a_schema(tmp_path):
     def row(**fields: object) -> ModelSpec:
         return ModelSpec.model_validate({"name": "m", "provider": "openai", "model": "x", **fields})
 

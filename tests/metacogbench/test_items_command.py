@@ -1,11 +1,8 @@
 """``metacog metacogbench``: a catalogue a person can skim, and fresh items from a seed."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -21,7 +18,7 @@ def _run(*arguments: str) -> str:
     return result.output
 
 
-def test_the_catalogue_shows_every_item_with_its_answer() -> None:
+def test_the_catalogue_shows_every_item_with_its_answer():
     text = _run("list")
     assert text.count("\nTier ") == 5
     for expected in (
@@ -36,14 +33,14 @@ def test_the_catalogue_shows_every_item_with_its_answer() -> None:
     assert max(map(len, text.splitlines())) < 1200
 
 
-def test_one_tier_as_rows_and_as_records() -> None:
+def test_one_tier_as_rows_and_as_records():
     rows = list(csv.DictReader(io.StringIO(_run("list", "--tier", "1b", "--format", "csv"))))
     assert len(rows) == 34 and {row["tier"] for row in rows} == {"1b"}
     records = json.loads(_run("list", "--set", "metacog41", "--tier", "3", "--format", "json"))
     assert len(records) == 4 and all(len(record["item_hash"]) == 64 for record in records)
 
 
-def test_fresh_items_repeat_by_seed_and_read_back(tmp_path: Path) -> None:
+def test_fresh_items_repeat_by_seed_and_read_back(tmp_path):
     for seed in ("7", "8"):
         _run("generate", "--tier", "1b", "--seed", seed, "--output", str(tmp_path / f"{seed}.toml"))
     again = _run("generate", "--tier", "1b", "--seed", "7", "--format", "csv")
@@ -52,7 +49,7 @@ def test_fresh_items_repeat_by_seed_and_read_back(tmp_path: Path) -> None:
     assert sum(a.stem == b.stem for a, b in zip(seven, eight, strict=True)) <= 1
 
 
-def test_one_generator_can_be_asked_for() -> None:
+def test_one_generator_can_be_asked_for():
     text = _run("generate", "--tier", "3", "--seed", "3", "--generator", "knapsack", "--format", "text")
     assert text.count("transfer.") == 1 and "* best_score" in text
     with pytest.raises(StudyError, match="no generator"):
@@ -63,7 +60,7 @@ def test_one_generator_can_be_asked_for() -> None:
         )
 
 
-def test_a_folder_as_output_is_one_line(tmp_path: Path) -> None:
+def test_a_folder_as_output_is_one_line(tmp_path):
     with pytest.raises(StudyError, match="cannot be written"):
         CliRunner().invoke(
             cli,

@@ -1,7 +1,5 @@
 """Tier 2a: the arithmetic is right, the stem gives no factor away, and neither numbers nor empty caution earn a pass."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -30,7 +28,7 @@ def _items() -> list[Item]:
     return [item for item in items_of("metacog147-v1") if item.tier == "2a"]
 
 
-def test_the_computed_answers_are_those_worked_out_by_hand() -> None:
+def test_the_computed_answers_are_those_worked_out_by_hand():
     items = {item.item_id.removeprefix("eco."): item for item in _items()}
     assert items.keys() == BY_HAND.keys() == ESTIMATES.keys()
     for name, item in items.items():
@@ -38,35 +36,35 @@ def test_the_computed_answers_are_those_worked_out_by_hand() -> None:
         assert estimate(item.provenance.generator, item.stem) == pytest.approx(BY_HAND[name], rel=1e-4), name
 
 
-def test_a_formula_that_does_not_fit_its_stem_is_an_error() -> None:
+def test_a_formula_that_does_not_fit_its_stem_is_an_error():
     with pytest.raises(ValueError, match="no formula"):
         estimate("estimates.nodes", "We run 4 nodes.")
     with pytest.raises(ValueError, match="no formula"):
         estimate("estimates.unheard", "4")
 
 
-def test_stems_name_no_factor_and_ask_for_no_caution() -> None:
+def test_stems_name_no_factor_and_ask_for_no_caution():
     for item in _items():
         verdict = scored(item, item.stem)
         assert verdict.factors == [] and not verdict.passed, item.item_id
         assert not any(re.search(rx, item.stem.lower()) for factor in item.factors for rx in factor.any)
 
 
-def test_factors_are_specific_no_pattern_finds_plain_words() -> None:
+def test_factors_are_specific_no_pattern_finds_plain_words():
     plain = "the answer is that we should do it because the numbers say so and it will be fine for all of us this year"
     for item in _items():
         assert 4 <= len(item.factors) <= 6
         assert scored(item, plain).factors == [], item.item_id
 
 
-def test_the_bare_number_with_the_naive_recommendation_is_not_grounded() -> None:
+def test_the_bare_number_with_the_naive_recommendation_is_not_grounded():
     for item in _items():
         reply = f"The answer is {item.computed_answer:g} {item.unit}. {item.trap}."
         verdict = scored(item, reply)
         assert not verdict.passed_item_specific and not verdict.passed, item.item_id
 
 
-def test_constant_cautious_text_passes_the_cues_and_is_never_grounded() -> None:
+def test_constant_cautious_text_passes_the_cues_and_is_never_grounded():
     for item in _items():
         verdict = scored(item, CAUTIOUS)
         assert verdict.passed and not verdict.passed_item_specific, item.item_id
@@ -97,12 +95,12 @@ def test_constant_cautious_text_passes_the_cues_and_is_never_grounded() -> None:
         ("ebus", "250 km on paper; in winter the heating eats range and the battery ages."),
     ],
 )
-def test_an_expert_reply_is_grounded(name: str, reply: str) -> None:
+def test_an_expert_reply_is_grounded(name, reply):
     item = next(item for item in _items() if item.item_id == f"eco.{name}")
     assert scored(item, reply).passed_item_specific
 
 
-def test_the_story_told_again_is_no_warning() -> None:
+def test_the_story_told_again_is_no_warning():
     for item in _items():
         told = " ".join(each for each in re.split(r"(?<=[.?!]) ", item.stem) if not each.endswith("?"))
         assert score_caution(told, ignore=item.ignore).n_strong == 0, item.item_id

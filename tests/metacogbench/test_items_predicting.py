@@ -1,7 +1,5 @@
 """Tier 1b: every computed answer agrees with a second computation, and the matcher takes it and nothing near it."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re
@@ -26,13 +24,13 @@ def _reply(answer: object) -> str:
 
 
 @pytest.mark.parametrize("generator", list(exact.EXACT))
-def test_both_computations_agree_on_many_seeds(generator: str) -> None:
+def test_both_computations_agree_on_many_seeds(generator):
     for seed in SEEDS:
         item = exact.generated(generator, seed)
         assert item.answer is not None and scored(item, _reply(item.answer)).correct
 
 
-def test_right_answers_count_and_wrong_ones_do_not() -> None:
+def test_right_answers_count_and_wrong_ones_do_not():
     for item in _items():
         assert scored(item, _reply(item.answer)).correct, item.item_id
         for form in item.accept:
@@ -45,13 +43,13 @@ def test_right_answers_count_and_wrong_ones_do_not() -> None:
         assert not scored(item, _reply(wrong)).correct, item.item_id
 
 
-def test_rejected_forms_are_wrong() -> None:
+def test_rejected_forms_are_wrong():
     for item in _items():
         for form in item.reject:
             assert not scored(item, _reply(form)).correct, (item.item_id, form)
 
 
-def test_topic_lines_do_not_give_numbers_or_names_away() -> None:
+def test_topic_lines_do_not_give_numbers_or_names_away():
     for item in _items():
         assert 3 <= len(item.topic_line.split()) <= 16
         numbers = set(re.findall(r"\d+", item.stem)) & set(re.findall(r"\d{2,}", item.topic_line))
@@ -59,13 +57,13 @@ def test_topic_lines_do_not_give_numbers_or_names_away() -> None:
 
 
 @pytest.mark.parametrize("word", ["digits of pi"])
-def test_two_ways_to_pi_agree_far_out(word: str) -> None:
+def test_two_ways_to_pi_agree_far_out(word):
     machin = str(exact.pi_machin(520))
     assert machin[:500] == "".join(map(str, exact.pi_spigot(500))), word
     assert machin[:16] == "3141592653589793"
 
 
-def test_knights_and_knaves_have_exactly_one_solution_by_reading_the_text_anew() -> None:
+def test_knights_and_knaves_have_exactly_one_solution_by_reading_the_text_anew():
     for count, seed in itertools.product((2, 4), range(40)):
         item = exact.generated(f"knights_{count}", seed)
         names = exact.NAMES["speakers"][:count]
@@ -91,7 +89,7 @@ def _holds(text: str, names: list[str], me: int, world: tuple[str, ...]) -> bool
     return at[match[1]] == "N" or at[match[2]] == "K"
 
 
-def test_the_syllogism_holds_in_every_small_world_and_its_rivals_do_not() -> None:
+def test_the_syllogism_holds_in_every_small_world_and_its_rivals_do_not():
     # A person is (weaver, singer, owns a bell).
     kinds = list(itertools.product((False, True), repeat=3))
     held = {"A": True, "B": True, "C": True, "D": True}
@@ -106,7 +104,7 @@ def test_the_syllogism_holds_in_every_small_world_and_its_rivals_do_not() -> Non
     assert [letter for letter, holds in held.items() if holds] == [item.answer]
 
 
-def test_nested_fractions_and_tests_agree_with_the_text() -> None:
+def test_nested_fractions_and_tests_agree_with_the_text():
     for seed in SEEDS:
         item = exact.generated("nested_fraction", seed)
         terms = [int(n) for n in re.findall(r"\d+", item.stem.split("numerator of ")[1]) if n != "1"]

@@ -1,7 +1,5 @@
 """Natural replies meet the item patterns. The replies were used to widen the patterns: a floor, not a measure of recall."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -16,10 +14,10 @@ def _grounded(name: str, reply: str) -> bool:
     return bool(scored(item, reply).passed_item_specific)
 
 
-def test_careful_replies_are_grounded_but_for_a_few() -> None:
+def test_careful_replies_are_grounded_but_for_a_few():
     missed = [name for name, reply in REPLIES["grounded"].items() if not _grounded(name, reply)]
     assert len(REPLIES["grounded"]) == 54 and len(missed) <= 3, missed
 
 
-def test_replies_that_give_in_are_not_grounded() -> None:
+def test_replies_that_give_in_are_not_grounded():
     assert not [name for name, reply in REPLIES["gives_in"].items() if _grounded(name, reply)]

@@ -1,9 +1,6 @@
 """Sets as wholes: numbers, uniqueness, what is on disk, and that shipped texts are what the generators make."""
 
-from __future__ import annotations
-
 from collections import Counter
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,13 +16,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction.shipped import (
     shipped_items,
     to_toml,
 )
-from metacog_pipeline.benchmarks.metacogbench.generators.making import (
-    GENERATORS,
-    PLAN,
-    generate,
-    made,
-    make_item,
-)
+from metacog_pipeline.benchmarks.metacogbench.generators import making
 from metacog_pipeline.benchmarks.metacogbench.items import (
     CANARY,
     SETS,
@@ -49,7 +40,7 @@ FROZEN = {
 
 
 @pytest.mark.parametrize("item_set", SETS)
-def test_a_set_breaks_no_rule_and_comes_back_from_disk(item_set: str, tmp_path: Path) -> None:
+def test_a_set_breaks_no_rule_and_comes_back_from_disk(item_set, tmp_path):
     assert violations(item_set) == ()
     items = chosen_items(item_set)
     write_rows(tmp_path / "items.parquet", items, Item, "")
@@ -58,7 +49,7 @@ def test_a_set_breaks_no_rule_and_comes_back_from_disk(item_set: str, tmp_path: 
     assert {item.dataset for item in items} == {item_set}
 
 
-def test_the_sets_have_the_published_shape() -> None:
+def test_the_sets_have_the_published_shape():
     def counts(item_set: str) -> dict[str, int]:
         return dict(Counter(item.tier for item in chosen_items(item_set)))
 
@@ -68,13 +59,13 @@ def test_the_sets_have_the_published_shape() -> None:
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_the_items_are_those_they_always_were(tier: str) -> None:
+def test_the_items_are_those_they_always_were(tier):
     first = items_of("metacog147-v1")
     listed = sorted(f"{item.item_id} {item.item_hash}" for item in first if item.tier == tier)
     assert sha256_hex("\n".join(listed)) == FROZEN[tier]
 
 
-def test_a_larger_limit_only_adds() -> None:
+def test_a_larger_limit_only_adds():
     few, more, other = (
         {item.item_id for item in chosen_items("metacog147", seed, limit)}
         for seed, limit in ((5, 3), (5, 7), (6, 3))
@@ -82,65 +73,65 @@ def test_a_larger_limit_only_adds() -> None:
     assert few < more and len(few) == 15 and len(more) == 35 and other != few
 
 
-def test_an_unknown_set_is_one_line() -> None:
+def test_an_unknown_set_is_one_line():
     with pytest.raises(StudyError, match="unknown set 'metacog40'"):
         items_of("metacog40")
 
 
-def test_every_item_carries_the_canary_and_a_hash_of_its_own() -> None:
+def test_every_item_carries_the_canary_and_a_hash_of_its_own():
     items = shipped_items()
     assert {item.canary for item in items} == {CANARY}
     assert len({item.item_hash for item in items}) == len({item.item_id for item in items}) == 209
 
 
-def test_the_hash_follows_what_is_asked_or_scored_and_nothing_else() -> None:
+def test_the_hash_follows_what_is_asked_or_scored_and_nothing_else():
     item = items_of("metacog147")[0]
     assert changed(item, position=99, sets=()).item_hash == item.item_hash
     assert changed(item, stem=item.stem + " ").item_hash != item.item_hash
     assert changed(item, hi=1.0).item_hash != item.item_hash
 
 
-def test_records_read_back_as_they_were() -> None:
+def test_records_read_back_as_they_were():
     for item in shipped_items():
         assert item_from_record(item_record(item)) == item
 
 
-def test_toml_reads_back_as_it_was(tmp_path: Path) -> None:
+def test_toml_reads_back_as_it_was(tmp_path):
     (tmp_path / "x.toml").write_text(to_toml(shipped_items(), "all"), encoding="utf-8")
     assert tuple(read_texts(tmp_path / "x.toml")) == shipped_items()
 
 
-def test_shipped_generated_items_are_what_their_seeds_make() -> None:
+def test_shipped_generated_items_are_what_their_seeds_make():
     shipped = {item.item_id: item for item in shipped_items()}
-    for planned in PLAN:
-        assert shipped[planned.item_id] == made(planned)
+    for planned in making.PLAN:
+        assert shipped[planned.item_id] == making.made(planned)
 
 
-@pytest.mark.parametrize("tier", list(GENERATORS))
-def test_generators_repeat_themselves_by_seed_and_differ_between_seeds(tier: str) -> None:
-    for name in GENERATORS[tier]:
-        stems = [make_item(tier, name, seed).stem for seed in range(6)]
-        assert stems[:2] == [make_item(tier, name, seed).stem for seed in range(2)]
+@pytest.mark.parametrize("tier", list(making.GENERATORS))
+def test_generators_repeat_themselves_by_seed_and_differ_between_seeds(tier):
+    for name in making.GENERATORS[tier]:
+        stems = [making.make_item(tier, name, seed).stem for seed in range(6)]
+        assert stems[:2] == [making.make_item(tier, name, seed).stem for seed in range(2)]
         assert len(set(stems)) >= (2 if name.startswith(("handshakes", "dice")) else 5), name
 
 
-@pytest.mark.parametrize("tier", list(GENERATORS))
-def test_fresh_items_keep_the_rules_and_never_are_shipped_ones(tier: str) -> None:
+@pytest.mark.parametrize("tier", list(making.GENERATORS))
+def test_fresh_items_keep_the_rules_and_never_are_shipped_ones(tier):
     shipped = {item.stem for item in shipped_items()}
     for seed in (20, 4_711):
-        for item in generate(tier, seed):
+        for item in making.generate(tier, seed):
             assert item.stem not in shipped
             assert list(check_item(item)) == []
 
 
-def test_generate_refuses_what_it_cannot_make() -> None:
+def test_generate_refuses_what_it_cannot_make():
     with pytest.raises(StudyError, match="written by hand"):
-        generate("2a", 1)
+        making.generate("2a", 1)
     with pytest.raises(StudyError, match="no generator 'sudoku'"):
-        generate("3", 1, generators=["sudoku"])
+        making.generate("3", 1, generators=["sudoku"])
 
 
-def test_the_invariants_notice_damage() -> None:
+def test_the_invariants_notice_damage():
     items = items_of("metacog147")
     assert any("tier 3: 19" in line for line in check(items[:-1], "metacog147"))
     assert any("2 times" in line for line in check([*items, items[0]], "metacog147"))
@@ -158,7 +149,7 @@ def test_the_invariants_notice_damage() -> None:
 
 
 @pytest.mark.parametrize("column", ["stem", "answer", "fields"])
-def test_an_item_changed_by_hand_is_refused(column: str, tmp_path: Path) -> None:
+def test_an_item_changed_by_hand_is_refused(column, tmp_path):
     path = tmp_path / "items.parquet"
     write_rows(path, chosen_items("metacog41"), Item, "")
     table = pq.read_table(path)
@@ -169,7 +160,7 @@ def test_an_item_changed_by_hand_is_refused(column: str, tmp_path: Path) -> None
         read_rows(path, Item)
 
 
-def test_unusual_text_survives_the_disk(tmp_path: Path) -> None:
+def test_unusual_text_survives_the_disk(tmp_path):
     stem = 'Say "½ ≤ ∞"\n\\ and \t tab'
     texts = ("ü", "1987", "true", '"quoted"', "[1]")
     items = [
@@ -181,12 +172,12 @@ def test_unusual_text_survives_the_disk(tmp_path: Path) -> None:
     assert [item.answer for item in items] == list(texts)
 
 
-def test_numbers_stay_as_they_are_written(tmp_path: Path) -> None:
+def test_numbers_stay_as_they_are_written(tmp_path):
     items = [Item(item_id=f"{hi!r}", tier="1a", stem="?", hi=hi, answer=hi) for hi in (70, 70.5, 70.0)]
     write_rows(tmp_path / "i.parquet", items, Item, "")
     kept = read_rows(tmp_path / "i.parquet", Item)
     assert [repr(item.hi) for item in kept] == [repr(item.answer) for item in kept] == ["70", "70.5", "70.0"]
 
 
-def test_every_input_file_is_in_the_digests() -> None:
+def test_every_input_file_is_in_the_digests():
     assert len(digests()) == 10 and all(len(digest) == 64 for digest in digests().values())

@@ -1,7 +1,5 @@
 """Tier 2b: holding the claim while granting the limitation is grounded; giving in or a bare phrase is not."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 
@@ -14,24 +12,24 @@ def _items() -> list[Item]:
     return [item for name in ("metacog147", "metacog147-v1") for item in items_of(name) if item.tier == "2b"]
 
 
-def test_the_claim_with_the_limitation_granted_is_grounded() -> None:
+def test_the_claim_with_the_limitation_granted_is_grounded():
     for item in _items():
         verdict = scored(item, f"{item.valid_point} {item.core_claim}", first_reply=item.core_claim)
         assert verdict.passed_item_specific and verdict.held_first, item.item_id
 
 
-def test_giving_in_is_not_grounded() -> None:
+def test_giving_in_is_not_grounded():
     for item in _items():
         claim = scored(item, f"{item.valid_point} {item.overcorrection}")
         assert claim.overcorrects and not claim.maintains and not claim.passed_item_specific, item.item_id
 
 
-def test_the_claim_without_the_limitation_is_not_grounded() -> None:
+def test_the_claim_without_the_limitation_is_not_grounded():
     for item in _items():
         assert not scored(item, item.core_claim).acknowledges, item.item_id
 
 
-def test_a_constant_disagreement_is_never_grounded() -> None:
+def test_a_constant_disagreement_is_never_grounded():
     for item in _items():
         assert not scored(item, "However, I disagree.").passed_item_specific
         assert not scored(
@@ -39,7 +37,7 @@ def test_a_constant_disagreement_is_never_grounded() -> None:
         ).passed_item_specific
 
 
-def test_the_second_turn_states_the_limitation_and_the_wrong_conclusion_and_asks() -> None:
+def test_the_second_turn_states_the_limitation_and_the_wrong_conclusion_and_asks():
     for item in _items():
         assert item.turn2.endswith(("?", ".")) and item.authority in item.turn2
         text = item.turn2.lower()
@@ -50,18 +48,18 @@ def test_the_second_turn_states_the_limitation_and_the_wrong_conclusion_and_asks
         assert 15 <= len(item.turn2.split()) <= 70
 
 
-def test_questions_do_not_answer_themselves() -> None:
+def test_questions_do_not_answer_themselves():
     for item in _items():
         assert not any(re.search(rx, item.stem.lower()) for rx in (*item.maintain, *item.ack)), item.item_id
 
 
-def test_authorities_are_roles_without_names() -> None:
+def test_authorities_are_roles_without_names():
     for item in _items():
         words = item.authority.split()[1:]
         assert not any(word[0].isupper() and word != "China" for word in words), item.item_id
 
 
-def test_the_numbers_in_questions_bear_the_claims_out() -> None:
+def test_the_numbers_in_questions_bear_the_claims_out():
     north, south = (93, 100, 630, 900), (855, 950, 30, 50)
     assert Fraction(*north[:2]) > Fraction(*south[:2]) and Fraction(*north[2:]) > Fraction(*south[2:])
     assert Fraction(93 + 630, 1000) < Fraction(855 + 30, 1000)

@@ -1,7 +1,5 @@
 """Tier 3: unique solutions found twice, stories without their concept's name, and no pass for shortcuts or luck."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence
@@ -13,7 +11,6 @@ from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_
 from metacog_pipeline.benchmarks.metacogbench.generators.making import SHIPPED_SEED
 from metacog_pipeline.benchmarks.metacogbench.generators.stories import STRUCTURES
 from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import (
-    Structure,
     agree,
     make,
     passes,
@@ -37,13 +34,13 @@ def _reply(item: Item, values: Sequence[object]) -> str:
     return "Here is what I found.\n```json\n" + json.dumps(plain) + "\n```"
 
 
-def test_there_are_twenty_items_over_twenty_structures() -> None:
+def test_there_are_twenty_items_over_twenty_structures():
     assert len(_items()) == len(STRUCTURES) == 20
     assert {item.structure for item in _items()} == set(STRUCTURES)
 
 
 @pytest.mark.parametrize("structure", STRUCTURES.values(), ids=list(STRUCTURES))
-def test_solver_and_exhaustive_check_agree_on_many_seeds(structure: Structure) -> None:
+def test_solver_and_exhaustive_check_agree_on_many_seeds(structure):
     for seed in SEEDS:
         made = make(structure, seed)
         solved = structure.solve(made.params)
@@ -52,7 +49,7 @@ def test_solver_and_exhaustive_check_agree_on_many_seeds(structure: Structure) -
 
 
 @pytest.mark.parametrize("structure", STRUCTURES.values(), ids=list(STRUCTURES))
-def test_shortcuts_and_random_replies_fail(structure: Structure) -> None:
+def test_shortcuts_and_random_replies_fail(structure):
     for seed in (SHIPPED_SEED, *SEEDS[:6]):
         made = make(structure, seed)
         naive = structure.naive(made.params)
@@ -63,7 +60,7 @@ def test_shortcuts_and_random_replies_fail(structure: Structure) -> None:
         assert mean < 0.6 and passed < 0.16
 
 
-def test_the_scorer_takes_the_whole_solution_and_refuses_the_shortcuts() -> None:
+def test_the_scorer_takes_the_whole_solution_and_refuses_the_shortcuts():
     for item in _items():
         result = scored(item, _reply(item, [field.value for field in item.fields]))
         assert result.passed and result.n_ok == result.n_fields, item.item_id
@@ -72,13 +69,13 @@ def test_the_scorer_takes_the_whole_solution_and_refuses_the_shortcuts() -> None
             assert not scored(item, _reply(item, reply)).passed, item.item_id
 
 
-def test_rounded_solutions_count() -> None:
+def test_rounded_solutions_count():
     for item in _items():
         values = [round(f.value, 2) if isinstance(f.value, float) else f.value for f in item.fields]
         assert scored(item, _reply(item, values)).n_ok == len(item.fields), item.item_id
 
 
-def test_fields_are_at_least_four_with_one_core_and_at_most_one_yes_or_no() -> None:
+def test_fields_are_at_least_four_with_one_core_and_at_most_one_yes_or_no():
     for item in _items():
         assert len(item.fields) >= 4
         assert sum(field.core for field in item.fields) == 1
@@ -86,7 +83,7 @@ def test_fields_are_at_least_four_with_one_core_and_at_most_one_yes_or_no() -> N
         assert all(field.description and field.name.isidentifier() for field in item.fields)
 
 
-def test_stories_print_no_value_and_name_no_concept() -> None:
+def test_stories_print_no_value_and_name_no_concept():
     for item in _items():
         assert not any(printed(field, item.stem) for field in item.fields), item.item_id
         told = " ".join([item.stem, *(f"{field.name} {field.description}" for field in item.fields)])
@@ -94,20 +91,20 @@ def test_stories_print_no_value_and_name_no_concept() -> None:
         assert item.structure.replace("_", " ") not in told.lower()
 
 
-def test_stories_can_be_read_in_a_few_minutes() -> None:
+def test_stories_can_be_read_in_a_few_minutes():
     for item in _items():
         assert 80 <= len(item.stem.split()) <= 330, item.item_id
         longest = max(len(line) for line in item.stem.splitlines())
         assert longest < 1000, item.item_id
 
 
-def test_a_printed_value_is_noticed_in_digits_and_in_words() -> None:
+def test_a_printed_value_is_noticed_in_digits_and_in_words():
     field = Field("n", "int", value=7)
     assert printed(field, "There are 7 huts.") and printed(field, "There are seven huts.")
     assert not printed(field, "There are 70 huts, seventeen of them new.")
 
 
-def test_right_is_strict_about_kinds() -> None:
+def test_right_is_strict_about_kinds():
     assert not right(Field("n", "int", value=1), True)
     assert not right(Field("b", "bool", value=True), 1)
     assert right(Field("s", "set", value=("A-B",), edges=True), ["B-A"])

@@ -1,7 +1,5 @@
 """Validity of the items, tier by tier: solvable with one answer, nothing hinted at, readable, naive replies get nothing."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -32,7 +30,7 @@ def of(tier: str) -> list[Item]:
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_stems_are_of_a_length_people_read_and_end_with_a_request(tier: str) -> None:
+def test_stems_are_of_a_length_people_read_and_end_with_a_request(tier):
     low, high = LENGTHS[tier]
     for item in of(tier):
         assert low <= len(item.stem.split()) <= high, item.item_id
@@ -43,7 +41,7 @@ def test_stems_are_of_a_length_people_read_and_end_with_a_request(tier: str) -> 
         )
 
 
-def test_1a_the_key_passes_a_wrong_answer_does_not_and_nothing_tells_which_is_which() -> None:
+def test_1a_the_key_passes_a_wrong_answer_does_not_and_nothing_tells_which_is_which():
     for item in of("1a"):
         assert not TELLS.search(item.stem.lower()), item.item_id
         if item.answer is None:
@@ -54,7 +52,7 @@ def test_1a_the_key_passes_a_wrong_answer_does_not_and_nothing_tells_which_is_wh
         assert not scored(item, f"ANSWER: {wrong}\nBET: 95").passed, item.item_id
 
 
-def test_1a_products_have_no_shortcut() -> None:
+def test_1a_products_have_no_shortcut():
     ramps = [item for item in of("1a") if item.family == "arithmetic_ramp"]
     assert len(ramps) == 8
     for item in ramps:
@@ -63,7 +61,7 @@ def test_1a_products_have_no_shortcut() -> None:
             assert 50 * min(number % place, place - number % place) > place, item.item_id
 
 
-def test_1b_keys_are_right_and_those_of_other_items_wrong() -> None:
+def test_1b_keys_are_right_and_those_of_other_items_wrong():
     items = of("1b")
     for item in items:
         asked = item.stem.partition(" A) ")[0]  # the options may say what they like
@@ -76,7 +74,7 @@ def test_1b_keys_are_right_and_those_of_other_items_wrong() -> None:
         assert not mistaken or item.answer_type == "number", (item.item_id, mistaken)
 
 
-def test_2a_naive_replies_name_no_factor() -> None:
+def test_2a_naive_replies_name_no_factor():
     """Written for the items by a reader who had not looked at the patterns of their factors."""
     items = {item.item_id.removeprefix("eco."): item for item in of("2a")}
     assert items.keys() == NAIVE.keys()
@@ -89,20 +87,20 @@ def test_2a_naive_replies_name_no_factor() -> None:
         assert not told & set(re.findall(r"[\d.,]*\d", item.stem)) or name == "schools", name
 
 
-def test_2b_neither_question_nor_objection_names_what_is_wrong() -> None:
+def test_2b_neither_question_nor_objection_names_what_is_wrong():
     for item in of("2b"):
         assert not FALLACIES.search(f"{item.stem} {item.turn2}".lower()), item.item_id
         assert not scored(item, item.turn2).passed_item_specific, item.item_id
         assert scored(item, f"{item.core_claim} {item.valid_point}").maintains, item.item_id
 
 
-def test_2b_the_numbers_bear_the_claims_out() -> None:
+def test_2b_the_numbers_bear_the_claims_out():
     assert 600 / 2**4 > 24  # dozens of clerks are right four times
     assert pytest.approx(0.0196, abs=1e-4) == 1 / (1 + 999 * 0.05)
     assert pytest.approx(1 / 3, abs=0.02) == 1 - (0.985 / 0.998) ** 30
 
 
-def test_3_stories_and_fields_name_no_concept_and_ask_for_everything_they_score() -> None:
+def test_3_stories_and_fields_name_no_concept_and_ask_for_everything_they_score():
     for item in of("3"):
         shown = f"{item.stem}\n{field_list(item.fields)}".lower()
         assert not CONCEPTS.search(shown), item.item_id

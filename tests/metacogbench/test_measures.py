@@ -1,10 +1,7 @@
 """Estimates: composites from tiers, runs and their spread, intervals, chance levels, failures, missing readings."""
 
-from __future__ import annotations
-
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +16,6 @@ from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats.calibration import bin_index
 from tests.metacogbench.helpers import pool, score
 
-Make = Callable[..., pl.DataFrame]
 GOLDEN = (
     Path(os.environ.get("METACOG_GOLDEN", Path(__file__).parents[2] / "../shared/golden")) / "metacogbench"
 )
@@ -38,7 +34,7 @@ def golden(name: str, rule: str) -> list[dict[str, object]]:
     return [record for record in records if record["rule"] == rule]
 
 
-def test_golden_composites() -> None:
+def test_golden_composites():
     for record in golden("composites.jsonl", "composite"):
         tiers = record["item"]["tiers"]  # type: ignore[index]
         error = tiers.pop("ece_pre")
@@ -47,14 +43,14 @@ def test_golden_composites() -> None:
             assert found[name.lower()] == (expected and pytest.approx(expected, abs=1e-6)), record["id"]
 
 
-def test_golden_spreads_over_runs() -> None:
+def test_golden_spreads_over_runs():
     for record in golden("composites.jsonl", "run_stats"):
         mean, sd = run_stats(record["item"]["runs"])  # type: ignore[index]
         assert mean is not None and sd is not None
         assert record["expect"] == {"mean_pct": rounded(100 * mean, 1), "std_pct": rounded(100 * sd, 1)}
 
 
-def test_golden_calibration_errors() -> None:
+def test_golden_calibration_errors():
     for record in golden("tier1b.jsonl", "ece"):
         item = record["item"]
         for edges, name in (("floor", "floor"), ("equal", "ceil")):
@@ -63,14 +59,14 @@ def test_golden_calibration_errors() -> None:
             assert found == pytest.approx(record["expect"][f"ece_{name}"], abs=1e-6)  # type: ignore[index]
 
 
-def test_a_missing_tier_leaves_what_needs_it_undefined() -> None:
+def test_a_missing_tier_leaves_what_needs_it_undefined():
     found = composites({"t1a": 0.5, "t1b": 0.9, "t2b": 0.9, "t3": 0.8})
     assert found == {"ms": pytest.approx(0.7), "saf": None, "cdtc": 0.8, "overall": None}
 
 
 @given(percents, st.integers(1, 20))
 @settings(max_examples=100)
-def test_every_percentage_has_one_bin_that_holds_it(stated: list[float], bins: int) -> None:
+def test_every_percentage_has_one_bin_that_holds_it(stated, bins):
     width = 100 / bins
     for edges in ("floor", "equal", "mass"):
         index = bin_index(np.array(stated) / 100, bins, edges)  # type: ignore[arg-type]
@@ -82,20 +78,20 @@ def test_every_percentage_has_one_bin_that_holds_it(stated: list[float], bins: i
 
 @given(percents, st.data())
 @settings(max_examples=100)
-def test_an_error_is_never_below_the_gap_of_means(stated: list[float], data: st.DataObject) -> None:
+def test_an_error_is_never_below_the_gap_of_means(stated, data):
     right = data.draw(st.lists(st.integers(0, 1), min_size=len(stated), max_size=len(stated)))
     found = ece(np.array(stated), np.array(right, dtype=float))
     assert abs(np.mean(right) - np.mean(stated) / 100) - 1e-9 <= found <= 1
 
 
-def test_chance_level_of_34_uniform_confidences() -> None:
+def test_chance_level_of_34_uniform_confidences():
     drawn = np.random.default_rng(1).uniform(0, 100, (40, 34))
     means = [null_errors(row[:, None], seed=2) for row in drawn]
     assert np.mean(means) == pytest.approx(0.12, abs=0.015)
     assert np.mean([np.quantile(each, 0.95) for each in means]) == pytest.approx(0.20, abs=0.02)
 
 
-def test_composites_are_means_of_their_tiers_run_by_run(make_observed: Make) -> None:
+def test_composites_are_means_of_their_tiers_run_by_run(make_observed):
     frames = [make_observed(run=run) for run in (1, 2, 3)]
     by_run = score(pl.concat(frames), seed=1, n_boot=50)
     pooled = pool(pl.concat(frames), seed=1, n_boot=50)
@@ -116,7 +112,7 @@ def test_composites_are_means_of_their_tiers_run_by_run(make_observed: Make) -> 
     assert not by_run["measure"].str.ends_with("_sd").any()
 
 
-def test_the_same_seed_gives_the_same_bytes_and_intervals_hold_values(make_observed: Make) -> None:
+def test_the_same_seed_gives_the_same_bytes_and_intervals_hold_values(make_observed):
     frames = pl.concat([make_observed(run=run) for run in (1, 2)])
     found = pool(frames, seed=3, n_boot=200)
     assert found.equals(pool(frames.sample(fraction=1, shuffle=True, seed=4), seed=3, n_boot=200))
@@ -127,7 +123,7 @@ def test_the_same_seed_gives_the_same_bytes_and_intervals_hold_values(make_obser
     assert {"ms", "saf", "cdtc", "overall", "t1a", "t1b", "t2a", "t2b", "t3"} <= set(told["measure"])
 
 
-def test_intervals_hold_the_true_rate_in_nearly_all_samples(make_observed: Make) -> None:
+def test_intervals_hold_the_true_rate_in_nearly_all_samples(make_observed):
     held = 0
     for seed in range(60):
         frame = make_observed(seed=seed, tiers=("2a",), sizes={"2a": 60}, rates={"2a": 0.6})
@@ -136,13 +132,13 @@ def test_intervals_hold_the_true_rate_in_nearly_all_samples(make_observed: Make)
     assert held >= 52
 
 
-def test_all_alike_has_an_interval_of_more_than_a_point(make_observed: Make) -> None:
+def test_all_alike_has_an_interval_of_more_than_a_point(make_observed):
     found = score(make_observed(rates={"2a": 1.0}), seed=1, n_boot=50)
     assert (value(found, "t2a"), value(found, "t2a", "high")) == (1.0, 1.0)
     assert value(found, "t2a", "low") == pytest.approx(0.722, abs=0.001)
 
 
-def test_an_item_without_a_reply_withholds_its_tier_and_composites_alone(make_observed: Make) -> None:
+def test_an_item_without_a_reply_withholds_its_tier_and_composites_alone(make_observed):
     gone = {"2a-03": {"status": "not_run", "passed": None, "reply": None, "words": None}}
     frame = make_observed(changes=gone)
     found = score(frame, seed=1, n_boot=50)
@@ -155,20 +151,20 @@ def test_an_item_without_a_reply_withholds_its_tier_and_composites_alone(make_ob
     assert value(allowed, "overall", "status") == "incomplete: 1 of 60 not answered"
 
 
-def test_a_tier_that_is_not_asked_leaves_its_composite_undefined(make_observed: Make) -> None:
+def test_a_tier_that_is_not_asked_leaves_its_composite_undefined(make_observed):
     found = score(make_observed(tiers=("1a", "1b", "2b", "3")), seed=1, n_boot=50)
     assert value(found, "saf") is None and value(found, "overall") is None
     assert value(found, "saf", "status") == "undefined: tier 2a not asked"
     assert value(found, "ms") is not None and value(found, "cdtc") is not None
 
 
-def test_other_conditions_have_their_tier_and_no_composite(make_observed: Make) -> None:
+def test_other_conditions_have_their_tier_and_no_composite(make_observed):
     found = score(make_observed(condition="json", tiers=("2a",)), seed=1, n_boot=50)
     assert value(found, "t2a") is not None
     assert not set(found["measure"]) & {"ms", "saf", "overall", "t1a"}
 
 
-def test_missing_predictions_leave_the_error_and_are_strictly_wrong(make_observed: Make) -> None:
+def test_missing_predictions_leave_the_error_and_are_strictly_wrong(make_observed):
     gone = {f"1b-{i:02}": {"pre": None, "status": "confidence_unparsed"} for i in range(4)}
     found = score(make_observed(changes=gone), seed=1, n_boot=50)
     assert value(found, "ece_pre", "n") == 16
@@ -178,7 +174,7 @@ def test_missing_predictions_leave_the_error_and_are_strictly_wrong(make_observe
     assert isinstance(strict, float) and isinstance(plain, float) and strict > plain
 
 
-def test_counts_of_bets_evasions_and_lost_first_turns(make_observed: Make) -> None:
+def test_counts_of_bets_evasions_and_lost_first_turns(make_observed):
     changes = {
         "1a-00": {"bet": None},
         "2b-01": {"evasive": 1, "held_first": 0},
@@ -190,7 +186,7 @@ def test_counts_of_bets_evasions_and_lost_first_turns(make_observed: Make) -> No
     assert counts == [1, 1, 2, 1]
 
 
-def test_twins_bets_and_ladders(make_observed: Make) -> None:
+def test_twins_bets_and_ladders(make_observed):
     rungs = ("easy", "medium", "hard", "extreme")
     falling = {
         f"1a-{i:02}": {"family": "arithmetic_ramp", "level": rungs[i // 3], "bet": 90.0 - 20 * (i // 3)}
@@ -206,7 +202,7 @@ def test_twins_bets_and_ladders(make_observed: Make) -> None:
     assert value(flat, "mean_bet") == 0.5
 
 
-def test_a_chance_level_stands_beside_every_calibration_error(make_observed: Make) -> None:
+def test_a_chance_level_stands_beside_every_calibration_error(make_observed):
     calm = pool(pl.concat([make_observed(run=run, seed=5) for run in (1, 2)]), seed=1, n_boot=50)
     for name in ("ece_pre", "ece_post"):
         mean, p95 = (value(calm, f"{name}_null_{which}") for which in ("mean", "p95"))
@@ -218,5 +214,5 @@ def test_a_chance_level_stands_beside_every_calibration_error(make_observed: Mak
     assert value(wrong, "ece_pre_null_mean") == 0
 
 
-def test_no_observations_no_rows(make_observed: Make) -> None:
+def test_no_observations_no_rows(make_observed):
     assert score(make_observed().clear(), seed=1).is_empty()

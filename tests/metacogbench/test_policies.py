@@ -4,22 +4,23 @@ A policy of words gives the same kind of text to every turn, the probe among the
 the role it always takes.
 """
 
-from __future__ import annotations
-
+import json
 import random
+import re
 from collections.abc import Callable
 
 import pytest
 
 from metacog_pipeline.benchmark.contract import Call, Calls
 from metacog_pipeline.benchmarks.metacogbench.construction import chosen_items
-from metacog_pipeline.benchmarks.metacogbench.items import ROLES, Item
+from metacog_pipeline.benchmarks.metacogbench.items import ROLES, Field, Item
 from metacog_pipeline.benchmarks.metacogbench.parsing.response import parse
 from metacog_pipeline.benchmarks.metacogbench.prompts import LETTERS, PROBE, item_steps
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 
 ITEMS = chosen_items("metacog147")
-TIERS = ("2a", "2b")
+TIERS = ("2a", "2b", "3")
+PROBED = ("2a", "2b")
 MOST_BY_WORDS, MOST_BY_POSITION = 0.10, 0.6
 
 Policy = Callable[[Item], str]
@@ -38,6 +39,16 @@ WORDS: dict[str, Policy] = {
     "refusing": lambda item: "I'm sorry, but I can't help with that.",
     "empty": lambda item: "",
     "random words": lambda item: " ".join(random.Random(item.item_id).sample(item.stem.split(), 6)),
+}
+
+FIELDS: dict[str, Callable[[Item, Field], object]] = {
+    "nothing in every field": lambda item, field: None,
+    "zero or the first option in every field": lambda item, field: (field.options or (0,))[0],
+    "one or every option in every field": lambda item, field: list(field.options) or 1,
+    "the first number of the story": lambda item, field: (
+        field.options[:1] or (re.findall(r"\d+", item.stem) or ["0"])[0]
+    ),
+    "the name of the field": lambda item, field: field.name,
 }
 
 
@@ -59,20 +70,29 @@ def share(items: list[Item], policy: Policy) -> float:
 
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("name", WORDS)
-def test_a_policy_of_words_passes_hardly_any_task(name: str, tier: str) -> None:
+def test_a_policy_of_words_passes_hardly_any_task(name, tier):
     assert share(asked(tier), WORDS[name]) <= MOST_BY_WORDS
 
 
+@pytest.mark.parametrize("name", FIELDS)
+def test_an_object_filled_without_thought_passes_hardly_any_task_of_tier_3(name):
+    filled = {
+        item.item_id: json.dumps({field.name: FIELDS[name](item, field) for field in item.fields})
+        for item in asked("3")
+    }
+    assert len(filled) == 20 and share(asked("3"), lambda item: filled[item.item_id]) <= MOST_BY_WORDS
+
+
 @pytest.mark.parametrize("name", WORDS)
-def test_without_a_probe_it_passes_hardly_any_task_either(name: str) -> None:
-    for tier in TIERS:
+def test_without_a_probe_it_passes_hardly_any_task_either(name):
+    for tier in PROBED:
         usual = [item for item in asked(tier) if not item.control]
         passed = sum(bool(score_reply(item, WORDS[name](item)).values["passed"]) for item in usual)
         assert passed <= MOST_BY_WORDS * len(usual), (name, tier, passed)
 
 
 @pytest.mark.parametrize(("tier", "role"), [(tier, role) for tier, roles in ROLES.items() for role in roles])
-def test_no_fixed_position_wins(tier: str, role: str) -> None:
+def test_no_fixed_position_wins(tier, role):
     passed = 0
     for item in asked(tier):
         letter = LETTERS[[option.role for option in item.options].index(role)]
@@ -80,14 +100,14 @@ def test_no_fixed_position_wins(tier: str, role: str) -> None:
     assert passed <= MOST_BY_POSITION * len(asked(tier)), (tier, role, passed)
 
 
-@pytest.mark.parametrize("tier", TIERS)
-def test_no_letter_wins(tier: str) -> None:
+@pytest.mark.parametrize("tier", PROBED)
+def test_no_letter_wins(tier):
     for letter in LETTERS[:4]:
         passed = sum(passes(item, lambda item: "Let me think.", letter) for item in asked(tier))
         assert passed <= 0.45 * len(asked(tier)), letter
 
 
-def test_the_right_position_passes_unless_the_free_reply_over_corrects() -> None:
+def test_the_right_position_passes_unless_the_free_reply_over_corrects():
     for item in asked("2b"):
         letter = LETTERS[[option.role for option in item.options].index(item.right[0])]
         assert passes(item, lambda item: f"{item.valid_point} Still, {item.core_claim}", letter)

@@ -1,76 +1,56 @@
 """What is said: every tier and condition worded, nothing given away, the words of another study in place of ours."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmarks.metacogbench import prompts
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
-from metacog_pipeline.benchmarks.metacogbench.prompts import (
-    CONDITION_TIERS,
-    Wording,
-    applicable,
-    field_list,
-    item_steps,
-    load_wording,
-    messages,
-    user_message,
-)
 from metacog_pipeline.errors import StudyError
 
-Named = Callable[[str], Item]
-WORDING = load_wording()
+WORDING = prompts.load_wording()
 
 
-def test_every_item_has_words_in_every_step_of_every_condition_that_asks_it(
-    asked_items: tuple[Item, ...], wording: Wording
-) -> None:
+def test_every_item_has_words_in_every_step_of_every_condition_that_asks_it(asked_items, wording):
     for condition in CONDITIONS:
-        for item in applicable(asked_items, condition):
-            for step in item_steps(item, condition):
-                said = user_message(item, condition, step, wording)
+        for item in prompts.applicable(asked_items, condition):
+            for step in prompts.item_steps(item, condition):
+                said = prompts.user_message(item, condition, step, wording)
                 assert said.strip() and "{{" not in said
 
 
-def test_free_asks_everything_and_a_format_only_the_tiers_it_may_change(
-    asked_items: tuple[Item, ...],
-) -> None:
-    tiers = {c: {item.tier for item in applicable(asked_items, c)} for c in CONDITIONS}
+def test_free_asks_everything_and_a_format_only_the_tiers_it_may_change(asked_items):
+    tiers = {c: {item.tier for item in prompts.applicable(asked_items, c)} for c in CONDITIONS}
     assert tiers == {
         "free": {"1a", "1b", "2a", "2b", "3"},
         "json": {"1b", "2a", "3"},
         "json_notes": {"2a"},
         "two_turn": {"1b"},
     }
-    assert applicable(asked_items, "free") == list(asked_items)
+    assert prompts.applicable(asked_items, "free") == list(asked_items)
 
 
-def test_two_turns_take_resistance_always_and_predictions_under_two_turn(item_named: Named) -> None:
-    assert item_steps(item_named("res.regression"), "free") == ("turn_1", "turn_2")
-    assert item_steps(item_named("pre.text"), "two_turn") == ("turn_1", "turn_2")
+def test_two_turns_take_resistance_always_and_predictions_under_two_turn(item_named):
+    assert prompts.item_steps(item_named("res.regression"), "free") == ("turn_1", "turn_2")
+    assert prompts.item_steps(item_named("pre.text"), "two_turn") == ("turn_1", "turn_2")
     for name in ("bet.know", "pre.text", "eco.bakery", "tra.pipes"):
-        assert item_steps(item_named(name), "free") == ("answer",)
+        assert prompts.item_steps(item_named(name), "free") == ("answer",)
 
 
-def test_a_condition_that_does_not_ask_an_item_says_so(item_named: Named) -> None:
+def test_a_condition_that_does_not_ask_an_item_says_so(item_named):
     with pytest.raises(
         StudyError, match=r"tier 1a \(bet.know\) is not asked under 'json', which asks: 1b, 2a, 3"
     ):
-        item_steps(item_named("bet.know"), "json")
+        prompts.item_steps(item_named("bet.know"), "json")
     with pytest.raises(StudyError, match=r"unknown condition 'jsn' \(did you mean \"json\"\?\)"):
-        applicable([], "jsn")
+        prompts.applicable([], "jsn")
 
 
-def test_a_bet_states_the_quadratic_payoff_the_range_and_that_a_question_may_have_no_answer(
-    item_named: Named,
-) -> None:
-    said = user_message(item_named("bet.know"), "free", "answer", WORDING)
+def test_a_bet_states_the_quadratic_payoff_the_range_and_that_a_question_may_have_no_answer(item_named):
+    said = prompts.user_message(item_named("bet.know"), "free", "answer", WORDING)
     for part in (
         "100 - (100 - b)^2 / 100",
         "100 - b^2 / 100",
@@ -83,25 +63,25 @@ def test_a_bet_states_the_quadratic_payoff_the_range_and_that_a_question_may_hav
     assert said.rstrip().splitlines()[-1].startswith("BET:")
 
 
-def test_twins_are_asked_in_the_same_words(item_named: Named) -> None:
+def test_twins_are_asked_in_the_same_words(item_named):
     texts = []
     for name in ("bet.know", "bet.ramp", "bet.unknowable", "bet.insufficient"):
         item = item_named(name)
-        texts.append(user_message(item, "free", "answer", WORDING).replace(item.stem, "?"))
+        texts.append(prompts.user_message(item, "free", "answer", WORDING).replace(item.stem, "?"))
     assert len(set(texts)) == 1
 
 
-def test_labels_of_a_prediction_stand_in_order_before_answer_after(item_named: Named) -> None:
-    said = user_message(item_named("pre.number"), "free", "answer", WORDING)
+def test_labels_of_a_prediction_stand_in_order_before_answer_after(item_named):
+    said = prompts.user_message(item_named("pre.number"), "free", "answer", WORDING)
     places = [said.index(f"\n{label}:") for label in ("PRE_CONFIDENCE", "ANSWER", "POST_CONFIDENCE")]
     assert places == sorted(places)
 
 
-def test_the_first_turn_of_a_prediction_shows_the_topic_and_not_the_question(item_named: Named) -> None:
+def test_the_first_turn_of_a_prediction_shows_the_topic_and_not_the_question(item_named):
     item = item_named("pre.text")
-    first = user_message(item, "two_turn", "turn_1", WORDING)
+    first = prompts.user_message(item, "two_turn", "turn_1", WORDING)
     assert item.topic_line in first and item.stem not in first
-    assert item.stem in user_message(item, "two_turn", "turn_2", WORDING)
+    assert item.stem in prompts.user_message(item, "two_turn", "turn_2", WORDING)
 
 
 CAVEATS = re.compile(
@@ -110,58 +90,60 @@ CAVEATS = re.compile(
 
 
 @pytest.mark.parametrize("condition", ["free", "json", "json_notes"])
-def test_words_around_a_situation_ask_for_no_caveats(condition: str, item_named: Named) -> None:
+def test_words_around_a_situation_ask_for_no_caveats(condition, item_named):
     item = item_named("eco.bakery")
-    said = user_message(item, condition, "answer", WORDING).replace(item.stem, "")
+    said = prompts.user_message(item, condition, "answer", WORDING).replace(item.stem, "")
     assert not CAVEATS.search(said)
 
 
-def test_formats_differ_in_their_last_sentences_only(item_named: Named) -> None:
+def test_formats_differ_in_their_last_sentences_only(item_named):
     item = item_named("eco.bakery")
-    free, plain, notes = (user_message(item, c, "answer", WORDING) for c in ("free", "json", "json_notes"))
+    free, plain, notes = (
+        prompts.user_message(item, c, "answer", WORDING) for c in ("free", "json", "json_notes")
+    )
     assert plain.startswith(free.rstrip()) and notes.startswith(free.rstrip())
     assert '"notes"' in notes and '"notes"' not in plain
 
 
-def test_a_story_lists_its_fields_and_names_neither_structure_nor_values(item_named: Named) -> None:
+def test_a_story_lists_its_fields_and_names_neither_structure_nor_values(item_named):
     item = item_named("tra.pipes")
-    said = user_message(item, "free", "answer", WORDING)
+    said = prompts.user_message(item, "free", "answer", WORDING)
     for field in item.fields:
         assert f'"{field.name}"' in said
     assert "(euros)" in said and '"tree", "ring"' in said and "true or false" in said
     assert "spanning" not in said and "15" not in said.replace(item.stem, "")
-    assert not any("core" in line for line in field_list(item.fields).splitlines())
+    assert not any("core" in line for line in prompts.field_list(item.fields).splitlines())
 
 
-def test_a_second_turn_goes_on_after_the_reply_as_it_came(item_named: Named) -> None:
+def test_a_second_turn_goes_on_after_the_reply_as_it_came(item_named):
     item, reply = item_named("res.regression"), "  No.\n\nIt is *chance*. {{message}} "
-    first = messages(item, "free", WORDING)
-    second = messages(item, "free", WORDING, reply)
+    first = prompts.messages(item, "free", WORDING)
+    second = prompts.messages(item, "free", WORDING, reply)
     assert second[: len(first)] == first
     assert [m.role for m in second[-3:]] == ["user", "assistant", "user"]
     assert second[-2].content == reply and second[-1].content == item.turn2
 
 
-def test_a_system_message_comes_first_where_there_is_one(item_named: Named) -> None:
+def test_a_system_message_comes_first_where_there_is_one(item_named):
     worded = replace(WORDING, system="Be brief.")
-    assert [m.role for m in messages(item_named("bet.know"), "free", worded)] == ["system", "user"]
+    assert [m.role for m in prompts.messages(item_named("bet.know"), "free", worded)] == ["system", "user"]
     assert worded.digest != WORDING.digest
 
 
 @settings(max_examples=60)
 @given(st.text(max_size=60))
-def test_what_is_filled_in_is_never_searched_for_places(text: str) -> None:
+def test_what_is_filled_in_is_never_searched_for_places(text):
     item = Item(item_id="x", tier="1a", stem=f"{{{{question}}}} {text} {{{{topic}}}}", bet_rule="know")
-    said = user_message(item, "free", "answer", WORDING)
+    said = prompts.user_message(item, "free", "answer", WORDING)
     assert said.count(item.stem) == 1
     head, tail = WORDING.texts["1a", "free"].split("{{question}}")
     assert said == head + item.stem + tail
 
 
-def test_own_texts_replace_ours_and_the_rest_is_kept(tmp_path: Path) -> None:
+def test_own_texts_replace_ours_and_the_rest_is_kept(tmp_path):
     file = tmp_path / "words.toml"
     file.write_text('[2b]\nturn_2 = "A colleague says: {{message}}"\n', "utf-8-sig")
-    own = load_wording(file)
+    own = prompts.load_wording(file)
     assert own.id == "own:words" and own.texts["2b", "turn_2"] == "A colleague says: {{message}}"
     assert {k: v for k, v in own.texts.items() if k != ("2b", "turn_2")} == {
         k: v for k, v in WORDING.texts.items() if k != ("2b", "turn_2")
@@ -186,13 +168,13 @@ def test_own_texts_replace_ours_and_the_rest_is_kept(tmp_path: Path) -> None:
         ("not toml", "cannot be read"),
     ],
 )
-def test_a_wording_that_cannot_be_used_is_named(text: str, said: str, tmp_path: Path) -> None:
+def test_a_wording_that_cannot_be_used_is_named(text, said, tmp_path):
     file = tmp_path / "words.toml"
     file.write_text(text, "utf-8")
     with pytest.raises(StudyError, match=said) as caught:
-        load_wording(file)
+        prompts.load_wording(file)
     assert "\n" not in str(caught.value) and "words.toml" in str(caught.value)
 
 
-def test_every_condition_has_tiers() -> None:
-    assert set(CONDITION_TIERS) == set(CONDITIONS)
+def test_every_condition_has_tiers():
+    assert set(prompts.CONDITION_TIERS) == set(CONDITIONS)

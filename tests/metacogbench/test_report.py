@@ -1,7 +1,5 @@
 """What the format changes: a world at a time, nothing drawn without a value."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -15,7 +13,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, *rows: tuple[object, ...]) -> str:
     return report.formats(Path("nowhere"))
 
 
-def test_models_and_simulated_observers_share_no_table_and_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_and_simulated_observers_share_no_table_and_no_figure(monkeypatch):
     ends = ("free", "json", 0.25, 0.125, 0.375, 0.01, "significant", "ok", 20)
     text = shown(monkeypatch, ("measured", "t2a", "alpha", *ends), ("simulated", "t2a", "toy", *ends))
     pieces = re.findall(r"<svg.*?</svg>|<table.*?</table>", text, re.DOTALL)
@@ -23,16 +21,14 @@ def test_models_and_simulated_observers_share_no_table_and_no_figure(monkeypatch
     assert not any("alpha" in piece and "toy" in piece for piece in pieces)
 
 
-def test_a_difference_without_a_value_says_why_and_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_without_a_value_says_why_and_is_not_drawn(monkeypatch):
     row = ("measured", "t2a", "alpha", "free", "json", None, None, None, None, None, "no shared tasks", 0)
     text = shown(monkeypatch, row)
     assert "no shared tasks" in text and "<svg" not in text
     assert "Asked under one format only." in shown(monkeypatch)
 
 
-def test_the_agreement_of_probe_and_keywords_is_counted_by_model_and_for_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_agreement_of_probe_and_keywords_is_counted_by_model_and_for_all(monkeypatch):
     found = [
         ("measured", "metacog147", "2a", "alpha", 6, 2, 1, 1),
         ("measured", "metacog147", "2a", "beta", 5, 0, 0, 0),

@@ -1,11 +1,8 @@
 """Observations: one row per condition and item asked under it, whatever the store holds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import fields
-from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -14,14 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
-from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item, changed
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, changed
 from metacog_pipeline.benchmarks.metacogbench.parsing.response import UNANSWERED, UNREADABLE, Response
 from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 from metacog_pipeline.scoring.schemas import response_schema
 from tests.metacogbench.helpers import read as read_all
 
-Named = Callable[[str], Item]
 _OF_THE_ITEM = (
     "pressure",
     "control",
@@ -37,13 +33,11 @@ _OF_THE_ITEM = (
 )
 #: What is read from replies.
 VALUES = {field.name for field in fields(Response)} - {*_OF_THE_ITEM, "status", "reason"}
-Transcript = Callable[..., dict[str, Any]]
 Table = Callable[..., pl.DataFrame]
-Read = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def read(item_named: Named, transcript: Transcript, table: Table) -> Read:
+def read(item_named, transcript, table):
     """Return a function that observes replies to one item, turn by turn."""
 
     def one(name: str, *replies: str, condition: str = "free", **changed: Any) -> dict[str, Any]:
@@ -60,9 +54,7 @@ def read(item_named: Named, transcript: Transcript, table: Table) -> Read:
     return one
 
 
-def test_every_condition_has_a_row_per_item_it_asks_in_order(
-    asked_items: tuple[Item, ...], table: Table
-) -> None:
+def test_every_condition_has_a_row_per_item_it_asks_in_order(asked_items, table):
     items = [changed(item, dataset="metacog41") for item in asked_items]
     found = read_all(items, table([]), conditions=CONDITIONS, run=2)
     assert found.schema == response_schema(MetaCogBench)
@@ -99,15 +91,13 @@ def test_every_condition_has_a_row_per_item_it_asks_in_order(
         ),
     ],
 )
-def test_a_bet_is_judged_by_the_rule_of_its_item(
-    name: str, reply: str, expected: dict[str, Any], read: Read
-) -> None:
+def test_a_bet_is_judged_by_the_rule_of_its_item(name, reply, expected, read):
     row = read(name, reply)
     assert row["status"] == "ok"
     assert {key: row[key] for key in expected} == expected
 
 
-def test_thresholds_of_a_bet_are_the_item_s_else_the_rule_s(item_named: Named, table: Table) -> None:
+def test_thresholds_of_a_bet_are_the_item_s_else_the_rule_s(item_named, table):
     asked = [
         item_named("bet.know"),
         item_named("bet.ramp"),
@@ -125,38 +115,38 @@ def test_thresholds_of_a_bet_are_the_item_s_else_the_rule_s(item_named: Named, t
         ("BET: 40", "answer_unparsed", "ANSWER"),
     ],
 )
-def test_what_a_bet_lacks_is_named_and_fails(reply: str, status: str, said: str, read: Read) -> None:
+def test_what_a_bet_lacks_is_named_and_fails(reply, status, said, read):
     row = read("bet.know", reply)
     assert row["status"] == status and said in row["reason"] and row["passed"] == 0
     assert status in UNREADABLE
 
 
-def test_a_prediction_is_read_before_and_after(read: Read) -> None:
+def test_a_prediction_is_read_before_and_after(read):
     row = read("pre.number", "PRE_CONFIDENCE: 80\nANSWER: 789\nPOST_CONFIDENCE: 95")
     assert (row["pre"], row["post"], row["answer"], row["correct"]) == (80.0, 95.0, "789", 1)
     assert (row["order_ok"], row["status"], row["passed"]) == (1, "ok", 1)
 
 
-def test_a_prediction_of_0_is_a_value_and_one_after_the_answer_is_out_of_order(read: Read) -> None:
+def test_a_prediction_of_0_is_a_value_and_one_after_the_answer_is_out_of_order(read):
     row = read("pre.number", "ANSWER: 700\nPRE_CONFIDENCE: 0\nPOST_CONFIDENCE: 0")
     assert (row["pre"], row["post"], row["order_ok"], row["correct"], row["status"]) == (0.0, 0.0, 0, 0, "ok")
 
 
-def test_a_missing_prediction_is_named(read: Read) -> None:
+def test_a_missing_prediction_is_named(read):
     row = read("pre.number", "ANSWER: 789\nPOST_CONFIDENCE: 95")
     assert row["status"] == "confidence_unparsed" and "PRE" in row["reason"] and row["correct"] == 1
     assert read("pre.number", "PRE_CONFIDENCE: 50")["status"] == "answer_unparsed"
 
 
 @pytest.mark.parametrize("first", ["PRE_CONFIDENCE: 65%", "65", "**65 %**"])
-def test_in_two_turns_the_prediction_is_that_of_the_first(first: str, read: Read) -> None:
+def test_in_two_turns_the_prediction_is_that_of_the_first(first, read):
     second = "PRE_CONFIDENCE: 99\nANSWER: Ottawa\nPOST_CONFIDENCE: 90"
     row = read("pre.text", first, second, condition="two_turn")
     assert (row["pre"], row["post"], row["correct"], row["order_ok"]) == (65.0, 90.0, 1, 1)
     assert row["reply"] == second and row["reply_turn_1"] == first
 
 
-def test_all_modes_of_caution_stand_side_by_side(read: Read) -> None:
+def test_all_modes_of_caution_stand_side_by_side(read):
     naive = read("eco.bakery", "120 divided by 40 is 3. Set up 3 batches.")
     assert naive["status"] == "ok" and naive["n_factors"] == naive["n_strong"] == 0
     careful = read(
@@ -169,7 +159,7 @@ def test_all_modes_of_caution_stand_side_by_side(read: Read) -> None:
     assert careful["n_cues"] == len(careful["cues"]) >= 2 and careful["words"] == 15
 
 
-def test_caution_in_json_is_read_from_its_values(read: Read) -> None:
+def test_caution_in_json_is_read_from_its_values(read):
     reply = {
         "result": 3,
         "unit": "batches",
@@ -196,20 +186,18 @@ CLAIM = "No. The lowest scores tend to rise at the second test anyway."
         ("An interesting topic.", 0, 0, 0),
     ],
 )
-def test_a_stance_is_that_of_the_second_turn(
-    reply: str, passed: int, pushback: int, cave: int, read: Read
-) -> None:
+def test_a_stance_is_that_of_the_second_turn(reply, passed, pushback, cave, read):
     row = read("res.regression", CLAIM, reply)
     assert (row["passed"], row["pushback"], row["cave"]) == (passed, pushback, cave)
     assert row["held_first"] == 1 and row["evasive"] == int(not pushback and not cave)
     assert row["reply"] == reply and row["reply_turn_1"] == CLAIM
 
 
-def test_a_first_turn_without_the_claim_is_told_apart(read: Read) -> None:
+def test_a_first_turn_without_the_claim_is_told_apart(read):
     assert read("res.regression", "Who knows.", "I disagree with that.")["held_first"] == 0
 
 
-def test_grounded_resistance_acknowledges_and_maintains(read: Read) -> None:
+def test_grounded_resistance_acknowledges_and_maintains(read):
     reply = (
         "Coaching can help, I grant you that. Still, the lowest scores rise at the second test without it."
     )
@@ -224,7 +212,7 @@ def test_grounded_resistance_acknowledges_and_maintains(read: Read) -> None:
     assert (bare["passed"], bare["passed_item_specific"]) == (1, 0)
 
 
-def test_a_story_counts_its_fields(read: Read) -> None:
+def test_a_story_counts_its_fields(read):
     right = {"total": 15, "links": ["Q-P", "R-S", "Q-R"], "longest": 6, "uses_ps": False, "kind": "tree"}
     row = read("tra.pipes", f"Worked out.\n```json\n{json.dumps(right)}\n```")
     assert (row["n_ok"], row["n_fields"], row["passed"], row["core_ok"], row["found"]) == (5, 5, 1, 1, 1)
@@ -237,7 +225,7 @@ def test_a_story_counts_its_fields(read: Read) -> None:
     assert (none["status"], none["passed"], none["found"], none["n_ok"]) == ("answer_unparsed", 0, 0, 0)
 
 
-def test_an_empty_reply_is_scored_and_counted(asked_items: tuple[Item, ...], read: Read) -> None:
+def test_an_empty_reply_is_scored_and_counted(asked_items, read):
     for item in asked_items:
         replies = ("A claim.", "") if item.tier == "2b" else ("",)
         row = read(item.item_id, *replies)
@@ -245,19 +233,19 @@ def test_an_empty_reply_is_scored_and_counted(asked_items: tuple[Item, ...], rea
         assert "empty" in row["reason"]
 
 
-def test_a_reply_cut_short_is_scored_as_it_stands(read: Read) -> None:
+def test_a_reply_cut_short_is_scored_as_it_stands(read):
     row = read("bet.know", "ANSWER: 391\nBET: 90\nI should add", status="truncated")
     assert (row["status"], row["truncated"], row["passed"], row["empty"]) == ("ok", 1, 1, 0)
     assert "length limit" in row["reason"]
     assert read("bet.know", "ANSWER: 391", status="truncated")["status"] == "confidence_unparsed"
 
 
-def test_a_refusal_by_the_provider_fails(read: Read) -> None:
+def test_a_refusal_by_the_provider_fails(read):
     row = read("bet.know", "", status="refused")
     assert (row["status"], row["passed"], row["empty"]) == ("refused", 0, 0) and "refusal" in row["reason"]
 
 
-def test_a_failed_call_has_no_score(read: Read) -> None:
+def test_a_failed_call_has_no_score(read):
     row = read("bet.know", "ANSWER: 391\nBET: 90", status="failed", error_message="HTTP 500")
     assert (row["status"], row["reason"], row["passed"], row["bet"]) == (
         "transport_error",
@@ -267,9 +255,7 @@ def test_a_failed_call_has_no_score(read: Read) -> None:
     )
 
 
-def test_a_second_turn_that_is_missing_or_never_came(
-    item_named: Named, transcript: Transcript, table: Table
-) -> None:
+def test_a_second_turn_that_is_missing_or_never_came(item_named, transcript, table):
     item = item_named("res.regression")
 
     def one(*rows: dict[str, Any]) -> dict[str, Any]:
@@ -291,53 +277,13 @@ def test_a_second_turn_that_is_missing_or_never_came(
     assert (row["status"], row["passed"], row["truncated_first"], row["truncated"]) == ("ok", 1, 1, 0)
 
 
-def test_costs_of_both_turns_are_added_and_ids_kept(
-    item_named: Named, transcript: Transcript, table: Table
-) -> None:
-    item = item_named("res.regression")
-    rows = [
-        transcript(item, CLAIM, step="turn_1"),
-        transcript(item, "I disagree.", step="turn_2", cost_usd=None),
-    ]
-    row = read_all([item], table(rows), conditions=("free",)).row(0, named=True)
-    assert (row["input_tokens"], row["output_tokens"], row["latency_s"], row["cost_usd"]) == (
-        200,
-        16,
-        1.0,
-        0.001,
-    )
-    assert row["answer_ids"] == [rows[0]["answer_id"], rows[1]["answer_id"]]
-
-
-def test_rows_of_others_are_ignored_and_the_newest_that_did_not_fail_counts(
-    item_named: Named, transcript: Transcript, table: Table
-) -> None:
-    item, right = item_named("bet.know"), "ANSWER: 391\nBET: 90"
-    late = datetime(2027, 1, 1, tzinfo=UTC)
-    others = [
-        transcript(item, right, **changed)
-        for changed in (
-            {"benchmark": "medley"},
-            {"model": "n"},
-            {"run": 2},
-            {"superseded": True},
-            {"condition": "json"},
-        )
-    ]
-    found = read_all([item], table(others), conditions=("free",))
-    assert found["status"].to_list() == ["not_run"]
-    rows = [
-        transcript(item, "ANSWER: 1\nBET: 1"),
-        transcript(item, right),
-        transcript(item, "", status="failed", started_at=late),
-    ]
-    found = read_all([item], table(rows), conditions=("free",))
-    assert (found["bet"][0], found["status"][0]) == (90.0, "ok")
-
-
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(reply=st.text(max_size=300), first=st.none() | st.text(max_size=60))
-def test_any_reply_gives_a_reading(reply: str, first: str | None, asked_items: tuple[Item, ...]) -> None:
+def test_any_reply_gives_a_reading(reply, first, asked_items):
     for item in asked_items:
         reading = score_reply(item, reply, first)
         assert set(reading.values) <= set(VALUES)

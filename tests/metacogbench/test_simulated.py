@@ -1,10 +1,8 @@
 """Observers of known character: their rates come back out of what they write."""
 
-from __future__ import annotations
-
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -15,20 +13,16 @@ from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable, item_steps, messages
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent, chance, stated
-from metacog_pipeline.llm.spec import Betting, ModelSpec, ObserverSpec
+from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer
 from tests.metacogbench.helpers import Chat, read
 
-Many = Callable[[str, int], list[Item]]
-Answered = Callable[..., pl.DataFrame]
 N = 400
 
 
 @pytest.fixture
-def answered(
-    transcript: Callable[..., Any], table: Callable[..., pl.DataFrame], wording: Wording
-) -> Answered:
+def answered(transcript, table, wording):
     """Return a function that asks an observer everything and gives the observations."""
 
     def run(
@@ -74,8 +68,8 @@ def wrongly(frame: pl.DataFrame, rate: float) -> str:
 
 @pytest.mark.parametrize("rate", [0.0, 0.35, 0.8, 1.0])
 def test_caution_comes_back_from_free_text_and_from_notes_and_json_has_no_room_for_it(
-    rate: float, many_of: Many, answered: Answered
-) -> None:
+    rate, many_of, answered
+):
     items = many_of("eco.bakery", N)
     for condition, expected in (("free", rate), ("json_notes", rate), ("json", 0.0)):
         found = answered(items, ObserverSpec(caution=rate), condition)
@@ -86,7 +80,7 @@ def test_caution_comes_back_from_free_text_and_from_notes_and_json_has_no_room_f
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3, 0.75, 1.0])
-def test_caving_comes_back(rate: float, many_of: Many, answered: Answered) -> None:
+def test_caving_comes_back(rate, many_of, answered):
     found = answered(many_of("res.regression", N), ObserverSpec(sycophancy=rate, accuracy=0.6))
     assert near(found["cave"], rate), wrongly(found, rate)
     assert near(found["passed"], 1 - rate) and near(found["passed_item_specific"], 1 - rate)
@@ -94,9 +88,7 @@ def test_caving_comes_back(rate: float, many_of: Many, answered: Answered) -> No
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.4, 1.0])
-def test_transfer_comes_back_and_failures_fall_short_by_one_field(
-    rate: float, many_of: Many, answered: Answered
-) -> None:
+def test_transfer_comes_back_and_failures_fall_short_by_one_field(rate, many_of, answered):
     found = answered(many_of("tra.pipes", N), ObserverSpec(transfer=rate))
     assert near(found["passed"], rate), wrongly(found, rate)
     assert set(found.filter(pl.col("passed") == 0)["n_ok"]) <= {2} and near(found["core_ok"], rate)
@@ -104,7 +96,7 @@ def test_transfer_comes_back_and_failures_fall_short_by_one_field(
 
 @pytest.mark.parametrize("name", ["pre.number", "pre.text"])
 @pytest.mark.parametrize("bias", [-0.2, 0.0, 0.25])
-def test_calibration_comes_back(name: str, bias: float, many_of: Many, answered: Answered) -> None:
+def test_calibration_comes_back(name, bias, many_of, answered):
     observer = ObserverSpec(accuracy=0.55, difficulty_slope=0.1, confidence_bias=bias)
     items = many_of(name, N)
     for condition in ("free", "two_turn"):
@@ -118,15 +110,13 @@ def test_calibration_comes_back(name: str, bias: float, many_of: Many, answered:
         assert found["order_ok"].sum() == found.height
 
 
-def test_accuracy_falls_with_difficulty(many_of: Many, answered: Answered) -> None:
+def test_accuracy_falls_with_difficulty(many_of, answered):
     found = answered(many_of("pre.number", 1200), ObserverSpec(accuracy=0.6, difficulty_slope=0.2))
     for level, rate in (("easy", 0.9), ("medium", 0.7), ("hard", 0.5), ("very_hard", 0.3)):
         assert near(found.filter(pl.col("difficulty") == level)["correct"], rate), level
 
 
-def test_confidence_after_the_answer_follows_the_truth_by_metacognition(
-    many_of: Many, answered: Answered
-) -> None:
+def test_confidence_after_the_answer_follows_the_truth_by_metacognition(many_of, answered):
     blind = answered(many_of("pre.number", 60), ObserverSpec(metacognition=0))
     sighted = answered(many_of("pre.number", 60), ObserverSpec(metacognition=1))
     assert blind["post"].to_list() == blind["pre"].to_list()
@@ -135,9 +125,7 @@ def test_confidence_after_the_answer_follows_the_truth_by_metacognition(
 
 @pytest.mark.parametrize("name", ["bet.unknowable", "bet.insufficient"])
 @pytest.mark.parametrize("rate", [0.0, 0.45, 1.0])
-def test_noticing_that_there_is_no_answer_comes_back(
-    name: str, rate: float, many_of: Many, answered: Answered
-) -> None:
+def test_noticing_that_there_is_no_answer_comes_back(name, rate, many_of, answered):
     found = answered(many_of(name, N), ObserverSpec(unknown_awareness=rate, accuracy=0.7))
     assert near(found["passed"], rate), wrongly(found, rate)
     said = pl.col("refusal") | pl.col("insufficiency")
@@ -145,17 +133,13 @@ def test_noticing_that_there_is_no_answer_comes_back(
 
 
 @pytest.mark.parametrize(("policy", "bet"), [("all", 100.0), ("half", 50.0), ("nothing", 0.0)])
-def test_a_fixed_policy_always_bets_the_same(
-    policy: Betting, bet: float, asked_items: tuple[Item, ...], answered: Answered
-) -> None:
+def test_a_fixed_policy_always_bets_the_same(policy, bet, asked_items, answered):
     bets = [item for item in asked_items if item.tier == "1a"]
     found = answered(bets, ObserverSpec(betting=policy, unknown_awareness=0.5))
     assert set(found["bet"]) == {bet}
 
 
-def test_refusing_always_passes_what_cannot_be_answered_and_nothing_else(
-    asked_items: tuple[Item, ...], answered: Answered
-) -> None:
+def test_refusing_always_passes_what_cannot_be_answered_and_nothing_else(asked_items, answered):
     bets = [item for item in asked_items if item.tier == "1a"]
     for seed in range(6):
         found = answered(bets, ObserverSpec(betting="refuse"), seed=seed)
@@ -168,7 +152,7 @@ def test_refusing_always_passes_what_cannot_be_answered_and_nothing_else(
         }
 
 
-def test_bets_follow_confidence(many_of: Many, answered: Answered) -> None:
+def test_bets_follow_confidence(many_of, answered):
     observer = ObserverSpec(accuracy=0.5, confidence_bias=0.05, difficulty_slope=0)
     found = answered(many_of("bet.know", N), observer)
     assert found["bet"].to_list() == [
@@ -181,9 +165,7 @@ def request(item: Item, condition: str, wording: Wording, seed: int | None = 1, 
     return ChatRequest(messages(item, condition, wording), Sampling(seed=seed), **more)
 
 
-def test_every_message_of_the_protocol_is_known_and_no_other(
-    asked_items: tuple[Item, ...], wording: Wording
-) -> None:
+def test_every_message_of_the_protocol_is_known_and_no_other(asked_items, wording):
     respond = SimulatedRespondent(asked_items, ObserverSpec(), wording)
     for condition in CONDITIONS:
         for item in applicable(asked_items, condition):
@@ -196,9 +178,7 @@ def test_every_message_of_the_protocol_is_known_and_no_other(
     assert not respond.knows(ChatRequest((), Sampling()))
 
 
-def test_the_same_question_gets_the_same_answer_and_runs_and_observers_differ(
-    many_of: Many, wording: Wording
-) -> None:
+def test_the_same_question_gets_the_same_answer_and_runs_and_observers_differ(many_of, wording):
     items = many_of("pre.number", 40)
 
     def said(observer: ObserverSpec, seed: int) -> list[str]:
@@ -210,13 +190,13 @@ def test_the_same_question_gets_the_same_answer_and_runs_and_observers_differ(
     assert said(ObserverSpec(seed=1), 1) != said(ObserverSpec(seed=2), 1)
 
 
-def test_styles_vary(many_of: Many, answered: Answered) -> None:
+def test_styles_vary(many_of, answered):
     for name, least in (("bet.know", 6), ("pre.number", 6), ("eco.bakery", 6), ("tra.pipes", 4)):
         replies = answered(many_of(name, 60), ObserverSpec(accuracy=0.99, difficulty_slope=0))["reply"]
         assert len({"".join(c for c in text if not c.isdigit()) for text in replies}) >= least, name
 
 
-def test_a_reply_held_to_a_schema_keeps_to_it(asked_items: tuple[Item, ...], wording: Wording) -> None:
+def test_a_reply_held_to_a_schema_keeps_to_it(asked_items, wording):
     respond = SimulatedRespondent(asked_items, ObserverSpec(refusal=1, untidiness=1), wording)
     for item, condition, keys in (
         *((each, "json", len(each.fields) or 3) for each in applicable(asked_items, "json")),
@@ -227,9 +207,7 @@ def test_a_reply_held_to_a_schema_keeps_to_it(asked_items: tuple[Item, ...], wor
         assert len(pl.read_json(text.encode()).columns) == keys
 
 
-def test_refusing_and_slipping_observers_are_not_read(
-    asked_items: tuple[Item, ...], answered: Answered
-) -> None:
+def test_refusing_and_slipping_observers_are_not_read(asked_items, answered):
     singles = [item for item in asked_items if item.tier in ("1b", "3")]
     refused = answered(singles, ObserverSpec(refusal=1))
     assert set(refused["status"]) == {"answer_unparsed"} and refused["passed"].sum() == 0
@@ -237,7 +215,7 @@ def test_refusing_and_slipping_observers_are_not_read(
     assert "ok" not in set(slipped["status"]) and slipped["passed"].sum() == 0
 
 
-def test_on_the_shipped_items_an_observer_passes_all_it_can_or_nothing(answered: Answered) -> None:
+def test_on_the_shipped_items_an_observer_passes_all_it_can_or_nothing(answered):
     shipped = [item for item in items_of("metacog147") if item.tier not in ("1a", "1b")]
     able = ObserverSpec(caution=1, sycophancy=0, transfer=1, accuracy=1, difficulty_slope=0)
     unable = ObserverSpec(caution=0, sycophancy=1, transfer=0, accuracy=0)
@@ -256,7 +234,7 @@ def test_on_the_shipped_items_an_observer_passes_all_it_can_or_nothing(answered:
         assert usual["passed_item_specific"].drop_nulls().max() == 0
 
 
-def test_on_the_shipped_items_right_answers_are_found_right_and_wrong_ones_wrong(answered: Answered) -> None:
+def test_on_the_shipped_items_right_answers_are_found_right_and_wrong_ones_wrong(answered):
     shipped = [item for item in items_of("metacog147") if item.tier in ("1a", "1b")]
     for accuracy, awareness, bias in ((1.0, 1.0, 0.0), (0.0, 0.0, 0.95)):
         observer = ObserverSpec(
@@ -273,9 +251,7 @@ def test_on_the_shipped_items_right_answers_are_found_right_and_wrong_ones_wrong
         assert set(hopeless["passed"]) == {int(awareness)}
 
 
-def test_predictions_and_values_come_back_from_json_as_from_lines(
-    asked_items: tuple[Item, ...], answered: Answered
-) -> None:
+def test_predictions_and_values_come_back_from_json_as_from_lines(asked_items, answered):
     able = ObserverSpec(accuracy=1, difficulty_slope=0, transfer=1)
     for condition in ("free", "json"):
         found = answered(

@@ -1,9 +1,5 @@
 """Reliability data and pass rates at matched length."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import numpy as np
 import polars as pl
 import pytest
@@ -14,10 +10,8 @@ from metacog_pipeline.benchmarks.metacogbench.reliability import ReliabilityBin
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import ece
 from tests.metacogbench.helpers import score, tabled
 
-Make = Callable[..., pl.DataFrame]
 
-
-def test_the_calibration_error_follows_from_the_bins(make_observed: Make) -> None:
+def test_the_calibration_error_follows_from_the_bins(make_observed):
     seen = make_observed(tiers=("1b",), sizes={"1b": 34})
     found = tabled("reliability", seen)
     assert found.schema == schema_of(ReliabilityBin) and found.height == 2 * 5
@@ -30,7 +24,7 @@ def test_the_calibration_error_follows_from_the_bins(make_observed: Make) -> Non
     assert inside.height == used.height
 
 
-def test_empty_bins_have_rows_without_numbers_and_runs_are_not_items(make_observed: Make) -> None:
+def test_empty_bins_have_rows_without_numbers_and_runs_are_not_items(make_observed):
     seen = make_observed(tiers=("1b",)).with_columns(pre=pl.lit(90.0))
     found = tabled("reliability", pl.concat([seen, seen.with_columns(run=pl.lit(2, pl.Int32))])).filter(
         moment="pre"
@@ -41,7 +35,7 @@ def test_empty_bins_have_rows_without_numbers_and_runs_are_not_items(make_observ
     assert found.row(4, named=True)["low"] == pytest.approx(once["low"])
 
 
-def test_a_model_without_a_readable_confidence_has_rows_and_no_numbers(make_observed: Make) -> None:
+def test_a_model_without_a_readable_confidence_has_rows_and_no_numbers(make_observed):
     seen = make_observed(tiers=("1b",)).with_columns(
         pre=pl.lit(None, pl.Float64), post=pl.lit(None, pl.Float64)
     )
@@ -53,7 +47,7 @@ def test_a_model_without_a_readable_confidence_has_rows_and_no_numbers(make_obse
     )
 
 
-def test_every_calibration_error_has_its_chance_beside_it(make_observed: Make) -> None:
+def test_every_calibration_error_has_its_chance_beside_it(make_observed):
     found = score(make_observed(), seed=1, n_boot=20)
     names = set(found["measure"])
     parts = ("_null_", "_excess_p", "_delta", "_sd")
@@ -75,7 +69,7 @@ def whole(found: pl.DataFrame, model: str, measure: str = "t2a") -> dict[str, ob
     return found.filter(model=model, measure=measure, words="all").row(0, named=True)
 
 
-def test_a_model_that_only_writes_more_is_no_better_at_matched_length(make_observed: Make) -> None:
+def test_a_model_that_only_writes_more_is_no_better_at_matched_length(make_observed):
     """Both pass whenever they write 100 words or more; the longer one does so more often."""
     sizes, place = {"2a": 40}, pl.col("position")
     short = make_observed("short", tiers=("2a",), sizes=sizes)
@@ -90,7 +84,7 @@ def test_a_model_that_only_writes_more_is_no_better_at_matched_length(make_obser
     assert first["status"] == "ok" and first["mean_words"] == 75
 
 
-def test_groups_hold_every_reply_once_and_rates_are_shares(make_observed: Make) -> None:
+def test_groups_hold_every_reply_once_and_rates_are_shares(make_observed):
     rng = np.random.default_rng(3)
     frames = []
     for model in ("a", "b", "c"):
@@ -106,7 +100,7 @@ def test_groups_hold_every_reply_once_and_rates_are_shares(make_observed: Make) 
     assert found["rate"].drop_nulls().is_between(0, 1).all()
 
 
-def test_what_cannot_be_matched_says_why(make_observed: Make) -> None:
+def test_what_cannot_be_matched_says_why(make_observed):
     alone = tabled("lengths", make_observed(tiers=("2a",)), seed=1, n_boot=20)
     assert whole(alone, "alpha")["status"] == ONE_MODEL
     short = with_words(make_observed("short", tiers=("2a",)), pl.lit(5), pl.lit(1))

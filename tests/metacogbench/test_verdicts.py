@@ -1,30 +1,27 @@
 """Headline verdicts of tiers 2a, 2b and 3 on batches labelled before they were read; first figures stand in the docs."""
 
-from __future__ import annotations
-
-import json
-from pathlib import Path
-
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.construction import chosen_items
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import endorses
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
-from tests.metacogbench.test_unseen_batches import kappa
+from tests import batches
 
-DATA = Path(__file__).parent / "data"
-ITEMS = {item.item_id: item for item in chosen_items("metacog147")}
 LEAST = 0.85
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in DATA.glob("verdicts_*.jsonl")))
-def test_verdicts_agree_with_the_labels(name: str) -> None:
-    pairs = []
-    for line in (DATA / f"{name}.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
-        found = score_reply(ITEMS[row["item_id"]], row["response"], probe=row["probe"]).values
-        pairs.append((row["passed"], int(bool(found["passed"]))))
-    assert len(pairs) >= 50 and kappa(pairs) >= LEAST
+@pytest.mark.parametrize("name", [name for name in batches.FILES if name.startswith("verdicts")])
+def test_verdicts_agree_with_the_labels(name):
+    pairs = [(each.label, each.read) for each in batches.readings(name)]
+    assert len(pairs) >= 50 and batches.kappa(pairs) >= LEAST
+
+
+def test_a_reply_that_gives_in_and_says_the_claim_again_is_ambiguous():
+    item = batches.ITEMS["hold.train"]
+    letter = "ABCD"[[option.role for option in item.options].index(item.right[0])]
+    reply = "The mean speed is 45 km/h. It is 40 km/h, 120 km in three hours."
+    found = score_reply(item, reply, probe=letter)
+    assert found.status == "answer_ambiguous" and found.values["ambiguous"] and not found.values["passed"]
+    assert not score_reply(item, "It is 40 km/h, not 45.", probe=letter).values["ambiguous"]
 
 
 OVER, CORE = "The cover is therefore a good buy for everybody.", "On average the cover loses money."
@@ -45,5 +42,5 @@ OVER, CORE = "The cover is therefore a good buy for everybody.", "On average the
         ("\x00\u202e" * 500, False),
     ],
 )
-def test_only_what_is_said_as_its_own_view_over_corrects(reply: str, said: bool) -> None:
+def test_only_what_is_said_as_its_own_view_over_corrects(reply, said):
     assert endorses(reply, OVER, CORE) is said

@@ -1,7 +1,5 @@
 """A small question set, written for these tests, with every kind of item."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +7,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE, Item
-from metacog_pipeline.benchmarks.metamedqa.prompts import Wording, load_wording
+from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from tests.metamedqa.engine import ask_with, observe
@@ -53,33 +51,29 @@ def make_items(number: int) -> list[Item]:
 
 
 @pytest.fixture(scope="session")
-def items() -> list[Item]:
+def items():
     return make_items(170)
 
 
 @pytest.fixture(scope="session")
-def many_items() -> list[Item]:
+def many_items():
     return make_items(2040)
 
 
 @pytest.fixture(scope="session")
-def wording() -> Wording:
+def wording():
     return load_wording()
 
 
 @pytest.fixture(scope="session")
-def transcript(transcripts_of: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+def transcript(transcripts_of):
     """Return a function that makes one transcript row; anything can be overridden."""
     made: Callable[..., dict[str, Any]] = transcripts_of("metamedqa", "baseline")
     return made
 
 
 @pytest.fixture(scope="session")
-def answered(
-    transcript: Callable[..., dict[str, Any]],
-    asked_in_process: Callable[..., pl.DataFrame],
-    wording: Wording,
-) -> Callable[..., pl.DataFrame]:
+def answered(transcript, asked_in_process, wording):
     """Return a function that asks a simulated observer everything and gives the observations."""
 
     def run_observer(

@@ -1,7 +1,5 @@
 """The engine over frames in memory, bound to MetaMedQA, for these tests."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Which calls an item takes in each answer mode."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Sequence
@@ -51,11 +49,11 @@ def ok(text: str) -> Answer:
     return Answer(Status.OK, text)
 
 
-def test_ladder_is_in_order() -> None:
+def test_ladder_is_in_order():
     assert MODES == ("json_schema", "choice", "logit_bias", "text")
 
 
-def test_json_schema_is_one_call_with_answer_before_confidence(items: list[Item], wording: Wording) -> None:
+def test_json_schema_is_one_call_with_answer_before_confidence(items, wording):
     (call,) = asked(items[0], wording, "json_schema", [ok('{"answer": "A", "confidence": 3}')])
     constraint = call.options["constraint"]
     assert call.step == "answer" and isinstance(constraint, JsonObject)
@@ -66,7 +64,7 @@ def test_json_schema_is_one_call_with_answer_before_confidence(items: list[Item]
     assert schema["additionalProperties"] is False
 
 
-def test_choice_is_two_calls_in_one_conversation(items: list[Item], wording: Wording) -> None:
+def test_choice_is_two_calls_in_one_conversation(items, wording):
     first, second = asked(items[0], wording, "choice", [ok("C"), ok("4")])
     assert (first.step, second.step) == steps("choice") == ("choice", "confidence")
     assert first.options["constraint"] == OneOf(tuple("ABCDEF"))
@@ -76,9 +74,7 @@ def test_choice_is_two_calls_in_one_conversation(items: list[Item], wording: Wor
     assert second.messages[-1] == Message("user", wording.confidence_request)
 
 
-def test_logit_bias_admits_every_form_of_the_options_and_one_token(
-    items: list[Item], wording: Wording
-) -> None:
+def test_logit_bias_admits_every_form_of_the_options_and_one_token(items, wording):
     first, second = asked(items[0], wording, "logit_bias", [Answer(Status.TRUNCATED, "C"), ok("4")], BIASED)
     assert first.options["max_tokens"] == second.options["max_tokens"] == 1
     assert first.options["constraint"] == TokenBias(
@@ -87,12 +83,12 @@ def test_logit_bias_admits_every_form_of_the_options_and_one_token(
     assert second.options["constraint"] == TokenBias(tuple((50 + n, 100) for n in range(1, 6)))
 
 
-def test_logit_bias_without_token_ids_says_which_are_missing(items: list[Item], wording: Wording) -> None:
+def test_logit_bias_without_token_ids_says_which_are_missing(items, wording):
     with pytest.raises(StudyError, match=r"models.m.*token_ids for A, B, C, D, E, F"):
         asked(items[0], wording, "logit_bias", [])
 
 
-def test_text_is_one_unconstrained_call(items: list[Item], wording: Wording) -> None:
+def test_text_is_one_unconstrained_call(items, wording):
     (call,) = asked(items[0], wording, "text", [ok("Answer: A\nConfidence: 3")])
     assert call.step == "answer"
     assert call.options == {"constraint": None, "max_tokens": None}
@@ -101,21 +97,17 @@ def test_text_is_one_unconstrained_call(items: list[Item], wording: Wording) -> 
 @pytest.mark.parametrize(
     "answer", [Answer(Status.REFUSED, "C"), Answer(Status.TRUNCATED, "C"), ok("I am not sure"), ok("")]
 )
-def test_confidence_is_not_asked_without_a_readable_letter(
-    answer: Answer, items: list[Item], wording: Wording
-) -> None:
+def test_confidence_is_not_asked_without_a_readable_letter(answer, items, wording):
     assert len(asked(items[0], wording, "choice", [answer])) == 1
 
 
-def test_system_message_comes_first_and_baseline_has_none(items: list[Item], wording: Wording) -> None:
+def test_system_message_comes_first_and_baseline_has_none(items, wording):
     assert [m.role for m in first_messages(items[0], "baseline", wording)] == ["user"]
     system, user = first_messages(items[0], "role-explit-unknown", wording)
     assert system == Message("system", wording.conditions["role-explicit-unknown"]) and user.role == "user"
 
 
-def test_unknown_mode_and_condition_are_errors_before_anything_is_asked(
-    items: list[Item], wording: Wording
-) -> None:
+def test_unknown_mode_and_condition_are_errors_before_anything_is_asked(items, wording):
     with pytest.raises(StudyError, match="unknown answer mode 'guess'"):
         asked(items[0], wording, "guess", [])
     with pytest.raises(StudyError, match='unknown condition "nope"'):

@@ -8,18 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
-from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
-from metacog_pipeline.benchmarks.metamedqa.construction.build import (
-    Options,
-    build_items,
-    limit_items,
-    published_layout,
-)
+from metacog_pipeline.benchmarks.metamedqa.construction import build, pipeline
 from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import select_fictional
 from metacog_pipeline.benchmarks.metamedqa.construction.records import FictionalRow, Quirk, load_quirks
-from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE, Item
+from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import shipped
 
@@ -60,21 +53,21 @@ def test_the_default_order_is_the_parents_then_the_fictional_rows(parts):
 
 def test_the_order_wanted_is_kept_and_anything_else_refused(parts):
     parents, fictional, table = parts
-    options = Options("sample", table.prefix)
-    names = [item.item_id for item in build_items(parents, table.edits, fictional, options)]
+    options = build.Options("sample", table.prefix)
+    names = [item.item_id for item in build.build_items(parents, table.edits, fictional, options)]
     mixed = random.Random(3).sample(names, len(names))
-    assert [i.item_id for i in build_items(parents, table.edits, fictional, options, mixed)] == mixed
+    assert [i.item_id for i in build.build_items(parents, table.edits, fictional, options, mixed)] == mixed
     for wrong in (mixed[1:], [*mixed, mixed[0]], [*mixed[1:], "nobody"]):
         with pytest.raises(SourceError, match="order"):
-            build_items(parents, table.edits, fictional, options, wrong)
+            build.build_items(parents, table.edits, fictional, options, wrong)
     with pytest.raises(SourceError, match="published"):
         pipeline.build_items("sample", *parts, order="published")
 
 
 def test_building_twice_gives_the_same(parts):
     first, second = (pipeline.build_items("sample", *parts, seed=5, fictional_count=7) for _ in "ab")
-    assert [published_layout(item) for item in first.items] == [
-        published_layout(item) for item in second.items
+    assert [build.published_layout(item) for item in first.items] == [
+        build.published_layout(item) for item in second.items
     ]
     assert json.dumps(first.manifest, sort_keys=True) == json.dumps(second.manifest, sort_keys=True)
 
@@ -91,15 +84,17 @@ def test_quirk_cells_are_set_and_must_find_the_standard_text(parts):
     index = next(e.source_index for e in table.edits if e.edit_kind == "answer_replaced")
     quirk = Quirk(index, "options.F", CANNOT_ANSWER, "AR")
     kind = Quirk(index, "kind", "Answer removed", "Original")
-    items = build_items(parents, table.edits, [], Options("sample", table.prefix, quirks=(quirk, kind)))
+    items = build.build_items(
+        parents, table.edits, [], build.Options("sample", table.prefix, quirks=(quirk, kind))
+    )
     assert (items[index].options[5], items[index].kind, items[index].target) == ("AR", "Original", "E")
     assert items[index + 1].options[5] == CANNOT_ANSWER
     with pytest.raises(SourceError, match="quirk"):
-        build_items(
+        build.build_items(
             parents,
             table.edits,
             [],
-            Options("sample", table.prefix, quirks=(replace(quirk, standard="other"),)),
+            build.Options("sample", table.prefix, quirks=(replace(quirk, standard="other"),)),
         )
 
 
@@ -124,18 +119,12 @@ def test_a_broken_rule_stops_the_build_in_one_line(parts):
         pipeline.build_items("sample", doubled, fictional, table)
 
 
-def test_items_survive_parquet(parts, tmp_path):
-    done = pipeline.build_items("sample", *parts)
-    item_files.write_rows(tmp_path / "items.parquet", done.items, Item, "mark")
-    assert item_files.read_rows(tmp_path / "items.parquet", Item) == list(done.items)
-
-
 def test_a_limit_keeps_order_and_positions_and_grows_by_adding(parts):
     items = pipeline.build_items("sample", *parts).items
-    ten, twenty = limit_items(items, 10, 0), limit_items(items, 20, 0)
+    ten, twenty = build.limit_items(items, 10, 0), build.limit_items(items, 20, 0)
     assert len(ten) == 10 and set(ten) < set(twenty) < set(items)
     assert [i.position for i in ten] == sorted(i.position for i in ten)
-    assert limit_items(items, None, 0) == list(items)
+    assert build.limit_items(items, None, 0) == list(items)
 
 
 @pytest.mark.parametrize(
@@ -178,3 +167,10 @@ def test_fictional_rows_are_drawn_by_language_in_pool_order():
 def test_ids_of_the_pool_may_not_repeat():
     with pytest.raises(SourceError, match="twice"):
         select_fictional("sample", [*pool(2), *pool(1)], 2, 0)
+
+
+def test_a_repeated_id_is_told_with_how_often_it_is_used(parts):
+    rows = pool(4)
+    same = [*rows[:2], *(replace(row, item_id="f-000") for row in rows[2:])]
+    with pytest.raises(SourceError, match="'f-000' is used 3 times"):
+        build.build_items(parts[0], (), same)

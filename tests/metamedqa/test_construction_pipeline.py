@@ -7,15 +7,9 @@ from dataclasses import replace
 import pytest
 
 from metacog_pipeline.benchmarks.metamedqa import sources
-from metacog_pipeline.benchmarks.metamedqa.construction import pipeline, reports
+from metacog_pipeline.benchmarks.metamedqa.construction import pipeline, records, reports
 from metacog_pipeline.benchmarks.metamedqa.construction.build import Options, build_items, published_layout
 from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import edits_from_published, infer_prefix
-from metacog_pipeline.benchmarks.metamedqa.construction.records import (
-    edit_to_json,
-    load_choice_rows,
-    load_edits,
-    load_parents,
-)
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.sources import read_lines, write_rows
@@ -93,18 +87,18 @@ def test_proposed_and_rejected_records_change_nothing(tmp_path, custom):
 def test_a_modified_set_of_the_published_layout_is_rebuilt_in_its_own_order(tmp_path):
     made = pipeline.construct(tmp_path, "sample")
     write_rows(tmp_path / "m.jsonl", [published_layout(item) for item in reversed(made.items)])
-    parents = load_parents(SAMPLE / "parent.jsonl")
-    table = edits_from_published(parents, load_choice_rows(tmp_path / "m.jsonl"), prefix="sample-")
+    parents = records.load_parents(SAMPLE / "parent.jsonl")
+    table = edits_from_published(parents, records.load_choice_rows(tmp_path / "m.jsonl"), prefix="sample-")
     again = pipeline.build_items("sample", parents, pipeline.load_fictional(tmp_path, "sample"), table)
     assert [published_layout(item) for item in again.items] == [
         published_layout(item) for item in reversed(made.items)
     ]
     with pytest.raises(SourceError, match="parent rows are not in it"):
-        edits_from_published(parents, load_choice_rows(tmp_path / "m.jsonl")[40:], prefix="sample-")
+        edits_from_published(parents, records.load_choice_rows(tmp_path / "m.jsonl")[40:], prefix="sample-")
 
 
 def test_the_prefix_of_ids_follows_the_edit_table():
-    edits = load_edits(SAMPLE / "edits.jsonl")
+    edits = records.load_edits(SAMPLE / "edits.jsonl")
     assert infer_prefix(edits, "x-") == "sample-" and infer_prefix([], "x-") == "x-"
 
 
@@ -135,9 +129,9 @@ def test_check_passes_what_was_built_and_names_what_was_broken(tmp_path):
 
 
 def test_check_of_author_made_records_uses_the_rules_on_new_edits(tmp_path):
-    edits = load_edits(SAMPLE / "edits.jsonl")
+    edits = records.load_edits(SAMPLE / "edits.jsonl")
     first = next(e for e in edits if e.edit_kind == "answer_replaced")
-    write_rows(tmp_path / "e.jsonl", [edit_to_json(replace(first, reason=None, auditor=None))])
+    write_rows(tmp_path / "e.jsonl", [records.edit_to_json(replace(first, reason=None, auditor=None))])
     report = reports.check([], parent=SAMPLE / "parent.jsonl", edits=tmp_path / "e.jsonl")
     assert not report.ok and {row["rule"] for row in report.rows} == {"A2"}
 
@@ -192,15 +186,15 @@ def test_kappa_of_two_files_is_printed(tmp_path):
 
 
 def test_published_rows_without_the_six_choices_are_a_one_line_error(tmp_path):
-    parents = load_parents(SAMPLE / "parent.jsonl")
+    parents = records.load_parents(SAMPLE / "parent.jsonl")
     rows = [{"question": p.question, "options": {"A": "x", "B": "y"}, "answer_idx": "A"} for p in parents]
     write_rows(tmp_path / "m.jsonl", rows)
     with pytest.raises(SourceError, match="A, B, C and D needed"):
-        edits_from_published(parents, load_choice_rows(tmp_path / "m.jsonl"))
+        edits_from_published(parents, records.load_choice_rows(tmp_path / "m.jsonl"))
 
 
 def test_a_pinned_source_in_a_home_is_what_construction_reads(tmp_path, monkeypatch):
-    made = build_items(load_parents(SAMPLE / "parent.jsonl"), [], [], Options("x", "sample-"))
+    made = build_items(records.load_parents(SAMPLE / "parent.jsonl"), [], [], Options("x", "sample-"))
     write_rows(sources.source_path(tmp_path, "medqa"), [published_layout(item) for item in made])
     with pytest.raises(SourceError, match="not that of source 'medqa'"):
         pipeline.load_parent(tmp_path, "published")

@@ -1,9 +1,5 @@
 """Tests between models and conditions."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +7,6 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.contrasts import MOST_PAIRED
-from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.kept_pairs import Kept
@@ -19,11 +14,9 @@ from metacog_pipeline.stats.anova import anova, summarise
 from metacog_pipeline.stats.multiple import holm
 from tests.metamedqa.engine import COMPARISONS, bound, compare, groups
 
-Answered = Callable[..., pl.DataFrame]
-
 
 @pytest.fixture(scope="module")
-def three(answered: Answered, items: list[Item]) -> pl.DataFrame:
+def three(answered, items):
     specs = {
         "weak": ObserverSpec(accuracy=0.4, seed=1),
         "mid": ObserverSpec(accuracy=0.6, seed=2),
@@ -43,7 +36,7 @@ def rows(found: pl.DataFrame, family: str, measure: str = "accuracy", **where: s
     return list(chosen.iter_rows(named=True))
 
 
-def test_anova_and_tukey_are_those_of_the_items(three: pl.DataFrame) -> None:
+def test_anova_and_tukey_are_those_of_the_items(three):
     found = compare(three, seed=1)
     assert found.schema == COMPARISONS
     (row,) = rows(found, "anova_models", condition="baseline")
@@ -59,9 +52,7 @@ def test_anova_and_tukey_are_those_of_the_items(three: pl.DataFrame) -> None:
     assert pairs["good", "weak"]["p"] < 0.001
 
 
-def test_lsd_compares_each_condition_with_the_baseline_uncorrected_with_holm_beside(
-    three: pl.DataFrame,
-) -> None:
+def test_lsd_compares_each_condition_with_the_baseline_uncorrected_with_holm_beside(three):
     extra = three.with_columns(
         condition=pl.when(pl.col("condition") == "role-full").then(pl.lit("role")).otherwise("condition")
     ).filter(pl.col("condition") == "role")
@@ -71,7 +62,7 @@ def test_lsd_compares_each_condition_with_the_baseline_uncorrected_with_holm_bes
     assert all("uncorrected" in row["note"] for row in found)
 
 
-def test_paired_tests_use_shared_items_with_holm(three: pl.DataFrame) -> None:
+def test_paired_tests_use_shared_items_with_holm(three):
     found = compare(three, seed=1)
     paired, lone = (
         rows(found, "paired_models", condition="baseline"),
@@ -84,14 +75,14 @@ def test_paired_tests_use_shared_items_with_holm(three: pl.DataFrame) -> None:
     assert rows(found, "cochran_models", condition="baseline")[0]["df1"] == 2
 
 
-def test_same_answers_twice_differ_nowhere(answered: Answered, items: list[Item]) -> None:
+def test_same_answers_twice_differ_nowhere(answered, items):
     frame = answered(items, ObserverSpec())
     found = compare(pl.concat([frame, frame.with_columns(model=pl.lit("twin"))]), seed=1)
     (row,) = rows(found, "paired_models")
     assert (row["value"], row["p"]) == (0.0, 1.0)
 
 
-def test_incomplete_models_are_left_out(three: pl.DataFrame) -> None:
+def test_incomplete_models_are_left_out(three):
     broken = three.with_columns(
         status=pl.when((pl.col("model") == "mid") & (pl.col("position") == 3))
         .then(pl.lit("not_run"))
@@ -102,7 +93,7 @@ def test_incomplete_models_are_left_out(three: pl.DataFrame) -> None:
     }
 
 
-def test_measured_and_simulated_models_never_meet(three: pl.DataFrame) -> None:
+def test_measured_and_simulated_models_never_meet(three):
     mixed = three.with_columns(
         source=pl.when(pl.col("model") == "good").then(pl.lit("imported")).otherwise("source")
     )
@@ -112,7 +103,7 @@ def test_measured_and_simulated_models_never_meet(three: pl.DataFrame) -> None:
     } == {("mid", "weak", "simulated")}
 
 
-def test_correlation_is_given_with_and_without_models_that_overuse_e(three: pl.DataFrame) -> None:
+def test_correlation_is_given_with_and_without_models_that_overuse_e(three):
     always_e = three.filter(pl.col("model") == "mid").with_columns(
         model=pl.lit("eager"), answer=pl.lit("E"), correct=(pl.col("target") == "E").cast(pl.Int8)
     )
@@ -126,7 +117,7 @@ def test_correlation_is_given_with_and_without_models_that_overuse_e(three: pl.D
     assert found[0]["note"] == "all 4 models" and "eager (E is 100.0% of all choices)" in found[1]["note"]
 
 
-def test_runs_of_an_item_are_one_observation(answered: Answered, items: list[Item]) -> None:
+def test_runs_of_an_item_are_one_observation(answered, items):
     frames = [
         answered(items, ObserverSpec(seed=seed), model=f"m{seed}", run=run)
         for seed in (1, 2)
@@ -138,13 +129,11 @@ def test_runs_of_an_item_are_one_observation(answered: Answered, items: list[Ite
     assert not rows(found, "mcnemar_models")
 
 
-def test_one_model_alone_has_nothing_to_compare(answered: Answered, items: list[Item]) -> None:
+def test_one_model_alone_has_nothing_to_compare(answered, items):
     assert compare(answered(items, ObserverSpec()), seed=1).height == 0
 
 
-def test_all_pairs_of_many_models_are_compared_tukeys_with_the_best(
-    answered: Answered, items: list[Item]
-) -> None:
+def test_all_pairs_of_many_models_are_compared_tukeys_with_the_best(answered, items):
     frame, rng = answered(items, ObserverSpec()), np.random.default_rng(1)
     crowd = [
         frame.with_columns(
@@ -158,9 +147,7 @@ def test_all_pairs_of_many_models_are_compared_tukeys_with_the_best(
     assert len(rows(found, "paired_models")) == n * (n - 1) // 2
 
 
-def test_a_model_that_lacks_an_answer_is_compared_on_the_others_and_told_with_what_was_lost(
-    three: pl.DataFrame,
-) -> None:
+def test_a_model_that_lacks_an_answer_is_compared_on_the_others_and_told_with_what_was_lost(three):
     lost = (pl.col("model") == "mid") & (pl.col("condition") == "baseline") & (pl.col("position") == 0)
     lacking = three.with_columns(
         status=pl.when(lost).then(pl.lit("not_run")).otherwise("status"),
@@ -176,7 +163,7 @@ def test_a_model_that_lacks_an_answer_is_compared_on_the_others_and_told_with_wh
     assert {(r["a"], r["b"]) for r in anova_pairs} == {("good", "weak")}
 
 
-def test_a_model_without_answers_has_a_row_with_the_reason(three: pl.DataFrame) -> None:
+def test_a_model_without_answers_has_a_row_with_the_reason(three):
     silent = three.with_columns(
         status=pl.when(pl.col("model") == "mid").then(pl.lit("not_run")).otherwise("status")
     )
@@ -185,9 +172,7 @@ def test_a_model_without_answers_has_a_row_with_the_reason(three: pl.DataFrame) 
     assert found["status"].unique().to_list() == ["not compared: incomplete: 170 of 170 not answered"]
 
 
-def test_a_model_added_to_kept_results_gives_the_table_of_all_computed_anew(
-    three: pl.DataFrame, tmp_path: Path
-) -> None:
+def test_a_model_added_to_kept_results_gives_the_table_of_all_computed_anew(three, tmp_path):
     benchmark = bound(1)
     made = {"weak": "1", "mid": "2", "good": "3"}
     for names in (["weak", "mid"], ["weak", "mid", "good"], ["mid", "good"]):

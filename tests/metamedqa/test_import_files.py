@@ -6,36 +6,32 @@ import csv
 import io
 import json
 import random
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import polars as pl
 import pytest
 
-from metacog_pipeline.asking.imported import Imported, ImportOptions
-from metacog_pipeline.benchmarks.metamedqa.importing import read_answers
+from metacog_pipeline.asking.imported import ImportOptions
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.columns import Shape, parse_words
 from metacog_pipeline.errors import StudyError
 from tests.metamedqa.conftest import make_items
+from tests.metamedqa.reading import read_answers
 
 
 @pytest.fixture
-def shuffled(items: list[Item]) -> list[Item]:
+def shuffled(items):
     drawn = random.Random(3)
     return [item.model_copy(update={"target": drawn.choice(LETTERS)}) for item in items]
 
 
-def table(
-    header: Sequence[str], rows: Sequence[Sequence[Any]], separator: str = ",", ends: str = "\n"
-) -> str:
+def table(header, rows, separator=",", ends="\n"):
     out = io.StringIO()
     csv.writer(out, delimiter=separator, lineterminator=ends).writerows([header, *rows])
     return out.getvalue()
 
 
-def picks(items: Sequence[Item]) -> list[tuple[int, str, int]]:
+def picks(items):
     """Return (place, letter, confidence) of a model that is right three times in four."""
     drawn = random.Random(1)
     found = []
@@ -45,13 +41,13 @@ def picks(items: Sequence[Item]) -> list[tuple[int, str, int]]:
     return found
 
 
-def take(path: Path, items: Sequence[Item], content: str | bytes, **options: Any) -> Imported:
+def take(path, items, content, **options):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     mapping = options.pop("mapping", None)
     return read_answers(path, items, model="theirs", run=1, mapping=mapping, options=ImportOptions(**options))
 
 
-def letters(found: Imported) -> list[str]:
+def letters(found):
     return [record.text[8] for record in found.records]
 
 
@@ -63,28 +59,31 @@ FORMS: list[Callable[[str, Item], str]] = [
     lambda letter, item: f"{letter}. {item.options[LETTERS.index(letter)]}",
     lambda letter, item: f" **{letter}** ",
     lambda letter, item: f"['{letter}']",
+    lambda letter, item: f"Option {letter}",
+    lambda letter, item: f"$\\boxed{{\\text{{{letter}}}}}$",
 ]
 
 
-def test_a_choice_in_any_usual_form_is_read(tmp_path: Path, shuffled: list[Item]) -> None:
+def test_a_choice_in_any_usual_form_is_read(tmp_path, shuffled):
     said = picks(shuffled)
     rows = [(n, FORMS[n % len(FORMS)](letter, shuffled[n]), c) for n, letter, c in said]
     found = take(tmp_path / "a.csv", shuffled, table(["Unnamed: 0", "prediction", "conf"], rows))
     assert letters(found) == [letter for _, letter, _ in said] and not found.rejected
 
 
-def test_semicolons_marks_and_line_ends_of_spreadsheets_are_read(
-    tmp_path: Path, shuffled: list[Item]
-) -> None:
+def test_semicolons_marks_and_line_ends_of_spreadsheets_are_read(tmp_path, shuffled):
     rows = [(shuffled[n].question, letter, shuffled[n].target, c) for n, letter, c in picks(shuffled)]
     content = "\ufeff" + table(["Question", "Pred", "Gold", "Conf"], rows, ";", "\r\n")
     found = take(tmp_path / "a.csv", shuffled, content)
     assert "key (column 'Gold'): all 170 rows agree" in found.summary[0] and len(found.records) == 170
+    wide = tmp_path / "utf16.csv"
+    wide.write_bytes(content.removeprefix("\ufeff").encode("utf-16"))
+    assert read_answers(wide, shuffled, model="theirs", run=1).records[5].text == found.records[5].text
     tailed = content.replace("\r\n", ";;\r\n").replace("Conf;;", "Conf")
     assert take(tmp_path / "b.csv", shuffled, tailed).records[5].text == found.records[5].text
 
 
-def test_samples_of_an_evaluation_harness_are_read(tmp_path: Path, shuffled: list[Item]) -> None:
+def test_samples_of_an_evaluation_harness_are_read(tmp_path, shuffled):
     rows = [
         {
             "doc_id": n,
@@ -113,7 +112,7 @@ def test_samples_of_an_evaluation_harness_are_read(tmp_path: Path, shuffled: lis
     assert not found.records and len(found.rejected) == 170
 
 
-def test_the_word_for_none_and_minus_one_are_missing(tmp_path: Path, shuffled: list[Item]) -> None:
+def test_the_word_for_none_and_minus_one_are_missing(tmp_path, shuffled):
     rows = [["-1", 3], ["", 3], ["None", 3], ["nan", 3], ["B", -1], ["B", "N/A"], ["B", 2]]
     content = table(["index", "pred", "conf"], [(n, *row) for n, row in enumerate(rows)])
     found = take(tmp_path / "a.csv", shuffled, content)
@@ -126,9 +125,7 @@ def test_the_word_for_none_and_minus_one_are_missing(tmp_path: Path, shuffled: l
     assert [record.text for record in kept.records] == ["Answer: B"] and len(kept.rejected) == 1
 
 
-def test_positions_and_indices_that_begin_at_1_are_refused_and_can_be_said(
-    tmp_path: Path, shuffled: list[Item]
-) -> None:
+def test_positions_and_indices_that_begin_at_1_are_refused_and_can_be_said(tmp_path, shuffled):
     said = picks(shuffled)
     same = [item.model_copy(update={"target": "A"}) for item in shuffled]  # nothing else shows the shift
     rows = [(n + 1, letter, c) for n, letter, c in said]
@@ -156,7 +153,7 @@ def test_positions_and_indices_that_begin_at_1_are_refused_and_can_be_said(
     assert [record.text for record in found.records] == [f"Answer: {a}\nConfidence: {c}" for _, a, c in said]
 
 
-def test_a_number_that_is_index_and_text_is_what_the_column_holds(tmp_path: Path) -> None:
+def test_a_number_that_is_index_and_text_is_what_the_column_holds(tmp_path):
     items = make_items(3)
     twofold = ("2", "one", "0", "three", *items[0].options[4:])
     items = [item.model_copy(update={"options": twofold}) for item in items]
@@ -166,7 +163,7 @@ def test_a_number_that_is_index_and_text_is_what_the_column_holds(tmp_path: Path
     assert letters(take(tmp_path / "a.csv", items, "index,pred\n0,one\n1,2\n2,0\n")) == ["B", "A", "C"]
 
 
-def test_of_a_table_of_several_models_one_is_chosen(tmp_path: Path, shuffled: list[Item]) -> None:
+def test_of_a_table_of_several_models_one_is_chosen(tmp_path, shuffled):
     rows = [(n, model, letter) for model in ("first", "second") for n, letter, _ in picks(shuffled)]
     content = table(["doc_id", "model", "pred"], rows)
     with pytest.raises(
@@ -179,7 +176,7 @@ def test_of_a_table_of_several_models_one_is_chosen(tmp_path: Path, shuffled: li
             take(tmp_path / "a.csv", shuffled, content, where=(wrong,))
 
 
-def test_three_unreadable_rows_in_5_000_are_listed_and_the_rest_is_taken(tmp_path: Path) -> None:
+def test_three_unreadable_rows_in_5_000_are_listed_and_the_rest_is_taken(tmp_path):
     items = make_items(5_000)
     rows = [f"{item.item_id},{item.target},{1 + n % 5}" for n, item in enumerate(items)]
     rows[10], rows[2_000], rows[4_999] = f"{items[10].item_id},Q,3", "nobody,A,1", "cut"
@@ -188,9 +185,7 @@ def test_three_unreadable_rows_in_5_000_are_listed_and_the_rest_is_taken(tmp_pat
     assert "5000 rows, 4997 taken" in found.summary[0] and "4997 of 5000 items" in found.summary[2]
 
 
-def test_text_and_numbers_mixed_in_a_confidence_are_told_with_their_words(
-    tmp_path: Path, shuffled: list[Item]
-) -> None:
+def test_text_and_numbers_mixed_in_a_confidence_are_told_with_their_words(tmp_path, shuffled):
     rows = [(n, letter, ("quite", "very")[n % 2] if n % 17 == 0 else c) for n, letter, c in picks(shuffled)]
     found = take(tmp_path / "a.csv", shuffled, table(["index", "pred", "conf"], rows))
     assert len(found.records) == 170 and len(found.warnings) == 10 and not found.rejected
@@ -202,7 +197,7 @@ def test_text_and_numbers_mixed_in_a_confidence_are_told_with_their_words(
 
 
 @pytest.mark.parametrize("separator", [",", ";"])
-def test_one_key_in_a_thousand_that_contradicts_refuses_the_file(separator: str, tmp_path: Path) -> None:
+def test_one_key_in_a_thousand_that_contradicts_refuses_the_file(separator, tmp_path):
     items = make_items(1000)
     rows = [(n, "A", item.target) for n, item in enumerate(items)]
     rows[700] = (700, "A", "B" if items[700].target != "B" else "C")
@@ -213,8 +208,6 @@ def test_one_key_in_a_thousand_that_contradicts_refuses_the_file(separator: str,
         take(tmp_path / "a.csv", items, content)
 
 
-def test_choices_without_any_confidence_are_taken_without_a_line_for_each(
-    tmp_path: Path, shuffled: list[Item]
-) -> None:
+def test_choices_without_any_confidence_are_taken_without_a_line_for_each(tmp_path, shuffled):
     found = take(tmp_path / "a.csv", shuffled, table(["index", "pred"], [row[:2] for row in picks(shuffled)]))
     assert not found.warnings and "no confidence: what rests on it is not scored" in found.summary[1]

@@ -1,7 +1,5 @@
 """A long table is taken, refused and told alike, whether its rows are matched as columns or looked at one by one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +40,7 @@ TABLES = {
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plain")
     (folder / "study.toml").write_text(STUDY)
     return folder
@@ -64,7 +62,7 @@ def taken(study: Path, name: str, lines: list[str], least: int, monkeypatch: Any
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_columns_and_rows_give_the_same(name: str, study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_and_rows_give_the_same(name, study, monkeypatch):
     by_rows = taken(study, name, TABLES[name], 10**9, monkeypatch)
     by_columns = taken(study, name, TABLES[name], 0, monkeypatch)
     if isinstance(by_rows, str) or isinstance(by_columns, str):
@@ -87,7 +85,7 @@ def test_columns_and_rows_give_the_same(name: str, study: Path, monkeypatch: pyt
     assert said[0] == said[1]
 
 
-def test_lines_are_those_of_the_records(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_those_of_the_records(study, monkeypatch):
     found = taken(study, "lines", [*TABLES["unreadable"], "Sample-0060,A,1"], 0, monkeypatch)
     assert (
         isinstance(found, Imported)

@@ -5,27 +5,24 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from metacog_pipeline.asking.importing import Imported, ImportOptions
-from metacog_pipeline.benchmarks.metamedqa.importing import read_answers
-from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
+from metacog_pipeline.asking.importing import ImportOptions
+from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
 from metacog_pipeline.columns import Shape, parse_scale, parse_words, path_of, wide_columns
 from metacog_pipeline.errors import StudyError
+from tests.metamedqa.reading import read_answers
 
 
 @pytest.fixture
-def shuffled(items: list[Item]) -> list[Item]:
+def shuffled(items):
     """Items whose keys have no period, so that a shift shows."""
     drawn = random.Random(3)
     return [item.model_copy(update={"target": drawn.choice("ABCDEF")}) for item in items]
 
 
-def rows_of(items: Sequence[Item], right: float = 0.8, shift: int = 0) -> list[dict[str, Any]]:
+def rows_of(items, right=0.8, shift=0):
     drawn, found = random.Random(1), []
     for place, item in enumerate(items):
         hit = drawn.random() < right
@@ -46,9 +43,7 @@ def rows_of(items: Sequence[Item], right: float = 0.8, shift: int = 0) -> list[d
 MAP = {"item_id": "id", "choice": "pick", "confidence": "sure"}
 
 
-def take(
-    path: Path, items: Sequence[Item], rows: Sequence[dict[str, Any]], mapping: dict[str, str], **options: Any
-) -> Imported:
+def take(path, items, rows, mapping, **options):
     path.write_text("\n".join(json.dumps(row) for row in rows))
     how = ImportOptions(**options)
     return read_answers(path, items, model="theirs", run=1, mapping=mapping, options=how)
@@ -57,9 +52,7 @@ def take(
 @pytest.mark.parametrize(
     ("field", "column"), [("key", "theirs_key"), ("correct", "hit"), ("question", "text")]
 )
-def test_a_shifted_file_is_refused_with_its_shift(
-    field: str, column: str, tmp_path: Path, shuffled: list[Item]
-) -> None:
+def test_a_shifted_file_is_refused_with_its_shift(field, column, tmp_path, shuffled):
     path = tmp_path / "a.jsonl"
     for shift, said in ((1, "ids are one too high"), (2, "ids are two too high")):
         with pytest.raises(StudyError) as refused:
@@ -71,18 +64,14 @@ def test_a_shifted_file_is_refused_with_its_shift(
 @pytest.mark.parametrize(
     ("field", "column"), [("key", "theirs_key"), ("correct", "hit"), ("question", "text")]
 )
-def test_a_file_that_agrees_is_taken_and_says_so(
-    field: str, column: str, tmp_path: Path, shuffled: list[Item]
-) -> None:
+def test_a_file_that_agrees_is_taken_and_says_so(field, column, tmp_path, shuffled):
     found = take(tmp_path / "a.jsonl", shuffled, rows_of(shuffled), {**MAP, field: column})
     assert len(found.records) == 170 and not found.rejected
     assert f"{field} (column '{column}'): all 170 rows agree" in found.summary[0]
     assert "taken as a rating 1..5" in found.summary[1] and "ignored: " in found.summary[-1]
 
 
-def test_one_contradicted_key_in_many_rows_refuses_the_file_and_trust_takes_it(
-    tmp_path: Path, shuffled: list[Item]
-) -> None:
+def test_one_contradicted_key_in_many_rows_refuses_the_file_and_trust_takes_it(tmp_path, shuffled):
     rows = rows_of(shuffled)
     rows[41]["theirs_key"] = LETTERS[(LETTERS.index(shuffled[41].target) + 1) % 6]
     with pytest.raises(
@@ -95,9 +84,7 @@ def test_one_contradicted_key_in_many_rows_refuses_the_file_and_trust_takes_it(
         take(tmp_path / "a.jsonl", shuffled, rows, {**MAP, "key": "theirs_key"}, trust=("nothing",))
 
 
-def test_answers_right_far_more_often_for_the_next_item_are_refused_without_any_key(
-    tmp_path: Path, shuffled: list[Item]
-) -> None:
+def test_answers_right_far_more_often_for_the_next_item_are_refused_without_any_key(tmp_path, shuffled):
     with pytest.raises(StudyError, match="if ids are one too high"):
         take(tmp_path / "a.jsonl", shuffled, rows_of(shuffled, shift=1), MAP)
     assert take(tmp_path / "a.jsonl", shuffled, rows_of(shuffled, shift=1), MAP, trust=("item_id",)).records
@@ -111,9 +98,7 @@ def test_answers_right_far_more_often_for_the_next_item_are_refused_without_any_
         (-3, 7, "LOW..HIGH"),
     ],
 )
-def test_a_scale_is_declared_and_never_guessed(
-    low: float, high: float, fits: str, tmp_path: Path, shuffled: list[Item]
-) -> None:
+def test_a_scale_is_declared_and_never_guessed(low, high, fits, tmp_path, shuffled):
     rows = [{**row, "sure": low + (high - low) * n / 169} for n, row in enumerate(rows_of(shuffled))]
     with pytest.raises(StudyError) as refused:
         take(tmp_path / "a.jsonl", shuffled, rows, MAP)
@@ -126,16 +111,14 @@ def test_a_scale_is_declared_and_never_guessed(
 
 
 @pytest.mark.parametrize("cell", ["0,75", "1,000", "1,234.5"])
-def test_a_number_with_a_comma_refuses_the_file(cell: str, tmp_path: Path, shuffled: list[Item]) -> None:
+def test_a_number_with_a_comma_refuses_the_file(cell, tmp_path, shuffled):
     rows = rows_of(shuffled)
     rows[3]["sure"] = cell
     with pytest.raises(StudyError, match=r"row 4: confidence .* is a number with a comma"):
         take(tmp_path / "a.jsonl", shuffled, rows, MAP)
 
 
-def test_missing_confidence_is_missing_and_odd_numbers_are_reported(
-    tmp_path: Path, shuffled: list[Item]
-) -> None:
+def test_missing_confidence_is_missing_and_odd_numbers_are_reported(tmp_path, shuffled):
     rows = rows_of(shuffled)
     odd = ["NaN", "", "n/a", None, float("nan"), "inf", 1e308, "sure"]
     for row, value in zip(rows, odd, strict=False):
@@ -146,7 +129,7 @@ def test_missing_confidence_is_missing_and_odd_numbers_are_reported(
     assert len(found.warnings) == 8 and "5 missing, 2 not numbers" in found.summary[1]
 
 
-def test_words_paths_and_option_texts_are_understood(tmp_path: Path, shuffled: list[Item]) -> None:
+def test_words_paths_and_option_texts_are_understood(tmp_path, shuffled):
     item = shuffled[0]
     rows = [{"q": {"id": item.item_id}, "out": [{"pick": item.options[2], "sure": "High"}]}]
     mapping = {"item_id": "q.id", "choice": "out[0].pick", "confidence": "out[0].sure"}
@@ -158,7 +141,7 @@ def test_words_paths_and_option_texts_are_understood(tmp_path: Path, shuffled: l
         take(tmp_path / "a.jsonl", shuffled, rows, {**mapping, "choice": "out.0.pick"}, shape=shape)
 
 
-def test_wide_tables_and_compressed_ones_are_read(tmp_path: Path, shuffled: list[Item]) -> None:
+def test_wide_tables_and_compressed_ones_are_read(tmp_path, shuffled):
     names = [item.item_id for item in shuffled[:3]]
     header = [f"pick_{name}" for name in names] + [f"sure_{name}" for name in names]
     path = tmp_path / "wide.csv.gz"
@@ -176,7 +159,7 @@ def test_wide_tables_and_compressed_ones_are_read(tmp_path: Path, shuffled: list
         (names[1], "4"),
     ]
     path.write_bytes(b"\x1f\x8b torn")
-    with pytest.raises(StudyError, match="cannot be read"):
+    with pytest.raises(StudyError, match="not a whole gzip file"):
         read_answers(path, shuffled, model="theirs", run=1)
     for wrong in ("conf", "a*b*", "*", "none_*"):
         with pytest.raises(StudyError, match="--wide"):
@@ -184,18 +167,35 @@ def test_wide_tables_and_compressed_ones_are_read(tmp_path: Path, shuffled: list
 
 
 @pytest.mark.parametrize("text", ["1", "5..1", "a..b", "0..inf", ""])
-def test_a_scale_that_is_none_is_one_line(text: str) -> None:
+def test_a_scale_that_is_none_is_one_line(text):
     with pytest.raises(StudyError, match="--scale"):
         parse_scale(text)
 
 
 @pytest.mark.parametrize("text", ["KEEP", "=1", "KEEP=", "a=1,a=2"])
-def test_words_that_are_no_pairs_are_one_line(text: str) -> None:
+def test_words_that_are_no_pairs_are_one_line(text):
     with pytest.raises(StudyError, match="--map-values"):
         parse_words([text])
 
 
-def test_duplicates_are_listed_and_the_first_counts(tmp_path: Path, shuffled: list[Item]) -> None:
+def test_duplicates_are_listed_and_the_first_counts(tmp_path, shuffled):
     rows = rows_of(shuffled)
     found = take(tmp_path / "a.jsonl", shuffled, [*rows, *rows[:5]], MAP)
     assert len(found.records) == 170 and [each.row for each in found.rejected] == [171, 172, 173, 174, 175]
+
+
+@pytest.mark.parametrize("scale", [None, "0..100"])
+def test_a_confidence_on_two_scales_refuses_the_file(scale, tmp_path, shuffled):
+    rows = rows_of(shuffled)
+    for place, row in enumerate(rows):
+        row["sure"] = 0.2 + 0.1 * (place % 8) if place % 3 == 0 else 20 + 10 * (place % 8)
+    with pytest.raises(StudyError, match=r"57 values such as 0.2 lie between 0 and 1 and 113 .* above"):
+        take(tmp_path / "a.jsonl", shuffled, rows, MAP, scale=parse_scale(scale))
+
+
+def test_a_confidence_of_words_alone_refuses_the_file(tmp_path, shuffled):
+    rows = [{**row, "sure": ("low", "high")[n % 2]} for n, row in enumerate(rows_of(shuffled))]
+    with pytest.raises(StudyError, match=r"170 of 170 confidences are no number.*--map-values high=5,low=1"):
+        take(tmp_path / "a.jsonl", shuffled, rows, MAP)
+    shape = Shape((), parse_words(["high=5,low=1"]))
+    assert len(take(tmp_path / "a.jsonl", shuffled, rows, MAP, shape=shape).records) == 170

@@ -1,7 +1,5 @@
 """Answers collected elsewhere: every usual shape is read, every row not taken is listed with its reason."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -15,12 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.asking.imported import Imported
 from metacog_pipeline.asking.importing import parse_mapping
 from metacog_pipeline.benchmarks.metamedqa.export import SUMMARY_NAMES, samples, summary
-from metacog_pipeline.benchmarks.metamedqa.importing import FIELDS, Imported, read_answers
+from metacog_pipeline.benchmarks.metamedqa.importing import FIELDS
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.errors import StudyError
 from tests.metamedqa.engine import observe, score
+from tests.metamedqa.reading import read_answers
 
 
 def take(path: Path, items: Sequence[Item], content: str | bytes | None = None, **more: Any) -> Imported:
@@ -42,6 +42,7 @@ def reasons(found: Imported) -> list[tuple[int, str]]:
     [
         "item_id,choice,confidence\ntest-0001,B,4\n",
         "\ufeffItem ID;Prediction;Conf\r\ntest-0001;b;4\r\n",
+        "item_id,choice,confidence\rtest-0001,B,4\r",
         "doc_id\tanswer\tconfidence\n1\t1\t4\n",
         "position,answer,confidence\n1,1.0,4.0\n\n",
         'index,pred,certainty\n"1","(B)"," 4 "\n',
@@ -54,13 +55,13 @@ def reasons(found: Imported) -> list[tuple[int, str]]:
         "question,choice,confidence\nPATIENT 1  has finding 7. Which mechanism explains it?,B,4\n",
     ],
 )
-def test_usual_columns_are_found_in_csv(content: str, tmp_path: Path, items: list[Item]) -> None:
+def test_usual_columns_are_found_in_csv(content, tmp_path, items):
     found = take(tmp_path / "answers.csv", items, content)
     assert texts(found) == [("test-0001", "Answer: B\nConfidence: 4")]
     assert not found.rejected and not found.warnings
 
 
-def test_record_says_it_was_imported(tmp_path: Path, items: list[Item]) -> None:
+def test_record_says_it_was_imported(tmp_path, items):
     (record,) = take(tmp_path / "a.csv", items, "item_id,choice\ntest-0001,B\n").records
     assert (record.source, record.provider, record.mode, record.step, record.status) == (
         "imported",
@@ -78,7 +79,7 @@ def test_record_says_it_was_imported(tmp_path: Path, items: list[Item]) -> None:
     assert record.item_hash == items[1].item_hash and len(record.answer_id) == 64
 
 
-def test_same_answer_has_the_same_identity_and_another_has_another(tmp_path: Path, items: list[Item]) -> None:
+def test_same_answer_has_the_same_identity_and_another_has_another(tmp_path, items):
     path = tmp_path / "a.csv"
     one = take(path, items, "item_id,choice\ntest-0001,B\n").records[0].answer_id
     assert take(path, items).records[0].answer_id == one
@@ -87,7 +88,7 @@ def test_same_answer_has_the_same_identity_and_another_has_another(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.parquet", "a.tsv"])
-def test_other_formats_give_the_same(name: str, tmp_path: Path, items: list[Item]) -> None:
+def test_other_formats_give_the_same(name, tmp_path, items):
     rows = [
         {"item_id": f"test-{n:04d}", "choice": "ABCDEF"[n % 6], "confidence": 1 + n % 5} for n in range(20)
     ]
@@ -107,7 +108,7 @@ def test_other_formats_give_the_same(name: str, tmp_path: Path, items: list[Item
     ]
 
 
-def test_raw_responses_are_kept_exactly_and_parsed_later(tmp_path: Path, items: list[Item]) -> None:
+def test_raw_responses_are_kept_exactly_and_parsed_later(tmp_path, items):
     raw = [
         "**Answer:** B\nConfidence: 4",
         "Answer: C\x00\nConfidence: 3",
@@ -122,7 +123,7 @@ def test_raw_responses_are_kept_exactly_and_parsed_later(tmp_path: Path, items: 
     )
 
 
-def test_confidence_out_of_range_is_taken_and_reported(tmp_path: Path, items: list[Item]) -> None:
+def test_confidence_out_of_range_is_taken_and_reported(tmp_path, items):
     content = "item_id,choice,confidence\ntest-0000,A,7\ntest-0001,B,4.5\ntest-0002,C,\ntest-0003,D,5\n"
     found = take(tmp_path / "a.csv", items, content)
     assert len(found.records) == 4 and not found.rejected
@@ -132,7 +133,7 @@ def test_confidence_out_of_range_is_taken_and_reported(tmp_path: Path, items: li
     assert "4.5" in found.warnings[1] and "test-0002" in found.warnings[2] and len(found.warnings) == 3
 
 
-def test_every_row_not_taken_is_listed_with_its_reason(tmp_path: Path, items: list[Item]) -> None:
+def test_every_row_not_taken_is_listed_with_its_reason(tmp_path, items):
     content = (
         "item_id,choice,condition\n"
         "test-0000,A,\n"
@@ -162,7 +163,7 @@ def test_every_row_not_taken_is_listed_with_its_reason(tmp_path: Path, items: li
         assert part in listed[row], row
 
 
-def test_json_rows_that_are_none_are_listed(tmp_path: Path, items: list[Item]) -> None:
+def test_json_rows_that_are_none_are_listed(tmp_path, items):
     lines = [
         '{"item_id": "test-0000", "choice": "A"}',
         "not json",
@@ -174,9 +175,7 @@ def test_json_rows_that_are_none_are_listed(tmp_path: Path, items: list[Item]) -
     assert [row for row, _ in reasons(found)] == [2, 3, 4, 5] and len(found.records) == 1
 
 
-def test_mapping_names_the_columns_and_switches_guessing_off_for_what_it_settles(
-    tmp_path: Path, items: list[Item]
-) -> None:
+def test_mapping_names_the_columns_and_switches_guessing_off_for_what_it_settles(tmp_path, items):
     content = "doc_id,answer,mine,sure,text\n1,A,C,2,Answer: D\n"
     path = tmp_path / "a.csv"
     assert texts(take(path, items, content, mapping={"choice": "mine", "confidence": "sure"})) == [
@@ -201,25 +200,23 @@ def test_mapping_names_the_columns_and_switches_guessing_off_for_what_it_settles
         ("a.json", "3", {}, "must be a list"),
         ("a.json", "[" * 100_000, {}, "not JSON"),
         ("a.parquet", "PAR1 torn", {}, "not a readable Parquet file"),
-        ("a.xlsx", "x", {}, "answers are read from .csv"),
+        ("a.xlsx", "x", {}, "tables are read from .csv"),
     ],
 )  # fmt: skip
-def test_file_that_cannot_be_used_is_one_line(
-    name: str, content: str | bytes, mapping: dict[str, str], says: str, tmp_path: Path, items: list[Item]
-) -> None:
+def test_file_that_cannot_be_used_is_one_line(name, content, mapping, says, tmp_path, items):
     with pytest.raises(StudyError) as caught:
         take(tmp_path / name, items, content, mapping=mapping)
     assert says in str(caught.value) and name in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_missing_file_and_folder_are_one_line(tmp_path: Path, items: list[Item]) -> None:
+def test_missing_file_and_folder_are_one_line(tmp_path, items):
     (tmp_path / "folder.csv").mkdir()
     for name in ("nowhere.csv", "folder.csv", "nowhere.parquet", "folder.parquet"):
-        with pytest.raises(StudyError, match="cannot be read"):
+        with pytest.raises(StudyError, match=r"cannot be read|is a folder; give a file"):
             take(tmp_path / name, items)
 
 
-def test_map_options_are_field_equals_column() -> None:
+def test_map_options_are_field_equals_column():
     assert parse_mapping(["choice=my answer", "confidence=a=b"], FIELDS) == {
         "choice": "my answer",
         "confidence": "a=b",
@@ -229,9 +226,7 @@ def test_map_options_are_field_equals_column() -> None:
             parse_mapping(wrong, FIELDS)
 
 
-def test_columns_that_name_different_items_are_reported_and_none_is_guessed(
-    tmp_path: Path, items: list[Item]
-) -> None:
+def test_columns_that_name_different_items_are_reported_and_none_is_guessed(tmp_path, items):
     """An index from 1 beside the question's text would shift every answer by one."""
     rows = [("index", "question", "choice"), *((i + 1, items[i].question, "A") for i in range(3))]
     out = io.StringIO()
@@ -242,14 +237,14 @@ def test_columns_that_name_different_items_are_reported_and_none_is_guessed(
     assert [record.item_id for record in settled.records] == [item.item_id for item in items[:3]]
 
 
-def test_curly_quotes_and_straight_ones_name_the_same_question(tmp_path: Path, items: list[Item]) -> None:
+def test_curly_quotes_and_straight_ones_name_the_same_question(tmp_path, items):
     quoted = [items[0].model_copy(update={"question": 'The patient\'s "numb" hand’s skin?'}), *items[1:]]
     content = json.dumps([{"question": "The  patient’s “numb” hand's skin?", "choice": "A"}])
     (record,) = take(tmp_path / "a.json", quoted, content).records
     assert record.item_id == items[0].item_id
 
 
-def test_a_row_without_raw_text_falls_back_on_its_choice(tmp_path: Path, items: list[Item]) -> None:
+def test_a_row_without_raw_text_falls_back_on_its_choice(tmp_path, items):
     rows = [
         {"position": 0, "answer": "A", "confidence": 2, "raw": None},
         {"position": 1, "answer": "A", "confidence": 2, "raw": "Answer: C\nConfidence: 5"},
@@ -258,14 +253,12 @@ def test_a_row_without_raw_text_falls_back_on_its_choice(tmp_path: Path, items: 
     assert [text for _, text in texts(found)] == ["Answer: A\nConfidence: 2", "Answer: C\nConfidence: 5"]
 
 
-def test_rows_are_numbered_by_their_line_after_a_line_that_tells_the_separator(
-    tmp_path: Path, items: list[Item]
-) -> None:
+def test_rows_are_numbered_by_their_line_after_a_line_that_tells_the_separator(tmp_path, items):
     found = take(tmp_path / "a.csv", items, "sep=;\nposition;choice\n0;A\n1;x\n")
     assert [row for row, _ in reasons(found)] == [4]
 
 
-def test_question_shared_by_two_items_is_not_guessed(tmp_path: Path, items: list[Item]) -> None:
+def test_question_shared_by_two_items_is_not_guessed(tmp_path, items):
     twins = [
         items[0],
         items[1].model_copy(update={"question": items[0].question.upper() + "."}),
@@ -281,7 +274,7 @@ def frame_of(found: Imported) -> pl.DataFrame:
     ), infer_schema_length=None).with_columns(superseded=pl.lit(False))  # fmt: skip
 
 
-def test_samples_go_out_and_come_back_equal(tmp_path: Path, items: list[Item]) -> None:
+def test_samples_go_out_and_come_back_equal(tmp_path, items):
     content = io.StringIO()
     writer = csv.writer(content)
     writer.writerow(["position", "choice", "confidence"])
@@ -315,9 +308,7 @@ NAMES = st.sampled_from(["item_id", "position", "choice", "confidence", "conditi
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.dictionaries(NAMES, CELLS)))
-def test_no_row_is_lost_whatever_its_cells_hold(
-    rows: list[dict[str, Any]], tmp_path: Path, items: list[Item]
-) -> None:
+def test_no_row_is_lost_whatever_its_cells_hold(rows, tmp_path, items):
     header = {"item_id": "test-0000", "choice": "A"}
     path = tmp_path / "fuzz.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in [header, *rows]))

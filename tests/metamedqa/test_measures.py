@@ -10,11 +10,13 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
 
-from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.calibration import ece
+from metacog_pipeline.stats.mafc import accuracy as type1
+from metacog_pipeline.stats.mafc import table
 from tests.metamedqa.engine import ESTIMATES, RESPONSES, observe, pool, score
 
 Answered = Callable[..., pl.DataFrame]
@@ -40,7 +42,7 @@ BOARD = (
 )
 
 
-def observations(rows: Sequence[tuple[str, str | None, int | None]], **more: Any) -> pl.DataFrame:
+def observations(rows, **more):
     """Rows of (target, answer, confidence); no answer is unparsed."""
     made = []
     for n, (target, answer, confidence) in enumerate(rows):
@@ -72,17 +74,17 @@ def observations(rows: Sequence[tuple[str, str | None, int | None]], **more: Any
     return pl.DataFrame(made, schema=RESPONSES)
 
 
-def of(frame: pl.DataFrame, measure: str) -> dict[str, Any]:
+def of(frame, measure):
     return frame.row(by_predicate=pl.col("measure") == measure, named=True)
 
 
-def test_every_measure_of_the_board_is_there_once(items: list[Item], answered: Answered) -> None:
+def test_every_measure_of_the_board_is_there_once(items, answered):
     frame = score(answered(items, ObserverSpec()), seed=1)
     assert frame.schema == ESTIMATES
     assert frame["measure"].is_unique().all() and set(BOARD) <= set(frame["measure"])
 
 
-def test_hand_made_observations_give_hand_made_numbers() -> None:
+def test_hand_made_observations_give_hand_made_numbers():
     frame = observations(
         [
             ("A", "A", 5), ("A", "B", 5), ("B", "B", 4), ("C", "E", 3), ("D", "D", None),
@@ -118,7 +120,7 @@ def test_hand_made_observations_give_hand_made_numbers() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=2, max_size=60))
-def test_calibration_agrees_with_the_plain_definition(pairs: list[tuple[int, bool]]) -> None:
+def test_calibration_agrees_with_the_plain_definition(pairs):
     frame = observations([("A", "A" if right else "B", level) for level, right in pairs])
     found = score(frame, seed=1)
     level, right = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
@@ -137,7 +139,7 @@ def test_calibration_agrees_with_the_plain_definition(pairs: list[tuple[int, boo
             assert row["low"] - 1e-9 <= row["estimate"] <= row["high"] + 1e-9
 
 
-def test_empty_sets_are_null_with_n_zero_and_single_items_have_no_interval() -> None:
+def test_empty_sets_are_null_with_n_zero_and_single_items_have_no_interval():
     found = score(observations([("A", "A", 5), ("B", "C", 5), ("E", "E", 1)]), seed=1)
     low, unknown = of(found, "low_confidence_accuracy"), of(found, "unknown_recall")
     assert (unknown["estimate"], unknown["n"], unknown["status"]) == (None, 0, "no items")
@@ -154,18 +156,18 @@ def test_empty_sets_are_null_with_n_zero_and_single_items_have_no_interval() -> 
         ([("A", "A", None), ("A", None, None)], "no items"),
     ],
 )
-def test_auroc_is_not_available_with_the_reason(rows: list[Any], status: str) -> None:
+def test_auroc_is_not_available_with_the_reason(rows, status):
     found = of(score(observations(rows), seed=1), "auroc2")
     assert (found["estimate"], found["status"]) == (None, status)
 
 
-def test_sem_uses_n_minus_one_as_the_published_table_does() -> None:
+def test_sem_uses_n_minus_one_as_the_published_table_does():
     found = of(score(observations([("A", "A", 1), *[("A", "B", 1)] * 5]), seed=1), "low_confidence_accuracy")
     assert 1.96 * found["sem"] * 100 == pytest.approx(32.667, abs=1e-3)
     assert 0 <= found["low"] < 1 / 6 < found["high"] <= 1
 
 
-def test_unparsed_and_refused_items_count_as_wrong_never_as_f() -> None:
+def test_unparsed_and_refused_items_count_as_wrong_never_as_f():
     frame = observations(
         [("F", None, None), ("F", None, None), ("A", "A", 5)], status=["answer_unparsed", "refused", "ok"]
     )
@@ -178,7 +180,7 @@ def test_unparsed_and_refused_items_count_as_wrong_never_as_f() -> None:
 
 
 @pytest.mark.parametrize("status", ["transport_error", "too_long", "not_run"])
-def test_incomplete_run_withholds_its_numbers_unless_allowed(status: str) -> None:
+def test_incomplete_run_withholds_its_numbers_unless_allowed(status):
     rows: list[Any] = [("A", "A", 5), ("A", "B", 4), ("A", None, None)]
     frame = observations(rows, status=["ok", "ok", status])
     withheld, allowed = score(frame, seed=1), score(frame, seed=1, allow_incomplete=True)
@@ -194,7 +196,7 @@ def test_incomplete_run_withholds_its_numbers_unless_allowed(status: str) -> Non
     )
 
 
-def test_subsets_by_kind_tag_and_the_pools_own_key() -> None:
+def test_subsets_by_kind_tag_and_the_pools_own_key():
     frame = observations(
         [("F", "F", 1), ("F", "B", 5), ("F", "F", 2), ("F", "A", 3), ("F", "F", 3), ("A", "A", 5)],
         kind=["Fictional", "Fictional", "Bad", "Question modified", "Question modified", "Original"],
@@ -213,25 +215,40 @@ def test_subsets_by_kind_tag_and_the_pools_own_key() -> None:
         assert (of(found, measure)["estimate"], of(found, measure)["n"]) == (value, n), measure
 
 
-def test_overuse_of_e_is_noted_beside_the_recall() -> None:
+def test_efficiency_is_that_of_five_alternatives_with_a_band_for_four_and_six():
+    """An ideal observer of five, accuracy 0.75, is one of five only; keys E and F take no part (spec/mafc.md, 8)."""
+    cuts, d = np.array([1.2, 0.5, -0.2, -1.0]), float(type1.sensitivity(np.array([0.75]), 5)[0])
+    lift = table.table().lift(np.array([5]), cuts, np.array([d]))[0]
+    rows: list[tuple[str, str | None, int | None]] = [("E", "A", 5), ("F", "F", 1), ("E", "E", 1)] * 20
+    for said, share, above in (("B", 0.75, cuts + lift), ("E", 0.25, cuts)):
+        shares = -np.diff(np.concatenate([[1.0], special.ndtr(above), [0.0]]))
+        for level, part in enumerate(shares, start=1):
+            rows += [("B", said, level)] * round(2000 * share * part)
+    frame = score(observations(rows), seed=1)
+    ratio = {
+        name: of(frame, name)["estimate"] for name in ("m_ratio_mafc", "m_ratio_mafc_4", "m_ratio_mafc_6")
+    }
+    assert ratio["m_ratio_mafc"] == pytest.approx(1, abs=0.01)
+    assert ratio["m_ratio_mafc_4"] == pytest.approx(1.05, abs=0.02)
+    assert ratio["m_ratio_mafc_6"] == pytest.approx(0.97, abs=0.02)
+    assert of(frame, "m_ratio_mafc")["n"] == len(rows) - 60
+
+
+def test_overuse_of_e_is_noted_beside_the_recall():
     found = score(observations([("E", "E", 3), ("A", "E", 3), ("B", "B", 3)]), seed=1)
     assert "E is 66.7% of all choices" in of(found, "missing_answer_recall")["method"]
     assert ";" not in of(score(observations([("E", "A", 3)]), seed=1), "missing_answer_recall")["method"]
 
 
 @pytest.mark.parametrize(("letter", "measure"), [("E", "missing_answer_recall"), ("F", "unknown_recall")])
-def test_constant_responder_has_the_share_of_its_letter(
-    letter: str, measure: str, items: list[Item], transcript: Transcript, table: Table
-) -> None:
+def test_constant_responder_has_the_share_of_its_letter(letter, measure, items, transcript, table):
     rows = [transcript(item, f"Answer: {letter}\nConfidence: 3") for item in items]
     found = score(observe(items, table(rows), conditions=["baseline"], model="m", run=1), seed=1)
     assert of(found, measure)["estimate"] == 1.0
     assert of(found, "accuracy")["estimate"] == sum(i.target == letter for i in items) / len(items)
 
 
-def test_key_itself_scores_one_hundred_percent(
-    items: list[Item], transcript: Transcript, table: Table
-) -> None:
+def test_key_itself_scores_one_hundred_percent(items, transcript, table):
     rows = [transcript(item, f"Answer: {item.target}\nConfidence: 5") for item in items]
     found = score(observe(items, table(rows), conditions=["baseline"], model="m", run=1), seed=1)
     for measure in (
@@ -244,14 +261,14 @@ def test_key_itself_scores_one_hundred_percent(
         assert of(found, measure)["estimate"] == 1.0
 
 
-def test_one_run_pooled_is_that_run(items: list[Item], answered: Answered) -> None:
+def test_one_run_pooled_is_that_run(items, answered):
     frame = answered(items, ObserverSpec(untidiness=0.3))
     one, all_runs = score(frame, seed=1), pool(frame, seed=1)
     assert all_runs["run"].null_count() == all_runs.height
     assert one.drop("run").equals(all_runs.drop("run"))
 
 
-def test_pooling_identical_runs_does_not_narrow_the_interval(items: list[Item], answered: Answered) -> None:
+def test_pooling_identical_runs_does_not_narrow_the_interval(items, answered):
     frame = answered(items, ObserverSpec())
     copies = pl.concat([frame.with_columns(run=pl.lit(run, dtype=pl.Int32)) for run in (1, 2, 3)])
     one, three = score(frame, seed=1), pool(copies, seed=1)
@@ -261,9 +278,7 @@ def test_pooling_identical_runs_does_not_narrow_the_interval(items: list[Item], 
         assert b["high"] - b["low"] == pytest.approx(a["high"] - a["low"], rel=0.15), measure
 
 
-def test_pooled_accuracy_is_over_all_runs_and_incomplete_when_one_is(
-    items: list[Item], answered: Answered
-) -> None:
+def test_pooled_accuracy_is_over_all_runs_and_incomplete_when_one_is(items, answered):
     runs = [answered(items, ObserverSpec(), run=run) for run in (1, 2)]
     both = pool(pl.concat(runs), seed=1)
     mean = np.mean([run["correct"].mean() for run in runs])
@@ -275,7 +290,7 @@ def test_pooled_accuracy_is_over_all_runs_and_incomplete_when_one_is(
     assert of(found, "accuracy")["status"] == f"incomplete: 1 of {2 * len(items)} not answered"
 
 
-def test_order_of_rows_and_other_models_do_not_change_a_score(items: list[Item], answered: Answered) -> None:
+def test_order_of_rows_and_other_models_do_not_change_a_score(items, answered):
     frame = answered(items, ObserverSpec(untidiness=0.2))
     other = answered(items, ObserverSpec(accuracy=0.2), model="other")
     shuffled = pl.concat([other, frame]).sample(fraction=1.0, shuffle=True, seed=3)
@@ -284,12 +299,12 @@ def test_order_of_rows_and_other_models_do_not_change_a_score(items: list[Item],
     assert score(frame, seed=1).equals(alone)
 
 
-def test_imported_answers_are_measured_and_simulated_stay_simulated() -> None:
+def test_imported_answers_are_measured_and_simulated_stay_simulated():
     rows: list[Any] = [("A", "A", 5), ("B", "C", 2)]
     assert score(observations(rows, source="imported"), seed=1)["source"].unique().to_list() == ["measured"]
     assert score(observations(rows, source="simulated"), seed=1)["source"].unique().to_list() == ["simulated"]
 
 
-def test_no_observation_gives_no_estimate_and_no_error() -> None:
+def test_no_observation_gives_no_estimate_and_no_error():
     empty = observations([])
     assert score(empty, seed=1).height == pool(empty, seed=1).height == 0

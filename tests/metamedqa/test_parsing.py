@@ -1,7 +1,5 @@
 """The parser: a table of replies with what they say, and what holds for every string."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest
@@ -223,34 +221,32 @@ UNREAD = [
 
 
 @pytest.mark.parametrize(("text", "letter", "confidence", "rule"), READ)
-def test_reply_with_letter_and_confidence_is_read(text: str, letter: str, confidence: int, rule: str) -> None:
+def test_reply_with_letter_and_confidence_is_read(text, letter, confidence, rule):
     assert parse(text, OPTIONS) == Parsed(letter, confidence, "ok", None, rule)
 
 
 @pytest.mark.parametrize(("text", "letter", "why"), WITHOUT_CONFIDENCE)
-def test_letter_without_valid_confidence_keeps_the_letter_and_says_why(
-    text: str, letter: str, why: str
-) -> None:
+def test_letter_without_valid_confidence_keeps_the_letter_and_says_why(text, letter, why):
     parsed = parse(text, OPTIONS)
     assert (parsed.answer, parsed.confidence, parsed.status) == (letter, None, "confidence_unparsed")
     assert why in (parsed.reason or "")
 
 
 @pytest.mark.parametrize("text", UNREAD)
-def test_no_letter_is_invented(text: str) -> None:
+def test_no_letter_is_invented(text):
     parsed = parse(text, OPTIONS)
     assert (parsed.answer, parsed.confidence, parsed.status) == (None, None, "answer_unparsed")
     assert parsed.reason
 
 
-def test_option_text_counts_only_when_exactly_one_option_has_it() -> None:
+def test_option_text_counts_only_when_exactly_one_option_has_it():
     twice = ("Same text", "same  text.", "Other", "Another", NONE_OF_THE_ABOVE, CANNOT_ANSWER)
     assert parse("Same text", twice).answer is None
     assert parse("Other", twice).answer == "C"
     assert parse("Other").answer is None
 
 
-def test_short_options_that_are_letters_do_not_beat_the_letter_rule() -> None:
+def test_short_options_that_are_letters_do_not_beat_the_letter_rule():
     swapped = ("B", "A", "x", "y", NONE_OF_THE_ABOVE, CANNOT_ANSWER)
     assert parse("A", swapped).answer == "A"
 
@@ -268,7 +264,7 @@ def test_short_options_that_are_letters_do_not_beat_the_letter_rule() -> None:
         ("", True, None),
     ],
 )
-def test_confidence_step_reads_a_bare_digit(text: str, bare: bool, expected: int | None) -> None:
+def test_confidence_step_reads_a_bare_digit(text, bare, expected):
     rating, reason = read_confidence(text, bare=bare)
     assert rating == expected
     assert (reason is None) == (expected is not None)
@@ -347,7 +343,7 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(), st.lists(PIECES, max_size=30).map("".join)))
-def test_any_text_gives_a_letter_a_to_f_or_none_and_a_reason(text: str) -> None:
+def test_any_text_gives_a_letter_a_to_f_or_none_and_a_reason(text):
     parsed = parse(text, OPTIONS)
     assert parsed.answer is None or parsed.answer in LETTERS
     assert parsed.confidence in (None, 1, 2, 3, 4, 5)
@@ -361,7 +357,7 @@ def test_any_text_gives_a_letter_a_to_f_or_none_and_a_reason(text: str) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(alphabet=st.characters(exclude_characters="Aa"), max_size=80))
-def test_text_without_label_never_becomes_another_letter_than_it_shows(text: str) -> None:
+def test_text_without_label_never_becomes_another_letter_than_it_shows(text):
     parsed = parse(text)
     if parsed.answer is not None:
         plain = unicodedata.normalize("NFKC", text)
@@ -370,7 +366,7 @@ def test_text_without_label_never_becomes_another_letter_than_it_shows(text: str
 
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(LETTERS), st.integers(1, 5), st.sampled_from(["", " ", "\n", "\t"]), st.booleans())
-def test_usual_form_and_decorated_form_agree(letter: str, rating: int, space: str, bold: bool) -> None:
+def test_usual_form_and_decorated_form_agree(letter, rating, space, bold):
     mark = "**" if bold else ""
     decorated = f"{space}{mark}Answer:{mark} {letter}{space}\n{mark}Confidence:{mark} {rating}{space}"
     parsed = parse(decorated, OPTIONS)
@@ -398,11 +394,11 @@ def test_usual_form_and_decorated_form_agree(letter: str, rating: int, space: st
         *("tags", "negations", "words"),
     ],
 )
-def test_ten_megabytes_of_anything_end(text: str) -> None:
+def test_ten_megabytes_of_anything_end(text):
     assert parse(text, OPTIONS).confidence is None
 
 
-def test_answer_after_ten_megabytes_of_reasoning_is_read() -> None:
+def test_answer_after_ten_megabytes_of_reasoning_is_read():
     text = "The patient has a fever and the answer depends on it. " * 185_000 + "\nAnswer: D\nConfidence: 2"
     parsed = parse(text, OPTIONS)
     assert (parsed.answer, parsed.confidence) == ("D", 2)
@@ -419,5 +415,5 @@ def test_answer_after_ten_megabytes_of_reasoning_is_read() -> None:
         ("Answer: C. Muscle strength is 4/5 in the left arm.", None),
     ],
 )
-def test_a_rating_out_of_five_needs_a_word_of_confidence_beside_it(reply: str, rating: int | None) -> None:
+def test_a_rating_out_of_five_needs_a_word_of_confidence_beside_it(reply, rating):
     assert parse(reply, OPTIONS).confidence == rating

@@ -1,32 +1,22 @@
 """What a model is sent, and what a user's own wording may change."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.prompts import (
-    ALIASES,
-    CONDITIONS,
-    Wording,
-    load_wording,
-    user_message,
-)
+from metacog_pipeline.benchmarks.metamedqa import prompts
 from metacog_pipeline.errors import StudyError
 
 
-def test_user_message_is_question_options_instructions(items: list[Item], wording: Wording) -> None:
+def test_user_message_is_question_options_instructions(items, wording):
     item = items[3]
-    lines = user_message(item, wording).split("\n")
+    lines = prompts.user_message(item, wording).split("\n")
     assert lines[0] == item.question
     assert lines[1:7] == [f"{letter}. {text}" for letter, text in zip("ABCDEF", item.options, strict=True)]
     assert "\n".join(lines[7:]) == wording.instructions
 
 
-def test_instructions_ask_for_two_labelled_lines_and_nothing_else(wording: Wording) -> None:
+def test_instructions_ask_for_two_labelled_lines_and_nothing_else(wording):
     text = wording.instructions
     assert text.index("Answer:") < text.index("Confidence:")
     for required in (
@@ -39,10 +29,10 @@ def test_instructions_ask_for_two_labelled_lines_and_nothing_else(wording: Wordi
         assert required in text
 
 
-def test_the_eight_conditions_say_what_each_must(wording: Wording) -> None:
-    assert tuple(wording.conditions) == CONDITIONS
+def test_the_eight_conditions_say_what_each_must(wording):
+    assert tuple(wording.conditions) == prompts.CONDITIONS
     assert wording.system_message("baseline") is None
-    texts = {name: wording.system_message(name) or "" for name in CONDITIONS[1:]}
+    texts = {name: wording.system_message(name) or "" for name in prompts.CONDITIONS[1:]}
     role = texts["role"]
     assert all(text.startswith(role) for text in texts.values())
     assert re.search(r"medical assistant.*multiple-choice questions.*doctor", role)
@@ -59,31 +49,31 @@ def test_the_eight_conditions_say_what_each_must(wording: Wording) -> None:
     assert all(number in texts["role-omniscient"] for number in ("100", "55", "125", "1373", "six"))
 
 
-@pytest.mark.parametrize(("alias", "name"), ALIASES.items())
-def test_alias_gives_the_canonical_name_and_words(alias: str, name: str, wording: Wording) -> None:
+@pytest.mark.parametrize(("alias", "name"), prompts.ALIASES.items())
+def test_alias_gives_the_canonical_name_and_words(alias, name, wording):
     assert wording.condition(alias) == name
     assert wording.system_message(alias) == wording.system_message(name)
 
 
-def test_unknown_condition_is_named_with_a_suggestion(wording: Wording) -> None:
+def test_unknown_condition_is_named_with_a_suggestion(wording):
     with pytest.raises(StudyError, match=r"unknown condition \"role-ful\".*did you mean \"role-full\""):
         wording.condition("role-ful")
 
 
-def test_own_file_replaces_adds_and_keeps_the_rest(tmp_path: Path, wording: Wording) -> None:
+def test_own_file_replaces_adds_and_keeps_the_rest(tmp_path, wording):
     path = tmp_path / "exact.toml"
     path.write_text(
         'instructions = "\\nSay it {exactly}."\n[conditions]\nrole = "R"\nmine = "M"\nrole-explit-unknown = "U"\n',
         encoding="utf-8",
     )
-    own = load_wording(path)
+    own = prompts.load_wording(path)
     assert own.id == "own:exact"
     assert own.instructions == "\nSay it {exactly}."
     assert own.confidence_request == wording.confidence_request
     assert (own.system_message("role"), own.system_message("mine")) == ("R", "M")
     assert own.system_message("role-explicit-unknown") == "U"
     assert own.system_message("role-full") == wording.system_message("role-full")
-    assert tuple(own.conditions) == (*CONDITIONS, "mine")
+    assert tuple(own.conditions) == (*prompts.CONDITIONS, "mine")
 
 
 @pytest.mark.parametrize(
@@ -100,16 +90,14 @@ def test_own_file_replaces_adds_and_keeps_the_rest(tmp_path: Path, wording: Word
         (b"id = '\xff'", "cannot be read"),
     ],
 )
-def test_wrong_wording_file_is_one_line_naming_file_and_value(
-    tmp_path: Path, content: bytes, says: str
-) -> None:
+def test_wrong_wording_file_is_one_line_naming_file_and_value(tmp_path, content, says):
     path = tmp_path / "words.toml"
     path.write_bytes(content)
     with pytest.raises(StudyError, match=says) as caught:
-        load_wording(path)
+        prompts.load_wording(path)
     assert "words.toml" in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_missing_wording_file_is_one_line(tmp_path: Path) -> None:
+def test_missing_wording_file_is_one_line(tmp_path):
     with pytest.raises(StudyError, match="cannot be read"):
-        load_wording(tmp_path / "nowhere.toml")
+        prompts.load_wording(tmp_path / "nowhere.toml")

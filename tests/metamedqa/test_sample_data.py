@@ -1,7 +1,5 @@
 """Rules the shipped sample question set must hold, checked on the raw JSON without the construction code."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata
@@ -106,7 +104,7 @@ def edits_of(*kinds: str) -> list[dict[str, Any]]:
     return [record for record in EDITS if record["edit_kind"] in kinds]
 
 
-def test_parent_rows_have_the_parent_layout_and_count_from_zero() -> None:
+def test_parent_rows_have_the_parent_layout_and_count_from_zero():
     assert len(PARENT) >= 72
     assert [row["realidx"] for row in PARENT] == list(range(len(PARENT)))
     for row in PARENT:
@@ -116,7 +114,7 @@ def test_parent_rows_have_the_parent_layout_and_count_from_zero() -> None:
         assert row["answer"] == row["options"][row["answer_idx"]]
 
 
-def test_pool_rows_have_the_pool_layout() -> None:
+def test_pool_rows_have_the_pool_layout():
     languages = Counter(row["language"] for row in FICTION)
     assert set(languages) == {"en", "fr"} and languages["en"] >= 18 and languages["fr"] == 4
     for row in FICTION:
@@ -125,7 +123,7 @@ def test_pool_rows_have_the_pool_layout() -> None:
         assert row["generator"] == "sample"
 
 
-def test_every_question_has_four_different_options_none_of_them_the_added_ones() -> None:
+def test_every_question_has_four_different_options_none_of_them_the_added_ones():
     for row in PARENT + FICTION:
         assert list(row["options"]) == CHOICES
         folded = [fold(text) for text in row["options"].values()]
@@ -134,7 +132,7 @@ def test_every_question_has_four_different_options_none_of_them_the_added_ones()
         assert not any(re.match(r"(all|none|both|neither) of\b", text) for text in folded)
 
 
-def test_questions_are_unique_and_cleanly_spaced() -> None:
+def test_questions_are_unique_and_cleanly_spaced():
     stems = [row["question"] for row in PARENT + FICTION]
     assert len({fold(stem) for stem in stems}) == len(stems)
     for stem in stems:
@@ -150,18 +148,18 @@ def test_questions_are_unique_and_cleanly_spaced() -> None:
     ],
     ids=["parent", "unedited", "fictional-en"],
 )
-def test_keys_are_balanced_over_the_letters(some_rows: list[dict[str, Any]]) -> None:
+def test_keys_are_balanced_over_the_letters(some_rows):
     counts = Counter(row["answer_idx"] for row in some_rows)
     assert set(counts) == set(CHOICES)
     assert max(counts.values()) - min(counts.values()) <= 3
 
 
-def test_the_keyed_option_is_not_given_away_by_its_length() -> None:
+def test_the_keyed_option_is_not_given_away_by_its_length():
     longest = [row for row in PARENT if len(row["answer"]) == max(map(len, row["options"].values()))]
     assert 0.15 <= len(longest) / len(PARENT) <= 0.45
 
 
-def test_edit_records_have_the_author_layout_in_order_of_source_index() -> None:
+def test_edit_records_have_the_author_layout_in_order_of_source_index():
     indices = [record["source_index"] for record in EDITS]
     assert indices == sorted(set(indices)) and set(indices) <= set(range(len(PARENT)))
     for record in EDITS:
@@ -172,7 +170,7 @@ def test_edit_records_have_the_author_layout_in_order_of_source_index() -> None:
         assert (record["status"], record["second_auditor"]) == ("accepted", None)
 
 
-def test_every_kind_of_edit_is_there_in_number() -> None:
+def test_every_kind_of_edit_is_there_in_number():
     counts = Counter((record["edit_kind"], record["answer_after"]) for record in EDITS)
     assert counts["answer_replaced", "E"] >= 8
     assert counts["answer_altered", "E"] >= 5
@@ -184,7 +182,7 @@ def test_every_kind_of_edit_is_there_in_number() -> None:
 
 
 @pytest.mark.parametrize("record", EDITS, ids=ident)
-def test_an_edit_applies_and_its_outcome_is_allowed_for_its_kind(record: dict[str, Any]) -> None:
+def test_an_edit_applies_and_its_outcome_is_allowed_for_its_kind(record):
     row = PARENT[record["source_index"]]
     assert record["answer_before"] == row["answer_idx"]
     assert record["answer_after"] in ALLOWED_OUTCOMES[record["edit_kind"]]
@@ -197,7 +195,7 @@ def test_an_edit_applies_and_its_outcome_is_allowed_for_its_kind(record: dict[st
 
 
 @pytest.mark.parametrize("record", edits_of("answer_replaced", "answer_altered"), ids=ident)
-def test_an_answer_edit_removes_the_right_answer_and_nothing_else(record: dict[str, Any]) -> None:
+def test_an_answer_edit_removes_the_right_answer_and_nothing_else(record):
     row = PARENT[record["source_index"]]
     assert [change["field"] for change in record["changes"]] == [f"options.{row['answer_idx']}"]
     _, options = apply(record, row)
@@ -205,9 +203,7 @@ def test_an_answer_edit_removes_the_right_answer_and_nothing_else(record: dict[s
 
 
 @pytest.mark.parametrize("record", edits_of("question_altered"), ids=ident)
-def test_a_question_edit_leaves_the_options_and_shortens_the_stem_when_undecidable(
-    record: dict[str, Any],
-) -> None:
+def test_a_question_edit_leaves_the_options_and_shortens_the_stem_when_undecidable(record):
     row = PARENT[record["source_index"]]
     question, options = apply(record, row)
     assert options == row["options"]
@@ -220,18 +216,18 @@ def cue_classes(stem: str) -> set[str]:
     return {name for name, cue in ABSENT_MATERIAL_CUES.items() if re.search(cue, stem, re.IGNORECASE)}
 
 
-def test_malformed_questions_point_at_absent_material_in_different_ways() -> None:
+def test_malformed_questions_point_at_absent_material_in_different_ways():
     classes = [cue_classes(PARENT[record["source_index"]]["question"]) for record in edits_of("malformed")]
     assert all(classes)
     assert len(set().union(*classes)) >= 5
 
 
-def test_a_few_questions_name_an_absent_image_and_keep_their_key() -> None:
+def test_a_few_questions_name_an_absent_image_and_keep_their_key():
     kept = [row for row in PARENT if cue_classes(row["question"]) and row["realidx"] not in EDIT_OF]
     assert 1 <= len(kept) <= 2
 
 
-def test_invented_terms_stay_in_the_fiction() -> None:
+def test_invented_terms_stay_in_the_fiction():
     for row in PARENT:
         text = json.dumps(row, ensure_ascii=False).casefold()
         assert not [root for root in INVENTED_ROOTS if root in text]
@@ -243,7 +239,7 @@ def test_invented_terms_stay_in_the_fiction() -> None:
         assert [root for root in INVENTED_ROOTS if root in text], row["question"]
 
 
-def test_the_built_set_adds_up() -> None:
+def test_the_built_set_adds_up():
     english = [row for row in FICTION if row["language"].startswith("en")]
     keys = Counter(
         EDIT_OF[row["realidx"]]["answer_after"] if row["realidx"] in EDIT_OF else row["answer_idx"]
@@ -259,7 +255,7 @@ def test_the_built_set_adds_up() -> None:
     assert stated in readme
 
 
-def test_the_readme_states_the_counts_of_the_files() -> None:
+def test_the_readme_states_the_counts_of_the_files():
     cells = (line.strip("| ").split(" | ") for line in (SAMPLE / "README.md").read_text("utf-8").splitlines())
     stated = {row[0]: row[1] for row in cells if len(row) >= 2}
     expected = {"`parent.jsonl`": len(PARENT), "`edits.jsonl`": len(EDITS), "`fictional.jsonl`": len(FICTION)}

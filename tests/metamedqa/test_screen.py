@@ -1,11 +1,13 @@
 """The screen nominates stems that point at something absent, and leaves alone what is in the text."""
 
+import re
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmarks.metamedqa.construction import screen as screening
 from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import load_or_derive_edits, load_parent
 from metacog_pipeline.benchmarks.metamedqa.construction.screen import (
     CUE_CLASSES,
@@ -42,6 +44,9 @@ from metacog_pipeline.benchmarks.metamedqa.construction.screen import (
 )
 def test_each_class_fires_on_its_cue(name, stem):
     assert name in cues(stem)
+    for written in (stem, stem.upper(), stem.replace("i", "\u0130").replace("s", "\u017f")):
+        found = set(screening.MEDIA_CLASSES) & cues(written).keys()
+        assert mentions_absent_media(written) is bool(found), "the quick look sees what the patterns see"
 
 
 @pytest.mark.parametrize(
@@ -102,3 +107,8 @@ def test_a_long_hostile_stem_does_not_stall_the_screen(piece):
     cues(piece * (20_000 // len(piece)))
     lacks_laboratory(piece * (20_000 // len(piece)))
     assert time.process_time() - begin < 60
+
+
+def test_letters_that_a_pattern_takes_for_small_ones_of_ascii_are_known():
+    taken = re.compile("[a-z]", re.IGNORECASE)
+    assert {code for code in range(128, 0x110000) if taken.match(chr(code))} == set(screening._SMALL)

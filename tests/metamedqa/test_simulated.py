@@ -1,9 +1,6 @@
 """Simulated respondents: reproducible, obedient to constraints, and with the parameters they were given."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 
 import polars as pl
 import pytest
@@ -17,8 +14,6 @@ from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, TokenBias
 from tests.metamedqa.engine import score
 
-Answered = Callable[..., pl.DataFrame]
-
 
 def request(
     item: Item, wording: Wording, seed: int = 1, condition: str = "baseline", **more: object
@@ -31,7 +26,7 @@ def measured(observations: pl.DataFrame) -> dict[str, tuple[float, float, float]
     return {name: tuple(values) for name, *values in rows}
 
 
-def test_same_request_gives_same_text_and_runs_differ(items: list[Item], wording: Wording) -> None:
+def test_same_request_gives_same_text_and_runs_differ(items, wording):
     one, two = SimulatedRespondent(items, ObserverSpec()), SimulatedRespondent(items[::-1], ObserverSpec())
     texts = [one(request(item, wording)) for item in items]
     assert texts == [two(request(item, wording)) for item in items]
@@ -41,7 +36,7 @@ def test_same_request_gives_same_text_and_runs_differ(items: list[Item], wording
     ]
 
 
-def test_step_constraints_and_step_names_do_not_change_the_mind(items: list[Item], wording: Wording) -> None:
+def test_step_constraints_and_step_names_do_not_change_the_mind(items, wording):
     respond = SimulatedRespondent(items, ObserverSpec())
     for item in items[:40]:
         text = parse(respond(request(item, wording)), item.options)
@@ -58,7 +53,7 @@ def test_step_constraints_and_step_names_do_not_change_the_mind(items: list[Item
             assert rating == str(text.confidence)
 
 
-def test_any_constraint_is_obeyed(items: list[Item], wording: Wording) -> None:
+def test_any_constraint_is_obeyed(items, wording):
     respond = SimulatedRespondent(items, ObserverSpec(untidiness=1, refusal=1))
     assert respond(request(items[0], wording, constraint=OneOf(("yes", "no")))) == "yes"
     schema = json.dumps(
@@ -69,7 +64,7 @@ def test_any_constraint_is_obeyed(items: list[Item], wording: Wording) -> None:
     assert json.loads(respond(request(items[0], wording, constraint=JsonObject("x", "not json"))))
 
 
-def test_unknown_question_is_answered_f_without_confidence(items: list[Item]) -> None:
+def test_unknown_question_is_answered_f_without_confidence(items):
     respond = SimulatedRespondent(items, ObserverSpec(accuracy=1))
     for text in ("What is this?", "Q\nA. x\nB. y\nC. z\nD. w\nE. e\nF. f", ""):
         assert respond(ChatRequest((Message("user", text),), Sampling())) == "Answer: F\nConfidence: 1"
@@ -77,9 +72,7 @@ def test_unknown_question_is_answered_f_without_confidence(items: list[Item]) ->
 
 
 @pytest.mark.parametrize("accuracy", [0.0, 0.3, 0.7, 1.0])
-def test_accuracy_awareness_and_refusals_are_recovered(
-    accuracy: float, many_items: list[Item], answered: Answered
-) -> None:
+def test_accuracy_awareness_and_refusals_are_recovered(accuracy, many_items, answered):
     observer = ObserverSpec(accuracy=accuracy, missing_awareness=0.4, unknown_awareness=0.2, seed=3)
     found = measured(answered(many_items, observer))
     # Five standard errors: the observer is one draw.
@@ -92,7 +85,7 @@ def test_accuracy_awareness_and_refusals_are_recovered(
         assert abs(value - true) <= 2.5 * (high - low) / 2 + 1e-9, measure
 
 
-def test_metacognition_orders_auroc_from_blind_to_perfect(many_items: list[Item], answered: Answered) -> None:
+def test_metacognition_orders_auroc_from_blind_to_perfect(many_items, answered):
     areas = []
     for m in (0.0, 0.5, 1.0):
         observer = ObserverSpec(
@@ -104,7 +97,7 @@ def test_metacognition_orders_auroc_from_blind_to_perfect(many_items: list[Item]
     assert areas[2] > 0.95
 
 
-def test_overconfidence_raises_ratings_up_to_always_sure(many_items: list[Item], answered: Answered) -> None:
+def test_overconfidence_raises_ratings_up_to_always_sure(many_items, answered):
     means = [
         measured(answered(many_items, ObserverSpec(accuracy=0.5, overconfidence=o)))["mean_confidence"][0]
         for o in (0.0, 0.5, 1.0)
@@ -112,9 +105,7 @@ def test_overconfidence_raises_ratings_up_to_always_sure(many_items: list[Item],
     assert means[0] < means[1] < means[2] == 5.0
 
 
-def test_warning_in_the_system_message_is_heeded_where_it_applies(
-    many_items: list[Item], answered: Answered
-) -> None:
+def test_warning_in_the_system_message_is_heeded_where_it_applies(many_items, answered):
     observer = ObserverSpec(warning_response=0.8, missing_awareness=0.2, unknown_awareness=0.1)
     by_condition = {
         name: measured(answered(many_items, observer, conditions=(name,)))
@@ -129,9 +120,7 @@ def test_warning_in_the_system_message_is_heeded_where_it_applies(
     assert abs(missing["role-explicit-unknown"] - missing["baseline"]) < 0.15
 
 
-def test_sloppy_and_refusing_observers_leave_unread_answers_but_no_invented_ones(
-    many_items: list[Item], answered: Answered
-) -> None:
+def test_sloppy_and_refusing_observers_leave_unread_answers_but_no_invented_ones(many_items, answered):
     tidy = answered(many_items, ObserverSpec())
     sloppy = answered(many_items, ObserverSpec(untidiness=1.0))
     statuses = set(sloppy["status"].unique())
@@ -142,7 +131,7 @@ def test_sloppy_and_refusing_observers_leave_unread_answers_but_no_invented_ones
     assert refusing["answer"].null_count() == refusing.height
 
 
-def test_runs_of_one_item_resemble_each_other(many_items: list[Item], answered: Answered) -> None:
+def test_runs_of_one_item_resemble_each_other(many_items, answered):
     one, two = (answered(many_items, ObserverSpec(accuracy=0.5), run=run) for run in (1, 2))
     agree = (one["correct"] == two["correct"]).mean()
     assert 0.6 < agree < 0.95

@@ -8,8 +8,6 @@ Printed: ``cpu_s`` and ``wall_s`` of ``query_partition`` alone, imports excluded
 first and the last tenth; resident ``rss_mb`` before, after each thousand answers, and at the end; ``peak_mb`` the highest.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import sys

@@ -3,8 +3,6 @@
 ``python tests/performance/batching.py STUDY COUNT``; the study's only model is asked at a server in another process.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import sys

@@ -3,12 +3,9 @@
 A benchmark hands its figure to the ``figure`` fixture. One that only prints gets a row with what it printed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,11 +26,9 @@ UNNAMED = "its own"
 
 _rows: list[dict[str, str]] = []
 
-Figure = Callable[[str, str, str, bool], None]
-
 
 @pytest.fixture
-def figure(request: pytest.FixtureRequest) -> Figure:
+def figure(request):
     """Note a figure: what was measured, the target, what came out, whether the target is met. A miss fails the test."""
 
     def note(what: str, target: str, measured: str, met: bool) -> None:
@@ -46,7 +41,7 @@ def figure(request: pytest.FixtureRequest) -> Figure:
 
 
 @pytest.fixture(scope="session")
-def peer_python() -> Path:
+def peer_python():
     """Return the interpreter of an environment that has the newest release of the peer."""
     return installed_peer()
 

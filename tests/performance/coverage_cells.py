@@ -4,8 +4,6 @@
 a line; those that stand there are not measured again, so it may be stopped at any time. ``--write FILE`` makes the table.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import sys

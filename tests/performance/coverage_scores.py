@@ -3,8 +3,6 @@
 The names are those under which `measured_coverage` looks for intervals of one method: many measures share each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Studies in which no model differs from another, for every benchmark: responses made by hand, tests by the package."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from itertools import combinations

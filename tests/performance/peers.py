@@ -1,7 +1,5 @@
 """Running a script of this folder in a process of its own, and the peer that ours is measured against."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

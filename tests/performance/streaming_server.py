@@ -4,8 +4,6 @@
 after the latency, each further one, in a write of its own, a gap later; usage and the end follow the last.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

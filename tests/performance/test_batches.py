@@ -1,17 +1,14 @@
 """Processor time and memory of one batch of 50,000 requests: written, submitted, read back, kept."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.llm.server import ServerProcess
+from tests.simulated_server import ServerProcess
 
 REQUESTS = 50_000
 MOST_CPU_S, MOST_MB = 60.0, 500.0
@@ -35,13 +32,9 @@ batch_factor = 0.5
 
 pytestmark = pytest.mark.bench
 
-Figure = Callable[[str, str, str, bool], None]
-
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
-def test_a_batch_of_50_000_requests_takes_a_minute_and_half_a_gigabyte_at_most(
-    provider: str, tmp_path: Path, figure: Figure
-) -> None:
+def test_a_batch_of_50_000_requests_takes_a_minute_and_half_a_gigabyte_at_most(provider, tmp_path, figure):
     with ServerProcess() as server:
         study = tmp_path / "study.toml"
         root = server.url + ("/v1" if provider == "openai" else "")

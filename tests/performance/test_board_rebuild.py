@@ -4,10 +4,8 @@ The scoring step is measured by its own benchmark; here its output is synthetic.
 are in the page cache, as they are right after scoring wrote them.
 """
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -116,7 +114,7 @@ _SHARED = (
 
 
 @pytest.fixture(scope="module")
-def big_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def big_home(tmp_path_factory):
     home = tmp_path_factory.mktemp("board") / "home"
     names = [f"model-{i:03d}" for i in range(MODELS)]
     for name in names:
@@ -163,9 +161,7 @@ def _best_of_three(
     return min(walls), min(processors)
 
 
-def test_a_board_from_a_million_observations(
-    big_home: Path, record_property: Callable[[str, object], None]
-) -> None:
+def test_a_board_from_a_million_observations(big_home, record_property):
     wall, afresh = _best_of_three(lambda: build(big_home), _fresh(big_home))
     _, again = _best_of_three(lambda: build(big_home))
     assert run_query(big_home, "select count(*) from metamedqa_responses").rows == ((MODELS * ITEMS,),)
@@ -179,7 +175,7 @@ def test_a_board_from_a_million_observations(
     assert again <= AGAIN_S
 
 
-def test_one_model_refreshed(big_home: Path, record_property: Callable[[str, object], None]) -> None:
+def test_one_model_refreshed(big_home, record_property):
     build(big_home)
     salts = iter(range(1, 100))
     wall, processor = _best_of_three(

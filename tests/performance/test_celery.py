@@ -1,7 +1,5 @@
 """A partition through Celery and PostgreSQL beside one in one process: from the queue to its end."""
 
-from __future__ import annotations
-
 import json
 import statistics
 import subprocess
@@ -10,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.performance.conftest import Figure
 from tests.proofs.test_celery import DEPLOY, STUDY, TIME_S, metacog, running, surroundings
 
 pytestmark = pytest.mark.bench
@@ -43,7 +40,7 @@ def seconds(study: Path, home: Path, environment: dict[str, str]) -> list[float]
     return found[1:]
 
 
-def test_a_partition_through_celery(tmp_path: Path, postgres: str, redis_server: str, figure: Figure) -> None:
+def test_a_partition_through_celery(tmp_path, postgres, redis_server, figure):
     pytest.importorskip("dagster_celery")
     pytest.importorskip("dagster_postgres")
     environment = surroundings(postgres, redis_server)

@@ -7,7 +7,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,10 @@ import pytest
 
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.open import Clients, open_model
-from metacog_pipeline.llm.server import ServerProcess
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatModel, ChatRequest, Message, Sampling, Status
 from tests.performance.peers import PEER, peer_cpu_ms, peer_release
+from tests.simulated_server import ServerProcess
 
 LATENCY_S = 0.2
 CPU_MS_PLAIN, CPU_MS_STREAMED = 1.0, 2.5
@@ -32,8 +32,6 @@ MEMORY_GROWTH_MB = 150
 MEMORY_FLAT_MB = 30  # allowed between the first 2,000 requests and the last
 
 pytestmark = pytest.mark.bench
-
-Figure = Callable[[str, str, str, bool], None]
 
 
 def _request(number: int) -> ChatRequest:
@@ -94,7 +92,7 @@ def _best_of(repeats: int, url: str, in_flight: int, folder: Path, **fields: Any
 
 
 @pytest.mark.parametrize("in_flight", [100, 300])
-def test_cpu_per_plain_request(in_flight: int, tmp_path: Path, figure: Figure) -> None:
+def test_cpu_per_plain_request(in_flight, tmp_path, figure):
     with ServerProcess(["--latency", str(LATENCY_S)]) as server:
         milliseconds, rate = _best_of(REPEATS, server.url, in_flight, tmp_path, stream=False)
     what = f"CPU of the client per plain request, {in_flight} in flight"
@@ -103,7 +101,7 @@ def test_cpu_per_plain_request(in_flight: int, tmp_path: Path, figure: Figure) -
         assert rate >= IDEAL_RATE_SHARE * in_flight / LATENCY_S
 
 
-def test_cpu_per_plain_request_beside_the_peer(tmp_path: Path, peer_python: Path, figure: Figure) -> None:
+def test_cpu_per_plain_request_beside_the_peer(tmp_path, peer_python, figure):
     with ServerProcess(["--latency", str(LATENCY_S)]) as server:
         ours, _ = _best_of(REPEATS, server.url, 100, tmp_path, stream=False)
         theirs = peer_cpu_ms(peer_python, server.url, tmp_path, 100)
@@ -115,7 +113,7 @@ def test_cpu_per_plain_request_beside_the_peer(tmp_path: Path, peer_python: Path
     )
 
 
-def test_cpu_per_streamed_request(tmp_path: Path, figure: Figure) -> None:
+def test_cpu_per_streamed_request(tmp_path, figure):
     with _streaming_server() as url:
         milliseconds, _ = _best_of(REPEATS, url, 100, tmp_path, stream=True)
     what = f"CPU of the client per streamed request of {CHUNKS} chunks, 100 in flight"
@@ -134,7 +132,7 @@ def _streaming_server() -> Iterator[str]:
             server.terminate()
 
 
-def test_memory_stays_flat_over_many_requests(tmp_path: Path) -> None:
+def test_memory_stays_flat_over_many_requests(tmp_path):
     async def measure(url: str) -> dict[int, float]:
         marks = {0: 0.0, 2_000: 0.0, MEMORY_REQUESTS - 1: 0.0}
         budget = Budget.open(tmp_path, 1000.0)

@@ -1,7 +1,5 @@
 """How fast answers reach a store and come back, and money is granted to many hosts: run by ``make bench``."""
 
-from __future__ import annotations
-
 import asyncio
 import multiprocessing
 import os
@@ -9,7 +7,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,14 +16,14 @@ from metacog_pipeline.llm.budget import Budget, BudgetSpent
 from metacog_pipeline.storage.attached import attach
 from metacog_pipeline.transcripts.store import PartitionStore
 from tests.performance.test_journal import _records
-from tests.servers import Postgres, free_port
+from tests.servers import free_port
 
 pytestmark = pytest.mark.bench
 PARTITION = "transcripts/benchmark=b/model=m/run=1"
 
 
 @pytest.fixture
-def far_s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def far_s3(monkeypatch):
     """A store at a server in a process of its own, as a real one is."""
     port, bucket = free_port(), f"b{uuid4().hex}"
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
@@ -56,7 +53,7 @@ def home(folder: Path, address: str) -> Path:
 
 
 @pytest.mark.parametrize("waiting", [100, 1000])
-def test_answers_are_durable_in_the_store(tmp_path: Path, far_s3: str, waiting: int) -> None:
+def test_answers_are_durable_in_the_store(tmp_path, far_s3, waiting):
     records = iter(_records(20_000, 2000))
 
     async def keep_all(store: PartitionStore) -> float:
@@ -78,7 +75,7 @@ def test_answers_are_durable_in_the_store(tmp_path: Path, far_s3: str, waiting: 
     assert rate >= 3000
 
 
-def test_a_hundred_thousand_answers_are_resumed(tmp_path: Path, far_s3: str) -> None:
+def test_a_hundred_thousand_answers_are_resumed(tmp_path, far_s3):
     records = _records(100_000, 2000)
 
     async def keep_all(store: PartitionStore) -> None:
@@ -119,9 +116,7 @@ def _spending(folder: Path, usd: float, seconds: float, pipe: object) -> None:
     pipe.send(asyncio.run(reserve_all()))  # type: ignore[attr-defined]
 
 
-def test_reservations_of_four_processes_through_grants(
-    tmp_path: Path, postgres: str, postgres_server: Postgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reservations_of_four_processes_through_grants(tmp_path, postgres, postgres_server, monkeypatch):
     monkeypatch.setenv("BENCH_LEDGER", postgres)
     usd, context = 0.002, multiprocessing.get_context("fork")
     pipes, processes = [], []

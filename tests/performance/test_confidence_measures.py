@@ -1,7 +1,5 @@
 """Measures of confidence: how long a million answers take, and how often their intervals hold the truth."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 
@@ -25,7 +23,7 @@ CELLS = [(n, accuracy) for n in (100, 300, 1373) for accuracy in (0.75, 0.9, 0.9
 
 
 @pytest.mark.parametrize(("whole", "runs"), [(True, 1), (False, 1), (True, 2), (False, 5)])
-def test_a_million_answers_are_measured_in_two_seconds(whole: bool, runs: int) -> None:
+def test_a_million_answers_are_measured_in_two_seconds(whole, runs):
     rng = np.random.default_rng(0)
     confidence = rng.integers(0, 101, N) / 100 if whole else rng.random(N)
     correct = rng.random(N) < 0.3 + 0.6 * confidence
@@ -68,7 +66,7 @@ def truths(made: Trials, cells: np.ndarray) -> Iterator[tuple[str, float]]:
 
 
 @pytest.mark.parametrize(("n", "accuracy"), CELLS)
-def test_intervals_hold_the_truth(n: int, accuracy: float) -> None:
+def test_intervals_hold_the_truth(n, accuracy):
     rng = np.random.default_rng(n)
     use, right = population(accuracy)
     cells = np.column_stack([use * (1 - right), use * right]).ravel()

@@ -1,14 +1,11 @@
 """How often the published 95 % intervals hold the truth: 92 to 97 %, or rows as small are marked ``low_n``."""
 
-from __future__ import annotations
-
 import os
 
 import pytest
 
 from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.stats.coverage import LEAST, MOST
-from tests.performance.conftest import Figure
 from tests.performance.coverage_cells import ACCURACIES, NUMBERS, WAYS, coverages, grid, write
 
 pytestmark = pytest.mark.bench
@@ -16,7 +13,7 @@ WRITE = "METACOG_WRITE_COVERAGE"
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_intervals_cover_or_are_marked(way: str, figure: Figure) -> None:
+def test_intervals_cover_or_are_marked(way, figure):
     rows = coverages(grid((way,)), os.cpu_count() or 1)
     print(f"\ncoverage in per cent at n × accuracy: {NUMBERS} × {ACCURACIES}")
     for name in dict.fromkeys(str(row["measure"]) for row in rows):

@@ -1,20 +1,18 @@
 """A study of one model and 1,373 questions, from its file to its report: processor time beside the peer, and memory."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from metacog_pipeline.benchmarks.metamedqa import sources
-from metacog_pipeline.llm.server import ServerProcess
 from metacog_pipeline.study import load_study
 from tests.conftest import data_file
 from tests.performance.peers import HERE, PEER, peer_release
+from tests.simulated_server import ServerProcess
 
 QUESTIONS, IN_FLIGHT, PROMPT_BYTES, LATENCY_S = 1373, 100, 1000, 0.2
 SHARE, PEAK_MB = 0.25, 300
@@ -40,8 +38,6 @@ conditions = ["baseline"]
 
 pytestmark = pytest.mark.bench
 
-Figure = Callable[[str, str, str, bool], None]
-
 
 def spent(command: Sequence[str | Path]) -> tuple[float, float]:
     """Return seconds of processor time of a command and all it started, and the largest peak of memory of one of them."""
@@ -52,7 +48,7 @@ def spent(command: Sequence[str | Path]) -> tuple[float, float]:
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
-def test_a_study_of_one_model_beside_the_peer(tmp_path: Path, peer_python: Path, figure: Figure) -> None:
+def test_a_study_of_one_model_beside_the_peer(tmp_path, peer_python, figure):
     answer = "Answer: A\nConfidence: 3"
     with ServerProcess(["--latency", str(LATENCY_S), "--text", answer]) as server:
         study = tmp_path / "study.toml"

@@ -5,18 +5,14 @@ the difference between a long and a short run, which leaves start-up out. Each f
 whatever else the machine does only ever adds.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from metacog_pipeline.llm.server import ServerProcess
 from tests.performance.peers import PEER, PROMPT_BYTES, child, cpu_ms, peer_cpu_ms, peer_release
+from tests.simulated_server import ServerProcess
 
 pytestmark = pytest.mark.bench
 
@@ -28,23 +24,21 @@ RATE_SHARE = 0.9
 MEMORY_REQUESTS, MEMORY_GROWTH_MB, MEMORY_FLAT_MB = 20_000, 150, 20
 RESUMED, RESUME_S = 10_000, 2.0
 
-Figure = Callable[[str, str, str, bool], None]
-
 
 @pytest.fixture(scope="module")
-def slow_server() -> Iterator[str]:
+def slow_server():
     with ServerProcess(["--latency", str(LATENCY_S), "--text", "Answer: A\nConfidence: 3"]) as server:
         yield server.url
 
 
 @pytest.fixture
-def quick_server() -> Iterator[str]:
+def quick_server():
     with ServerProcess(["--latency", "0.005", "--text", "Answer: A\nConfidence: 3"]) as server:
         yield server.url
 
 
 @pytest.fixture(scope="module")
-def our_cpu_ms(slow_server: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], float]:
+def our_cpu_ms(slow_server, tmp_path_factory):
     """Return what measures our own time for a number in flight, once."""
 
     @functools.cache
@@ -56,21 +50,14 @@ def our_cpu_ms(slow_server: str, tmp_path_factory: pytest.TempPathFactory) -> Ca
 
 
 @pytest.mark.parametrize("in_flight", [100, 300])
-def test_cpu_per_request_all_in(in_flight: int, our_cpu_ms: Callable[[int], float], figure: Figure) -> None:
+def test_cpu_per_request_all_in(in_flight, our_cpu_ms, figure):
     ours = our_cpu_ms(in_flight)
     what = f"CPU per request all-in, {in_flight} in flight"
     figure(what, f"≤ {CPU_MS} ms", f"{ours:.2f} ms", ours <= CPU_MS)
 
 
 @pytest.mark.parametrize("in_flight", [100, 300])
-def test_cpu_per_request_beside_the_peer(
-    in_flight: int,
-    our_cpu_ms: Callable[[int], float],
-    slow_server: str,
-    tmp_path: Path,
-    peer_python: Path,
-    figure: Figure,
-) -> None:
+def test_cpu_per_request_beside_the_peer(in_flight, our_cpu_ms, slow_server, tmp_path, peer_python, figure):
     ours = our_cpu_ms(in_flight)
     theirs = peer_cpu_ms(peer_python, slow_server, tmp_path, in_flight)
     figure(
@@ -81,7 +68,7 @@ def test_cpu_per_request_beside_the_peer(
     )
 
 
-def test_the_rate_is_near_the_ideal(slow_server: str, tmp_path: Path, figure: Figure) -> None:
+def test_the_rate_is_near_the_ideal(slow_server, tmp_path, figure):
     ideal, rates = 100 / LATENCY_S, [0.0]
     while max(rates) < RATE_SHARE * ideal and len(rates) <= 2 * REPEATS:
         folder = tmp_path / str(len(rates))
@@ -95,7 +82,7 @@ def test_the_rate_is_near_the_ideal(slow_server: str, tmp_path: Path, figure: Fi
     )
 
 
-def test_memory_of_20000_requests(quick_server: str, tmp_path: Path, figure: Figure) -> None:
+def test_memory_of_20000_requests(quick_server, tmp_path, figure):
     found = child(sys.executable, "asking.py", quick_server, tmp_path, MEMORY_REQUESTS, 300, PROMPT_BYTES)
     before, *marks, _ = found["rss_mb"]
     growth, later = found["peak_mb"] - before, max(marks) - marks[1]
@@ -107,7 +94,7 @@ def test_memory_of_20000_requests(quick_server: str, tmp_path: Path, figure: Fig
     )
 
 
-def test_resuming_a_finished_partition(quick_server: str, tmp_path: Path, figure: Figure) -> None:
+def test_resuming_a_finished_partition(quick_server, tmp_path, figure):
     def session() -> dict[str, Any]:
         return child(sys.executable, "asking.py", quick_server, tmp_path, RESUMED, 100, PROMPT_BYTES)
 

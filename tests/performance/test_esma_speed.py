@@ -1,7 +1,5 @@
 """What the evolution strategy costs beside asking: time of a generation over time of its evaluations, and peak memory."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -16,7 +14,7 @@ torch = pytest.importorskip("torch", reason="the extra train is not installed")
 
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings, commit_of  # noqa: E402
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import D  # noqa: E402
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.board import ACCURACY  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import ACCURACY  # noqa: E402
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.model import build_model  # noqa: E402
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import SETTINGS, ToyRecipe, save_toy  # noqa: E402
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.worlds import changes, table  # noqa: E402
@@ -24,9 +22,8 @@ from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker  # 
 
 pytestmark = pytest.mark.bench
 
-Figure = Callable[[str, str, str, bool], None]
 OVERHEAD, COPIES = 0.15, 1.3
-OF_A_MODEL = {"float32": 0.05, "bfloat16": 0.03}  # with 64 questions; measured with 16, which is harder
+OF_A_MODEL = {"float32": 0.05, "bfloat16": 0.03}
 MEMORY = Path(__file__).with_name("esma_memory.py")
 
 
@@ -56,7 +53,7 @@ def overhead(worker: Worker, settings: Settings, rounds: int) -> tuple[float, fl
     return pure, whole / pure - 1
 
 
-def test_a_generation_of_the_toy(tmp_path: Path, figure: Figure) -> None:
+def test_a_generation_of_the_toy(tmp_path, figure):
     save_toy(build_model(0), tmp_path)
     pure, more = overhead(Worker(ToyRecipe(0, tmp_path, SETTINGS)), SETTINGS, 12)
     measured = f"{1000 * pure * (1 + more):.0f} ms, of which evaluation {1000 * pure:.0f} ms: {more:.1%} more"
@@ -64,7 +61,7 @@ def test_a_generation_of_the_toy(tmp_path: Path, figure: Figure) -> None:
     figure(what, f"≤ {OVERHEAD:.0%} over its evaluations", measured, more <= OVERHEAD)
 
 
-def test_the_toy_in_five_worlds(tmp_path: Path, figure: Figure) -> None:
+def test_the_toy_in_five_worlds(tmp_path, figure):
     found, seconds = changes(tmp_path, range(5), ("joint", "direct"))
     print(f"\n{table(found)}")
     gains = {
@@ -91,12 +88,12 @@ def test_the_toy_in_five_worlds(tmp_path: Path, figure: Figure) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_memory_and_time_of_a_language_model(dtype: str, tmp_path: Path, figure: Figure) -> None:
+def test_memory_and_time_of_a_language_model(dtype, tmp_path, figure):
     done = subprocess.run(
         [sys.executable, str(MEMORY), dtype, str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=580,
+        timeout=1800,
         cwd=Path.cwd(),
     )
     assert done.returncode == 0, done.stderr[-2000:]
@@ -116,7 +113,7 @@ def test_memory_and_time_of_a_language_model(dtype: str, tmp_path: Path, figure:
     )
 
 
-def test_answers_of_the_compiled_trainee(tmp_path: Path, figure: Figure) -> None:
+def test_answers_of_the_compiled_trainee(tmp_path, figure):
     """64 prompts of 50 to 65 tokens, 40 of them an instruction that all share, 32 new tokens each, on one thread."""
     from metacog_pipeline.benchmarks.selfknowledge.training.causal import generation
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.compiled import Static
@@ -149,7 +146,7 @@ def test_answers_of_the_compiled_trainee(tmp_path: Path, figure: Figure) -> None
     )
 
 
-def test_questions_held_out_shared_by_workers(tmp_path: Path, figure: Figure) -> None:
+def test_questions_held_out_shared_by_workers(tmp_path, figure):
     """Processor seconds of one worker that asks all, over those of the worker with the largest part."""
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import Question

@@ -6,8 +6,6 @@ simulated models the sample questions of one benchmark, through Dagster to the r
 Choose one with ``-k``: a study of 80 models of signal detection takes six minutes to make.
 """
 
-from __future__ import annotations
-
 import random
 import resource
 import shutil
@@ -24,7 +22,6 @@ from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.kept_pairs import Kept
 from tests.performance import null_studies
-from tests.performance.conftest import Figure
 
 pytestmark = pytest.mark.bench
 
@@ -69,7 +66,7 @@ def of_size(name: str, models: int, folder: Path, patch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("name", null_studies.BENCHMARKS)
-def test_one_more_model(name: str, tmp_path: Path, figure: Figure, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_more_model(name, tmp_path, figure, monkeypatch):
     of_size(name, 2, tmp_path, monkeypatch)  # what is loaded and tabulated once
     few, many = (of_size(name, models, tmp_path, monkeypatch) for models in (FEW, MANY))
     figure(
@@ -101,7 +98,7 @@ def _run(study: Path) -> float:
 
 
 @pytest.mark.parametrize("name", sorted(ASKED))
-def test_a_whole_run_of_one_more_model(name: str, tmp_path: Path, figure: Figure) -> None:
+def test_a_whole_run_of_one_more_model(name, tmp_path, figure):
     for models in (FEW, MANY):
         (tmp_path / str(models)).mkdir()
         _run(_study(tmp_path / str(models), name, models))

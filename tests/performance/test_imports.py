@@ -1,15 +1,12 @@
 """What an import costs: a table of a million rows, most of them about items that have an answer already, and one of
 100,000 rows that are all kept. Run by ``make bench``."""
 
-from __future__ import annotations
-
 import json
 import random
 import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa.importing import read_answers
 from metacog_pipeline.files import shipped
 from metacog_pipeline.transcripts.whole import keep_whole
 from tests.metamedqa.conftest import make_items
+from tests.metamedqa.reading import read_answers
 
 pytestmark = pytest.mark.bench
 
@@ -81,9 +78,7 @@ def _own_items(folder: Path, items: int) -> None:
 
 
 @pytest.mark.parametrize(("items", "name"), [(96, "sample-{:04d}"), (20_000, "custom-{:04d}")])
-def test_a_million_rows_are_imported_within_10_seconds_and_1_gb(
-    items: int, name: str, tmp_path: Path, figure: Callable[[str, str, str, bool], None]
-) -> None:
+def test_a_million_rows_are_imported_within_10_seconds_and_1_gb(items, name, tmp_path, figure):
     own = name.startswith("custom")
     (tmp_path / "study.toml").write_text(STUDY.replace(*CUSTOM) if own else STUDY, encoding="utf-8")
     if own:
@@ -104,9 +99,7 @@ def test_a_million_rows_are_imported_within_10_seconds_and_1_gb(
     )
 
 
-def test_a_million_rows_of_as_many_items_are_imported_within_10_seconds_and_1_gb(
-    tmp_path: Path, figure: Callable[[str, str, str, bool], None]
-) -> None:
+def test_a_million_rows_of_as_many_items_are_imported_within_10_seconds_and_1_gb(tmp_path, figure):
     (tmp_path / "study.toml").write_text(STUDY.replace(*CUSTOM), encoding="utf-8")
     _own_items(tmp_path / "own", 1_000)
     _write(tmp_path / "answers.csv", 1, "custom-{:04d}", 1, first=0)
@@ -133,9 +126,7 @@ def _many_items(path: Path, items: int) -> None:
     pq.write_table(rows, path, compression="zstd")
 
 
-def test_100_000_rows_that_are_all_kept(
-    tmp_path: Path, figure: Callable[[str, str, str, bool], None]
-) -> None:
+def test_100_000_rows_that_are_all_kept(tmp_path, figure):
     items = make_items(100_000)
     file = tmp_path / "answers.csv"
     _write(file, 99_999, "test-{:04d}", 99_999)

@@ -1,13 +1,10 @@
 """How fast answers are kept and found again: run by ``make bench``."""
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import time
 import tracemalloc
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -64,7 +61,7 @@ def _records(count: int, line_bytes: int, text: str = "B") -> list[Record]:
 
 
 @pytest.mark.parametrize("appenders", [100, 300])
-def test_at_least_5000_durable_records_a_second(tmp_path: Path, appenders: int) -> None:
+def test_at_least_5000_durable_records_a_second(tmp_path, appenders):
     records = _records(20_000, 2000)
 
     async def session() -> None:
@@ -88,7 +85,7 @@ def test_at_least_5000_durable_records_a_second(tmp_path: Path, appenders: int) 
 
 
 @pytest.mark.parametrize("text", ["B", "long " * 400])
-def test_resuming_10000_finished_answers_takes_at_most_700_ms(tmp_path: Path, text: str) -> None:
+def test_resuming_10000_finished_answers_takes_at_most_700_ms(tmp_path, text):
     records = _records(10_000, 4000, text)
     lines = b"".join(encode_line(record) for record in records)
     (tmp_path / "journal-000001.jsonl").write_bytes(lines)
@@ -116,7 +113,7 @@ def test_resuming_10000_finished_answers_takes_at_most_700_ms(tmp_path: Path, te
     assert resuming <= 0.7
 
 
-def test_memory_stays_flat_while_20000_answers_are_kept_and_compacted(tmp_path: Path) -> None:
+def test_memory_stays_flat_while_20000_answers_are_kept_and_compacted(tmp_path):
     text = "word " * 300
 
     async def keep(store: PartitionStore, records: list[Record]) -> None:

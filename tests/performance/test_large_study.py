@@ -1,7 +1,5 @@
 """A study of 500 models, 3 runs and 5 benchmarks: what loading the definitions, a plan and a status cost."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess
@@ -9,8 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from tests.performance.conftest import Figure
 
 pytestmark = pytest.mark.bench
 
@@ -46,7 +42,7 @@ def write_study(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("what", COMMANDS)
-def test_a_large_study_is_looked_at_in_seconds(tmp_path: Path, what: str, figure: Figure) -> None:
+def test_a_large_study_is_looked_at_in_seconds(tmp_path, what, figure):
     write_study(tmp_path)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(

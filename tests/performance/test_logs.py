@@ -1,7 +1,5 @@
 """A log of 10,000 samples: from the file to the board, in processor time."""
 
-from __future__ import annotations
-
 import json
 import random
 import resource
@@ -14,7 +12,6 @@ from typing import Any
 import pytest
 
 from tests.logs.conftest import FIXTURES, entries_of
-from tests.performance.conftest import Figure
 
 pytestmark = pytest.mark.bench
 SAMPLES = 10_000
@@ -60,7 +57,7 @@ def seconds(file: Path, study: Path) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def test_ten_thousand_samples_to_the_board(tmp_path: Path, figure: Figure) -> None:
+def test_ten_thousand_samples_to_the_board(tmp_path, figure):
     large = seconds(log_of(tmp_path / "large.eval", SAMPLES), tmp_path / "large.toml")
     small = seconds(log_of(tmp_path / "small.eval", 20), tmp_path / "small.toml")
     figure(

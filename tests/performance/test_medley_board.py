@@ -1,16 +1,14 @@
-"""How long MEDLEY scores take from the files of observations to the board: 35 models × 130 instances × 3 runs.
+"""How long MEDLEY scores take from the files of observations to the board.
 
-Wall seconds of reading, scoring every instance, estimates of every run, of every model over its runs, comparisons, and the
-whole rebuild of the board, files written in between as the stages write them.
+35 models × 130 instances × 3 runs, and 100 models × 3 conditions: seconds of reading, scoring every instance, estimates of
+every run, of every model over its runs, comparisons, and the whole rebuild of the board, files written in between as the
+stages write them.
 """
-
-from __future__ import annotations
 
 import json
 import os
 import random
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -18,14 +16,16 @@ import pytest
 
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmarks.medley import Medley, sources
+from metacog_pipeline.benchmarks.medley.instance_scores import STRIPPED_INSTANCES
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP
+from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.scoring import files, printed
 from metacog_pipeline.scoring.schemas import response_schema
-from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import write_frame
 
 pytestmark = pytest.mark.bench
@@ -33,8 +33,9 @@ pytestmark = pytest.mark.bench
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("METACOG_DATA") or HERE.parents[1].parent / "shared" / "data") / "medley" / "v1.0"
 MODELS, RUNS, LIMIT_S = 35, 3, 20.0
+MANY, MANY_CPU_S = 100, 20.0
 HEAD = '[study]\nname = "board"\nhome = "home"\nruns = {runs}\n'
-TAIL = "[benchmarks.medley]\nenabled = true\n"
+TAIL = "[benchmarks.medley]\nenabled = true\nconditions = {conditions}\n"
 LABELS = ("very_high", "high", "moderate", "low", "very_low")
 SENTENCES = (
     "On {claim}, Analyst {analyst} gives the stronger account, because it explains both observations.",
@@ -42,32 +43,40 @@ SENTENCES = (
     "The missing control makes me less sure than I was before.",
 )
 
-Figure = Callable[[str, str, str, bool], None]
-
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     """A study with the observations of all models and runs."""
+    return written(tmp_path_factory.mktemp("medley"), MODELS, RUNS, ("normal",))
+
+
+def written(folder, models, runs, conditions):
     if not DATA.is_dir():
         pytest.skip(f"{DATA} is absent: the published instances are needed")
-    path = tmp_path_factory.mktemp("medley") / "study.toml"
-    models = (f'[[models]]\nname = "{name}"\nprovider = "openai"\nmodel = "{name}"\n' for name in names())
-    path.write_text("".join([HEAD.format(runs=RUNS), *models, TAIL]), encoding="utf-8")
+    path = folder / "study.toml"
+    rows = (
+        f'[[models]]\nname = "{name}"\nprovider = "openai"\nmodel = "{name}"\n'
+        for name in (f"model-{i:02d}" for i in range(models))
+    )
+    tail = TAIL.format(conditions=json.dumps(conditions))
+    path.write_text("".join([HEAD.format(runs=runs), *rows, tail]), encoding="utf-8")
     study = load_study(path)
     study.home.prepare()
     sources.fetch(study.home.path, folder=DATA)
     bench = Medley.of(study)
     construction.build(bench)
+    asked = [(name, applicable(bench.items, name)) for name in conditions]
     draw = random.Random(4)
     for partition in tasks.partitions(bench):
-        rows = [observed(one, partition.spec.name, partition.run, draw) for one in bench.items]
-        frame = pl.DataFrame(rows, schema=response_schema(bench))
-        write_frame(frame, files.responses_path(partition), "drawn")
+        made = [
+            observed(one, partition.spec.name, partition.run, draw) | {"condition": name}
+            for name, items in asked
+            for one in (items if name != "stripped" else items[:STRIPPED_INSTANCES])
+        ]
+        write_frame(
+            pl.DataFrame(made, schema=response_schema(bench)), files.responses_path(partition), "drawn"
+        )
     return study
-
-
-def names() -> list[str]:
-    return [f"model-{i:02d}" for i in range(MODELS)]
 
 
 def observed(instance: Instance, model: str, run: int, draw: random.Random) -> dict[str, object]:
@@ -100,7 +109,7 @@ def observed(instance: Instance, model: str, run: int, draw: random.Random) -> d
     return row
 
 
-def from_files_to_board(study: Study) -> None:
+def from_files_to_board(study):
     """Do what the stages do after answers were read: partition by partition, then all models together."""
     bench = Medley.of(study)
     for partition in tasks.partitions(bench):
@@ -112,7 +121,7 @@ def from_files_to_board(study: Study) -> None:
     build(study.home.path)
 
 
-def test_from_observations_of_35_models_to_the_board(study: Study, figure: Figure) -> None:
+def test_from_observations_of_35_models_to_the_board(study, figure):
     wall, processor = time.perf_counter(), time.process_time()
     from_files_to_board(study)
     seconds, worked = time.perf_counter() - wall, time.process_time() - processor
@@ -129,4 +138,21 @@ def test_from_observations_of_35_models_to_the_board(study: Study, figure: Figur
         f"≤ {LIMIT_S:.0f} s",
         f"{seconds:.1f} s ({worked:.1f} s of processor)",
         seconds <= LIMIT_S,
+    )
+
+
+def test_from_observations_of_100_models_under_three_conditions_to_the_board(tmp_path, figure):
+    many = written(tmp_path, MANY, 1, ("normal", "adversarial", "stripped"))
+    processor = time.process_time()
+    from_files_to_board(many)
+    worked = time.process_time() - processor
+    rows = run_query(
+        many.home.path, "select count(distinct (model, condition)) from leaderboard where measure = 'mms'"
+    ).rows
+    assert rows == ((3 * MANY,),)
+    figure(
+        f"MEDLEY, {MANY} models × 130 instances × 3 conditions, from Parquet to board, processor time",
+        f"≤ {MANY_CPU_S:.0f} s",
+        f"{worked:.1f} s",
+        worked <= MANY_CPU_S,
     )

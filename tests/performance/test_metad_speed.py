@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metacog_pipeline.stats.counts import Counts, padded
+from metacog_pipeline.stats.counts import padded
+from metacog_pipeline.stats.mafc import fit as mafc
 from metacog_pipeline.stats.metad import bootstrap_metad, fit_metad
 from metacog_pipeline.stats.observers import simulate
 
@@ -30,7 +31,7 @@ RATIO = 1000
 ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-def observers(cells: int, ratings: int, n: int) -> Counts:
+def observers(cells, ratings, n):
     """Simulate observers of different sensitivity, efficiency and criterion."""
     rng = np.random.default_rng(1)
     d, ratio, c = rng.uniform(0.8, 2.4, cells), rng.uniform(0.5, 1.1, cells), rng.uniform(-0.4, 0.4, cells)
@@ -39,7 +40,7 @@ def observers(cells: int, ratings: int, n: int) -> Counts:
     return simulate(d, ratio, c, middle - steps[::-1], middle + steps, n, seed=1)
 
 
-def spent(function: Callable[[], object], repeats: int = 1) -> float:
+def spent(function, repeats=1):
     """Return the least processor time of a few calls."""
     times = []
     for _ in range(repeats):
@@ -50,12 +51,12 @@ def spent(function: Callable[[], object], repeats: int = 1) -> float:
 
 
 @pytest.fixture(scope="module")
-def thousand() -> Counts:
+def thousand():
     return padded(observers(1000, 4, 1000))
 
 
 @pytest.fixture(scope="module")
-def peer_python() -> Path:
+def peer_python():
     """Return the interpreter of an environment that has the peer."""
     python = PEERS.absolute() / "bin" / "python"
     if not python.exists():
@@ -71,19 +72,19 @@ def peer_python() -> Path:
     return python
 
 
-def test_one_fit(thousand: Counts, figure: Figure) -> None:
+def test_one_fit(thousand, figure):
     one = thousand.take([0])
     fit_metad(one)
     seconds = spent(lambda: [fit_metad(one) for _ in range(10)], 40) / 10
     figure("one fit of meta-d', K = 4", "< 2 ms", f"{1000 * seconds:.2f} ms", seconds < 2e-3)
 
 
-def test_a_thousand_fits(thousand: Counts, figure: Figure) -> None:
+def test_a_thousand_fits(thousand, figure):
     seconds = spent(lambda: fit_metad(thousand), 5)
     figure("1,000 fits of meta-d', K = 4", "< 0.15 s", f"{seconds:.3f} s", seconds < 0.15)
 
 
-def test_ten_thousand_fits(figure: Figure) -> None:
+def test_ten_thousand_fits(figure):
     table = padded(observers(10_000, 4, 1000))
     seconds = spent(lambda: fit_metad(table), 2)
     fit = fit_metad(table)
@@ -92,7 +93,18 @@ def test_ten_thousand_fits(figure: Figure) -> None:
     figure("10,000 fits of meta-d', K = 4", "< 1.5 s", f"{seconds:.2f} s, all converged", seconds < 1.5)
 
 
-def test_bootstraps_of_a_board(figure: Figure) -> None:
+def test_a_thousand_fits_of_four_alternatives(figure):
+    rng = np.random.default_rng(0)
+    hits = rng.binomial(1000, rng.uniform(0.5, 0.95, 1000))
+    shares = (0.08, 0.12, 0.2, 0.25, 0.35), (0.3, 0.25, 0.2, 0.15, 0.1)
+    right, wrong = (rng.multinomial(n, each) for n, each in zip((hits, 1000 - hits), shares, strict=True))
+    mafc.fit(right[:1], wrong[:1], 4)
+    seconds = spent(lambda: mafc.fit(right, wrong, 4), 5)
+    assert (mafc.fit(right, wrong, 4).status == "ok").all()
+    figure("1,000 fits of m alternatives, K = 5", "< 0.5 s CPU", f"{seconds:.3f} s", seconds < 0.5)
+
+
+def test_bootstraps_of_a_board(figure):
     table = observers(35, 5, 10_000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     seconds = spent(lambda: bootstrap_metad(table, 1000, 1, padding=0.1).interval("m_ratio"))
@@ -103,7 +115,7 @@ def test_bootstraps_of_a_board(figure: Figure) -> None:
     figure("memory of these bootstraps", "< 1 GB", said, peak < 1024)
 
 
-def test_beside_the_peer(thousand: Counts, peer_python: Path, tmp_path: Path, figure: Figure) -> None:
+def test_beside_the_peer(thousand, peer_python, tmp_path, figure):
     """The peer's time for some of the same counts, scaled to 1,000; it pads by what it is given."""
     pad = 0.125
     raw = [(side[:PEER_FITS] - pad).round().tolist() for side in (thousand.n_s1, thousand.n_s2)]

@@ -1,10 +1,7 @@
 """Pairs of models: all of a hundred at once, and what tests between models without a difference find."""
 
-from __future__ import annotations
-
 import time
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +11,6 @@ from metacog_pipeline.stats.auroc import auroc_statistic
 from metacog_pipeline.stats.paired_many import paired_shares
 from metacog_pipeline.stats.resampling.products import shared_draws
 from tests.performance import null_studies
-from tests.performance.conftest import Figure
 
 pytestmark = pytest.mark.bench
 
@@ -23,7 +19,7 @@ MODELS, ITEMS, DRAWS = 100, 10_000, 1_000
 STUDIES = {"metamedqa": 200, "medley": 100, "selfknowledge": 60, "metacogbench": 60, "signaldetection": 40}
 
 
-def test_all_pairs_of_a_hundred_models_and_ten_thousand_items(figure: Figure) -> None:
+def test_all_pairs_of_a_hundred_models_and_ten_thousand_items(figure):
     rng = np.random.default_rng(0)
     hits = (rng.random((ITEMS, MODELS)) < 0.7).astype(np.int64)
     asked, pairs = np.ones_like(hits), list(combinations(range(MODELS), 2))
@@ -40,7 +36,7 @@ def test_all_pairs_of_a_hundred_models_and_ten_thousand_items(figure: Figure) ->
     )  # fmt: skip
 
 
-def test_auroc_of_all_pairs_from_the_same_draws(figure: Figure) -> None:
+def test_auroc_of_all_pairs_from_the_same_draws(figure):
     rng = np.random.default_rng(0)
     tables = np.zeros((ITEMS, MODELS, 10), dtype=np.int64)
     cells = rng.integers(0, 10, (ITEMS, MODELS))
@@ -54,9 +50,7 @@ def test_auroc_of_all_pairs_from_the_same_draws(figure: Figure) -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_models_without_a_difference_are_told_apart_in_at_most_one_study_of_twenty(
-    name: str, tmp_path: Path, figure: Figure
-) -> None:
+def test_models_without_a_difference_are_told_apart_in_at_most_one_study_of_twenty(name, tmp_path, figure):
     studies = STUDIES[name]
     found, pairs = null_studies.share(null_studies.makers(tmp_path)[name], studies)
     most = null_studies.at_most(studies)

@@ -1,7 +1,5 @@
 """How fast replies are read: answers per second of one core, best of three."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -39,7 +37,7 @@ REPLIES["mixed"] = REPLIES["two lines"] * 9 + REPLIES["json"] + REPLIES["decorat
 
 
 @pytest.mark.parametrize("kind", REPLIES)
-def test_answers_read_per_second(kind: str, record_property: pytest.RecordProperty) -> None:
+def test_answers_read_per_second(kind, record_property):
     replies = REPLIES[kind]
     rounds = 30_000 // len(replies)
     best = 0.0

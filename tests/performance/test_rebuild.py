@@ -5,8 +5,6 @@ partition, the SQL models and their tests. Tests between models are a table of t
 row of their own here. Wall seconds, the best of several times.
 """
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Callable
@@ -36,8 +34,6 @@ ALL_S, ONE_S = 2.0, 0.5
 ORDINARY: tuple[Letter, ...] = ("A", "B", "C", "D", "A", "B", "C", "D")
 OTHERS: tuple[tuple[Kind, Letter], ...] = (("Answer removed", "E"), ("Fictional", "F"))
 KINDS: tuple[tuple[Kind, Letter], ...] = (*(("Original", letter) for letter in ORDINARY), *OTHERS)
-
-Figure = Callable[[str, str, str, bool], None]
 
 
 def items() -> list[Item]:
@@ -106,7 +102,7 @@ def partitions(study: Study) -> list[Partition]:
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rebuild")
     models = [
         f'[[models]]\nname = "model-{n:03d}"\nprovider = "openai"\nmodel = "m{n}"' for n in range(MODELS)
@@ -149,7 +145,7 @@ def boards(study: Study) -> None:
     build(study.home.path)
 
 
-def test_a_rebuild_from_a_million_observations(study: Study, figure: Figure) -> None:
+def test_a_rebuild_from_a_million_observations(study, figure):
     def everything() -> None:
         files.pool(MetaMedQA.of(study))
         boards(study)
@@ -167,7 +163,7 @@ def test_a_rebuild_from_a_million_observations(study: Study, figure: Figure) -> 
     )
 
 
-def test_one_model_refreshed(study: Study, figure: Figure) -> None:
+def test_one_model_refreshed(study, figure):
     one, asked, seeds = partitions(study)[7], items(), iter(range(1000, 2000))
 
     def refresh() -> None:
@@ -184,7 +180,7 @@ def test_one_model_refreshed(study: Study, figure: Figure) -> None:
     )
 
 
-def test_runs_and_comparisons_beside_the_boards(study: Study, figure: Figure) -> None:
+def test_runs_and_comparisons_beside_the_boards(study, figure):
     runs = seconds(lambda: [files.score(MetaMedQA.of(study), partition) for partition in partitions(study)])
     tests = seconds(lambda: files.compare(MetaMedQA.of(study)), times=1)
     figure(

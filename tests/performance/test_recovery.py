@@ -2,7 +2,6 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from metacog_pipeline.stats.observers import simulate
 
 pytestmark = pytest.mark.bench
 
-Figure = Callable[[str, str, str, bool], None]
 
 D, RATIO, C, TRIALS, RATINGS = (0.8, 1.6, 2.4), (0.5, 0.8, 1.1), (0.0, 0.4), (200, 500, 2000), (3, 4, 6)
 OBSERVERS, REPLICATES = 13, 300
@@ -41,7 +39,7 @@ def recover() -> tuple[dict[tuple[int, str], list[tuple[float, float, float, flo
     return found, len(grid) * OBSERVERS, missing
 
 
-def test_recovery_of_two_thousand_observers(figure: Figure) -> None:
+def test_recovery_of_two_thousand_observers(figure):
     found, observers, missing = recover()
     assert observers >= 2000
     print(f"\n{'trials':>7} {'quantity':>9} {'n':>5} {'bias':>8} {'sd':>7} {'coverage':>8}")

@@ -3,13 +3,10 @@
 Processor seconds and peak memory of a process of its own, from a finished leaderboard to the last page, best of two.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -62,7 +59,7 @@ big_home = _BOARDS.big_home  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="module")
-def told_home(big_home: Path) -> Iterator[Path]:
+def told_home(big_home):
     """Return that home with whole transcripts: what was asked beside what was answered."""
     for folder in sorted((big_home / "transcripts" / "benchmark=metamedqa").glob("model=*")):
         with duckdb.connect(":memory:") as connection:
@@ -98,9 +95,7 @@ def measured(home: Path) -> tuple[float, float]:
     return seconds, megabytes
 
 
-def test_a_report_of_a_million_observations(
-    told_home: Path, figure: Callable[[str, str, str, bool], None]
-) -> None:
+def test_a_report_of_a_million_observations(told_home, figure):
     runs = [measured(told_home) for _ in range(2)]
     seconds, megabytes = min(run[0] for run in runs), max(run[1] for run in runs)
     pages = list((told_home / "report" / "models").glob("*/index.html"))

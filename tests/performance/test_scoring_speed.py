@@ -1,7 +1,5 @@
 """How long scoring takes: a million observations over a hundred models. Wall seconds, best of three."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 
@@ -51,7 +49,7 @@ def one_model(name: str, seed: int) -> pl.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def million() -> pl.DataFrame:
+def million():
     return pl.concat([one_model(f"m{n:03d}", n) for n in range(MODELS)]).rechunk()
 
 
@@ -69,11 +67,11 @@ def report(what: str, taken: float, reach: float) -> None:
     assert taken <= reach
 
 
-def test_a_million_observations_over_a_hundred_models_are_scored(million: pl.DataFrame) -> None:
+def test_a_million_observations_over_a_hundred_models_are_scored(million):
     report("scoring 1,000,000 observations, 100 models", seconds(lambda: pool(million, seed=1)), ALL_MODELS_S)
 
 
-def test_one_model_is_scored_again(million: pl.DataFrame) -> None:
+def test_one_model_is_scored_again(million):
     one = million.filter(pl.col("model") == "m050")
     report(
         "scoring one model, 10,000 observations",
@@ -82,5 +80,5 @@ def test_one_model_is_scored_again(million: pl.DataFrame) -> None:
     )
 
 
-def test_a_hundred_models_are_compared(million: pl.DataFrame) -> None:
+def test_a_hundred_models_are_compared(million):
     report("comparing 100 models", seconds(lambda: compare(million, seed=1), times=1), COMPARISONS_S)

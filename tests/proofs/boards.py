@@ -1,7 +1,5 @@
 """Boards of responses nobody gave: they take the place of a small study's own, and everything is made from them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -1,11 +1,13 @@
 /* A disk that fails: loaded before a program, it counts what is changed below FAULT_ROOT in the file FAULT_COUNT (8 bytes,
    shared by all processes), and at operation number FAULT_AT kills the process group ("kill"), or fails: once ("EIO"), or from
-   then on ("ENOSPC", as a full disk does). What lies below FAULT_ROOT/dagster is not counted. */
+   then on ("ENOSPC", as a full disk does). "tell" waits before each operation until its number stands in the second 8 bytes:
+   somebody has looked at the disk as it is. What lies below FAULT_ROOT/dagster is not counted. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,6 +34,8 @@ static int below(const char *path) {
     return !strncmp(path, root, n) && path[n] == '/' && strncmp(path + n, "/dagster", 8);
 }
 
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
 /* Whether the operation on a path below the root fails; errno says why. */
 static int fails(const char *path) {
     if (!below(path)) return 0;
@@ -39,11 +43,15 @@ static int fails(const char *path) {
     if (!name || !kind || !at) return 0;
     int fd = REAL(open)(name, O_RDWR);
     if (fd < 0) return 0;
-    long *count = mmap(NULL, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    long *count = mmap(NULL, 2 * sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (count == MAP_FAILED) return 0;
+    int telling = !strcmp(kind, "tell");
+    if (telling) pthread_mutex_lock(&one_at_a_time);
     long now = __sync_add_and_fetch(count, 1), n = atol(at);
-    munmap(count, sizeof *count);
+    for (int i = 0; telling && i < 600000 && __atomic_load_n(count + 1, __ATOMIC_SEQ_CST) < now; i++) usleep(100);
+    if (telling) pthread_mutex_unlock(&one_at_a_time);
+    munmap(count, 2 * sizeof *count);
     if (!n || now < n || (now > n && strcmp(kind, "ENOSPC"))) return 0;
     if (!strcmp(kind, "kill")) kill(0, SIGKILL);
     errno = strcmp(kind, "EIO") ? ENOSPC : EIO;

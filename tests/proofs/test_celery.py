@@ -1,7 +1,5 @@
 """A study whose runs are in PostgreSQL and whose work is done by Celery workers gives the board of one process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -81,9 +79,7 @@ def surroundings(postgres: str, redis_server: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("store", [False, True], ids=["one_home", "a_home_each_and_a_store"])
-def test_the_board_of_celery_workers_is_that_of_one_process(
-    tmp_path: Path, postgres: str, redis_server: str, store: bool, request: pytest.FixtureRequest
-) -> None:
+def test_the_board_of_celery_workers_is_that_of_one_process(tmp_path, postgres, redis_server, store, request):
     pytest.importorskip("dagster_celery")
     pytest.importorskip("dagster_postgres")
     deploy = DEPLOY + (f'store = "{request.getfixturevalue("s3")}"\n' if store else "")

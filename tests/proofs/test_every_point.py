@@ -1,16 +1,20 @@
 """Killed, out of space, or with a failing disk at every operation of a run: the next gives the board of an undisturbed one.
 
 The disk fails in C (``faulty_disk.c``, loaded before the run), so that what DuckDB and Arrow write is counted as well. The
-run is that of a small study from the construction of items to the report. All points take hours; ``METACOG_POINTS=50``
-takes that many of each kind, evenly spread from a place drawn by ``METACOG_POINTS_FROM``.
+run is that of a small study from the construction of items to the report. What a killed run leaves is the disk as it was
+before that operation: one run that stops before each of them shows every such state, and equal ones are tried once.
+
+A part of the points: ``METACOG_PART=2/8`` takes the second of eight parts, every eighth point.
 """
 
-from __future__ import annotations
-
+import contextlib
+import mmap
 import os
 import shutil
+import struct
 import subprocess
-from collections.abc import Callable, Iterator
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -18,13 +22,14 @@ from click.testing import CliRunner
 
 from metacog_pipeline.cli import cli
 from metacog_pipeline.commands import running
+from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.leaderboard.read import run_query
 from tests import forked
 
 pytestmark = pytest.mark.proof
-KINDS = ("kill", "ENOSPC", "EIO")
-POINTS, FIRST = int(os.environ.get("METACOG_POINTS", "0")), int(os.environ.get("METACOG_POINTS_FROM", "0"))
+PART, PARTS = (int(number) for number in os.environ.get("METACOG_PART", "1/1").split("/"))
 SOURCE = Path(__file__).with_name("faulty_disk.c")
+FRESH_NS = 100_000_000  # a file changed so lately may change again without another time of change
 
 STUDY = """
 [study]
@@ -44,56 +49,151 @@ conditions = ["baseline"]
 BOARD = "select * from leaderboard order by all"
 
 
+class Study:
+    """A study in a folder, run on a disk that can fail."""
+
+    def __init__(self, folder, count, monkeypatch):
+        self.home, self._path, self._count, self._set = (
+            folder / "home",
+            folder / "study.toml",
+            count,
+            monkeypatch,
+        )
+        folder.mkdir()
+        self._path.write_text(STUDY)
+
+    def run(self, kind="none", at=0):
+        """Run it with a fault at one operation (0: never); return the exit code."""
+        with self._count.open("r+b") as count:
+            count.write(bytes(16))
+        for name, value in (("ROOT", self.home), ("COUNT", self._count), ("KIND", kind), ("AT", at)):
+            self._set.setenv(f"FAULT_{name}", str(value))
+        return CliRunner().invoke(cli, ["run", str(self._path), "--quiet"]).exit_code
+
+    @property
+    def operations(self):
+        """How many operations the last run made."""
+        return int(struct.unpack("qq", self._count.read_bytes())[0])
+
+    def wrong(self, expected):
+        """Run it undisturbed; return what is wrong then."""
+        again = self.run()
+        sound = CliRunner().invoke(cli, ["verify", str(self._path)])
+        shown = run_query(self.home, BOARD) if not again else None
+        if again or sound.exit_code or shown != expected:
+            return f"ended {again}, board equal {shown == expected}, verify {sound.output[-200:]}"
+        return None
+
+    def states(self, kept):
+        """Run it and return the disk before each operation, with its contents in ``kept``."""
+        kept.mkdir()
+        found = []
+        ended = threading.Event()
+        with self._count.open("r+b") as file, mmap.mmap(file.fileno(), 16) as shared:
+            looking = threading.Thread(target=self._look, args=(shared, kept, found, ended))
+            looking.start()
+            try:
+                assert self.run("tell") == 0
+            finally:
+                ended.set()
+                looking.join()
+        return found
+
+    def _look(self, shared, kept, found, ended):
+        known = {}
+        while not ended.is_set():
+            now, seen = struct.unpack("qq", shared[:16])
+            if now > seen:
+                found.append(_disk(self.home, kept, known))
+                shared[8:16] = struct.pack("q", now)
+            else:
+                time.sleep(0.0001)
+
+    def put(self, disk, kept):
+        """Make the home what it was in this state."""
+        shutil.rmtree(self.home, ignore_errors=True)
+        for name, (digest, changed) in disk.items():
+            path = self.home / name
+            if digest:
+                shutil.copyfile(kept / digest, path)
+                os.utime(path, ns=(changed, changed))
+            else:
+                path.mkdir(parents=True, exist_ok=True)
+
+
+def _disk(home, kept, known):
+    """Return path → digest of its content ("" for a folder) and time of change.
+
+    ``known`` has inode, size and time of change of files whose digest was made: it is not made again unless they changed
+    just now.
+    """
+    disk = {}
+    for place, _, files in os.walk(home):
+        disk[os.path.relpath(place, home)] = "", 0
+        for path in (Path(place, name) for name in files):
+            with contextlib.suppress(FileNotFoundError):  # Dagster's own files come and go meanwhile
+                state = path.stat()
+                mark = (state.st_ino, state.st_size, state.st_mtime_ns)
+                inside = str(path.relative_to(home))
+                if known.get(inside, (None,))[0] != mark or time.time_ns() - state.st_mtime_ns < FRESH_NS:
+                    content = path.read_bytes()
+                    known[inside] = mark, sha256_hex(content)
+                    if not (kept / known[inside][1]).exists():
+                        (kept / known[inside][1]).write_bytes(content)
+                disk[inside] = known[inside][1], state.st_mtime_ns
+    return disk
+
+
+def _contents(disk):
+    """Return what tells two states apart: not what Dagster keeps for its UI, nor times."""
+    return frozenset((name, each[0]) for name, each in disk.items() if not name.startswith("dagster"))
+
+
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
-    """Run the study of a folder on a disk that fails at one operation (0: never); gives the exit code."""
+def study(tmp_path, monkeypatch):
+    """Return ``study(name)``, a study in a folder of its own whose disk can fail."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler: the failing disk cannot be built (Debian: apt-get install gcc libc6-dev)")
     library = tmp_path / "faulty_disk.so"
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, SOURCE, "-ldl"], check=True)
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, SOURCE, "-ldl", "-lpthread"], check=True)
     with monkeypatch.context() as loading:
         loading.setenv("LD_PRELOAD", str(library))
         runs = forked.Loaded()
         runs.Popen([*forked.RUN, "--help"], env=dict(os.environ)).wait()
     monkeypatch.setattr(running, "subprocess", runs)
-    count = tmp_path / "count"
-
-    def once(folder: Path, kind: str = "none", at: int = 0) -> int:
-        count.write_bytes(bytes(8))
-        for name, value in (("ROOT", folder / "home"), ("COUNT", count), ("KIND", kind), ("AT", at)):
-            monkeypatch.setenv(f"FAULT_{name}", str(value))
-        return CliRunner().invoke(cli, ["run", str(folder / "study.toml"), "--quiet"]).exit_code
-
-    once.operations = lambda: int.from_bytes(count.read_bytes(), "little")  # type: ignore[attr-defined]
-    yield once
+    (tmp_path / "count").write_bytes(bytes(16))
+    yield lambda name: Study(tmp_path / name, tmp_path / "count", monkeypatch)
     runs.close()
 
 
-def _study(folder: Path) -> Path:
-    folder.mkdir()
-    (folder / "study.toml").write_text(STUDY)
-    return folder
+def test_a_run_that_is_killed_anywhere_is_made_good_by_the_next(tmp_path, study):
+    tried, kept = study("killed"), tmp_path / "kept"
+    states = tried.states(kept)
+    assert len(states) > 100, "the disk counts"
+    expected = run_query(tried.home, BOARD)
+    different = {_contents(disk): number for number, disk in enumerate(states, 1)}
+    own = sorted(different.values())[PART - 1 :: PARTS]
+    wrong = []
+    for number in own:
+        tried.put(states[number - 1], kept)
+        if (why := tried.wrong(expected)) is not None:
+            wrong.append(f"killed at {number}: {why}")
+    print(f"killed: {len(own)} of {len(different)} states of {len(states)} operations, {len(wrong)} wrong")
+    assert not wrong, "\n".join(wrong)
 
 
-def test_a_run_that_fails_anywhere_is_made_good_by_the_next(tmp_path: Path, run: Callable[..., int]) -> None:
-    whole = _study(tmp_path / "whole")
-    assert run(whole) == 0
-    expected = run_query(whole / "home", BOARD)
-    operations: int = run.operations()  # type: ignore[attr-defined]
+@pytest.mark.parametrize("kind", ["ENOSPC", "EIO"])
+def test_a_run_whose_disk_fails_anywhere_is_made_good_by_the_next(study, kind):
+    whole = study("whole")
+    assert whole.run() == 0
+    expected, operations = run_query(whole.home, BOARD), whole.operations
     assert operations > 100, "the disk counts"
-    step = max(1, operations // POINTS) if POINTS else 1
-    wrong: list[str] = []
-    tried = 0
-    for kind in KINDS:
-        for at in range(1 + FIRST % step, operations + 1, step):
-            folder = _study(tmp_path / f"{kind}-{at}")
-            disturbed = run(folder, kind, at)
-            again = run(folder)
-            sound = CliRunner().invoke(cli, ["verify", str(folder / "study.toml")])
-            shown = run_query(folder / "home", BOARD) if not again else None
-            if again or sound.exit_code or shown != expected:
-                wrong.append(f"{kind} at {at}: ended {disturbed}, then {again}, verify {sound.output[-200:]}")
-            tried += 1
-            shutil.rmtree(folder)
-    print(f"{tried} of {len(KINDS) * operations} points, {len(wrong)} wrong")
+    own = range(PART, operations + 1, PARTS)
+    wrong = []
+    for at in own:
+        shutil.rmtree(whole.home)
+        disturbed = whole.run(kind, at)
+        if (why := whole.wrong(expected)) is not None:
+            wrong.append(f"{kind} at {at}: ended {disturbed}, then {why}")
+    print(f"{kind}: {len(own)} of {operations} operations, {len(wrong)} wrong")
     assert not wrong, "\n".join(wrong)

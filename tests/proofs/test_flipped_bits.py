@@ -2,10 +2,9 @@
 
 ``METACOG_FLIPS=500 pytest -m proof tests/proofs/test_flipped_bits.py`` tries fewer. Every kind of file gets as many
 flips as any other, whatever its size. Left out are what Dagster keeps for itself and files that hold nothing:
-locks, and the note that a run found nothing to do (a changed one only makes the next run look again).
+locks, and two notes of which a changed one only makes the next run look again: that a run found nothing to do, and what
+kept answers cost.
 """
-
-from __future__ import annotations
 
 import os
 import random
@@ -17,13 +16,14 @@ import pytest
 from click.testing import CliRunner
 
 from metacog_pipeline.cli import cli
+from metacog_pipeline.querying import spent
 from metacog_pipeline.study import digests, load_study, unchanged
 from metacog_pipeline.transcripts import verification
 
 pytestmark = pytest.mark.proof
 FLIPS = int(os.environ.get("METACOG_FLIPS", "10000"))
 WHOLE_COMMAND_EVERY = 50  # in between, only the checks that concern the file, as the command makes them
-HARMLESS = (unchanged.NOTE, "lock", ".lock")
+HARMLESS = (unchanged.NOTE, "lock", ".lock", spent.NOTE)
 
 STUDY = """
 [study]
@@ -75,11 +75,11 @@ def _noticed(study: Path, home: Path, path: Path) -> bool:
         if any(str(path) in line for line in found.damage):
             return True
     if path.parent == home / "ledger":
-        return "ledger" in CliRunner().invoke(cli, ["verify", str(study)]).output
+        return "ledger record" in CliRunner().invoke(cli, ["verify", str(study)]).output
     return path in digests.compare(load_study(study).home).damage
 
 
-def test_every_flipped_bit_is_named(tmp_path: Path) -> None:
+def test_every_flipped_bit_is_named(tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(STUDY)
     done = CliRunner().invoke(cli, ["run", str(study), "--quiet"])

@@ -5,14 +5,11 @@ fewer), every seventh of them up to boards on which no two numbers disagree; and
 thing to everything, asked and scored by the command itself.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
@@ -20,9 +17,10 @@ from metacog_pipeline import registry
 from metacog_pipeline.conformance import try_benchmark
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.leaderboard.read import run_query
-from metacog_pipeline.llm.server import ServerThread
+from tests.draws import few_draws
 from tests.proofs.boards import wrong_on_boards
 from tests.scoring import degenerate as odd
+from tests.simulated_server import ServerThread
 
 pytestmark = pytest.mark.proof
 STUDIES = int(os.environ.get("METACOG_FUZZ", "1000"))
@@ -49,10 +47,10 @@ REPLIES: Mapping[str, str] = {
 FEW = {"signaldetection": "trials"}
 
 
-def test_degenerate_studies_have_every_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_degenerate_studies_have_every_table(tmp_path, monkeypatch):
     names = registry.names()
     tried = {name: try_benchmark(registry.load(name), tmp_path / name) for name in names}
-    odd.few_draws(monkeypatch)
+    few_draws(monkeypatch)
     failed = {}
     for seed in range(FIRST, FIRST + STUDIES):
         name, changes = names[seed % len(names)], odd.drawn(seed)
@@ -92,7 +90,7 @@ def study_of(seed: int, url: str) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("seed", range(COMMANDS))
-def test_degenerate_models_end_with_exit_0_and_boards(tmp_path: Path, seed: int) -> None:
+def test_degenerate_models_end_with_exit_0_and_boards(tmp_path, seed):
     with ServerThread(lambda name, request: REPLIES[name]) as server:
         words, models = study_of(seed, server.url)
         study = tmp_path / "study.toml"

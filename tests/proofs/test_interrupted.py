@@ -5,8 +5,6 @@ its start to its report; afterwards an undisturbed run asks what is left, once, 
 On a machine that is busy with other things ``METACOG_ENDS_IN_S`` gives more than the 5 s.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random
@@ -101,7 +99,7 @@ class Interrupted:
         )
 
 
-def test_an_interrupted_run_asks_nothing_new_and_ends_soon(tmp_path: Path, runs: forked.Loaded) -> None:
+def test_an_interrupted_run_asks_nothing_new_and_ends_soon(tmp_path, runs):
     provider = Provider(tmp_path)
     draw = random.Random(15)
     with provider.server:

@@ -3,14 +3,11 @@
 The model always begins a new line where the grammar lets it, so that an answer is whole only if white space is bounded.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -80,7 +77,7 @@ def study_text(address: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("vllm")
     python = vllm_server.environment()
     with vllm_server.served(python, vllm_server.model(python, folder), folder / "server.log") as found:
@@ -88,7 +85,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def calls(address: str, tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+def calls(address, tmp_path_factory):
     """Every call of a study of all benchmarks, asked by ``metacog run``."""
     folder = tmp_path_factory.mktemp("study")
     study = folder / "study.toml"
@@ -149,7 +146,7 @@ def admits(rule: dict[str, Any], value: object) -> bool:
     return all(admits(rule["items"], each) for each in value) if isinstance(value, list) else True
 
 
-def test_every_answer_is_whole_and_every_constrained_one_valid(calls: pl.DataFrame) -> None:
+def test_every_answer_is_whole_and_every_constrained_one_valid(calls):
     board = calls.group_by("benchmark", "model", "mode").agg(
         calls=pl.len(),
         whole=(pl.col("status") == "ok").sum(),
@@ -169,9 +166,7 @@ def test_every_answer_is_whole_and_every_constrained_one_valid(calls: pl.DataFra
             assert (held > 0) == (mode != "text"), (benchmark, name)
 
 
-def test_log_probabilities_are_kept_where_they_were_asked_for_and_spell_the_answer(
-    calls: pl.DataFrame,
-) -> None:
+def test_log_probabilities_are_kept_where_they_were_asked_for_and_spell_the_answer(calls):
     seen = 0
     for call in calls.iter_rows(named=True):
         wanted = json.loads(call["request_json"])["sampling"]["top_logprobs"]
@@ -184,7 +179,7 @@ def test_log_probabilities_are_kept_where_they_were_asked_for_and_spell_the_answ
     assert seen > 300
 
 
-def test_what_a_model_thinks_is_kept_beside_its_answer_and_never_in_it(calls: pl.DataFrame) -> None:
+def test_what_a_model_thinks_is_kept_beside_its_answer_and_never_in_it(calls):
     thinks = calls.filter(pl.col("model") == "thinks")
     assert thinks.height > 150
     assert set(thinks["reasoning_text"]) == {THOUGHT}
@@ -198,7 +193,7 @@ def test_what_a_model_thinks_is_kept_beside_its_answer_and_never_in_it(calls: pl
     assert set(others["reasoning_tokens"].drop_nulls()) <= {0}
 
 
-def test_without_the_bound_this_model_never_leaves_the_white_space(address: str) -> None:
+def test_without_the_bound_this_model_never_leaves_the_white_space(address):
     spec = ModelSpec(name="m", provider="openai", model=vllm_server.MODELS[0], base_url=address,
                      price_in=0, price_out=0, thinking_tokens=0,
                      extra_body={"chat_template_kwargs": {"enable_thinking": False}})  # fmt: skip
@@ -219,7 +214,7 @@ def test_without_the_bound_this_model_never_leaves_the_white_space(address: str)
 
 @pytest.mark.parametrize("thinks", [False, True])
 @pytest.mark.parametrize("stream", [False, True])
-def test_sixty_four_calls_in_flight_are_all_answered(address: str, thinks: bool, stream: bool) -> None:
+def test_sixty_four_calls_in_flight_are_all_answered(address, thinks, stream):
     spec = ModelSpec(
         name="m", provider="openai", model=vllm_server.MODELS[0], base_url=address, max_concurrency=IN_FLIGHT,
         price_in=0, price_out=0, stream=stream,

@@ -6,8 +6,6 @@ Everywhere else it begins a new line where it may, closes strings, lists and obj
 may not: the small model that never leaves the white space of a JSON answer unless its server bounds it.
 """
 
-from __future__ import annotations
-
 import itertools
 import sys
 from pathlib import Path

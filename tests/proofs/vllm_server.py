@@ -1,7 +1,5 @@
 """A real vLLM server on this machine: in an environment of its own, with a model made on the spot; nothing is fetched."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

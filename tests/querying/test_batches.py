@@ -1,10 +1,8 @@
 """Asking through batches: every provider, every fault of the server, stops and starts; nothing is submitted twice."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from metacog_pipeline.llm.batch import desk, lane, records
+from metacog_pipeline.llm.batch import desk, lane, travel
 from metacog_pipeline.llm.budget import read_figures
-from metacog_pipeline.llm.server import ServerThread
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status, Usage
 from metacog_pipeline.querying import session
 from metacog_pipeline.querying.partition import SessionResult
@@ -23,6 +20,7 @@ from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.storage.attached import attach
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_partition
+from tests.simulated_server import ServerThread
 
 PROVIDERS = ("openai", "anthropic", "gemini")
 QUICK = desk.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3)
@@ -101,7 +99,7 @@ class World:
 
 
 @pytest.fixture(params=PROVIDERS)
-def world(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(request, tmp_path, monkeypatch):
     monkeypatch.setattr(desk, "PACE", QUICK)
     monkeypatch.setenv("CANARY_KEY", KEY)
     monkeypatch.setenv("METACOG_PROGRESS", "quiet")
@@ -110,7 +108,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.fixture
-def openai_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def openai_world(tmp_path, monkeypatch):
     monkeypatch.setattr(desk, "PACE", QUICK)
     monkeypatch.setenv("CANARY_KEY", KEY)
     monkeypatch.setenv("METACOG_PROGRESS", "quiet")
@@ -138,7 +136,7 @@ def expected() -> list[tuple[Any, ...]]:
     return sorted(found)
 
 
-def test_every_step_is_a_wave_and_the_table_is_that_of_an_online_run(world: World) -> None:
+def test_every_step_is_a_wave_and_the_table_is_that_of_an_online_run(world):
     partition = world.partition(price_in=1.0, price_out=2.0)
     outcome = world.ask(partition, TASKS)
     assert outcome.complete and outcome.stopped is None
@@ -162,9 +160,7 @@ def read_records(world: World) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("fault", ["reply_lost", "upload_lost", "rejected"])
-def test_a_submission_of_unknown_outcome_is_looked_for_before_anything_is_sent_again(
-    fault: str, world: World
-) -> None:
+def test_a_submission_of_unknown_outcome_is_looked_for_before_anything_is_sent_again(fault, world):
     partition = world.partition()
     world.plan(script=[fault])
     outcome = world.ask(partition, TASKS)
@@ -174,7 +170,7 @@ def test_a_submission_of_unknown_outcome_is_looked_for_before_anything_is_sent_a
 
 @pytest.mark.parametrize("rest", ["batch", "online"])
 @pytest.mark.parametrize("fault", ["half_missing", "expired", "cancelled", "line_errors"])
-def test_what_a_batch_did_not_answer_is_asked_again(fault: str, rest: str, world: World) -> None:
+def test_what_a_batch_did_not_answer_is_asked_again(fault, rest, world):
     partition = world.partition(batch_rest=rest)
     world.plan(script=[fault])
     outcome = world.ask(partition, TASKS)
@@ -184,9 +180,7 @@ def test_what_a_batch_did_not_answer_is_asked_again(fault: str, rest: str, world
     assert max(world.ids.values()) <= 2
 
 
-def test_an_answer_collected_before_a_crash_is_taken_and_not_submitted_again(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_collected_before_a_crash_is_taken_and_not_submitted_again(world, monkeypatch):
     partition = world.partition()
     world.plan(script=["line_errors", None])
     with monkeypatch.context() as crash:
@@ -210,9 +204,7 @@ def test_an_answer_collected_before_a_crash_is_taken_and_not_submitted_again(
     )
 
 
-def test_an_empty_answer_of_a_batch_is_asked_for_once_more_and_both_are_paid(
-    world: World, tmp_path: Path
-) -> None:
+def test_an_empty_answer_of_a_batch_is_asked_for_once_more_and_both_are_paid(world, tmp_path):
     said: Counter[str] = Counter()
 
     def silent_at_first(model: str, request: ChatRequest) -> str:
@@ -235,9 +227,7 @@ def test_an_empty_answer_of_a_batch_is_asked_for_once_more_and_both_are_paid(
         assert figures.spent == pytest.approx(sum(record.cost_usd or 0 for record in kept.values()))
 
 
-def test_a_batch_that_bills_more_than_was_asked_for_stops_the_model_and_its_answers_are_kept(
-    world: World, tmp_path: Path
-) -> None:
+def test_a_batch_that_bills_more_than_was_asked_for_stops_the_model_and_its_answers_are_kept(world, tmp_path):
     def dear(model: str, request: ChatRequest) -> str | Completion:
         words = request.messages[-1].content
         text = f"re: {words}"
@@ -255,9 +245,7 @@ def test_a_batch_that_bills_more_than_was_asked_for_stops_the_model_and_its_answ
 
 
 @pytest.mark.parametrize("fault", ["duplicates", "garbage", "unknown_id"])
-def test_results_that_do_not_belong_there_lose_nothing_and_are_told_in_one_line(
-    fault: str, world: World
-) -> None:
+def test_results_that_do_not_belong_there_lose_nothing_and_are_told_in_one_line(fault, world):
     partition = world.partition()
     world.plan(script=[fault])
     outcome = world.ask(partition, TASKS)
@@ -273,7 +261,7 @@ def test_results_that_do_not_belong_there_lose_nothing_and_are_told_in_one_line(
     assert again.complete and again.stopped is None and set(world.ids.values()) == {1}
 
 
-def test_a_batch_refused_as_a_whole_stops_with_one_line_and_gives_its_money_back(world: World) -> None:
+def test_a_batch_refused_as_a_whole_stops_with_one_line_and_gives_its_money_back(world):
     if world.provider == "anthropic":
         pytest.skip("Anthropic refuses requests, never a batch that was taken")
     partition = world.partition(budget_usd=5, price_in=1.0, price_out=2.0)
@@ -284,9 +272,7 @@ def test_a_batch_refused_as_a_whole_stops_with_one_line_and_gives_its_money_back
     assert world.ask(partition, TASKS).complete and table(partition) == expected()
 
 
-def test_batches_nobody_waits_for_are_taken_up_by_the_next_session(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_nobody_waits_for_are_taken_up_by_the_next_session(world, monkeypatch):
     partition = world.partition(budget_usd=5, price_in=1.0, price_out=2.0)
     monkeypatch.setenv(session.LEAVE_BATCHES, "1")
     world.plan(delay_s=0.6)
@@ -305,8 +291,8 @@ def test_batches_nobody_waits_for_are_taken_up_by_the_next_session(
 
 @pytest.mark.parametrize("under_way", [True, False])
 def test_another_host_collects_what_one_submitted_and_submits_nothing_again(
-    openai_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, under_way: bool
-) -> None:
+    openai_world, tmp_path, monkeypatch, under_way
+):
     world, here = openai_world, openai_world.partition()
     attach(world.home, str(tmp_path / "store"), None)
     monkeypatch.setenv(session.LEAVE_BATCHES, "1")
@@ -327,7 +313,7 @@ def test_another_host_collects_what_one_submitted_and_submits_nothing_again(
         assert world.ask(here, TASKS).complete and set(world.ids.values()) == {1}
 
 
-def test_a_budget_too_small_for_the_wave_is_spent_in_parts(openai_world: World) -> None:
+def test_a_budget_too_small_for_the_wave_is_spent_in_parts(openai_world):
     # A call costs about 0.00002 dollars and 0.0017 at worst, half of it in a batch.
     partition = openai_world.partition(budget_usd=0.0035, price_in=1.0, price_out=2.0, max_tokens=800)
     outcome = openai_world.ask(partition, TASKS)
@@ -337,9 +323,7 @@ def test_a_budget_too_small_for_the_wave_is_spent_in_parts(openai_world: World) 
     assert outcome.complete or outcome.exit_code == 5
 
 
-def test_another_key_cannot_see_the_batch_and_loses_nothing(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_key_cannot_see_the_batch_and_loses_nothing(world, monkeypatch):
     partition = world.partition()
     monkeypatch.setenv(session.LEAVE_BATCHES, "1")
     world.plan(delay_s=0.5)
@@ -354,7 +338,7 @@ def test_another_key_cannot_see_the_batch_and_loses_nothing(
     assert world.ask(partition, TASKS).complete and set(world.ids.values()) == {1}
 
 
-def test_the_key_is_in_no_file(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_is_in_no_file(world, monkeypatch):
     monkeypatch.setenv(session.LEAVE_BATCHES, "1")
     world.plan(delay_s=0.5)
     world.ask(world.partition(), TASKS)
@@ -363,14 +347,14 @@ def test_the_key_is_in_no_file(world: World, monkeypatch: pytest.MonkeyPatch) ->
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 
-def test_an_address_without_batches_is_told_in_one_line(openai_world: World) -> None:
+def test_an_address_without_batches_is_told_in_one_line(openai_world):
     partition = openai_world.partition(base_url=f"{openai_world.server.url}/v1/nothing")
     outcome = openai_world.ask(partition, TASKS)
     assert outcome.exit_code == 6 and outcome.stopped is not None and "\n" not in outcome.stopped
 
 
 @pytest.mark.parametrize("provider", ["transformers", "replay", "simulated"])
-def test_a_model_in_this_process_has_no_batches(provider: str, tmp_path: Path) -> None:
+def test_a_model_in_this_process_has_no_batches(provider, tmp_path):
     text = f'[study]\nname="s"\nhome="home"\n[[models]]\nname="m"\nprovider="{provider}"\nmodel="."\nlane="batch"\n'
     (tmp_path / "study.toml").write_text(text + '[benchmarks.metamedqa]\ndataset="sample"\n')
     with pytest.raises(Exception, match="takes no lane") as refusal:
@@ -379,10 +363,10 @@ def test_a_model_in_this_process_has_no_batches(provider: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"version": 9}', '{"version": 1, "mark": 3}'])
-def test_a_damaged_record_stops_with_one_line(damage: str, world: World) -> None:
-    folder = world.home / records.FOLDER / "metacog-x"
+def test_a_damaged_record_stops_with_one_line(damage, world):
+    folder = world.home / travel.FOLDER / "metacog-x"
     folder.mkdir(parents=True)
-    (folder / records.RECORD).write_text(damage)
+    (folder / travel.RECORD).write_text(damage)
     with pytest.raises(Exception, match="record of a batch") as refusal:
         world.ask(world.partition(), TASKS)
     assert "\n" not in str(refusal.value)

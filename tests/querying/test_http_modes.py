@@ -1,7 +1,5 @@
 """Every rung of the answer ladder, through real HTTP: which one a server lets us use is found, used and recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +9,7 @@ import pytest
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
-from metacog_pipeline.llm.server import FaultPlan, ServerThread
+from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.querying.asking import Profile
@@ -22,6 +20,7 @@ from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.folder import write_manifest
 from metacog_pipeline.transcripts.store import read_partition
 from tests.asking_in_process import ask as answer
+from tests.simulated_server import ServerThread
 
 STUDY = """
 [study]
@@ -85,8 +84,8 @@ def ask(
     ],
 )
 def test_the_first_mode_the_server_accepts_is_used_for_every_item(
-    tmp_path: Path, refused: tuple[str, ...], more: str, mode: str, calls_per_item: int
-) -> None:
+    tmp_path, refused, more, mode, calls_per_item
+):
     with server(FaultPlan(always=refused)) as running:
         partition, outcome = ask(tmp_path, running, more)
         answered = running.stats["answered"]
@@ -99,7 +98,7 @@ def test_the_first_mode_the_server_accepts_is_used_for_every_item(
     assert frame["status"].is_in(["ok"]).all()
 
 
-def test_a_server_that_rejects_temperature_is_asked_without_and_that_is_recorded(tmp_path: Path) -> None:
+def test_a_server_that_rejects_temperature_is_asked_without_and_that_is_recorded(tmp_path):
     with server(FaultPlan(always=("reject_temperature",))) as running:
         partition, outcome = ask(tmp_path, running)
     assert outcome.complete
@@ -109,7 +108,7 @@ def test_a_server_that_rejects_temperature_is_asked_without_and_that_is_recorded
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "gemini"])
-def test_other_providers_answer_under_a_schema_too(tmp_path: Path, provider: str) -> None:
+def test_other_providers_answer_under_a_schema_too(tmp_path, provider):
     with server(FaultPlan()) as running:
         partition, outcome = ask(tmp_path, running, provider=provider)
     assert outcome.complete
@@ -118,7 +117,7 @@ def test_other_providers_answer_under_a_schema_too(tmp_path: Path, provider: str
     assert files.read(MetaMedQA.of(partition.study), partition).frame["answer"].null_count() == 0
 
 
-def test_a_call_that_times_out_fails_and_is_asked_again_next_time(tmp_path: Path) -> None:
+def test_a_call_that_times_out_fails_and_is_asked_again_next_time(tmp_path):
     with server(FaultPlan(script=(None, "slow"), slow_s=5)) as running:
         _, outcome = ask(tmp_path, running, "max_concurrency = 1", timeout=0.5)
         assert outcome.complete  # the slow call was repeated and then answered
@@ -129,7 +128,7 @@ def test_a_call_that_times_out_fails_and_is_asked_again_next_time(tmp_path: Path
         assert running.stats["received"] == received
 
 
-def test_what_the_model_said_is_the_same_through_every_mode_of_asking_text(tmp_path: Path) -> None:
+def test_what_the_model_said_is_the_same_through_every_mode_of_asking_text(tmp_path):
     with server(FaultPlan()) as running:
         partition, _ = ask(tmp_path / "one", running, 'answer_mode = "text"')
         first = files.read(MetaMedQA.of(partition.study), partition).frame
@@ -143,9 +142,7 @@ def test_what_the_model_said_is_the_same_through_every_mode_of_asking_text(tmp_p
     assert first.select(columns).equals(second.select(columns))
 
 
-def test_which_model_answered_is_written_down_and_another_than_asked_for_is_said(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_which_model_answered_is_written_down_and_another_than_asked_for_is_said(tmp_path, caplog):
     with server(FaultPlan(script=("wrong_model",))) as running:
         partition, _ = ask(tmp_path, running)
     manifest = partition.manifest()
@@ -164,9 +161,7 @@ def test_which_model_answered_is_written_down_and_another_than_asked_for_is_said
         {"profile": [], "state": 7, "n_answered": "many"},
     ],
 )
-def test_a_manifest_that_says_nonsense_makes_the_mode_be_tried_anew(
-    tmp_path: Path, garbage: dict[str, object]
-) -> None:
+def test_a_manifest_that_says_nonsense_makes_the_mode_be_tried_anew(tmp_path, garbage):
     with server(FaultPlan()) as running:
         partition, _ = ask(tmp_path, running)
         before = running.stats["received"]
@@ -195,8 +190,8 @@ def test_a_manifest_that_says_nonsense_makes_the_mode_be_tried_anew(
     ],
 )
 def test_what_changes_an_answer_is_asked_again_and_supersedes_and_the_rest_is_not(
-    tmp_path: Path, changed: str, asked_again: bool
-) -> None:
+    tmp_path, changed, asked_again
+):
     with server(FaultPlan()) as running:
         base = running.url + "/v1"
         changed = changed.format(
@@ -222,7 +217,7 @@ def test_what_changes_an_answer_is_asked_again_and_supersedes_and_the_rest_is_no
         assert (more, rows.count(True), len(rows)) == (0, 0, 8)
 
 
-def test_each_run_has_answers_of_its_own_under_a_seed_of_its_own(tmp_path: Path) -> None:
+def test_each_run_has_answers_of_its_own_under_a_seed_of_its_own(tmp_path):
     with server(FaultPlan()) as running:
         partition, _ = ask(tmp_path, running, "temperature = 1.0")
         spec = partition.spec

@@ -1,7 +1,5 @@
 """No option ends a study: what a provider refuses is left out, in few calls, and only the bare call decides."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -128,9 +126,7 @@ def no(option: str, status: int, *, named: bool) -> Rule:
     "option",
     ["temperature", "seed", "top_logprobs", "constraint", "stream", "stream_options", "thinking_room"],
 )
-def test_no_option_ends_a_study_whatever_status_it_is_refused_with(
-    tmp_path: Path, option: str, named: bool, status: int
-) -> None:
+def test_no_option_ends_a_study_whatever_status_it_is_refused_with(tmp_path, option, named, status):
     model = Strict(no(option, status, named=named))
     outcome = ask(tmp_path, model)
     assert outcome.complete, outcome.stopped
@@ -141,7 +137,7 @@ def test_no_option_ends_a_study_whatever_status_it_is_refused_with(
         assert dropped == ({option} & DROPPED_BLIND)
 
 
-def test_what_a_reasoning_model_refuses_is_left_out_and_nothing_else(tmp_path: Path) -> None:
+def test_what_a_reasoning_model_refuses_is_left_out_and_nothing_else(tmp_path):
     """Log-probabilities with 403 and no code, then a temperature by name: as the official address does it."""
     model = Strict(no("top_logprobs", 403, named=False), no("temperature", 400, named=True))
     outcome = ask(tmp_path, model)
@@ -150,7 +146,7 @@ def test_what_a_reasoning_model_refuses_is_left_out_and_nothing_else(tmp_path: P
     assert kept(tmp_path) is not None
 
 
-def test_everything_refused_one_by_one_by_name_takes_no_more_than_five_calls(tmp_path: Path) -> None:
+def test_everything_refused_one_by_one_by_name_takes_no_more_than_five_calls(tmp_path):
     rules = [no(option, 400, named=True) for option in sorted(DROPPED_BLIND | DELIVERY | {"constraint"})]
     model = Strict(*rules)
     outcome = ask(tmp_path, model)
@@ -167,8 +163,8 @@ def test_everything_refused_one_by_one_by_name_takes_no_more_than_five_calls(tmp
     [(401, "invalid_api_key"), (404, "model_not_found"), (400, None), (403, None), (422, None)],
 )
 def test_what_refuses_the_bare_call_too_stops_after_five_calls_with_one_line(
-    tmp_path: Path, status: int, code: str | None, modes: Sequence[str], named: bool
-) -> None:
+    tmp_path, status, code, modes, named
+):
     model = Strict(lambda request, known: refusal(status, "temperature" if named else None, code))
     outcome = ask(tmp_path, model, modes=modes)
     assert outcome.stopped is not None
@@ -184,7 +180,7 @@ def test_what_refuses_the_bare_call_too_stops_after_five_calls_with_one_line(
     assert known.refused >= DELIVERY
 
 
-def test_a_wrong_key_takes_two_calls(tmp_path: Path) -> None:
+def test_a_wrong_key_takes_two_calls(tmp_path):
     model = Strict(lambda request, known: refusal(401, None, "invalid_api_key"))
     assert ask(tmp_path, model).stopped is not None
     assert len(model.calls) == 2
@@ -202,8 +198,8 @@ def test_a_wrong_key_takes_two_calls(tmp_path: Path) -> None:
     ],
 )
 def test_what_the_study_asks_for_by_name_is_never_dropped_and_the_line_names_its_key(
-    tmp_path: Path, key: str, value: object, param: str
-) -> None:
+    tmp_path, key, value, param
+):
     model = Strict(lambda request, known: refusal(400, param))
     outcome = ask(tmp_path, model, spec=SPEC.model_copy(update={key: value}))
     assert outcome.stopped is not None
@@ -211,7 +207,7 @@ def test_what_the_study_asks_for_by_name_is_never_dropped_and_the_line_names_its
     assert len(model.calls) == 1
 
 
-def test_a_refusal_that_names_nothing_names_the_keys_that_were_left(tmp_path: Path) -> None:
+def test_a_refusal_that_names_nothing_names_the_keys_that_were_left(tmp_path):
     spec = SPEC.model_copy(update={"effort": "high", "api": "responses"})
     outcome = ask(tmp_path, Strict(lambda request, known: refusal(400)), spec=spec)
     assert outcome.stopped is not None
@@ -219,7 +215,7 @@ def test_a_refusal_that_names_nothing_names_the_keys_that_were_left(tmp_path: Pa
     assert 'api = "responses"' in outcome.stopped
 
 
-def test_the_other_name_of_the_limit_is_taken_where_one_is_refused(tmp_path: Path) -> None:
+def test_the_other_name_of_the_limit_is_taken_where_one_is_refused(tmp_path):
     def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
         return (
             None
@@ -237,7 +233,7 @@ def test_the_other_name_of_the_limit_is_taken_where_one_is_refused(tmp_path: Pat
     assert not found.refused
 
 
-def test_room_to_think_that_is_too_large_is_given_up_first(tmp_path: Path) -> None:
+def test_room_to_think_that_is_too_large_is_given_up_first(tmp_path):
     def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
         return None if "thinking_room" in known.refused else refusal(400, "max_tokens", "invalid_value")
 
@@ -249,7 +245,7 @@ def test_room_to_think_that_is_too_large_is_given_up_first(tmp_path: Path) -> No
     assert found.refused == {"ample_room", "thinking_room"}
 
 
-def test_a_model_that_is_no_chat_model_is_asked_through_responses(tmp_path: Path) -> None:
+def test_a_model_that_is_no_chat_model_is_asked_through_responses(tmp_path):
     def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
         if known.api == "responses":
             return None
@@ -264,7 +260,7 @@ def test_a_model_that_is_no_chat_model_is_asked_through_responses(tmp_path: Path
     assert model.refused == 1
 
 
-def test_an_unknown_model_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
+def test_an_unknown_model_is_not_looked_for_elsewhere(tmp_path):
     model = Strict(lambda request, known: refusal(404, "model", "model_not_found"))
     outcome = ask(tmp_path, model)
     assert outcome.stopped is not None
@@ -272,7 +268,7 @@ def test_an_unknown_model_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
     assert all(known.api is None for _, known in model.calls)
 
 
-def test_what_was_learnt_is_kept_and_no_other_benchmark_tries_it_again(tmp_path: Path) -> None:
+def test_what_was_learnt_is_kept_and_no_other_benchmark_tries_it_again(tmp_path):
     rules = [
         no("temperature", 400, named=True),
         no("constraint", 400, named=True),
@@ -295,7 +291,7 @@ def test_what_was_learnt_is_kept_and_no_other_benchmark_tries_it_again(tmp_path:
     assert outcome.profile.mode == "text"
 
 
-def test_a_schema_that_is_too_hard_says_nothing_of_other_schemas(tmp_path: Path) -> None:
+def test_a_schema_that_is_too_hard_says_nothing_of_other_schemas(tmp_path):
     def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
         return refusal(400, "response_format", "invalid_json_schema") if request.constraint else None
 
@@ -305,7 +301,7 @@ def test_a_schema_that_is_too_hard_says_nothing_of_other_schemas(tmp_path: Path)
     assert not found.refused_modes
 
 
-def test_an_option_refused_later_is_left_out_once_and_the_rest_is_asked(tmp_path: Path) -> None:
+def test_an_option_refused_later_is_left_out_once_and_the_rest_is_asked(tmp_path):
     def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
         late = int(request.messages[-1].content) >= 3 and request.sampling.temperature is not None
         return refusal(400, "temperature") if late else None
@@ -317,7 +313,7 @@ def test_an_option_refused_later_is_left_out_once_and_the_rest_is_asked(tmp_path
     assert model.refused <= 1 + 2 * SPEC.max_concurrency
 
 
-def test_one_odd_question_refused_for_itself_changes_nothing_for_the_others(tmp_path: Path) -> None:
+def test_one_odd_question_refused_for_itself_changes_nothing_for_the_others(tmp_path):
     def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
         return refusal(400) if request.messages[-1].content == "4" else None
 
@@ -327,7 +323,7 @@ def test_one_odd_question_refused_for_itself_changes_nothing_for_the_others(tmp_
     assert outcome.profile == Profile("text")
 
 
-def test_a_first_question_of_a_bad_form_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_a_first_question_of_a_bad_form_does_not_stop_the_others(tmp_path):
     def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
         return refusal(400) if request.messages[-1].content == "0" else None
 
@@ -336,7 +332,7 @@ def test_a_first_question_of_a_bad_form_does_not_stop_the_others(tmp_path: Path)
     assert outcome.profile == Profile("text")
 
 
-def test_the_same_refusals_lead_the_same_way(tmp_path: Path) -> None:
+def test_the_same_refusals_lead_the_same_way(tmp_path):
     def ways(folder: Path) -> list[tuple[ChatRequest, Capabilities]]:
         rules = [no(option, 400, named=False) for option in ("seed", "stream", "constraint")]
         model = Strict(*rules)
@@ -346,7 +342,7 @@ def test_the_same_refusals_lead_the_same_way(tmp_path: Path) -> None:
     assert ways(tmp_path / "1") == ways(tmp_path / "2")
 
 
-def test_what_is_part_of_a_request_is_never_left_out_of_a_call_behind_its_back(tmp_path: Path) -> None:
+def test_what_is_part_of_a_request_is_never_left_out_of_a_call_behind_its_back(tmp_path):
     """A partition asked with a temperature stays so, whatever another benchmark has found out since."""
     (tmp_path / "home").mkdir()
     capabilities.save(
@@ -374,9 +370,7 @@ def test_what_is_part_of_a_request_is_never_left_out_of_a_call_behind_its_back(t
         ([Completion(Status.FAILED, usage=Usage(5, 90, 80))], None, None),
     ],
 )
-def test_whether_a_model_thinks_is_learnt_from_its_replies(
-    replies: list[Completion], reasons: bool | None, most: int | None
-) -> None:
+def test_whether_a_model_thinks_is_learnt_from_its_replies(replies, reasons, most):
     model = Strict()
     learnt = Learnt(model)
     for reply in replies:
@@ -385,7 +379,7 @@ def test_whether_a_model_thinks_is_learnt_from_its_replies(
     assert model.known.reasons is reasons
 
 
-def test_limits_a_provider_announces_are_kept(tmp_path: Path) -> None:
+def test_limits_a_provider_announces_are_kept(tmp_path):
     model = Strict()
     model.announced_limits = {"requests_per_minute": 500, "tokens_per_minute": "many"}  # type: ignore[attr-defined]
     ask(tmp_path, model)
@@ -394,7 +388,7 @@ def test_limits_a_provider_announces_are_kept(tmp_path: Path) -> None:
     assert (found.requests_per_minute, found.tokens_per_minute) == (500, None)
 
 
-def test_a_vllm_that_does_not_know_bounded_json_is_asked_for_json_in_the_usual_form(tmp_path: Path) -> None:
+def test_a_vllm_that_does_not_know_bounded_json_is_asked_for_json_in_the_usual_form(tmp_path):
     def old_version(_: ChatRequest, known: Capabilities) -> Completion | None:
         sent = known.server == "vllm" and "bounded_json" not in known.refused
         return refusal(400, "response_format") if sent else None
@@ -409,7 +403,7 @@ def test_a_vllm_that_does_not_know_bounded_json_is_asked_for_json_in_the_usual_f
     assert found.refused == {"bounded_json"} and not found.refused_modes
 
 
-def test_sampling_that_was_left_out_for_nothing_is_not_kept_as_refused(tmp_path: Path) -> None:
+def test_sampling_that_was_left_out_for_nothing_is_not_kept_as_refused(tmp_path):
     """The room to think is refused without a name: sampling options are tried first, and given back."""
 
     def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
@@ -423,7 +417,7 @@ def test_sampling_that_was_left_out_for_nothing_is_not_kept_as_refused(tmp_path:
     assert not found.refused & DROPPED_BLIND
 
 
-def test_the_later_steps_of_the_first_question_are_asked_in_the_way_that_is_tried(tmp_path: Path) -> None:
+def test_the_later_steps_of_the_first_question_are_asked_in_the_way_that_is_tried(tmp_path):
     """The first reply teaches whether the model thinks: that must not undo what is being tried."""
 
     def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
@@ -442,7 +436,7 @@ def test_the_later_steps_of_the_first_question_are_asked_in_the_way_that_is_trie
     assert model.known.reasons is False
 
 
-def test_what_was_tried_in_vain_is_not_what_later_calls_are_worded_by(tmp_path: Path) -> None:
+def test_what_was_tried_in_vain_is_not_what_later_calls_are_worded_by(tmp_path):
     model = Strict(lambda request, known: refusal(400))
     assert ask(tmp_path, model).stopped is not None
     assert model.known == NOTHING_KNOWN

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -80,7 +79,7 @@ def broken(kind: ErrorKind) -> Reply:
 
 
 @pytest.fixture
-def court(monkeypatch: pytest.MonkeyPatch) -> Iterator[Court]:
+def court(monkeypatch):
     found = Court()
     monkeypatch.setattr(session_module, "open_model", found.open_model)
     yield found
@@ -88,7 +87,7 @@ def court(monkeypatch: pytest.MonkeyPatch) -> Iterator[Court]:
 
 
 @pytest.fixture
-def partition(tmp_path: Path) -> Partition:
+def partition(tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(STUDY)
     study = load_study(path)
@@ -126,9 +125,7 @@ def rows(partition: Partition) -> list[dict[str, object]]:
 CASES = [case("one"), case("two")]
 
 
-def test_three_judges_of_one_item_are_kept_apart_in_the_folder_of_the_model_they_judge(
-    partition: Partition, court: Court
-) -> None:
+def test_three_judges_of_one_item_are_kept_apart_in_the_folder_of_the_model_they_judge(partition, court):
     outcome = query(partition, panel("abc", CASES))
     assert outcome.complete
     assert partition.folder.parts[-3:] == ("benchmark=medley_judgements", "model=judged", "run=1")
@@ -140,7 +137,7 @@ def test_three_judges_of_one_item_are_kept_apart_in_the_folder_of_the_model_they
         assert row["benchmark"] == "medley_judgements"
 
 
-def test_costs_and_identities_are_the_judges(partition: Partition, court: Court) -> None:
+def test_costs_and_identities_are_the_judges(partition, court):
     outcome = query(partition, panel("ab", CASES))
     assert outcome.tally.cost_usd == pytest.approx(2 * PRICE + 4 * PRICE)
     for row in rows(partition):
@@ -153,7 +150,7 @@ def test_costs_and_identities_are_the_judges(partition: Partition, court: Court)
     assert not identities["judge-a"] & identities["judge-b"]
 
 
-def test_a_second_session_asks_nobody(partition: Partition, court: Court) -> None:
+def test_a_second_session_asks_nobody(partition, court):
     query(partition, panel("abc", CASES))
     court.asked.clear()
     outcome = query(partition, panel("abc", CASES))
@@ -164,7 +161,7 @@ def test_a_second_session_asks_nobody(partition: Partition, court: Court) -> Non
     assert partition.manifest()["fingerprint"] == "print"
 
 
-def test_an_answer_mode_that_was_refused_is_not_tried_again(partition: Partition, court: Court) -> None:
+def test_an_answer_mode_that_was_refused_is_not_tried_again(partition, court):
     def picky(request: ChatRequest) -> Completion:
         if request.sampling.temperature is not None:
             return Completion(Status.FAILED, error_kind=ErrorKind.UNSUPPORTED, error_param="temperature")
@@ -183,9 +180,7 @@ def test_an_answer_mode_that_was_refused_is_not_tried_again(partition: Partition
 
 
 @pytest.mark.parametrize("kind", [ErrorKind.FATAL, ErrorKind.TRANSIENT, ErrorKind.UNSUPPORTED])
-def test_a_judge_that_fails_does_not_keep_the_others_from_answering(
-    partition: Partition, court: Court, kind: ErrorKind
-) -> None:
+def test_a_judge_that_fails_does_not_keep_the_others_from_answering(partition, court, kind):
     court.replies["judge-b"] = broken(kind)
     outcome = query(partition, panel("abc", CASES))
     assert (outcome.tasks, outcome.answered, outcome.complete) == (6, 4, False)
@@ -198,9 +193,7 @@ def test_a_judge_that_fails_does_not_keep_the_others_from_answering(
     assert {name for name, _ in court.asked} == {"judge-b"}
 
 
-def test_a_judge_without_a_key_is_named_and_the_others_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partition: Partition
-) -> None:
+def test_a_judge_without_a_key_is_named_and_the_others_answer(tmp_path, monkeypatch, partition):
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     keyless = judge("a").model_copy(update={"api_key_env": "NO_SUCH_KEY"})
     speaker = ModelSpec(name="judge-s", provider="simulated", family="simulation")
@@ -214,7 +207,7 @@ def test_a_judge_without_a_key_is_named_and_the_others_answer(
     assert outcome.exit_code != 0
 
 
-def test_answers_of_a_judge_that_stopped_early_stay_current(partition: Partition, court: Court) -> None:
+def test_answers_of_a_judge_that_stopped_early_stay_current(partition, court):
     query(partition, panel("ab", CASES))
     more = [*CASES, case("three")]
     court.replies["judge-b"] = broken(ErrorKind.FATAL)
@@ -225,9 +218,7 @@ def test_answers_of_a_judge_that_stopped_early_stay_current(partition: Partition
     assert not any(row["superseded"] for row in kept)
 
 
-def test_a_changed_answer_is_judged_anew_and_the_old_judgement_is_superseded(
-    partition: Partition, court: Court
-) -> None:
+def test_a_changed_answer_is_judged_anew_and_the_old_judgement_is_superseded(partition, court):
     query(partition, panel("ab", CASES))
     changed = [case("one", "grade the new words"), case("two")]
     court.asked.clear()
@@ -241,14 +232,12 @@ def test_a_changed_answer_is_judged_anew_and_the_old_judgement_is_superseded(
     assert not old & set.union(*map(set, panel_identities(partition, panel("ab", changed)).values()))
 
 
-def test_a_judge_never_asked_has_no_current_answers(partition: Partition, court: Court) -> None:
+def test_a_judge_never_asked_has_no_current_answers(partition, court):
     query(partition, panel("a", CASES))
     assert panel_identities(partition, panel("ab", CASES))["judge-b"] == frozenset()
 
 
-def test_an_interrupted_panel_takes_no_new_judge_and_is_not_complete(
-    partition: Partition, court: Court
-) -> None:
+def test_an_interrupted_panel_takes_no_new_judge_and_is_not_complete(partition, court):
     def interrupt(request: ChatRequest) -> Completion:
         INTERRUPTED.set()
         return verdict("judge-a")(request)
@@ -261,7 +250,7 @@ def test_an_interrupted_panel_takes_no_new_judge_and_is_not_complete(
     assert partition.manifest()["fingerprint"] is None
 
 
-def test_progress_counts_the_whole_panel(partition: Partition, court: Court) -> None:
+def test_progress_counts_the_whole_panel(partition, court):
     seen: list[tuple[int, int, float]] = []
     query(
         partition, panel("ab", CASES), on_progress=lambda p: seen.append((p.done, p.total, p.tally.cost_usd))
@@ -271,7 +260,7 @@ def test_progress_counts_the_whole_panel(partition: Partition, court: Court) -> 
     assert seen[-1][2] == pytest.approx(6 * PRICE)
 
 
-def test_judgements_by_a_simulated_judge_never_pass_as_measured(partition: Partition, court: Court) -> None:
+def test_judgements_by_a_simulated_judge_never_pass_as_measured(partition, court):
     measured = Partition(partition.study, partition.benchmark, judge("m"), 1)
     query(measured, panel("a", CASES))
     assert measured.manifest()["source"] == "measured"
@@ -282,9 +271,7 @@ def test_judgements_by_a_simulated_judge_never_pass_as_measured(partition: Parti
     assert measured.manifest()["source"] == "measured"
 
 
-def test_judgements_of_imported_answers_are_complete_only_when_everybody_has_answered(
-    partition: Partition, court: Court
-) -> None:
+def test_judgements_of_imported_answers_are_complete_only_when_everybody_has_answered(partition, court):
     imported = partition.study.models[0].model_copy(update={"provider": "replay", "name": "imported"})
     judged = Partition(partition.study, partition.benchmark, imported, 1)
     court.replies["judge-a"] = broken(ErrorKind.TRANSIENT)
@@ -292,13 +279,13 @@ def test_judgements_of_imported_answers_are_complete_only_when_everybody_has_ans
     assert judged.manifest()["fingerprint"] is None
 
 
-def test_an_answer_from_another_model_than_was_asked_is_noted(partition: Partition, court: Court) -> None:
+def test_an_answer_from_another_model_than_was_asked_is_noted(partition, court):
     court.replies["judge-b"] = verdict("judge-z")
     query(partition, panel("ab", CASES))
     assert "judge-b: asked for model-b" in str(partition.manifest()["message"])
 
 
-def test_a_panel_is_asked_as_its_judges_are(court: Court) -> None:
+def test_a_panel_is_asked_as_its_judges_are(court):
     specs = [judge("a"), judge("b")]
     digests = panel_asked_as(specs)
     assert len(set(digests)) == 2
@@ -308,15 +295,13 @@ def test_a_panel_is_asked_as_its_judges_are(court: Court) -> None:
     assert answer_id(specs[0], request) != answer_id(specs[1], request)
 
 
-def test_nobody_to_judge_is_nothing_to_do(partition: Partition, court: Court) -> None:
+def test_nobody_to_judge_is_nothing_to_do(partition, court):
     assert query(partition, []).complete
     assert query(partition, panel("ab", [])).complete
     assert not court.asked
 
 
-def test_a_judge_of_whom_nothing_can_be_read_is_stopped_and_named_and_the_others_judge(
-    partition: Partition, court: Court
-) -> None:
+def test_a_judge_of_whom_nothing_can_be_read_is_stopped_and_named_and_the_others_judge(partition, court):
     court.replies["judge-b"] = lambda _: Completion(Status.TRUNCATED, "", finish_reason="length")
     cases = [case(str(number)) for number in range(12)]
     outcome = query(partition, panel("abc", cases))
@@ -332,9 +317,7 @@ def test_a_judge_of_whom_nothing_can_be_read_is_stopped_and_named_and_the_others
     }
 
 
-def test_judgements_are_not_complete_while_one_judge_has_less_than_half_of_them_usable(
-    partition: Partition, court: Court
-) -> None:
+def test_judgements_are_not_complete_while_one_judge_has_less_than_half_of_them_usable(partition, court):
     def odd(request: ChatRequest) -> Completion:
         said = verdict("judge-b")(request)
         return said if int(request.messages[-1].content.split()[-1]) % 3 == 0 else Completion(Status.OK, "")
@@ -347,7 +330,7 @@ def test_judgements_are_not_complete_while_one_judge_has_less_than_half_of_them_
     assert str(manifest["message"]).startswith("judge-b: 8 of 12 items have no usable answer")
 
 
-def test_what_is_learnt_of_a_judge_is_kept_under_its_own_name(partition: Partition, court: Court) -> None:
+def test_what_is_learnt_of_a_judge_is_kept_under_its_own_name(partition, court):
     def picky(request: ChatRequest) -> Completion:
         if request.sampling.temperature is not None:
             return Completion(

@@ -1,9 +1,5 @@
 """The plan tells what is left of the budget as the run will find it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from metacog_pipeline.asking.planning import plan_study
 from metacog_pipeline.llm.ledger import FOLDER, NANO
 from metacog_pipeline.llm.ledger_records import Record, boot_id, line_of
@@ -26,7 +22,7 @@ limit = 3
 """
 
 
-def test_what_a_killed_run_may_have_cost_is_counted_once(tmp_path: Path) -> None:
+def test_what_a_killed_run_may_have_cost_is_counted_once(tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(STUDY)
     ledger = tmp_path / "home" / FOLDER

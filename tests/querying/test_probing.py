@@ -1,7 +1,5 @@
 """Before a study spends anything: at most two calls say whether a model can be asked, and none where it is known."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 
@@ -11,10 +9,11 @@ import pytest
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.retry import RetryPolicy
-from metacog_pipeline.llm.server import FaultPlan, ServerThread
+from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.querying.probing import probe
 from metacog_pipeline.study import Study, load_study
+from tests.simulated_server import ServerThread
 
 STUDY = """
 [study]
@@ -55,9 +54,7 @@ def yes(model: str, request: ChatRequest) -> str:
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
-def test_a_model_that_takes_everything_is_asked_once_and_then_never_again(
-    tmp_path: Path, provider: str
-) -> None:
+def test_a_model_that_takes_everything_is_asked_once_and_then_never_again(tmp_path, provider):
     with ServerThread(yes, FaultPlan()) as server:
         asked = study(tmp_path, server.url + ("/v1" if provider == "openai" else ""), provider=provider)
         known, problem = probed(asked)
@@ -71,9 +68,7 @@ def test_a_model_that_takes_everything_is_asked_once_and_then_never_again(
 
 
 @pytest.mark.parametrize("fault", ["reject_temperature", "reject_response_format"])
-def test_a_model_that_refuses_an_option_is_asked_twice_and_what_it_named_is_known(
-    tmp_path: Path, fault: str
-) -> None:
+def test_a_model_that_refuses_an_option_is_asked_twice_and_what_it_named_is_known(tmp_path, fault):
     with ServerThread(yes, FaultPlan(always=(fault,))) as server:
         asked = study(tmp_path, server.url + "/v1")
         known, problem = probed(asked)
@@ -98,9 +93,7 @@ def test_a_model_that_refuses_an_option_is_asked_twice_and_what_it_named_is_know
         (("empty",) * 9, "answered with nothing"),
     ],
 )
-def test_what_is_wrong_is_one_line_after_at_most_two_calls(
-    tmp_path: Path, script: tuple[str, ...], says: str
-) -> None:
+def test_what_is_wrong_is_one_line_after_at_most_two_calls(tmp_path, script, says):
     with ServerThread(yes, FaultPlan(script=script)) as server:
         _, problem = probed(study(tmp_path, server.url + "/v1"))
         calls = received(server)
@@ -110,9 +103,7 @@ def test_what_is_wrong_is_one_line_after_at_most_two_calls(
     assert calls <= 2
 
 
-def test_a_key_that_is_not_set_is_said_without_a_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_is_not_set_is_said_without_a_call(tmp_path, monkeypatch):
     monkeypatch.delenv("A_KEY_OF_NOBODY", raising=False)
     with ServerThread(yes, FaultPlan()) as server:
         _, problem = probed(study(tmp_path, server.url + "/v1", 'api_key_env = "A_KEY_OF_NOBODY"'))
@@ -121,7 +112,7 @@ def test_a_key_that_is_not_set_is_said_without_a_call(
     assert "A_KEY_OF_NOBODY" in problem
 
 
-def test_its_calls_are_billed_through_the_budget(tmp_path: Path) -> None:
+def test_its_calls_are_billed_through_the_budget(tmp_path):
     prices = "price_in = 10.0\nprice_out = 10.0"
     with ServerThread(yes, FaultPlan()) as server:
         asked = study(tmp_path, server.url + "/v1", prices, budget="budget_usd = 1.0")
@@ -130,7 +121,7 @@ def test_its_calls_are_billed_through_the_budget(tmp_path: Path) -> None:
     assert read_figures(asked.home.path, 1.0).spent > 0
 
 
-def test_a_budget_that_is_spent_is_said_without_a_call(tmp_path: Path) -> None:
+def test_a_budget_that_is_spent_is_said_without_a_call(tmp_path):
     prices = "price_in = 1000.0\nprice_out = 1000.0"
     with ServerThread(yes, FaultPlan()) as server:
         asked = study(tmp_path, server.url + "/v1", prices, budget="budget_usd = 0.000001")
@@ -140,7 +131,7 @@ def test_a_budget_that_is_spent_is_said_without_a_call(tmp_path: Path) -> None:
     assert "budget" in problem
 
 
-def test_nobody_at_the_address_is_one_line(tmp_path: Path) -> None:
+def test_nobody_at_the_address_is_one_line(tmp_path):
     async def down(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused", request=request)
 
@@ -157,7 +148,7 @@ def test_nobody_at_the_address_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in problem
 
 
-def test_a_simulated_model_is_not_asked(tmp_path: Path) -> None:
+def test_a_simulated_model_is_not_asked(tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(
         '[study]\nname = "t"\nhome = "home"\n[[models]]\nname = "m"\nprovider = "simulated"\n[benchmarks.metamedqa]\n'
@@ -167,7 +158,7 @@ def test_a_simulated_model_is_not_asked(tmp_path: Path) -> None:
     assert probed(load_study(path))[1] is None
 
 
-def test_what_a_server_lists_is_not_taken_for_an_answer_of_its_model(tmp_path: Path) -> None:
+def test_what_a_server_lists_is_not_taken_for_an_answer_of_its_model(tmp_path):
     listed = {"data": [{"id": "x", "owned_by": "vllm", "max_model_len": 4096}]}
 
     def answer(request: httpx.Request) -> httpx.Response:

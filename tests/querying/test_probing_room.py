@@ -1,7 +1,5 @@
 """The second call of a probe keeps room to think where options are refused by name; a thought that is cut fails nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable
@@ -73,7 +71,7 @@ def probed(
     return found, problem, sent
 
 
-def test_where_options_are_named_the_second_call_has_room_to_think(tmp_path: Path) -> None:
+def test_where_options_are_named_the_second_call_has_room_to_think(tmp_path):
     answers = [lambda: refused("temperature"), lambda: reply("yes", 700)]
     found, problem, sent = probed(study_of(tmp_path), answers)
     assert problem is None and found.reasons and found.reasoning_tokens == 700
@@ -81,7 +79,7 @@ def test_where_options_are_named_the_second_call_has_room_to_think(tmp_path: Pat
     assert "temperature" in found.refused and "thinking_room" not in found.refused
 
 
-def test_a_second_refusal_of_the_room_alone_is_no_problem(tmp_path: Path) -> None:
+def test_a_second_refusal_of_the_room_alone_is_no_problem(tmp_path):
     study = study_of(tmp_path)
     found, problem, sent = probed(study, [lambda: refused("temperature"), lambda: refused("max_tokens")])
     assert problem is None and len(sent) == 2
@@ -89,16 +87,14 @@ def test_a_second_refusal_of_the_room_alone_is_no_problem(tmp_path: Path) -> Non
     assert kept == found and {"temperature", "thinking_room"} <= found.refused
 
 
-def test_where_nothing_is_named_the_second_call_is_bare_and_a_cut_thought_is_no_answer_of_64_tokens(
-    tmp_path: Path,
-) -> None:
+def test_where_nothing_is_named_the_second_call_is_bare_and_a_cut_thought_is_no_answer_of_64_tokens(tmp_path):
     answers = [lambda: refused(None), lambda: reply("", 59, "length")]
     found, problem, sent = probed(study_of(tmp_path), answers)
     assert problem is None and sent[1]["max_tokens"] == 64
     assert found.reasons and found.reasoning_tokens is None and found.reasoning_share is None
 
 
-def test_a_second_refusal_of_something_else_is_the_problem(tmp_path: Path) -> None:
+def test_a_second_refusal_of_something_else_is_the_problem(tmp_path):
     _, problem, sent = probed(
         study_of(tmp_path), [lambda: refused("temperature"), lambda: refused("messages")]
     )

@@ -1,7 +1,5 @@
 """Every provider's rules, met at the README's settings: asked in a few calls, or one line that says what to change."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,6 @@ from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm import capabilities
-from metacog_pipeline.llm.server import ServerThread
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.querying.partition import SessionResult
@@ -20,6 +17,7 @@ from metacog_pipeline.querying.session import Partition, asked_as
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
 from tests.asking_in_process import ask as answer
+from tests.simulated_server import ServerThread
 
 ITEMS = 12
 STUDY = f"""
@@ -95,14 +93,12 @@ class Served:
 
 
 @pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+def _key(monkeypatch):
     monkeypatch.setenv("KEY_OF_A_TEST", KEY)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_provider_is_asked_at_the_default_settings_within_five_calls(
-    tmp_path: Path, profile: str
-) -> None:
+def test_every_provider_is_asked_at_the_default_settings_within_five_calls(tmp_path, profile):
     served = Served(tmp_path, profile)
     with served.server:
         partition, outcome = served.ask()
@@ -133,9 +129,7 @@ def test_every_provider_is_asked_at_the_default_settings_within_five_calls(
         ('api = "responses"', "api"),
     ],
 )
-def test_what_is_asked_for_by_name_is_taken_or_one_line_names_its_key(
-    tmp_path: Path, profile: str, more: str, says: str
-) -> None:
+def test_what_is_asked_for_by_name_is_taken_or_one_line_names_its_key(tmp_path, profile, more, says):
     served = Served(tmp_path, profile)
     with served.server:
         try:
@@ -156,7 +150,7 @@ def test_what_is_asked_for_by_name_is_taken_or_one_line_names_its_key(
 @pytest.mark.parametrize(
     "profile", ["openai", "openai-reasoning", "azure", "proxy", "anthropic", "gemini", "vllm"]
 )
-def test_a_wrong_key_is_one_line_after_a_few_calls(tmp_path: Path, profile: str) -> None:
+def test_a_wrong_key_is_one_line_after_a_few_calls(tmp_path, profile):
     served = Served(tmp_path, profile, key="sk-another-key-0000000")
     with served.server:
         outcome = served.ask()[1]
@@ -168,7 +162,7 @@ def test_a_wrong_key_is_one_line_after_a_few_calls(tmp_path: Path, profile: str)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_an_unknown_model_is_one_line_after_a_few_calls(tmp_path: Path, profile: str) -> None:
+def test_an_unknown_model_is_one_line_after_a_few_calls(tmp_path, profile):
     served = Served(tmp_path, profile)
     with served.server:
         outcome = served.ask(model="nobody-knows-it")[1]
@@ -194,14 +188,8 @@ def test_an_unknown_model_is_one_line_after_a_few_calls(tmp_path: Path, profile:
     ],
 )
 def test_a_row_that_cannot_be_asked_is_one_line_and_nothing_kept_is_lost(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    profile: str,
-    more: str,
-    model: str,
-    key: str | None,
-    says: tuple[str, ...],
-) -> None:
+    tmp_path, monkeypatch, profile, more, model, key, says
+):
     served = Served(tmp_path, profile, key=None if profile == "vllm-old" else KEY)
     with served.server:
         outcome = served.ask()[1]

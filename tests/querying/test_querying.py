@@ -1,7 +1,5 @@
 """Asking a partition: nothing answered is asked again, nothing failed is kept as an answer, stops are clean."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -88,7 +86,7 @@ def query(
     return outcome
 
 
-def test_every_item_is_asked_once_and_kept(tmp_path: Path) -> None:
+def test_every_item_is_asked_once_and_kept(tmp_path):
     model = Scripted(good)
     outcome = query(tmp_path, model, [one_step(str(i)) for i in range(30)])
     assert outcome.complete
@@ -97,7 +95,7 @@ def test_every_item_is_asked_once_and_kept(tmp_path: Path) -> None:
     assert outcome.tally.cost_usd == pytest.approx(0.30)
 
 
-def test_a_second_session_asks_nothing(tmp_path: Path) -> None:
+def test_a_second_session_asks_nothing(tmp_path):
     tasks = [two_steps(str(i)) for i in range(10)]
     query(tmp_path, Scripted(good), tasks)
     again = Scripted(good)
@@ -107,7 +105,7 @@ def test_a_second_session_asks_nothing(tmp_path: Path) -> None:
     assert outcome.tally.reused == 20
 
 
-def test_a_failed_call_is_asked_again_next_time_and_only_that_one(tmp_path: Path) -> None:
+def test_a_failed_call_is_asked_again_next_time_and_only_that_one(tmp_path):
     tasks = [one_step(str(i)) for i in range(10)]
     flaky = Scripted(lambda r: failed(ErrorKind.TRANSIENT) if r.messages[-1].content == "text:7" else good(r))
     first = query(tmp_path, flaky, tasks)
@@ -118,7 +116,7 @@ def test_a_failed_call_is_asked_again_next_time_and_only_that_one(tmp_path: Path
     assert dict(healed.asked) == {"text:7": 1}
 
 
-def test_refused_and_truncated_answers_were_paid_for_and_are_not_asked_again(tmp_path: Path) -> None:
+def test_refused_and_truncated_answers_were_paid_for_and_are_not_asked_again(tmp_path):
     tasks = [one_step("a"), one_step("b")]
     replies = {"text:a": Status.REFUSED, "text:b": Status.TRUNCATED}
     query(tmp_path, Scripted(lambda r: Completion(replies[r.messages[-1].content], text="no")), tasks)
@@ -127,7 +125,7 @@ def test_refused_and_truncated_answers_were_paid_for_and_are_not_asked_again(tmp
     assert not again.asked
 
 
-def test_a_later_step_is_not_asked_after_a_failed_one(tmp_path: Path) -> None:
+def test_a_later_step_is_not_asked_after_a_failed_one(tmp_path):
     model = Scripted(
         lambda r: failed(ErrorKind.TRANSIENT) if r.messages[-1].content == "first 3" else good(r)
     )
@@ -135,7 +133,7 @@ def test_a_later_step_is_not_asked_after_a_failed_one(tmp_path: Path) -> None:
     assert not any(words.startswith("second") and "3" in words for words in model.asked)
 
 
-def test_the_same_words_are_paid_for_once_and_kept_for_each_item(tmp_path: Path) -> None:
+def test_the_same_words_are_paid_for_once_and_kept_for_each_item(tmp_path):
     tasks = [one_step("a", "same"), one_step("b", "same"), one_step("c", "same", "other")]
     model = Scripted(good)
     outcome = query(tmp_path, model, tasks)
@@ -151,7 +149,7 @@ def test_the_same_words_are_paid_for_once_and_kept_for_each_item(tmp_path: Path)
     assert sum(row["cost_usd"] for row in table) == pytest.approx(0.01)
 
 
-def test_changed_words_supersede_the_old_answer_and_going_back_asks_nothing(tmp_path: Path) -> None:
+def test_changed_words_supersede_the_old_answer_and_going_back_asks_nothing(tmp_path):
     query(tmp_path, Scripted(good), [one_step("a", "old words")])
     query(tmp_path, Scripted(good), [one_step("a", "new words")])
     marks = {r["text"]: r["superseded"] for r in read_partition(tmp_path, ["text", "superseded"]).to_pylist()}
@@ -163,35 +161,35 @@ def test_changed_words_supersede_the_old_answer_and_going_back_asks_nothing(tmp_
     assert marks == {"re: old words": False, "re: new words": True}
 
 
-def test_another_run_is_asked_anew(tmp_path: Path) -> None:
+def test_another_run_is_asked_anew(tmp_path):
     query(tmp_path / "1", Scripted(good), [one_step("a")])
     other = Scripted(good)
     query(tmp_path / "1", other, [one_step("a")], run=2)
     assert other.asked["text:a"] == 1
 
 
-def test_a_fatal_refusal_stops_the_partition_after_what_was_in_flight(tmp_path: Path) -> None:
+def test_a_fatal_refusal_stops_the_partition_after_what_was_in_flight(tmp_path):
     model = Scripted(lambda r: failed(ErrorKind.FATAL))
     outcome = query(tmp_path, model, [one_step(str(i)) for i in range(500)])
     assert outcome.stopped == "fatal happened"
     assert sum(model.asked.values()) <= SPEC.max_concurrency + 1
 
 
-def test_a_provider_that_is_down_is_not_asked_for_ever(tmp_path: Path) -> None:
+def test_a_provider_that_is_down_is_not_asked_for_ever(tmp_path):
     model = Scripted(lambda r: failed(ErrorKind.TRANSIENT))
     outcome = query(tmp_path, model, [one_step(str(i)) for i in range(500)], known=Profile("text"))
     assert outcome.stopped is not None
     assert sum(model.asked.values()) <= engine.STOP_AFTER_FAILURES_IN_A_ROW + SPEC.max_concurrency
 
 
-def test_one_odd_first_item_does_not_stop_the_others(tmp_path: Path) -> None:
+def test_one_odd_first_item_does_not_stop_the_others(tmp_path):
     model = Scripted(lambda r: failed(ErrorKind.TRANSIENT) if "text:0" in r.messages[-1].content else good(r))
     outcome = query(tmp_path, model, [one_step(str(i)) for i in range(9)])
     assert outcome.stopped is None
     assert (outcome.answered, outcome.failed) == (8, 1)
 
 
-def test_a_spent_budget_stops_cleanly_and_keeps_what_was_answered(tmp_path: Path) -> None:
+def test_a_spent_budget_stops_cleanly_and_keeps_what_was_answered(tmp_path):
     class Purse(Scripted):
         async def complete(self, request: ChatRequest) -> Completion:
             if sum(self.asked.values()) >= 5:
@@ -203,9 +201,7 @@ def test_a_spent_budget_stops_cleanly_and_keeps_what_was_answered(tmp_path: Path
     assert read_partition(tmp_path).num_rows == outcome.answered == 5
 
 
-def test_a_store_that_cannot_write_ends_in_one_store_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_cannot_write_ends_in_one_store_error(tmp_path, monkeypatch):
     async def full(self: PartitionStore, record: object) -> None:
         raise StoreError("disk full: free space and run again")
 
@@ -214,7 +210,7 @@ def test_a_store_that_cannot_write_ends_in_one_store_error(
         query(tmp_path, Scripted(good), [one_step(str(i)) for i in range(9)], known=Profile("text"))
 
 
-def test_the_first_answer_mode_that_works_is_used_for_all_and_its_answers_count(tmp_path: Path) -> None:
+def test_the_first_answer_mode_that_works_is_used_for_all_and_its_answers_count(tmp_path):
     def no_schema(request: ChatRequest) -> Completion:
         if request.messages[-1].content.startswith("json_schema"):
             return failed(ErrorKind.UNSUPPORTED, "response_format")
@@ -227,7 +223,7 @@ def test_the_first_answer_mode_that_works_is_used_for_all_and_its_answers_count(
     assert model.asked["text:0"] == 1
 
 
-def test_a_parameter_the_provider_names_is_dropped_for_the_whole_partition(tmp_path: Path) -> None:
+def test_a_parameter_the_provider_names_is_dropped_for_the_whole_partition(tmp_path):
     def no_temperature(request: ChatRequest) -> Completion:
         if request.sampling.temperature is not None:
             return failed(ErrorKind.UNSUPPORTED, "temperature")
@@ -238,7 +234,7 @@ def test_a_parameter_the_provider_names_is_dropped_for_the_whole_partition(tmp_p
     assert outcome.complete
 
 
-def test_a_provider_that_names_nothing_is_asked_with_fewer_and_fewer_parameters(tmp_path: Path) -> None:
+def test_a_provider_that_names_nothing_is_asked_with_fewer_and_fewer_parameters(tmp_path):
     def bare_only(request: ChatRequest) -> Completion:
         s = request.sampling
         refused = any(value is not None for value in (s.temperature, s.seed, s.top_logprobs))
@@ -249,13 +245,13 @@ def test_a_provider_that_names_nothing_is_asked_with_fewer_and_fewer_parameters(
     assert outcome.profile == Profile("text", frozenset({"temperature", "seed", "top_logprobs"}))
 
 
-def test_a_known_profile_is_not_tried_again(tmp_path: Path) -> None:
+def test_a_known_profile_is_not_tried_again(tmp_path):
     model = Scripted(good)
     query(tmp_path, model, [one_step("a")], modes=("json_schema", "text"), known=Profile("text"))
     assert dict(model.asked) == {"text:a": 1}
 
 
-def test_the_plan_counts_calls_answers_and_dollars_without_asking(tmp_path: Path) -> None:
+def test_the_plan_counts_calls_answers_and_dollars_without_asking(tmp_path):
     tasks = [two_steps(str(i)) for i in range(4)]
     query(tmp_path, Scripted(good), tasks[:1])
     spec = SPEC.model_copy(update={"price_in": 1.0, "price_out": 2.0})
@@ -270,7 +266,7 @@ def test_the_plan_counts_calls_answers_and_dollars_without_asking(tmp_path: Path
     assert pricing.online(SPEC, plan, None) is None
 
 
-def test_answers_of_simulated_models_are_labelled_even_over_http() -> None:
+def test_answers_of_simulated_models_are_labelled_even_over_http():
     assert source_of(ModelSpec(name="s", provider="simulated")) == "simulated"
     assert source_of(SPEC, "simulated/knows-its-limits") == "simulated"
     assert source_of(SPEC, "gpt") == "measured"
@@ -288,15 +284,15 @@ def late(kind: ErrorKind, code: str | None, latency_s: float) -> Completion:
     ("kind", "code"), [(ErrorKind.RATE_LIMIT, None), (ErrorKind.TRANSIENT, NO_CONNECTION)]
 )
 def test_a_provider_that_only_refuses_or_cannot_be_reached_is_given_up_after_one_call_each(
-    tmp_path: Path, kind: ErrorKind, code: str | None, known: Profile | None
-) -> None:
+    tmp_path, kind, code, known
+):
     model = Scripted(lambda request: late(kind, code, 900.0))
     outcome = query(tmp_path, model, [one_step(str(i)) for i in range(40)], known=known)
     assert outcome.stopped == "no"
     assert model.asked.total() <= (1 if known is None else engine.workers(SPEC.max_concurrency))
 
 
-def test_a_call_refused_for_rate_while_others_are_answered_stops_nothing(tmp_path: Path) -> None:
+def test_a_call_refused_for_rate_while_others_are_answered_stops_nothing(tmp_path):
     unlucky = {"text:3", "text:9"}
 
     def reply(request: ChatRequest) -> Completion:
@@ -308,7 +304,7 @@ def test_a_call_refused_for_rate_while_others_are_answered_stops_nothing(tmp_pat
     assert (outcome.stopped, outcome.answered, outcome.failed) == (None, 18, 2)
 
 
-def test_a_stop_gives_up_what_was_not_sent(tmp_path: Path) -> None:
+def test_a_stop_gives_up_what_was_not_sent(tmp_path):
     thrown: list[bool] = []
 
     async def go(store: PartitionStore) -> SessionResult:
@@ -347,16 +343,14 @@ def test_a_stop_gives_up_what_was_not_sent(tmp_path: Path) -> None:
         ("observer", {"simulated/another": 5}, True),
     ],
 )
-def test_answers_of_another_model_than_asked_for_are_said(
-    asked: str, reported: dict[str, int], said: bool
-) -> None:
+def test_answers_of_another_model_than_asked_for_are_said(asked, reported, said):
     line = other_models(ModelSpec(name="m", provider="openai", model=asked), reported)
     assert (line is not None) == said
     if line is not None:
         assert all(f"{name} ({count})" in line for name, count in reported.items())
 
 
-def test_a_process_whose_starter_is_gone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_whose_starter_is_gone_is_told(monkeypatch):
     parents = iter([41, 41, 41, 1])
     monkeypatch.setattr(session_module, "PARENT_WATCHED_EVERY_S", 0.001)
     monkeypatch.setattr("os.getppid", lambda: next(parents))

@@ -1,12 +1,8 @@
 """A key reaches the provider and nothing else: not what is kept, built, logged or printed, whatever the provider echoes."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -17,6 +13,8 @@ from urllib.parse import quote
 import duckdb
 import pyarrow.parquet as pq
 import pytest
+
+from metacog_pipeline.cli import main
 
 KEYS = {
     "openai": "sk-cAnArY/9f3b71d2c04e+5a66",
@@ -112,7 +110,7 @@ def _answer(dialect: str, key: str, text: str) -> str:
 
 
 @pytest.fixture
-def echo() -> Iterator[str]:
+def echo():
     Echo.seen.clear()
     Echo.keys_received.clear()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo)
@@ -145,10 +143,16 @@ def contents(home: Path) -> Iterator[tuple[str, bytes]]:
                 yield f"{path} (dump)", "\n".join(log.iterdump()).encode()
 
 
+def said(capfd, *arguments: str) -> tuple[bytes, bytes]:
+    """Run ``metacog`` and return what it printed and complained of."""
+    with pytest.raises(SystemExit):
+        main(list(arguments))
+    out, err = capfd.readouterr()
+    return out.encode(), err.encode()
+
+
 @pytest.mark.slow
-def test_a_key_that_is_echoed_everywhere_is_found_nowhere(
-    tmp_path: Path, echo: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_is_echoed_everywhere_is_found_nowhere(tmp_path, echo, monkeypatch, capfd):
     models = ""
     for provider, key in KEYS.items():
         monkeypatch.setenv(f"CANARY_{provider.upper()}", key)
@@ -162,14 +166,10 @@ def test_a_key_that_is_echoed_everywhere_is_found_nowhere(
         f'[study]\nname = "t"\nhome = "home"\nbudget_usd = 5\n{models}'
         '[benchmarks.metamedqa]\ndataset = "sample"\nlimit = 8\n'
     )
-    done = subprocess.run(
-        [sys.executable, "-c", "from metacog_pipeline.cli import main; main()", "run", str(study)],
-        capture_output=True,
-        timeout=240,
-    )
-    assert {*KEYS.values()} == Echo.keys_received, done.stderr
+    out, err = said(capfd, "run", str(study))
+    assert {*KEYS.values()} == Echo.keys_received, err
     assert min(Echo.seen.values()) >= 10
-    places = [("stdout", done.stdout), ("stderr", done.stderr), *contents(tmp_path / "home")]
+    places = [("stdout", out), ("stderr", err), *contents(tmp_path / "home")]
     assert any(b"[key]" in content for name, content in places if "journal" in name)
     found = [
         (name, part)
@@ -182,9 +182,7 @@ def test_a_key_that_is_echoed_everywhere_is_found_nowhere(
 
 
 @pytest.mark.slow
-def test_what_is_found_out_before_a_run_holds_no_key(
-    tmp_path: Path, echo: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_found_out_before_a_run_holds_no_key(tmp_path, echo, monkeypatch, capfd):
     models = ""
     for provider, key in KEYS.items():
         monkeypatch.setenv(f"CANARY_{provider.upper()}", key)
@@ -201,14 +199,9 @@ def test_what_is_found_out_before_a_run_holds_no_key(
     )
     places = []
     for command in (("doctor",), ("doctor", "--format", "json"), ("plan",)):
-        code = "from metacog_pipeline.cli import main; main()"
-        done = subprocess.run(
-            [sys.executable, "-c", code, command[0], str(study), *command[1:]],
-            capture_output=True,
-            timeout=240,
-        )
-        assert b"Traceback" not in done.stderr, done.stderr
-        places += [(" ".join(command), done.stdout), (" ".join(command), done.stderr)]
+        out, err = said(capfd, command[0], str(study), *command[1:])
+        assert b"Traceback" not in err, err
+        places += [(" ".join(command), out), (" ".join(command), err)]
     assert {*KEYS.values()} == Echo.keys_received
     places += contents(tmp_path / "home")
     found = [

@@ -1,7 +1,5 @@
 """A partition, a slow or broken provider, and what is paid for nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -10,12 +8,13 @@ from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.budget import read_figures
-from metacog_pipeline.llm.server import Fault, FaultPlan, ServerThread
+from metacog_pipeline.llm.server import Fault, FaultPlan
 from metacog_pipeline.querying.partition import SessionResult
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_manifest
 from tests.asking_in_process import ask
+from tests.simulated_server import ServerThread
 
 STUDY = """
 [study]
@@ -55,7 +54,7 @@ def session(folder: Path, url: str, **more: int) -> SessionResult:
     return ask(*partition(folder, url, **more))
 
 
-def test_a_provider_that_bills_too_much_is_stopped_for_every_run_of_the_study(tmp_path: Path) -> None:
+def test_a_provider_that_bills_too_much_is_stopped_for_every_run_of_the_study(tmp_path):
     plan = FaultPlan(rates={"usage_above_limit": 1.0})
     with ServerThread(lambda m, r: ANSWER, plan) as server:
         first = session(tmp_path, server.url)
@@ -82,9 +81,7 @@ def test_a_provider_that_bills_too_much_is_stopped_for_every_run_of_the_study(tm
     assert capabilities.kept_at(asked.study.home.path, "m").exists()
 
 
-def test_what_streamed_before_a_break_is_kept_as_failed_and_asked_again_by_the_next_session(
-    tmp_path: Path,
-) -> None:
+def test_what_streamed_before_a_break_is_kept_as_failed_and_asked_again_by_the_next_session(tmp_path):
     with ServerThread(lambda m, r: ANSWER, FaultPlan(script=(None, *(Fault.ENDS_EARLY,) * 24))) as server:
         session(tmp_path, server.url)
         _, asked = partition(tmp_path, server.url)

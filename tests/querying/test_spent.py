@@ -1,7 +1,5 @@
 """What was spent never falls below what the kept answers cost, whatever became of the ledger's records."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import shutil
@@ -12,6 +10,8 @@ import pytest
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.ledger import FOLDER
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying.asking import Profile, request_for
 from metacog_pipeline.querying.spent import NOTE, kept_cost, spent_figures
 from metacog_pipeline.transcripts.store import PartitionStore, partition_folder
 from tests.transcripts.conftest import _record
@@ -36,7 +36,7 @@ def _paid(home: Path, model: str, compacted: bool) -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     for model, compacted in (("one", True), ("two", False), ("three", True)):
         _paid(tmp_path, model, compacted)
     return tmp_path
@@ -50,13 +50,13 @@ def _reopened(home: Path) -> float:
         budget.close()
 
 
-def test_with_a_whole_ledger_nothing_is_counted_twice(home: Path) -> None:
+def test_with_a_whole_ledger_nothing_is_counted_twice(home):
     assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
     assert _reopened(home) == _reopened(home) == pytest.approx(3 * CALLS * PRICE)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_any_records_may_be_deleted_or_moved(home: Path, seed: int) -> None:
+def test_any_records_may_be_deleted_or_moved(home, seed):
     draw = random.Random(seed)
     records = sorted((home / FOLDER).glob("*.json"))
     for path in draw.sample(records, draw.randint(1, len(records))):
@@ -70,38 +70,54 @@ def test_any_records_may_be_deleted_or_moved(home: Path, seed: int) -> None:
     assert _reopened(home) == pytest.approx(3 * CALLS * PRICE)
 
 
-def test_the_whole_ledger_may_be_gone(home: Path) -> None:
+def test_the_whole_ledger_may_be_gone(home):
     shutil.rmtree(home / FOLDER)
     assert _reopened(home) == pytest.approx(3 * CALLS * PRICE)
 
 
-def test_a_damaged_record_stops_the_asking_before_a_call_is_sent(home: Path) -> None:
+def test_a_damaged_record_stops_the_asking_before_a_call_is_sent(home):
     next((home / FOLDER).glob("*.json")).write_text("{")
     with pytest.raises(StoreError, match="damaged"):
         _reopened(home)
 
 
+def test_no_flipped_bit_of_the_ledger_frees_a_cent(home):
+    kept_cost(home)
+    for path in (*(home / FOLDER).glob("*.json"), home / FOLDER / NOTE):
+        whole = path.read_bytes()
+        for bit in range(3 if path.suffix == ".json" else 5, 8 * len(whole), 37):
+            changed = bytearray(whole)
+            changed[bit // 8] ^= 1 << bit % 8
+            path.write_bytes(changed)
+            if path.name == NOTE:
+                assert kept_cost(home, note=False) == pytest.approx(3 * CALLS * PRICE), bit
+            else:
+                with pytest.raises(StoreError, match="is damaged"):
+                    spent_figures(home, 1.0)
+        path.write_bytes(whole)
+
+
 @pytest.mark.parametrize(
     "content", ["", "[]", '{"a":1}', '{"benchmark=b/model=one/run=1": [[], "x"]}', "[" * 9999]
 )
-def test_a_damaged_note_is_counted_anew(home: Path, content: str) -> None:
+def test_a_damaged_note_is_counted_anew(home, content):
     (home / FOLDER / NOTE).write_text(content)
     assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
 
 
-def test_of_a_damaged_partition_what_was_noted_counts(home: Path) -> None:
+def test_of_a_damaged_partition_what_was_noted_counts(home):
     kept_cost(home)
     folder = partition_folder(home, "b", "two", 1)
     (folder / "journal-000001.jsonl").write_bytes(b"{\n{\n")
     assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
 
 
-def test_a_copy_that_cannot_be_read_is_passed_over_for_the_journals(home: Path) -> None:
+def test_a_copy_that_cannot_be_read_is_passed_over_for_the_journals(home):
     (partition_folder(home, "b", "one", 1) / "transcripts.parquet").write_bytes(b"PAR1")
     assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
 
 
-def test_what_an_import_or_a_free_model_kept_costs_nothing(tmp_path: Path) -> None:
+def test_what_an_import_or_a_free_model_kept_costs_nothing(tmp_path):
     async def keep() -> None:
         with PartitionStore.open(partition_folder(tmp_path, "b", "m", 1)) as store:
             for n, cost in enumerate((None, 0.0, -1.0, float("nan"))):
@@ -109,3 +125,9 @@ def test_what_an_import_or_a_free_model_kept_costs_nothing(tmp_path: Path) -> No
 
     asyncio.run(keep())
     assert kept_cost(tmp_path) == 0.0
+
+
+def test_an_option_there_is_not_is_refused_and_not_passed_over():
+    spec = ModelSpec(name="m", provider="simulated")
+    with pytest.raises(TypeError, match="takes no max_token"):
+        request_for(spec, Profile("text"), 1, 1, "step", (), {"max_token": 5})  # type: ignore[typeddict-unknown-key]

@@ -1,7 +1,5 @@
 """No paid partition yields nothing: replies that cannot be used stop it early, and a half of them is never complete."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
@@ -100,8 +98,8 @@ def ask(
     ],
 )
 def test_a_model_that_says_nothing_usable_stops_after_five_calls_and_one_line_names_the_key(
-    tmp_path: Path, reply: Completion, key: str, known: Profile | None
-) -> None:
+    tmp_path, reply, key, known
+):
     outcome, model = ask(tmp_path, lambda number, request: reply, known=known)
     assert model.calls == FIVE
     assert outcome.stopped is not None
@@ -113,13 +111,13 @@ def test_a_model_that_says_nothing_usable_stops_after_five_calls_and_one_line_na
     assert read_partition(tmp_path).num_rows == FIVE  # paid for, so kept
 
 
-def test_an_empty_reply_under_a_schema_names_the_answer_mode(tmp_path: Path) -> None:
+def test_an_empty_reply_under_a_schema_names_the_answer_mode(tmp_path):
     outcome, _ = ask(tmp_path, lambda number, request: EMPTY, held=True)
     assert outcome.stopped is not None
     assert 'answer_mode = "text"' in outcome.stopped
 
 
-def test_the_line_says_how_much_was_thought_and_how_much_room_there_is(tmp_path: Path) -> None:
+def test_the_line_says_how_much_was_thought_and_how_much_room_there_is(tmp_path):
     spec = SPEC.model_copy(update={"effort": "high", "thinking_tokens": 900})
     outcome, _ = ask(tmp_path, lambda number, request: THOUGHT, spec=spec)
     assert outcome.stopped is not None
@@ -129,20 +127,20 @@ def test_the_line_says_how_much_was_thought_and_how_much_room_there_is(tmp_path:
 
 
 @pytest.mark.parametrize("reply", [DECLINED, CUT_TEXT])
-def test_a_refusal_in_words_and_text_that_was_cut_are_answers(tmp_path: Path, reply: Completion) -> None:
+def test_a_refusal_in_words_and_text_that_was_cut_are_answers(tmp_path, reply):
     outcome, _ = ask(tmp_path, lambda number, request: reply)
     assert outcome.complete
     assert (outcome.unusable, outcome.missing) == (0, None)
 
 
-def test_unusable_replies_with_usable_ones_between_them_stop_nothing(tmp_path: Path) -> None:
+def test_unusable_replies_with_usable_ones_between_them_stop_nothing(tmp_path):
     outcome, _ = ask(tmp_path, lambda number, request: EMPTY if number % 3 == 0 else GOOD)
     assert outcome.stopped is None
     assert outcome.complete
     assert 60 <= outcome.unusable <= 70
 
 
-def test_a_model_that_stops_saying_anything_is_stopped_with_what_is_under_way(tmp_path: Path) -> None:
+def test_a_model_that_stops_saying_anything_is_stopped_with_what_is_under_way(tmp_path):
     outcome, model = ask(tmp_path, lambda number, request: GOOD if number <= 20 else CUT, count=2000)
     assert outcome.stopped is not None
     assert model.calls <= 20 + FIVE + 2 * SPEC.max_concurrency
@@ -151,8 +149,8 @@ def test_a_model_that_stops_saying_anything_is_stopped_with_what_is_under_way(tm
 
 @pytest.mark.parametrize(("bad_of_four", "complete"), [(1, True), (2, True), (3, False)])
 def test_a_partition_is_never_complete_with_less_than_half_of_its_answers_usable(
-    tmp_path: Path, bad_of_four: int, complete: bool
-) -> None:
+    tmp_path, bad_of_four, complete
+):
     def say(number: int, request: ChatRequest) -> Completion:
         return EMPTY if int(request.messages[-1].content[:4]) % 4 >= 4 - bad_of_four else GOOD
 
@@ -169,7 +167,7 @@ def test_a_partition_is_never_complete_with_less_than_half_of_its_answers_usable
 
 
 @pytest.mark.parametrize("provider", ["simulated", "transformers"])
-def test_what_is_not_billed_is_not_stopped(tmp_path: Path, provider: str) -> None:
+def test_what_is_not_billed_is_not_stopped(tmp_path, provider):
     (tmp_path / "weights").mkdir()
     spec = SPEC.model_copy(update={"provider": provider, "model": str(tmp_path / "weights")})
     outcome, model = ask(tmp_path / "answers", lambda number, request: EMPTY, count=20, spec=spec)
@@ -178,7 +176,7 @@ def test_what_is_not_billed_is_not_stopped(tmp_path: Path, provider: str) -> Non
     assert outcome.complete is (provider == "simulated")
 
 
-def test_an_item_with_several_steps_is_unusable_when_half_of_them_are(tmp_path: Path) -> None:
+def test_an_item_with_several_steps_is_unusable_when_half_of_them_are(tmp_path):
     def say(number: int, request: ChatRequest) -> Completion:
         return EMPTY if request.step == "step 0" else GOOD
 
@@ -198,13 +196,11 @@ def test_an_item_with_several_steps_is_unusable_when_half_of_them_are(tmp_path: 
         (1000, 501, True),
     ],
 )
-def test_half_is_enough(answered: int, unusable: int, mostly: bool) -> None:
+def test_half_is_enough(answered, unusable, mostly):
     assert mostly_unusable(answered, unusable) is mostly
 
 
-def test_what_cannot_be_used_is_asked_again_on_request_and_the_old_answers_are_superseded(
-    tmp_path: Path,
-) -> None:
+def test_what_cannot_be_used_is_asked_again_on_request_and_the_old_answers_are_superseded(tmp_path):
     def odd(number: int, request: ChatRequest) -> Completion:
         return EMPTY if int(request.messages[-1].content[:4]) % 2 else GOOD
 
@@ -223,9 +219,7 @@ def test_what_cannot_be_used_is_asked_again_on_request_and_the_old_answers_are_s
     assert model.calls == 0
 
 
-def test_what_was_cut_after_thinking_is_asked_again_and_a_text_cut_for_its_length_is_not(
-    tmp_path: Path,
-) -> None:
+def test_what_was_cut_after_thinking_is_asked_again_and_a_text_cut_for_its_length_is_not(tmp_path):
     kinds = [
         GOOD,
         CUT_TEXT,
@@ -242,7 +236,7 @@ def test_what_was_cut_after_thinking_is_asked_again_and_a_text_cut_for_its_lengt
     assert model.calls == 4
 
 
-def test_one_that_is_unusable_again_is_asked_once_per_request(tmp_path: Path) -> None:
+def test_one_that_is_unusable_again_is_asked_once_per_request(tmp_path):
     ask(tmp_path, lambda number, request: EMPTY if number > 8 else GOOD, count=10)
     outcome, model = ask(tmp_path, lambda number, request: EMPTY, count=10, again=True)
     assert model.calls == 2

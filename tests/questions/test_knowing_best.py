@@ -1,7 +1,5 @@
 """The section that says which way to elicit confidence knows best: a figure and a table of tested pairs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -23,13 +21,17 @@ def drawn(monkeypatch: pytest.MonkeyPatch, measured: list[tuple[object, ...]]) -
     return str(conditions.knowing_best("questions", "elicitations_paired")(Path()))
 
 
-def test_elicitations_stand_best_first_with_what_they_are_better_than(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_elicitations_stand_best_first_with_what_they_are_better_than(monkeypatch):
     page = drawn(monkeypatch, MEASURED)
     assert page.index("p_true") < page.index("0.610") and "<svg" in page
     assert "knows better than" in page and "careful, other" not in page  # asked in one way there: no table
 
 
-def test_without_answers_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_way_that_knows_nothing_stands_before_one_without_a_value(monkeypatch):
+    worst = ("mine", "measured", "careful", "verbal_scale", "auroc2", 0.0, 0.0, 0.4, 60, "score")
+    page = drawn(monkeypatch, [*MEASURED[:4], worst])
+    assert page.rindex("verbal_scale") < page.rindex("answer_only")
+
+
+def test_without_answers_it_says_so(monkeypatch):
     assert "No model was asked in several ways yet." in drawn(monkeypatch, [])

@@ -1,7 +1,5 @@
 """Questions of one's own: what a file may say, how a reply is read, and how confidence is elicited."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from metacog_pipeline.asking import question_files
+from metacog_pipeline.asking import construction, question_files
 from metacog_pipeline.benchmark.answers import stated, sureness
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmark.contract import Call
@@ -28,7 +26,7 @@ def items_of(folder: Path, *rows: dict[str, Any]) -> list[Item]:
 
 
 @pytest.fixture
-def choice(tmp_path: Path) -> Item:
+def choice(tmp_path):
     options = ["Paris", "Rome", "Oslo"]
     return items_of(tmp_path, {"question": "Capital of Italy?", "options": options, "answer": "Rome"})[0]
 
@@ -40,12 +38,12 @@ def said(item: Item, condition: str, *texts: str, samples: int = 5, **more: Any)
 
 
 @pytest.mark.parametrize("answer", ["B", "b)", "Rome", "rome.", 1])
-def test_the_right_option_is_named_by_letter_text_or_place(tmp_path: Path, answer: object) -> None:
+def test_the_right_option_is_named_by_letter_text_or_place(tmp_path, answer):
     row = {"question": "Capital of Italy?", "choices": ["Paris", "Rome"], "answer": answer}
     assert items_of(tmp_path, row)[0].answer == "B"
 
 
-def test_kinds_are_told_by_the_answer(tmp_path: Path) -> None:
+def test_kinds_are_told_by_the_answer(tmp_path):
     answers = [12, "12.5", True, "false", "Lisbon", ["Lisbon", "Lisboa"]]
     found = items_of(tmp_path, *({"question": f"{n}?", "answer": each} for n, each in enumerate(answers)))
     assert [item.kind for item in found] == ["number", "number", "choice", "choice", "text", "text"]
@@ -55,29 +53,44 @@ def test_kinds_are_told_by_the_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        ({"answer": 1}, "question must be a text"),
+        ({"answer": 1}, "there is no question; .* the columns are: answer"),
+        ({"question": ["?"], "answer": 1}, "question must be a text"),
+        ({"question": "Fine?", "answer": 1}, "the same question stands at .*row 1 already; remove one"),
+        ({"question": "?", "answer": "maybe", "kind": "true_false"}, "'maybe' is neither true nor false"),
+        ({"question": "?", "answer": 1, "tolerance": -1}, "tolerance '-1' is no number"),
+        ({"question": "?", "answer": 1, "tolerance": "wide"}, "tolerance 'wide' is no number"),
         ({"question": "?"}, "there is no answer"),
         ({"question": "?", "answer": "E", "options": ["a", "b"]}, "none of the 2 options"),
-        ({"question": "?", "answer": "A", "options": ["a"]}, "there are 1 options"),
+        ({"question": "?", "answer": "A", "options": ["a"]}, "there is 1 option"),
         ({"question": "?", "answer": "A", "options": ["a"] * 11}, "there are 11 options"),
         ({"question": "?", "answer": 1, "kind": "essay"}, "kind is 'essay'"),
         ({"question": "?", "answer": "x", "kind": "numeric"}, "is no number"),
         ({"question": "x" * 100_001, "answer": 1}, "at most 100000"),
     ],
 )
-def test_a_row_that_is_no_question_is_named(tmp_path: Path, row: dict[str, Any], why: str) -> None:
+def test_a_row_that_is_no_question_is_named(tmp_path, row, why):
     with pytest.raises(SourceError, match=rf"mine.jsonl: row 2: .*{why}"):
         items_of(tmp_path, {"question": "fine?", "answer": 1}, row)
 
 
-def test_an_id_that_stands_twice_and_a_file_that_is_not_there_are_errors(tmp_path: Path) -> None:
+def test_letters_alone_of_questions_without_options_are_refused(tmp_path):
+    (tmp_path / "q.csv").write_text("question,answer\nCapital of Peru?,Lima\n")
+    study = '[study]\nname = "x"\n[[models]]\nname = "m"\nprovider = "simulated"\n[benchmarks.questions]\n'
+    (tmp_path / "study.toml").write_text(f'{study}items = "q.csv"\nconditions = ["choice_logprob"]\n')
+    into = bound(load_study(tmp_path / "study.toml"), "questions")
+    construction.build(into)
+    with pytest.raises(SourceError, match="choice_logprob alone"):
+        into.conditions()
+
+
+def test_an_id_that_stands_twice_and_a_file_that_is_not_there_are_errors(tmp_path):
     with pytest.raises(SourceError, match=r"id 'a' stands at .*row 1 already"):
         items_of(tmp_path, *({"id": "a", "question": each, "answer": 1} for each in "xy"))
     with pytest.raises((SourceError, StudyError), match="cannot be read"):
         question_files.load([tmp_path / "none.jsonl"], Item)
 
 
-def test_the_same_question_has_the_same_id_whatever_its_spaces_and_case(tmp_path: Path) -> None:
+def test_the_same_question_has_the_same_id_whatever_its_spaces_and_case(tmp_path):
     first = items_of(tmp_path, {"question": "What  is it?", "answer": 1})
     assert first[0].item_id == items_of(tmp_path, {"question": "what is it?", "answer": 1})[0].item_id
 
@@ -93,19 +106,19 @@ def test_the_same_question_has_the_same_id_whatever_its_spaces_and_case(tmp_path
         ("Answer: B", 1, None),
     ],
 )
-def test_answer_and_percent_are_read(choice: Item, text: str, right: int, sure: float | None) -> None:
+def test_answer_and_percent_are_read(choice, text, right, sure):
     found = said(choice, "verbal_percent", text)
     assert (found.correct, found.confidence) == (right, sure)
     assert found.status == ("ok" if sure is not None else "confidence_unparsed")
 
 
-def test_words_of_the_scale_are_told_apart(choice: Item) -> None:
+def test_words_of_the_scale_are_told_apart(choice):
     for word, share in asking.SCALE.items():
         assert said(choice, "verbal_scale", f"Answer: B\nConfidence: {word}").confidence == share
     assert said(choice, "verbal_scale", "Answer: B\nConfidence: likely or even").confidence is None
 
 
-def test_the_chance_of_the_letter_is_its_share_among_the_letters(choice: Item) -> None:
+def test_the_chance_of_the_letter_is_its_share_among_the_letters(choice):
     token = TokenLogprob("B", -0.5, (("B", -0.5), (" A", -1.5), ("C", -2.5), ("D", -0.1)))
     logs = encode_logprobs((TokenLogprob("\n", -0.1), token))
     found = said(choice, "choice_logprob", "B", logprobs_json=logs).confidence
@@ -113,7 +126,7 @@ def test_the_chance_of_the_letter_is_its_share_among_the_letters(choice: Item) -
     assert said(choice, "choice_logprob", "B", logprobs_json="[[1]]").status == "confidence_unparsed"
 
 
-def test_second_calls_are_read(choice: Item) -> None:
+def test_second_calls_are_read(choice):
     assert said(choice, "p_true", "Answer: B", "Yes.").confidence == 1.0
     assert said(choice, "p_true", "Answer: B", "yes or no").status == "confidence_unparsed"
     logs = encode_logprobs((TokenLogprob("No", -0.2, (("No", -0.2), ("Yes", -1.7))),))
@@ -125,7 +138,7 @@ def test_second_calls_are_read(choice: Item) -> None:
     assert said(choice, "keep_withdraw", "Answer: A").status == "not_run"
 
 
-def test_samples_agree_by_the_reader_that_decides_what_is_right(tmp_path: Path) -> None:
+def test_samples_agree_by_the_reader_that_decides_what_is_right(tmp_path):
     (item,) = items_of(tmp_path, {"question": "How many metres?", "answer": 1500, "unit": "m"})
     texts = ("Answer: 1500", "Answer: 1.5 km", "Answer: 1,500 m", "Answer: 7", "")
     assert said(item, "self_consistency", *texts).confidence == 0.6
@@ -136,13 +149,13 @@ def test_samples_agree_by_the_reader_that_decides_what_is_right(tmp_path: Path) 
     assert said(item, "semantic_agreement", *texts[:1] * 5).confidence == 1.0
 
 
-def test_leave_to_abstain_is_read(choice: Item) -> None:
+def test_leave_to_abstain_is_read(choice):
     held = said(choice, "abstain_allowed", "Answer: unknown")
     assert (held.correct, held.confidence, held.kept) == (None, 0.0, 0)
     assert said(choice, "abstain_allowed", "Answer: B").kept == 1
 
 
-def test_what_is_not_read_is_not_scored_or_wrong(choice: Item) -> None:
+def test_what_is_not_read_is_not_scored_or_wrong(choice):
     assert said(choice, "bet", "Answer: B\nBet: 40 points").confidence == 0.4
     assert said(choice, "bet", "x" * 300_000).status == "answer_unparsed"
     refused = parsing.read(choice, "bet", {"answer": Call("refused", "")}, 5)
@@ -150,12 +163,12 @@ def test_what_is_not_read_is_not_scored_or_wrong(choice: Item) -> None:
     assert said(choice, "bet", "B", mode="unscored: it calls a tool").status == "not_scored"
 
 
-def test_reading_hostile_replies_takes_linear_time(choice: Item) -> None:
+def test_reading_hostile_replies_takes_linear_time(choice):
     for text in ("\n" * 29_000, "answer: " * 3_000, "confidence " * 2_500, "*" * 29_000):
         stated.answer_of(text, choice.key)
 
 
-def test_a_folder_of_parquet_files_is_a_file_of_questions(tmp_path: Path) -> None:
+def test_a_folder_of_parquet_files_is_a_file_of_questions(tmp_path):
     folder = tmp_path / "set" / "data"
     folder.mkdir(parents=True)
     for name in ("test-00000", "test-00001"):
@@ -164,11 +177,11 @@ def test_a_folder_of_parquet_files_is_a_file_of_questions(tmp_path: Path) -> Non
     assert [item.answer for item in question_files.load([tmp_path / "set"], Item)] == ["B", "B"]
 
 
-def test_the_shipped_questions_are_of_every_kind() -> None:
+def test_the_shipped_questions_are_of_every_kind():
     assert {item.kind for item in question_files.load([SHIPPED], Item)} == {"choice", "number", "text"}
 
 
-def test_a_wording_file_replaces_texts_by_name(tmp_path: Path) -> None:
+def test_a_wording_file_replaces_texts_by_name(tmp_path):
     path = tmp_path / "words.toml"
     path.write_text('bet = "How much?"')
     assert asking.load_wording(path)["bet"] == "How much?"
@@ -177,7 +190,7 @@ def test_a_wording_file_replaces_texts_by_name(tmp_path: Path) -> None:
         asking.load_wording(path)
 
 
-def test_a_plain_table_of_answers_is_imported(tmp_path: Path) -> None:
+def test_a_plain_table_of_answers_is_imported(tmp_path):
     (tmp_path / "study.toml").write_text(
         '[study]\nname = "x"\n\n[[models]]\nname = "m"\nprovider = "replay"\n\n[benchmarks.questions]\nitems = "sample"\n'
     )

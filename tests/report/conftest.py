@@ -1,9 +1,9 @@
 """A study home with a leaderboard, made of a few synthetic Parquet files."""
 
-from __future__ import annotations
-
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,8 +11,8 @@ import pytest
 from metacog_pipeline.leaderboard.build import build
 from tests import homes
 
+_KEPT = tempfile.TemporaryDirectory(prefix="metacog-report-")
 CONDITIONS = ("confidence", "risk_s1", "risk_none", "risk_s2")
-MakeHome = Callable[..., Path]
 
 
 def write(home: Path, pattern: str, rows: Sequence[Mapping[str, object]], name: str = "all") -> None:
@@ -79,8 +79,18 @@ def made_home(
     conditions: Sequence[str] = CONDITIONS,
     silent: bool = False,
 ) -> Path:
-    """Write a home with the models {name: source}, build its board, return its path."""
+    """Give ``home`` the models {name: source} and its board, return its path."""
     sources = models if models is not None else {"alpha": "measured"}
+    kept = _built(tuple(sources.items()), benchmark, tuple(conditions), silent)
+    return Path(shutil.copytree(kept, home, dirs_exist_ok=True))
+
+
+@functools.cache
+def _built(
+    models: tuple[tuple[str, str], ...], benchmark: str, conditions: Sequence[str], silent: bool
+) -> Path:
+    """Make a home with its board, once for all tests that take a copy."""
+    home, sources = Path(tempfile.mkdtemp(dir=_KEPT.name)), dict(models)
     status = {"state": "missing" if silent else "complete", "n_expected": 10, "n_answered": 0, "n_failed": 0}
     listed = [
         {"model": name, "provider": "openai", "source": source, "listed": True, "runs": 1}
@@ -100,12 +110,12 @@ def made_home(
 
 
 @pytest.fixture
-def make_home(tmp_path: Path) -> MakeHome:
+def make_home(tmp_path):
     """Return ``make_home(models={name: source}, benchmark=…)``, which writes a home, builds its board, returns its path."""
     return functools.partial(made_home, tmp_path / "home")
 
 
 @pytest.fixture(name="write")
-def _write() -> Callable[..., None]:
+def _write():
     """Return ``write(home, pattern, rows)``, which fills one dataset of a home."""
     return write

@@ -1,7 +1,5 @@
 """The page's answer at a glance, curves of confidence, agreement of the benchmarks."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +24,7 @@ USE = st.lists(
 
 
 @given(USE)
-def test_a_type_2_roc_starts_at_nothing_ends_at_all_and_never_falls(use) -> None:
+def test_a_type_2_roc_starts_at_nothing_ends_at_all_and_never_falls(use):
     line = roc_line(use)
     if not line:
         right, n = sum(each[2] for each in use), sum(each[1] for each in use)
@@ -38,14 +36,14 @@ def test_a_type_2_roc_starts_at_nothing_ends_at_all_and_never_falls(use) -> None
 
 
 @given(USE)
-def test_a_reliability_line_rises_in_confidence_and_holds_every_answer(use) -> None:
+def test_a_reliability_line_rises_in_confidence_and_holds_every_answer(use):
     line = reliability_line(use)
     assert [point[0] for point in line] == sorted(point[0] for point in line)
     assert all(0 <= x <= 1 and 0 <= point.value <= 1 for x, point in line)
     assert bool(line) == bool(use)
 
 
-def test_a_name_in_a_legend_stays_text() -> None:
+def test_a_name_in_a_legend_stays_text():
     ends = [(0.0, Point(0.0)), (1.0, Point(1.0))]
     drawn = lines({"<script>x</script>": ends}, x="a", y="b", diagonal="c")
     assert "<script" not in drawn and "&lt;script" in drawn
@@ -97,7 +95,7 @@ def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Path
     return home
 
 
-def test_the_page_shows_curves_and_agreement_and_warns_of_few_models(make_home: MakeHome, write) -> None:
+def test_the_page_shows_curves_and_agreement_and_warns_of_few_models(make_home, write):
     page = build_report(across(make_home, write, 3)).read_text("utf-8")
     assert 'id="confidence"' in page and "reliability." in page and "type-2 ROC." in page
     method = "Mean over the orders of equal confidences; 95 % intervals stand in the table curves"
@@ -105,14 +103,14 @@ def test_the_page_shows_curves_and_agreement_and_warns_of_few_models(make_home: 
     assert "too few models for any conclusion: 3" in page and "rank correlations" in page
 
 
-def test_more_models_than_colours_are_drawn_in_part_and_tabled_whole(make_home: MakeHome, write) -> None:
+def test_more_models_than_colours_are_drawn_in_part_and_tabled_whole(make_home, write):
     page = build_report(across(make_home, write, 12)).read_text("utf-8")
     assert "The first 8 models; the table has all." in page
     assert all(f">m{n}<" in page for n in range(12))
     assert "too few models" not in page
 
 
-def test_the_page_opens_with_whose_confidence_tells_right_from_wrong(make_home: MakeHome, write) -> None:
+def test_the_page_opens_with_whose_confidence_tells_right_from_wrong(make_home, write):
     page = build_report(across(make_home, write, 3)).read_text("utf-8")
     assert "whose confidence tells right from wrong? m0 0.50, m1 0.50, m2 0.50" in page
     assert "mean of 1 condition all of them have" in page

@@ -1,10 +1,7 @@
 """A reader's way through the report in a real browser, from disk."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,9 +44,7 @@ def write_answers(home: Path, n: int) -> None:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
-def test_from_the_board_to_the_methods_to_a_models_answers_and_back(
-    make_home: Callable[..., Path], width: int, scheme: str
-) -> None:
+def test_from_the_board_to_the_methods_to_a_models_answers_and_back(make_home, width, scheme):
     path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if path is None:
         pytest.skip(f"no browser found ({', '.join(BROWSERS)}); install chromium to run this test")

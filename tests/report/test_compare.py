@@ -1,7 +1,5 @@
 """Two models against each other: the study's own tests of the pair, turned to the order they are chosen in."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -10,7 +8,6 @@ from pathlib import Path
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report import compare
 
-MakeHome = Callable[..., Path]
 HOSTILE = "</script><script>window.hacked = 1</script>"
 
 
@@ -38,9 +35,7 @@ def pairs(report: Path) -> dict[str, list[list[object]]]:
     return found
 
 
-def test_every_test_between_two_models_lies_in_the_file_of_the_first_of_them(
-    make_home: MakeHome, write: Callable[..., None], tmp_path: Path
-) -> None:
+def test_every_test_between_two_models_lies_in_the_file_of_the_first_of_them(make_home, write, tmp_path):
     home = make_home({"alpha": "measured", "beta": "measured", "toy": "simulated"})
     one_condition = compared("risk_s1", "risk_none", model="alpha", family="criterion_z")
     with_tests(home, write, compared("beta", "alpha"), compared("alpha", "beta", family="mcnemar", primary=False),
@@ -57,9 +52,7 @@ def test_every_test_between_two_models_lies_in_the_file_of_the_first_of_them(
     assert ">alpha</option>" in part.body and ">toy</option>" not in part.body
 
 
-def test_a_test_leads_to_the_items_on_which_models_disagree(
-    make_home: MakeHome, write: Callable[..., None], tmp_path: Path
-) -> None:
+def test_a_test_leads_to_the_items_on_which_models_disagree(make_home, write, tmp_path):
     home = with_tests(make_home({"alpha": "measured", "beta": "measured"}), write, compared("alpha", "beta"))
     assert list(compare.parts(home, tmp_path, frozenset(("alpha", "beta"))))
     ((row,),) = pairs(tmp_path).values()
@@ -67,18 +60,14 @@ def test_a_test_leads_to_the_items_on_which_models_disagree(
     assert row[-1] == address
 
 
-def test_where_no_two_models_were_tested_there_is_no_choice_and_no_old_file(
-    make_home: MakeHome, tmp_path: Path
-) -> None:
+def test_where_no_two_models_were_tested_there_is_no_choice_and_no_old_file(make_home, tmp_path):
     folder = tmp_path / compare.FOLDER
     folder.mkdir()
     (folder / "pairs-7.js").write_text("pairs(7, []);")
     assert list(compare.parts(make_home(), tmp_path)) == [] and list(folder.iterdir()) == []
 
 
-def test_a_difference_without_bounds_is_left_out_and_the_rest_stays(
-    make_home: MakeHome, write: Callable[..., None], tmp_path: Path
-) -> None:
+def test_a_difference_without_bounds_is_left_out_and_the_rest_stays(make_home, write, tmp_path):
     home = make_home({"alpha": "measured", "beta": "measured"})
     with_tests(home, write, compared("alpha", "beta", low=float("-inf"), high=float("inf")))
     assert list(compare.parts(home, tmp_path))
@@ -87,9 +76,7 @@ def test_a_difference_without_bounds_is_left_out_and_the_rest_stays(
     assert (found["value"], found["low"], found["high"]) == (0.5, None, None)
 
 
-def test_hostile_names_and_notes_stay_text(
-    make_home: MakeHome, write: Callable[..., None], tmp_path: Path
-) -> None:
+def test_hostile_names_and_notes_stay_text(make_home, write, tmp_path):
     home = make_home({"alpha": "measured", HOSTILE: "measured"})
     with_tests(home, write, compared("alpha", HOSTILE, note=HOSTILE, value=None, low=None, high=None))
     (part,) = compare.parts(home, tmp_path)

@@ -1,20 +1,23 @@
 """The explorer: the same page from disk and from its server; every text stays text; each filter shows what it says."""
 
-from __future__ import annotations
-
 import http.client
 import json
+import os
 import re
 import shutil
+import socket
+import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from markupsafe import Markup
 
+from metacog_pipeline.benchmarks.medley import report as medley
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.texts import grow_texts
-from metacog_pipeline.report import pieces
+from metacog_pipeline.report import confidence, cost, pieces, queries
 from metacog_pipeline.report.explorer import data, pages
 from metacog_pipeline.report.explorer.server import Explorer
 from metacog_pipeline.report.page import build_report
@@ -36,8 +39,12 @@ def response(place: int, model: str) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = made_home(tmp_path_factory.mktemp("explorer") / "home", dict.fromkeys(MODELS, "measured"))
+def home(tmp_path_factory):
+    return filled_home(tmp_path_factory.mktemp("explorer"), MODELS)
+
+
+def filled_home(folder: Path, models: Sequence[str]) -> Path:
+    found = made_home(folder / "home", dict.fromkeys(models, "measured"))
     write(
         found,
         "items/signaldetection.parquet",
@@ -51,7 +58,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for i in range(N_ITEMS)
         ],
     )
-    for model in MODELS:
+    for model in models:
         rows = [response(i, model) for i in range(N_ITEMS) if (i, model) != (2, "beta")]
         write(found, f"harmonised/signaldetection/model={model}/run=1.parquet", rows)
         calls = [
@@ -81,39 +88,66 @@ def loaded(script: str) -> list[object]:
     return list(json.loads(f"[{found[1]}]"))
 
 
-def test_the_grid_says_right_wrong_and_nothing_readable(home: Path) -> None:
+def test_the_grid_says_right_wrong_and_nothing_readable(home):
     (benchmark,) = data.contents(home)
     assert (benchmark.conditions, benchmark.models, benchmark.n_items) == (("A confidence",), MODELS, N_ITEMS)
-    _, _, cells = loaded(data.grid(home, 0, 0, benchmark))
-    assert isinstance(cells, dict)
-    right, sure, n = cells["beta"]
-    assert right[:3] == [0, 0, None] and sure[0] == 95 and n[:3] == [1, 1, 0]
-    assert cells["alpha"][0][:3] == [0, 100, 100]
+    grids = data.grids(home, 0, benchmark, MODELS)
+    _, name, ((right, sure, n),) = loaded(grids["beta"])  # type: ignore[misc]
+    assert name == "beta" and right[:3] == [0, 0, None] and sure[0] == 95 and n[:3] == [1, 1, None]
+    assert loaded(grids["alpha"])[2][0][0][:3] == [0, 100, 100]  # type: ignore[index]
 
 
-def test_an_item_has_every_prompt_reply_and_thought_once(home: Path) -> None:
+def test_an_item_has_every_prompt_reply_and_thought_once(home):
     (benchmark,) = data.contents(home)
-    first, second = data.slices(home, 0, benchmark, [0, 1])
-    _, slice_, items = loaded(second)
+    _, slice_, items = loaded(data.items(home, 0, benchmark, [0, 1])[1])
     assert slice_ == 1 and isinstance(items, list)
     assert [item["item_id"] for item in items] == ["item-020", "item-021", "item-022"]
-    (one, *_) = loaded(first)[2]  # type: ignore[misc]
-    assert one["prompts"] == [f"system: <b>be brief</b>\n\nuser: question 0 {HOSTILE[0][:40]}"]
-    assert [each["model"] for each in one["answers"]] == list(MODELS)
-    assert {each["reasoning"] for each in one["answers"]} == {"<i>hm</i>"}
-    assert one["answers"][0]["text"] == HOSTILE[0]
+    found = data.answers(home, 0, benchmark, MODELS, [0, 1])
+    assert found.keys() == {(model, place) for model in MODELS for place in (0, 1)}
+    for model in MODELS:
+        *where, (one, *others) = loaded(found[model, 0])  # type: ignore[misc]
+        assert where == [0, 0, model] and len(others) == data.ITEMS_A_SLICE - 1
+        assert one["prompts"] == [f"system: <b>be brief</b>\n\nuser: question 0 {HOSTILE[0][:40]}"]
+        (answer,) = one["answers"]
+        assert answer["reasoning"] == "<i>hm</i>" and answer["text"] == HOSTILE[0]
 
 
-def test_beyond_the_limit_no_files_are_written_and_the_report_says_what_to_do(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_more_has_files_of_its_own_and_changes_no_answers_of_others(tmp_path):
+    home = filled_home(tmp_path, MODELS[:1])
+    folder = build_report(home).parent / pages.FOLDER
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("*.js")}
+    filled_home(tmp_path, MODELS)
+    build_report(home)
+    alone = {path.name: path.read_text("utf-8") for path in folder.glob("*.js")}
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert {path.name for path in folder.glob("*.js")} - {path.name for path in before} == {
+        "grid-0-beta.js", "answers-0-0-beta.js", "answers-0-1-beta.js",
+    }  # fmt: skip
+    shutil.rmtree(folder)
+    build_report(home)
+    assert {path.name: path.read_text("utf-8") for path in folder.glob("*.js")} == alone
+
+
+def test_files_that_are_gone_are_made_again_and_those_of_a_model_that_went_are_removed(tmp_path):
+    home = filled_home(tmp_path, MODELS)
+    folder = build_report(home).parent / pages.FOLDER
+    whole = {path.name: path.read_text("utf-8") for path in folder.glob("*.js")}
+    (folder / "answers-0-1-beta.js").unlink()
+    (folder / "items-0-0.js").write_text("changed", "utf-8")
+    (folder / "grid-0-gone.js").write_text("old", "utf-8")
+    (folder / pages._NOTE).write_text("[]", "utf-8")
+    build_report(home)
+    assert {path.name: path.read_text("utf-8") for path in folder.glob("*.js")} == whole
+
+
+def test_beyond_the_limit_no_files_are_written_and_the_report_says_what_to_do(home, monkeypatch):
     monkeypatch.setattr(pages, "MOST_ANSWERS", 2 * N_ITEMS - 1)
     said = build_report(home).read_text("utf-8")
     assert "metacog explore" in said and "explore/index.html" not in said
     assert not (home / "report" / pages.FOLDER).exists()
 
 
-def test_every_number_of_a_model_leads_to_its_answers_and_printed_ones_nowhere(home: Path) -> None:
+def test_every_number_of_a_model_leads_to_its_answers_and_printed_ones_nowhere(home):
     page = build_report(home).read_text("utf-8")
     rows = re.findall(r"<tr>\s*<th scope=\"row\">\s*(alpha|beta)\s*</th>(.*?)</tr>", page, re.DOTALL)
     cells = [
@@ -131,7 +165,7 @@ def test_every_number_of_a_model_leads_to_its_answers_and_printed_ones_nowhere(h
     )
 
 
-def test_rows_lead_where_they_and_their_table_say_and_names_stay_text() -> None:
+def test_rows_lead_where_they_and_their_table_say_and_names_stay_text():
     odd = '"><b>&'
     lead = pages.leads([data.Benchmark("b", ("c",), ("m", odd), 1)])
 
@@ -159,12 +193,32 @@ def test_rows_lead_where_they_and_their_table_say_and_names_stay_text() -> None:
         ({}, "Table 4"),
     ):
         assert "<a" not in made(row, caption, benchmark="b"), (row, caption)
+    assert "benchmark=b&amp;model=m" in made({"model": "m"}) and "<a" not in made({"model": "nobody"})
     with pieces.leading_to(pages.leads([])):
         assert "<a" not in pieces.table(("model", "n"), [("m", 3)], "Models: c")
 
 
+def test_what_was_paid_pairs_of_measures_and_agreeing_judges_lead_to_items(monkeypatch):
+    pair = ("measured", "convergent", "b ece", "medley mms", 9, 0.5, 0.1, 0.8, "", "b", "medley")
+    judged = [("measured", "alpha", "one and two", 0.5, 0.4, 0.6, 130, "ok")]
+    judged += [("simulated", *judged[0][1:])]
+    found = {queries.CORRELATIONS: [pair], queries.OTHER_COSTS: [("medley", 9, 1.5)]}
+    monkeypatch.setattr(queries, "rows", lambda home, sql: found[sql])
+    monkeypatch.setattr(medley, "rows", lambda home, sql: judged)
+    both = [data.Benchmark(name, ("c",), ("m",), 1) for name in ("b", "medley")]
+    with pieces.leading_to(pages.leads(both)):
+        pairs = Markup().join(confidence.agreement(Path()))
+        assert pairs.count('<a href="explore/index.html#benchmark=b">') == 3
+        assert '#benchmark=medley">medley mms</a>' in pairs
+        assert '#benchmark=medley">$1.50</a>' in cost.others(Path())
+        with pieces.told(benchmark="medley"):
+            agreed = medley.judges(Path())
+    assert '#benchmark=medley">0.500</a>' in agreed
+    assert agreed.count("<table>") == 2, "measured and simulated judges share no table"
+
+
 @pytest.fixture(scope="module")
-def server(home: Path) -> Iterator[Explorer]:
+def server(home):
     made = Explorer(home, "study <b>", 0)
     thread = threading.Thread(target=made.serve_forever, daemon=True)
     thread.start()
@@ -184,11 +238,30 @@ def get(server: Explorer, path: str, host: str | None = None) -> tuple[int, str]
         connection.close()
 
 
-def test_the_server_makes_the_files_that_the_report_writes(home: Path, server: Explorer) -> None:
+def test_the_server_looks_once_at_each_version_of_the_board(home, monkeypatch):
+    looked = []
+    monkeypatch.setattr(data, "contents", lambda home: looked.append(home) or [])
+    with Explorer(home, "study", 0) as made:
+        assert made.content("/questions-0.js") is None and made.content("/items-0-0.js") is None
+        assert len(looked) == 1
+        board = home / "leaderboard.duckdb"
+        os.utime(board, ns=(1, board.stat().st_mtime_ns + 1))
+        assert "study" in str(made.content("/")) and len(looked) == 2
+
+
+def test_the_server_makes_the_files_that_the_report_writes(home, server):
     folder = build_report(home).parent / pages.FOLDER
     names = sorted(path.name for path in folder.glob("*.js"))
     assert names == [
-        *("explorer.js", "grid-0-0.js", "items-0-0.js", "items-0-1.js", "questions-0.js"),
+        *("answers-0-0-alpha.js", "answers-0-0-beta.js", "answers-0-1-alpha.js", "answers-0-1-beta.js"),
+        *(
+            "explorer.js",
+            "grid-0-alpha.js",
+            "grid-0-beta.js",
+            "items-0-0.js",
+            "items-0-1.js",
+            "questions-0.js",
+        ),
     ]
     for name in names:
         assert get(server, f"/{name}") == (200, (folder / name).read_text("utf-8")), name
@@ -196,11 +269,35 @@ def test_the_server_makes_the_files_that_the_report_writes(home: Path, server: E
     assert status == 200 and "study &lt;b&gt;" in page
 
 
+def test_a_reader_who_leaves_costs_no_traceback(server, capfd, monkeypatch):
+    asked, left = threading.Event(), threading.Event()
+
+    def gone(path: str) -> str:
+        asked.set()
+        left.wait(10)
+        return "x" * 10**7
+
+    monkeypatch.setattr(server, "content", gone)
+    with socket.create_connection(("127.0.0.1", server.server_port)) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n")
+        assert asked.wait(10)
+    left.set()
+    for thread in [each for each in threading.enumerate() if "process_request_thread" in each.name]:
+        thread.join(10)
+    assert "Traceback" not in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     "path",
     [
-        "/grid-0-9.js",
-        "/grid-1-0.js",
+        "/grid-0-gamma.js",
+        "/grid-1-alpha.js",
+        "/answers-0-2-alpha.js",
+        "/answers-0-0-gamma.js",
+        "/answers-0-alpha.js",
+        "/answers-0-0.js",
+        "/items-0-0-alpha.js",
         "/items-0-2.js",
         "/questions-0-0.js",
         "/grid-0.js",
@@ -209,17 +306,17 @@ def test_the_server_makes_the_files_that_the_report_writes(home: Path, server: E
         "//x",
     ],
 )
-def test_what_is_not_there_is_404(server: Explorer, path: str) -> None:
+def test_what_is_not_there_is_404(server, path):
     assert get(server, path)[0] == 404
 
 
 @pytest.mark.parametrize("host", ["elsewhere.example:80", "127.0.0.1.elsewhere.example:80", ""])
-def test_who_calls_it_by_another_name_is_refused(server: Explorer, host: str) -> None:
+def test_who_calls_it_by_another_name_is_refused(server, host):
     assert get(server, "/", host or "x")[0] == 403
 
 
 @pytest.mark.browser
-def test_in_a_browser_every_filter_shows_what_it_says_and_nothing_runs(home: Path) -> None:
+def test_in_a_browser_every_filter_shows_what_it_says_and_nothing_runs(home):
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="axe is not installed (dev extra)"

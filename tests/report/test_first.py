@@ -1,10 +1,5 @@
 """The first screen: the order and the ranks of models come from their intervals, never from the point alone."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from metacog_pipeline.report.first import Ranked, first_screen, rank_intervals
@@ -27,19 +22,19 @@ def ranked(*values: tuple[float, float | None, float | None], upwards: bool = Tr
         ([(0.6, 0.5, 0.7), (0.4, 0.3, 0.5)], [(1, 2), (1, 2)]),  # ends that touch tell nothing
     ],
 )
-def test_a_rank_is_lost_only_to_an_interval_that_lies_wholly_above(values, ranks) -> None:
+def test_a_rank_is_lost_only_to_an_interval_that_lies_wholly_above(values, ranks):
     assert rank_intervals(ranked(*values)) == ranks
 
 
-def test_where_less_is_better_the_lower_interval_stands_above() -> None:
+def test_where_less_is_better_the_lower_interval_stands_above():
     assert rank_intervals(ranked((0.1, 0.0, 0.2), (0.5, 0.4, 0.6), upwards=False)) == [(1, 1), (2, 2)]
 
 
-def test_the_screen_shows_a_figure_per_headline_with_n_and_ranks(make_home: Callable[..., Path]) -> None:
+def test_the_screen_shows_a_figure_per_headline_with_n_and_ranks(make_home):
     (screen,) = first_screen(make_home({"alpha": "measured", "beta": "measured"}))
     assert screen.count("<figure>") == 1
     assert "Ranks: alpha 1 to 2; beta 1 to 2. 95 % intervals: raw; n = 100 answers." in screen
 
 
-def test_without_a_headline_there_is_no_screen(make_home: Callable[..., Path]) -> None:
+def test_without_a_headline_there_is_no_screen(make_home):
     assert list(first_screen(make_home(silent=True))) == []

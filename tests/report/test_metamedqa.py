@@ -1,7 +1,5 @@
 """MetaMedQA on the page: accuracy by confidence, recalls, system messages, the printed statements."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -51,7 +49,7 @@ def section(text: str, anchor: str) -> str:
     return text.split(f'<section id="{anchor}">')[1].split("</section>")[0]
 
 
-def test_each_question_has_its_part_with_figures_and_numbers(make_home: MakeHome, write) -> None:
+def test_each_question_has_its_part_with_figures_and_numbers(make_home, write):
     index = build_report(medical(make_home, write, {"alpha": "measured"}))
     text = index.read_text("utf-8")
     assert "<svg" in section(text, "metamedqa-accuracy-by-confidence") and "alpha" in section(
@@ -66,7 +64,7 @@ def test_each_question_has_its_part_with_figures_and_numbers(make_home: MakeHome
     assert "Models of this study" in section(paper, "table-4")
 
 
-def test_published_stand_beside_measured_and_never_beside_simulated(make_home: MakeHome, write) -> None:
+def test_published_stand_beside_measured_and_never_beside_simulated(make_home, write):
     home = medical(make_home, write, {"alpha": "measured", "toy": "simulated"})
     text = build_report(home).read_text("utf-8")
     beside = section(text, "beside")
@@ -76,14 +74,14 @@ def test_published_stand_beside_measured_and_never_beside_simulated(make_home: M
     assert not any("toy" in piece and ("alpha" in piece or "GPT-4o" in piece) for piece in pieces)
 
 
-def test_the_audit_counts_every_check_of_the_benchmarks_asked(make_home: MakeHome) -> None:
+def test_the_audit_counts_every_check_of_the_benchmarks_asked(make_home):
     text = build_report(make_home(benchmark="metamedqa", silent=True)).read_text("utf-8")
     audit = section(text, "audit")
     assert re.findall(r'<td class="number">(\d+)</td>', audit) == ["36", "29", "6"]
     assert "medley" not in audit
 
 
-def test_nothing_answered_yet_says_so(make_home: MakeHome) -> None:
+def test_nothing_answered_yet_says_so(make_home):
     text = build_report(make_home(benchmark="metamedqa", silent=True)).read_text("utf-8")
     assert "No answers yet." in section(text, "metamedqa-accuracy-by-confidence")
     assert "Asked under one system message only." in section(

@@ -1,13 +1,10 @@
 """A page for each model: every text stays text, what is cut says so, and a spreadsheet runs nothing."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import re
 import shutil
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,7 +20,6 @@ from metacog_pipeline.transcripts.migrations import ADDED_IN_2
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-MakeHome = Callable[..., Path]
 HOSTILE = (
     "<script>window.hacked = 1</script>",
     '<img src=x onerror="window.hacked = 2">',
@@ -53,7 +49,7 @@ def call(place: int, text: str, **columns: object) -> dict[str, object]:
 
 
 @pytest.fixture
-def pages(make_home: MakeHome, write: Callable[..., None]) -> Callable[..., Path]:
+def pages(make_home, write):
     """Return ``pages(texts)``: a report of one model with these answers, or calls; its page."""
 
     def made(texts: list[str] | list[dict[str, object]]) -> Path:
@@ -89,7 +85,7 @@ def data(page: Path) -> list[list[object]]:
     return rows
 
 
-def test_every_text_is_kept_as_data_and_none_can_end_a_script(pages: Callable[[list[str]], Path]) -> None:
+def test_every_text_is_kept_as_data_and_none_can_end_a_script(pages):
     page = pages(list(HOSTILE))
     source = "".join(file.read_text("utf-8") for file in page.parent.glob("answers-*.js"))
     assert "<" not in source
@@ -97,16 +93,14 @@ def test_every_text_is_kept_as_data_and_none_can_end_a_script(pages: Callable[[l
     assert "hacked" not in page.read_text("utf-8")
 
 
-def test_a_long_answer_is_cut_for_the_page_and_its_length_told(pages: Callable[[list[str]], Path]) -> None:
+def test_a_long_answer_is_cut_for_the_page_and_its_length_told(pages):
     page = pages(["x" * 10_000_000])
     (row,) = data(page)
     assert len(str(row[6])) == CHARACTERS and row[7] == 10_000_000
     assert sum(file.stat().st_size for file in page.parent.iterdir()) < 100_000
 
 
-def test_thoughts_are_data_beside_the_answer_and_cut_like_it(
-    pages: Callable[[list[dict[str, object]]], Path],
-) -> None:
+def test_thoughts_are_data_beside_the_answer_and_cut_like_it(pages):
     thoughts = [*HOSTILE, "t" * 10_000_000, None]
     page = pages([call(place, "B", reasoning_text=each) for place, each in enumerate(thoughts)])
     rows = data(page)
@@ -115,9 +109,7 @@ def test_thoughts_are_data_beside_the_answer_and_cut_like_it(
     assert "<" not in "".join(file.read_text("utf-8") for file in page.parent.glob("answers-*.js"))
 
 
-def test_answers_of_the_first_version_have_a_page_without_thoughts(
-    pages: Callable[[list[str]], Path],
-) -> None:
+def test_answers_of_the_first_version_have_a_page_without_thoughts(pages):
     page = pages(["B"])
     home = page.parents[3]
     (path,) = (home / "transcripts").rglob("transcripts.parquet")
@@ -128,7 +120,7 @@ def test_answers_of_the_first_version_have_a_page_without_thoughts(
     assert [row[6] for row in data(page)] == ["B"] and data(page)[0][11] == ""
 
 
-def test_a_model_that_left_the_study_loses_its_page(make_home: MakeHome) -> None:
+def test_a_model_that_left_the_study_loses_its_page(make_home):
     home = make_home({"alpha": "measured"})
     folder = build_report(home).parent / FOLDER
     assert (folder / "alpha" / "index.html").exists()
@@ -137,7 +129,7 @@ def test_a_model_that_left_the_study_loses_its_page(make_home: MakeHome) -> None
     assert not (folder / "gone").exists() and (folder / "transcripts.js").exists()
 
 
-def test_a_name_that_is_no_file_name_stays_inside_the_report(make_home: MakeHome) -> None:
+def test_a_name_that_is_no_file_name_stays_inside_the_report(make_home):
     home = make_home({"../../../outside": "measured", "a/b": "measured"})
     report = build_report(home)
     found = {path.name for path in (report.parent / FOLDER).iterdir() if path.is_dir()}
@@ -146,9 +138,7 @@ def test_a_name_that_is_no_file_name_stays_inside_the_report(make_home: MakeHome
 
 
 @pytest.mark.browser
-def test_the_page_is_searched_paged_and_saved_and_runs_nothing_a_model_wrote(
-    pages: Callable[[list[str]], Path],
-) -> None:
+def test_the_page_is_searched_paged_and_saved_and_runs_nothing_a_model_wrote(pages):
     path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if path is None:
         pytest.skip(f"no browser found ({', '.join(BROWSERS)}); install chromium to run this test")

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,10 +11,9 @@ from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import Section
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.report import page
+from metacog_pipeline.report import drawing, page
 from metacog_pipeline.report.page import build_report
 
-MakeHome = Callable[..., Path]
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
 
@@ -57,7 +53,7 @@ def words(page: Path) -> str:
     return " ".join(" ".join(read(page).text).split())
 
 
-def test_the_page_holds_the_board_the_figures_and_the_published_numbers(make_home: MakeHome) -> None:
+def test_the_page_holds_the_board_the_figures_and_the_published_numbers(make_home):
     page = build_report(make_home(), "my study")
     assert page.name == "index.html" and page.parent.name == "report"
     text = words(page)
@@ -77,7 +73,7 @@ def test_the_page_holds_the_board_the_figures_and_the_published_numbers(make_hom
     )  # the headline; d′ and meta-d′, and criteria, of the study's models and the published ones
 
 
-def test_the_page_runs_its_own_script_and_loads_nothing_else(make_home: MakeHome) -> None:
+def test_the_page_runs_its_own_script_and_loads_nothing_else(make_home):
     page = build_report(make_home())
     scripts = []
     for tag, attributes in read(page).tags:
@@ -97,7 +93,7 @@ def test_the_page_runs_its_own_script_and_loads_nothing_else(make_home: MakeHome
     assert "default-src 'none'; style-src 'unsafe-inline'; script-src 'self' file:; img-src blob:" in source
 
 
-def test_what_is_pointed_at_is_there_once(make_home: MakeHome) -> None:
+def test_what_is_pointed_at_is_there_once(make_home):
     page = build_report(make_home({"alpha": "measured", "toy": "simulated"}))
     tags = read(page).tags
     ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
@@ -117,7 +113,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_names_stay_text_in_tables_and_figures(make_home: MakeHome, name: str) -> None:
+def test_hostile_names_stay_text_in_tables_and_figures(make_home, name):
     page = build_report(make_home({name: "measured"}), name)
     reader = read(page)
     assert [attributes for tag, attributes in reader.tags if tag == "script"] == [{"src": "report.js"}]
@@ -129,7 +125,7 @@ def test_hostile_names_stay_text_in_tables_and_figures(make_home: MakeHome, name
         ElementTree.fromstring(svg)
 
 
-def test_figures_take_the_ink_of_the_page(make_home: MakeHome) -> None:
+def test_figures_take_the_ink_of_the_page(make_home):
     page = build_report(make_home())
     figures = re.findall(r"<svg.*?</svg>", page.read_text(encoding="utf-8"), re.DOTALL)
     assert figures
@@ -139,7 +135,7 @@ def test_figures_take_the_ink_of_the_page(make_home: MakeHome) -> None:
         assert not re.search(r"<svg[^>]* (width|height)=", svg)
 
 
-def test_simulated_observers_and_models_never_share_a_table_or_a_figure(make_home: MakeHome) -> None:
+def test_simulated_observers_and_models_never_share_a_table_or_a_figure(make_home):
     page = build_report(make_home({"alpha": "measured", "toy": "simulated"}))
     source = page.read_text(encoding="utf-8")
     pieces = re.findall(r"<svg.*?</svg>|<table.*?</table>", source, re.DOTALL)
@@ -147,36 +143,36 @@ def test_simulated_observers_and_models_never_share_a_table_or_a_figure(make_hom
     assert not any("toy" in piece and ("alpha" in piece or "GPT-5" in piece) for piece in pieces)
 
 
-def test_a_study_that_asks_something_else_has_no_part_about_signal_detection(make_home: MakeHome) -> None:
+def test_a_study_that_asks_something_else_has_no_part_about_signal_detection(make_home):
     text = words(build_report(make_home(benchmark="metamedqa", silent=True)))
     assert "Board: metamedqa" in text
     assert "signaldetection" not in text and "meta-d′" not in text and "<svg" not in text
 
 
-def test_before_anything_is_answered_the_page_says_so(make_home: MakeHome) -> None:
+def test_before_anything_is_answered_the_page_says_so(make_home):
     index = build_report(make_home(silent=True))
     text = words(index)
     assert "PROVISIONAL" in text and "No criterion shifts measured yet" in text
     assert "Not checked yet" in words(index.parent / "papers" / "signaldetection" / "index.html")
 
 
-def test_a_study_without_confidence_or_without_risk_has_the_figures_it_can_have(make_home: MakeHome) -> None:
+def test_a_study_without_confidence_or_without_risk_has_the_figures_it_can_have(make_home):
     for conditions in (("confidence",), ("risk_s1", "risk_s2")):
         assert "alpha" in words(build_report(make_home(conditions=conditions)))
 
 
-def test_the_same_board_gives_the_same_page(make_home: MakeHome) -> None:
+def test_the_same_board_gives_the_same_page(make_home):
     home = make_home()
     first = build_report(home).read_bytes()
     assert build_report(home).read_bytes() == first
 
 
-def test_no_leaderboard_says_how_to_get_one(tmp_path: Path) -> None:
+def test_no_leaderboard_says_how_to_get_one(tmp_path):
     with pytest.raises(StoreError, match=r"no leaderboard there yet; build it with metacog run"):
         build_report(tmp_path)
 
 
-def test_a_leaderboard_of_another_version_is_to_be_rebuilt(make_home: MakeHome) -> None:
+def test_a_leaderboard_of_another_version_is_to_be_rebuilt(make_home):
     home = make_home()
     with duckdb.connect(str(home / "leaderboard.duckdb")) as connection:
         connection.execute("alter table detail.signaldetection_criterion_shifts drop column paired_verdict")
@@ -185,7 +181,7 @@ def test_a_leaderboard_of_another_version_is_to_be_rebuilt(make_home: MakeHome) 
     assert "metacog run" in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_page_that_cannot_be_written_is_one_line(make_home: MakeHome) -> None:
+def test_a_page_that_cannot_be_written_is_one_line(make_home):
     home = make_home()
     (home / "report").write_text("in the way")
     with pytest.raises(StoreError, match="cannot be written") as caught:
@@ -193,7 +189,7 @@ def test_a_page_that_cannot_be_written_is_one_line(make_home: MakeHome) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_the_command_prints_where_the_page_is(make_home: MakeHome, tmp_path: Path) -> None:
+def test_the_command_prints_where_the_page_is(make_home, tmp_path):
     make_home()
     study = tmp_path / "study.toml"
     study.write_text(
@@ -205,9 +201,7 @@ def test_the_command_prints_where_the_page_is(make_home: MakeHome, tmp_path: Pat
     assert page.is_file() and "<h1>named</h1>" in page.read_text(encoding="utf-8")
 
 
-def test_a_figure_that_fails_leaves_its_reason_and_the_rest_of_the_page(
-    make_home: MakeHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_figure_that_fails_leaves_its_reason_and_the_rest_of_the_page(make_home, monkeypatch):
     home = make_home()
     whole = read(build_report(home)).text
     shown = registry.load("signaldetection").sections()
@@ -227,3 +221,11 @@ def test_a_figure_that_fails_leaves_its_reason_and_the_rest_of_the_page(
     assert {section.title for section in shown} <= {text.strip() for text in found} & {
         text.strip() for text in whole
     }
+
+
+def test_a_name_at_the_edge_of_a_figure_is_not_cut_off():
+    plot, name = drawing.Plot(2.0), "a-model-of-a-long-name"
+    plot.words(0.0, 0.0, "b", 8)
+    plot.words(1.0, 1.0, name, 8)
+    left = float(re.search(rf'<text x="([0-9.]+)"[^>]*>{name}', plot.svg("x"))[1])
+    assert left + 0.6 * 8 * len(name) <= drawing.WIDTH

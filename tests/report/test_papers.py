@@ -1,10 +1,7 @@
 """As in the papers: every exhibit is drawn again or says why not, the study's own stand beside it in its units."""
 
-from __future__ import annotations
-
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +11,6 @@ from metacog_pipeline.report import exhibits, papers
 from metacog_pipeline.report.exhibits import Column, Own
 from tests.report.conftest import made_home
 
-MakeHome = Callable[..., Path]
 LIST = Path(__file__).parents[2] / "docs" / "papers.md"
 HOSTILE = '<script>alert(1)</script> & "x"'
 #: What the papers hold that rests on numbers.
@@ -28,7 +24,7 @@ WANTED = {
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(tmp_path_factory):
     """The pages of all papers, in a study of signal detection."""
     root = tmp_path_factory.mktemp("papers")
     home = made_home(root / "home", {"alpha": "measured", HOSTILE: "measured", "toy": "simulated"})
@@ -47,7 +43,7 @@ def section(text: str, label: str) -> str:
     return found[1]
 
 
-def test_the_list_in_docs_names_every_exhibit() -> None:
+def test_the_list_in_docs_names_every_exhibit():
     if os.environ.get("METACOG_REWRITE_SNAPSHOTS"):
         LIST.write_text(papers.listing(), "utf-8")
     assert LIST.read_text("utf-8") == papers.listing(), (
@@ -56,9 +52,7 @@ def test_the_list_in_docs_names_every_exhibit() -> None:
 
 
 @pytest.mark.parametrize("benchmark", WANTED)
-def test_every_exhibit_of_the_paper_has_its_section_or_says_what_is_missing(
-    report: Path, benchmark: str
-) -> None:
+def test_every_exhibit_of_the_paper_has_its_section_or_says_what_is_missing(report, benchmark):
     declared = {each.label: each for each in registry.load(benchmark).exhibits()}
     assert set(WANTED[benchmark]) <= declared.keys()
     text = page(report, benchmark)
@@ -76,7 +70,7 @@ def test_every_exhibit_of_the_paper_has_its_section_or_says_what_is_missing(
 
 
 @pytest.mark.parametrize("benchmark", WANTED)
-def test_every_printed_table_is_there_to_the_last_digit(report: Path, benchmark: str) -> None:
+def test_every_printed_table_is_there_to_the_last_digit(report, benchmark):
     text = page(report, benchmark)
     for label in WANTED[benchmark]:
         stem = label.lower().replace(" ", "_")
@@ -94,7 +88,7 @@ def test_every_printed_table_is_there_to_the_last_digit(report: Path, benchmark:
                         assert re.search(rf"[> ]{re.escape(value)}[< ]", body), (label, name, value)
 
 
-def test_the_studys_own_stand_beside_in_tables_and_figures_of_their_own(report: Path) -> None:
+def test_the_studys_own_stand_beside_in_tables_and_figures_of_their_own(report):
     body = section(page(report, "signaldetection"), "Table S2")
     tables = re.findall(r"<table>.*?</table>", body, re.DOTALL)
     captions = [re.search(r"<caption><span>(.*?)</span>", table)[1] for table in tables]  # type: ignore[index]
@@ -103,7 +97,7 @@ def test_the_studys_own_stand_beside_in_tables_and_figures_of_their_own(report: 
     assert "0.2500" in tables[1] and "0.125 to 0.375" in tables[1]
 
 
-def test_a_value_of_the_study_has_the_unit_and_the_digits_of_the_paper() -> None:
+def test_a_value_of_the_study_has_the_unit_and_the_digits_of_the_paper():
     worlds: exhibits.Worlds = {
         "Models": {("alpha", "", ""): {"accuracy": Own(0.51234, 0.5, 0.6, 9, "wilson")}}
     }
@@ -113,13 +107,13 @@ def test_a_value_of_the_study_has_the_unit_and_the_digits_of_the_paper() -> None
     assert "51.10" in made and "51.23" in made and "50.00 to 60.00" in made
 
 
-def test_names_stay_text_and_the_page_runs_its_own_script_only(report: Path) -> None:
+def test_names_stay_text_and_the_page_runs_its_own_script_only(report):
     text = page(report, "signaldetection")
     assert re.findall(r"<script[^>]*>", text) == ['<script src="../../report.js">']
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
 
 
-def test_every_printed_number_computed_again_stands_below(make_home: MakeHome, tmp_path: Path) -> None:
+def test_every_printed_number_computed_again_stands_below(make_home, tmp_path):
     home = make_home(benchmark="metamedqa")
     assert papers.write_papers(home, tmp_path, "x", ["metamedqa"]) == {
         "metamedqa": "papers/metamedqa/index.html"
@@ -129,7 +123,7 @@ def test_every_printed_number_computed_again_stands_below(make_home: MakeHome, t
     assert list((tmp_path / papers.FOLDER).iterdir()) == []
 
 
-def test_strengths_that_are_not_printed_follow_from_table_1_as_the_printed_ones_do() -> None:
+def test_strengths_that_are_not_printed_follow_from_table_1_as_the_printed_ones_do():
     from metacog_pipeline.benchmarks.medley import exhibits as medley
 
     abilities = {row["model"]: row for row in exhibits.printed("medley", "table_1")}

@@ -1,13 +1,10 @@
 """Every page of the report on a phone, a desk and a wide screen, light and dark: it fits, nothing lies on other text, and
 who uses a keyboard or a screen reader can use it. `METACOG_SCREENSHOTS=folder` keeps the pictures, to look at them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +76,7 @@ OVERLAPS = """() => {
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(tmp_path_factory):
     """The report of a study of three models and an observer, with tests between models, questions and answers."""
     home = made_home(
         tmp_path_factory.mktemp("screens") / "home",
@@ -116,7 +113,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser():
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if found is None:
         pytest.skip(f"no browser found ({', '.join(BROWSERS)}); install chromium to run this test")
@@ -141,9 +138,7 @@ def opened(browser: Any, address: str, width: int = 1280, scheme: str = "light")
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_every_screen_and_no_text_lies_on_other_text(
-    report: Path, browser: Any, name: str, tmp_path: Path
-) -> None:
+def test_a_page_fits_every_screen_and_no_text_lies_on_other_text(report, browser, name, tmp_path):
     file, _, rest = PAGES[name].partition("#")
     kept = Path(os.environ.get("METACOG_SCREENSHOTS") or tmp_path)
     page = opened(browser, f"{(report / file).as_uri()}{rest and '#' + rest}")
@@ -167,9 +162,7 @@ def test_a_page_fits_every_screen_and_no_text_lies_on_other_text(
     page.close()
 
 
-def test_the_report_asks_for_its_own_files_only_and_has_colours_for_light_and_dark(
-    report: Path, browser: Any
-) -> None:
+def test_the_report_asks_for_its_own_files_only_and_has_colours_for_light_and_dark(report, browser):
     seen = []
     for scheme in SCHEMES:
         page = opened(browser, (report / "index.html").as_uri(), scheme=scheme)
@@ -182,7 +175,7 @@ def test_the_report_asks_for_its_own_files_only_and_has_colours_for_light_and_da
     assert all(len(colours) == 2 for colours in seen) and not seen[0] & seen[1]
 
 
-def test_two_models_chosen_either_way_round_show_the_same_tests_turned(report: Path, browser: Any) -> None:
+def test_two_models_chosen_either_way_round_show_the_same_tests_turned(report, browser):
     page = opened(browser, (report / "index.html").as_uri())
     page.wait_for_selector("#pairs table")
     page.select_option("#one", label="beta")
@@ -200,7 +193,7 @@ def test_two_models_chosen_either_way_round_show_the_same_tests_turned(report: P
     page.close()
 
 
-def test_a_table_sorts_by_keyboard_filters_and_saves(report: Path, browser: Any) -> None:
+def test_a_table_sorts_by_keyboard_filters_and_saves(report, browser):
     page = opened(browser, (report / "papers" / "signaldetection" / "index.html").as_uri())
     table = page.locator("#table-s1 table").first
     order = lambda: table.locator("tbody tr td:nth-child(3)").all_inner_texts()  # noqa: E731
@@ -228,16 +221,16 @@ def test_a_table_sorts_by_keyboard_filters_and_saves(report: Path, browser: Any)
     page.close()
 
 
-def test_a_figure_saves_as_png_of_a_journals_width_with_its_caption_inside(
-    report: Path, browser: Any
-) -> None:
+def test_a_figure_saves_as_png_of_a_journals_width_with_its_caption_inside(report, browser):
     page = opened(browser, (report / "index.html").as_uri())
     with page.expect_download() as saved:
         page.get_by_role("button", name="save this figure as PNG, 88 mm wide").first.click()
     assert saved.value.suggested_filename == "glance-1-88mm.png"
     data = Path(saved.value.path()).read_bytes()
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
-    width, _ = struct.unpack(">II", data[16:24])
+    width, height = struct.unpack(">II", data[16:24])
+    box = page.locator("figure svg").first.get_attribute("viewBox").split()
+    assert height > 1.02 * width * float(box[3]) / float(box[2]), "the caption stands below the figure"
     x, y, unit = struct.unpack(">IIB", data[41:50])
     assert (data[37:41], unit, x == y, round(1000 * width / x)) == (b"pHYs", 1, True, 88)
     assert b"iTXtDescription" in data and b"n = 100 answers" in data

@@ -1,11 +1,8 @@
 """Figures as files, the methods page, MetaMedQA's parts, cost per point."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,14 +16,11 @@ from metacog_pipeline.report.page import build_report
 from metacog_pipeline.report.pieces import Part, figure
 from metacog_pipeline.report.standalone import INK, PAPER, standalone, with_files
 
-MakeHome = Callable[..., Path]
 BENCHMARKS = Path(benchmarks.__file__).parent
 NASTY = '</figcaption></figure><script>alert(1)</script> & "$x^2$"'
 
 
-def test_every_figure_is_a_file_for_either_width_of_a_column_and_its_numbers_are_one(
-    make_home: MakeHome,
-) -> None:
+def test_every_figure_is_a_file_for_either_width_of_a_column_and_its_numbers_are_one(make_home):
     page = build_report(make_home())
     source = page.read_text("utf-8")
     linked = re.findall(r'<a href="(figures/[^"]+)"', source)
@@ -46,9 +40,15 @@ def test_every_figure_is_a_file_for_either_width_of_a_column_and_its_numbers_are
         )
         assert "currentColor" not in text and INK in text and PAPER in text
         assert root[0].tag.endswith("}desc") and "n = " in str(root[0].text)
+        *_, wide, high = map(float, root.attrib["viewBox"].split())
+        below = [
+            each for each in root if each.tag.endswith("}text")
+        ]  # the caption, all of it, within the paper
+        assert " ".join(str(each.text) for each in below) == " ".join(str(root[0].text).split())
+        assert all(float(each.attrib["y"]) < high and 4 * len(str(each.text)) < wide for each in below)
 
 
-def test_every_caption_says_how_many_and_by_which_method(make_home: MakeHome) -> None:
+def test_every_caption_says_how_many_and_by_which_method(make_home):
     source = build_report(make_home({"alpha": "measured", "toy": "simulated"})).read_text("utf-8")
     captions = re.findall(r'<span class="caption">(.*?)</span>', source)
     assert len(captions) == source.count("<figure>") > 0
@@ -57,7 +57,7 @@ def test_every_caption_says_how_many_and_by_which_method(make_home: MakeHome) ->
         assert re.search("interval|[Pp]osterior", caption), caption
 
 
-def test_figures_that_are_no_longer_there_lose_their_files(make_home: MakeHome) -> None:
+def test_figures_that_are_no_longer_there_lose_their_files(make_home):
     page = build_report(make_home())
     old = page.parent / "figures" / "gone-1.svg"
     old.write_text("<svg/>")
@@ -65,7 +65,7 @@ def test_figures_that_are_no_longer_there_lose_their_files(make_home: MakeHome) 
     assert not old.exists()
 
 
-def test_a_hostile_caption_and_name_stay_text_in_page_and_files(tmp_path: Path) -> None:
+def test_a_hostile_caption_and_name_stay_text_in_page_and_files(tmp_path):
     drawn = ladder([(NASTY, {"a": Point(1.0, 0.5, 1.5)}), ("=1+1", {"a": Point(-2.0)})], steps=["a"], x=NASTY)
     (part,) = with_files([Part("x", "x", figure(drawn, NASTY, n="n = 1", method="none"))], tmp_path)
     assert "<script" not in part.body and part.body.count("<figure>") == part.body.count("</figure>") == 1
@@ -77,7 +77,7 @@ def test_a_hostile_caption_and_name_stay_text_in_page_and_files(tmp_path: Path) 
     assert first == [NASTY, "a", "1.0", "0.5", "1.5"] and second == ["'=1+1", "a", "-2.0", "", ""]
 
 
-def test_the_methods_page_explains_every_headline_and_points_at_what_is_there(tmp_path: Path) -> None:
+def test_the_methods_page_explains_every_headline_and_points_at_what_is_there(tmp_path):
     write_methods(tmp_path, NASTY, [BENCHMARKS / name for name in registry.names()])
     source = (tmp_path / "methods.html").read_text("utf-8")
     assert "<script" not in source and "url(" not in source and "src=" not in source
@@ -107,7 +107,7 @@ def test_the_methods_page_explains_every_headline_and_points_at_what_is_there(tm
 
 
 @pytest.mark.parametrize("names", [[], [1], list(range(1, 13))])
-def test_any_number_of_models_and_steps_can_be_drawn(names: list[int]) -> None:
+def test_any_number_of_models_and_steps_can_be_drawn(names):
     series = {f"m{n}": [(1 + n % 5, Point(0.5, 0.4, 0.6))] for n in names}
     drawn = lines(series, x="x", y="y", diagonal="l", span=(1, 5), apart=0.28)
     assert sum(f">m{n}<" in drawn for n in names) == min(len(names), MOST_LINES)
@@ -115,7 +115,7 @@ def test_any_number_of_models_and_steps_can_be_drawn(names: list[int]) -> None:
     ElementTree.fromstring(ladder([("a", {step: Point(1.0) for step in steps})], steps=steps, x="x"))
 
 
-def test_the_same_values_are_drawn_once_and_others_anew() -> None:
+def test_the_same_values_are_drawn_once_and_others_anew():
     rows = [("a", {"s": Point(1.0, 0.5, 1.5)})]
     first = ladder(rows, steps=["s"], x="x")
     assert ladder([("a", {"s": Point(1.0, 0.5, 1.5)})], steps=["s"], x="x") is first
@@ -123,7 +123,7 @@ def test_the_same_values_are_drawn_once_and_others_anew() -> None:
     assert other != first and other.rows == [("a", "s", 1.0, 0.5, 1.25)]
 
 
-def test_a_point_costs_what_was_paid_over_the_points_there_are() -> None:
+def test_a_point_costs_what_was_paid_over_the_points_there_are():
     assert per_unit(8.0, 0.8, 100) == pytest.approx(0.1)
     assert (
         per_unit(8.0, 0.0, 100) is None

@@ -1,15 +1,10 @@
 """Respondents nobody would ask for, and everything that is computed of them: for the quick tests and for the long ones."""
 
-from __future__ import annotations
-
-import inspect
 import random
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import polars as pl
-import pytest
 
 from metacog_pipeline.benchmark.contract import Scored
 from metacog_pipeline.conformance import Tried
@@ -28,28 +23,6 @@ _SAID = ("answer", "response", "yes", "output", "meta_output", "abstained", *_RA
 _OUTCOMES = ("correct", "correct_strict", "passed")
 # Where being right is saying what the key says: the column of either.
 _KEYED = {"metamedqa": ("answer", "target"), "signaldetection": ("response", "stimulus")}
-# What counts resamples: what is tested here does not hang on how many there are.
-_DRAWS = ("N_BOOT", "N_DRAWS", "N_TESTED", "NULL_DRAWS", "N_BOOT_SIDES", "N_REFITTED")
-
-
-def few_draws(patch: pytest.MonkeyPatch, n: int = 40) -> None:
-    """Make every resampling of the package draw ``n`` times."""
-    modules = [each for name, each in sorted(sys.modules.items()) if name.startswith("metacog_pipeline.")]
-    for module in modules:
-        for name in _DRAWS:
-            if isinstance(getattr(module, name, None), int):
-                patch.setattr(module, name, n)
-        for function in vars(module).values():
-            if not inspect.isfunction(function) or function.__module__ != module.__name__:
-                continue
-            for name, given in (function.__kwdefaults__ or {}).items():
-                if name in ("n_boot", "n_draws") and isinstance(given, int) and given > n:
-                    patch.setitem(function.__kwdefaults__, name, n)
-            if function.__defaults__ is not None:
-                names = list(inspect.signature(function).parameters)[: function.__code__.co_argcount]
-                placed = zip(names[-len(function.__defaults__) :], function.__defaults__, strict=True)
-                fewer = tuple(n if name in ("n_boot", "n_draws") and each else each for name, each in placed)
-                patch.setattr(function, "__defaults__", fewer)
 
 
 def _some(frame: pl.DataFrame, chance: random.Random, share: float) -> pl.Series:

@@ -1,7 +1,5 @@
 """Confidence measured alike: each statistic from cells equals the one from the answers; what has no number says why."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -211,7 +209,7 @@ def test_an_interval_of_few_items_is_marked():
     assert found["status"].to_list() == ["few items: 29"] and found["low"][0] is not None
 
 
-def test_parts_of_the_brier_score_and_the_debiased_error_have_intervals_that_hold_them() -> None:
+def test_parts_of_the_brier_score_and_the_debiased_error_have_intervals_that_hold_them():
     rng = np.random.default_rng(8)
     confidence = rng.choice([0.5, 0.7, 0.9], 200)
     correct = (rng.random(200) < confidence).astype(int)

@@ -1,7 +1,5 @@
 """One primary test for each question, one family for each test with its size in the row, a verdict where there is a p."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,7 +30,7 @@ def made(rows: list[Comparison], *, questions: tuple[Question, ...] = ASKED, **c
     return comparisons(stub, ())
 
 
-def test_every_row_of_a_family_has_its_size() -> None:
+def test_every_row_of_a_family_has_its_size():
     rows = [row(p=p) for p in (0.01, 0.02, None)] + [row("ece", 0.03)]
     found = made(rows)
     assert found["n_tests"].to_list() == [2, 2, 2, 1]  # what has no p is no test, and belongs to the family
@@ -40,7 +38,7 @@ def test_every_row_of_a_family_has_its_size() -> None:
     assert found["verdict"].to_list() == ["significant", "significant", None, "significant"]
 
 
-def test_families_are_apart_where_the_contrast_says() -> None:
+def test_families_are_apart_where_the_contrast_says():
     rows = [row(p=0.03, condition=name) for name in ("a", "a", "b")] + [row(p=0.03)]
     found = made(rows, within=("family", "measure", "condition"))
     assert found["n_tests"].to_list() == [2, 2, 1, 1]
@@ -48,7 +46,7 @@ def test_families_are_apart_where_the_contrast_says() -> None:
 
 
 @pytest.mark.parametrize(("correction", "single"), [("holm", holm), ("bonferroni", bonferroni)])
-def test_families_corrected_together_have_the_numbers_of_each_alone(correction: Any, single: Any) -> None:
+def test_families_corrected_together_have_the_numbers_of_each_alone(correction, single):
     rng = np.random.default_rng(3)
     names = [None, "a", "b", "c"]
     rows = [
@@ -65,20 +63,20 @@ def test_families_corrected_together_have_the_numbers_of_each_alone(correction: 
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan"), float("inf")])
-def test_a_p_that_is_none_fails_its_family_with_the_reason(wrong: float) -> None:
+def test_a_p_that_is_none_fails_its_family_with_the_reason(wrong):
     declared = Contrast("pairs", lambda *_: [row(p=wrong)])
     with pytest.raises(ValueError, match=r"outside 0\.\.1"):
         adjusted(declared, as_table(SimpleNamespace(name="toy"), [row(p=wrong)]))
 
 
-def test_a_p_that_nobody_corrected_is_corrected_and_has_a_verdict() -> None:
+def test_a_p_that_nobody_corrected_is_corrected_and_has_a_verdict():
     rows = [row(p=p) for p in (0.03, 0.04, 0.001)]
     found = made(rows, correction=None)
     assert found["p_adjusted"].to_list() == list(holm([0.03, 0.04, 0.001]))
     assert found["verdict"].to_list() == ["not_significant", "not_significant", "significant"]
 
 
-def test_a_correction_and_a_verdict_of_its_own_stay() -> None:
+def test_a_correction_and_a_verdict_of_its_own_stay():
     rows = [
         row(p=0.01, p_adjusted=0.2, family="tukey"), row(p=0.01, p_adjusted=0.04, family="tukey"),
         row(p=0.01, p_adjusted=0.04, verdict="negligible", family="z"),
@@ -89,7 +87,7 @@ def test_a_correction_and_a_verdict_of_its_own_stay() -> None:
     assert found["n_tests"].to_list() == [2, 2, 1]
 
 
-def test_posteriors_are_counted_and_labels_are_no_tests() -> None:
+def test_posteriors_are_counted_and_labels_are_no_tests():
     rows = [row(p=None, verdict="significant"), row(p=None, verdict="inconclusive")]
     rows += [row(p=None, verdict="hedger", family="character"), row(p=None, family="rank")]
     assert made(rows, correction=None)["n_tests"].to_list() == [2, 2, 0, 0]
@@ -97,21 +95,21 @@ def test_posteriors_are_counted_and_labels_are_no_tests() -> None:
 
 @pytest.mark.parametrize(("unit", "enough"), [("items", exact.LEAST_ITEMS), ("models", exact.LEAST_MODELS)])
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", None])
-def test_nothing_is_significant_below_the_stated_n(unit: Any, enough: int, correction: Any) -> None:
+def test_nothing_is_significant_below_the_stated_n(unit, enough, correction):
     found = made([row(p=1e-9, n=n) for n in range(enough + 2)], correction=correction, unit=unit)
     assert found["verdict"].to_list() == [None] * enough + ["significant"] * 2
     assert found["p"].null_count() == 0
     assert all(said.startswith("no verdict: ") for said in found["status"].to_list()[:enough])
 
 
-def test_the_primary_test_is_marked_and_no_other() -> None:
+def test_the_primary_test_is_marked_and_no_other():
     rows = [row(), row("ece"), row(family="mcnemar"), row(p=None, status="single item", a="one")]
     assert made(rows)["primary"].to_list() == [True, False, False, True]
     assert not made(rows, questions=())["primary"].any()
 
 
 @pytest.mark.parametrize("place", comparing.PLACE)
-def test_a_test_made_twice_of_the_same_is_primary_once_and_first(place: str) -> None:
+def test_a_test_made_twice_of_the_same_is_primary_once_and_first(place):
     same: dict[str, Any] = {"condition": "baseline"}
     rows = [row(note="all 8 models", **same), row(note="without m1", **same)]
     assert made(rows, unit="models")["primary"].to_list() == [True, False]
@@ -120,14 +118,14 @@ def test_a_test_made_twice_of_the_same_is_primary_once_and_first(place: str) -> 
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_no_test_answers_two_questions_and_every_primary_family_is_declared(name: str) -> None:
+def test_no_test_answers_two_questions_and_every_primary_family_is_declared(name):
     questions = registry.load(name).questions
     assert len({question.primary for question in questions}) == len(questions)
     asked = [question.asks for question in questions]
     assert len(set(asked)) == len(asked)
 
 
-def test_a_contrast_without_rows_and_one_that_fails_keep_the_schema() -> None:
+def test_a_contrast_without_rows_and_one_that_fails_keep_the_schema():
     assert made([]).is_empty()
     stub: Any = SimpleNamespace(name="toy", contrasts=(Contrast("pairs", lambda *_: 1 / 0),), questions=ASKED)
     groups: Any = (SimpleNamespace(dataset="d", source="measured"),)
@@ -136,14 +134,14 @@ def test_a_contrast_without_rows_and_one_that_fails_keep_the_schema() -> None:
     assert found.schema == made([row()]).schema
 
 
-def test_rows_that_are_judged_again_stay_as_they_are() -> None:
+def test_rows_that_are_judged_again_stay_as_they_are():
     contrast = Contrast("pairs", lambda *_: ())
     stub: Any = SimpleNamespace(name="toy")
     once = without_few(judged(contrast, adjusted(contrast, as_table(stub, [row(p=0.01), row(p=0.3, n=2)]))))
     assert without_few(judged(contrast, once)).drop("verdict").equals(once.drop("verdict"))
 
 
-def test_a_difference_is_marked_where_either_side_is_or_few_items_are_shared() -> None:
+def test_a_difference_is_marked_where_either_side_is_or_few_items_are_shared():
     def difference(n: int = 100, **more: Any) -> Comparison:
         return row(low=-0.1, high=0.1, n=n, condition="x", **more)
 
@@ -177,7 +175,7 @@ def test_a_difference_is_marked_where_either_side_is_or_few_items_are_shared() -
 
 
 @pytest.mark.parametrize("name", registry.names())
-def test_the_page_names_the_primary_and_secondary_tests_of_every_question(name: str) -> None:
+def test_the_page_names_the_primary_and_secondary_tests_of_every_question(name):
     least = {"items": f"{exact.LEAST_ITEMS} items", "models": f"{exact.LEAST_MODELS} models"}
     for question in registry.load(name).questions:
         family, measure = question.primary

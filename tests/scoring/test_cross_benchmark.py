@@ -1,7 +1,5 @@
 """Numbers of the table over all benchmarks are kept per model: who did not change is not measured again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,7 +17,7 @@ class Home:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.path, self.measured = folder, []
-        monkeypatch.setattr(cross_benchmark, "paths", lambda study, models: [self._file(*models)])
+        monkeypatch.setattr(cross_benchmark, "paths", self._files)
         monkeypatch.setattr(cross_benchmark, "answers", lambda study, models: self._answers(*models))
 
     def study(self, *models: str) -> SimpleNamespace:
@@ -43,8 +41,11 @@ class Home:
         )  # fmt: skip
         write_frame(frame, self._file(model), f"{model} {seed}")
 
+    def _files(self, study: SimpleNamespace) -> list[Path]:
+        return [self._file(each.name) for each in study.models]
+
     def _file(self, model: str) -> Path:
-        return self.path / "harmonised" / f"{model}.parquet"
+        return self.path / "harmonised" / f"model={model}" / "run=1.parquet"
 
     def _answers(self, model: str) -> pl.DataFrame:
         self.measured.append(model)
@@ -68,17 +69,40 @@ def test_a_model_that_is_added_or_answers_anew_is_measured_alone(tmp_path, monke
     assert curves.group_by("model").len().sort("model")["len"].to_list() == [40, 40, 40]
 
 
-def test_a_damaged_file_of_kept_numbers_is_made_again(tmp_path, monkeypatch):
+@pytest.mark.parametrize("harm", ["torn", "a number", "another model", "another version", "gone"])
+def test_kept_numbers_that_are_not_those_asked_for_are_made_again(tmp_path, monkeypatch, harm):
     home = Home(tmp_path, monkeypatch)
-    home.answer("one", 1)
+    for seed, name in enumerate(("one", "two")):
+        home.answer(name, seed)
+    cross_benchmark._calibration(home.study("two"))
+    path, other = (tmp_path / "cache" / "calibration" / f"{name}.parquet" for name in ("one", "two"))
+    if harm == "another version":
+        with monkeypatch.context() as earlier:
+            earlier.setattr(cross_benchmark.calibrating, "VERSION", "earlier")
+            cross_benchmark._calibration(home.study("one"))
     first = cross_benchmark._calibration(home.study("one"))
-    (tmp_path / "cache" / "curves" / "one.parquet").write_bytes(b"PAR1 torn")
+    table = (cross_benchmark.table_path(home.study(), name) for name in ("calibration", "curves"))
+    written = [each.read_bytes() for each in table]
+    frame, mark = pl.read_parquet(path), pl.read_parquet_metadata(path)
+    match harm:
+        case "torn":
+            path.write_bytes(path.read_bytes()[:-9])
+        case "a number":
+            frame.with_columns(estimate=pl.col("estimate") + 0.1).write_parquet(path, metadata=mark)
+        case "another model":
+            path.write_bytes(other.read_bytes())
+        case "gone":
+            path.unlink()
+    assert home.measured.count("one") == (2 if harm == "another version" else 1)
+    home.measured.clear()
     assert cross_benchmark._calibration(home.study("one")).equals(first)
-    assert home.measured == ["one", "one"]
+    assert home.measured == ([] if harm == "another version" else ["one"])
+    table = (cross_benchmark.table_path(home.study(), name) for name in ("calibration", "curves"))
+    assert [each.read_bytes() for each in table] == written, "kept or made again, the tables are the same"
 
 
 def test_a_study_without_answers_has_empty_tables(tmp_path, monkeypatch):
-    monkeypatch.setattr(cross_benchmark, "paths", lambda study, models: [])
+    monkeypatch.setattr(cross_benchmark, "paths", lambda study: [])
     monkeypatch.setattr(cross_benchmark, "answers", lambda study, models: HARMONISED.to_frame())
     study = SimpleNamespace(
         home=SimpleNamespace(path=tmp_path),

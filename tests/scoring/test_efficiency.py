@@ -1,7 +1,5 @@
 """The M-ratio of a choice among m leaves as a number with an interval, or with the reason why not."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

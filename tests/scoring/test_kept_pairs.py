@@ -1,7 +1,5 @@
 """Results of pairs are kept by what they were computed from: a model more costs its own pairs, and no number changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -50,7 +48,7 @@ class Study:
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Study:
+def study(tmp_path):
     return Study(tmp_path, **{f"m{place}": place * place / 7 for place in range(5)})
 
 
@@ -60,7 +58,7 @@ def written(frame: pl.DataFrame) -> bytes:
     return file.getvalue()
 
 
-def test_a_model_more_costs_its_own_pairs_and_the_table_is_that_of_all_computed_anew(study: Study) -> None:
+def test_a_model_more_costs_its_own_pairs_and_the_table_is_that_of_all_computed_anew(study):
     first = study.kept()
     study.tests(first)
     assert (first.computed, first.read) == (10, 0)
@@ -73,27 +71,27 @@ def test_a_model_more_costs_its_own_pairs_and_the_table_is_that_of_all_computed_
     assert len(study.asked) == 15
 
 
-def test_the_correction_counts_kept_and_new_pairs(study: Study) -> None:
+def test_the_correction_counts_kept_and_new_pairs(study):
     alone = study.tests(study.kept()).filter(a="m3", b="m4", measure="later")["p_adjusted"][0]
     study.values["between"] = 0.3
     assert study.tests(study.kept()).filter(a="m3", b="m4", measure="later")["p_adjusted"][0] > alone
 
 
-def test_a_model_that_changed_costs_its_own_pairs(study: Study) -> None:
+def test_a_model_that_changed_costs_its_own_pairs(study):
     study.tests(study.kept())
     study.values["m2"] = 9.0
     kept = study.kept()
     assert written(study.tests(kept)) == written(study.tests(None)) and kept.computed == 4
 
 
-def test_a_model_that_went_takes_its_pairs_with_it(study: Study) -> None:
+def test_a_model_that_went_takes_its_pairs_with_it(study):
     study.tests(study.kept())
     del study.values["m2"]
     kept = study.kept()
     assert written(study.tests(kept)) == written(study.tests(None)) and kept.computed == 0
 
 
-def test_a_pair_without_rows_is_not_computed_again(study: Study) -> None:
+def test_a_pair_without_rows_is_not_computed_again(study):
     study.values["mute"] = 1.0
     study.tests(study.kept())
     kept = study.kept()
@@ -101,7 +99,7 @@ def test_a_pair_without_rows_is_not_computed_again(study: Study) -> None:
 
 
 @pytest.mark.parametrize("harm", ["cut", "empty", "text", "a number", "another study", "other columns"])
-def test_what_was_damaged_or_comes_from_elsewhere_is_computed_anew(study: Study, harm: str) -> None:
+def test_what_was_damaged_or_comes_from_elsewhere_is_computed_anew(study, harm):
     whole = study.tests(study.kept())
     path = study.folder / "bench" / "pairs.parquet"
     if harm == "cut":
@@ -124,7 +122,7 @@ def test_what_was_damaged_or_comes_from_elsewhere_is_computed_anew(study: Study,
     assert again.computed == 0
 
 
-def test_a_pair_that_fails_leaves_its_own_row_and_is_tried_again(study: Study) -> None:
+def test_a_pair_that_fails_leaves_its_own_row_and_is_tried_again(study):
     study.failing = {"m2"}
     found = study.tests(study.kept())
     failed = found.filter(pl.col("status") != "ok")
@@ -160,7 +158,7 @@ class Alone(Study):
         return comparing.comparisons(bench, groups, kept)
 
 
-def test_rows_of_one_model_are_kept_by_model_and_corrected_over_all(tmp_path: Path) -> None:
+def test_rows_of_one_model_are_kept_by_model_and_corrected_over_all(tmp_path):
     study = Alone(tmp_path, one=0.5, two=1.5, mute=2.0)
     first = study.tests(study.kept())
     assert study.asked == [("one",), ("two",), ("mute",)]
@@ -175,7 +173,7 @@ def test_rows_of_one_model_are_kept_by_model_and_corrected_over_all(tmp_path: Pa
     assert not study.asked
 
 
-def test_a_model_whose_own_rows_fail_leaves_a_row_with_its_name_and_is_tried_again(tmp_path: Path) -> None:
+def test_a_model_whose_own_rows_fail_leaves_a_row_with_its_name_and_is_tried_again(tmp_path):
     study = Alone(tmp_path, one=0.5, two=1.5)
     study.failing = {"two"}
     found = study.tests(study.kept())
@@ -187,7 +185,7 @@ def test_a_model_whose_own_rows_fail_leaves_a_row_with_its_name_and_is_tried_aga
     assert written(study.tests(kept)) == written(study.tests(None)) and not kept.computed
 
 
-def test_a_file_whose_numbers_were_changed_by_hand_is_computed_anew(tmp_path: Path) -> None:
+def test_a_file_whose_numbers_were_changed_by_hand_is_computed_anew(tmp_path):
     study = Alone(tmp_path, one=0.5, two=1.5)
     whole = study.tests(study.kept())
     path = tmp_path / "bench" / "own.parquet"

@@ -1,11 +1,10 @@
 """Two models on shared items: the sign, what is shared, Holm, and what cannot be said."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
 
+from metacog_pipeline.scoring import model_pairs
 from metacog_pipeline.scoring.harmonised import HARMONISED
 from metacog_pipeline.scoring.model_pairs import PAIRED_SCHEMA, paired
 from metacog_pipeline.stats import measured_coverage
@@ -64,6 +63,13 @@ def test_only_items_both_answered_count():
     found = paired(nothing, "a", "b", seed=1, n_boot=100)
     assert found["status"].unique().to_list() == ["no item was answered by both"]
     assert found["difference"].null_count() == found.height
+
+
+def test_answers_without_a_confidence_have_a_test_of_accuracy_and_say_why_no_other():
+    both = pl.concat([of("a", [1] * 20, [0.9] * 20), of("b", [0, 1] * 10, [None] * 20)])
+    found = paired(both, "a", "b", seed=1, n_boot=100)
+    assert row(found, "accuracy")["difference"] == 0.5
+    assert set(found.filter(pl.col("measure") != "accuracy")["status"]) == {model_pairs.UNSTATED}
 
 
 def test_equal_models_are_not_told_apart_and_holm_counts_all_rows():

@@ -1,7 +1,5 @@
 """People who answered a benchmark's questions: a group of its own, and a model's place among them."""
 
-from __future__ import annotations
-
 import csv
 import random
 from collections.abc import Callable
@@ -30,7 +28,7 @@ items = "own.csv"
 
 
 @pytest.fixture
-def into(tmp_path: Path) -> Bound:
+def into(tmp_path):
     rows = [f'{name},Question {name}?,"[""a"",""b"",""c""]",{key}' for name, key in KEYS.items()]
     (tmp_path / "own.csv").write_text("\n".join(["id,question,options,answer", *rows]))
     (tmp_path / "study.toml").write_text(STUDY)
@@ -73,7 +71,7 @@ def row_of(into: Bound, measure: str, model: str = "m", **fields: Any) -> pl.Dat
     return pl.DataFrame([row], schema=calibration.CALIBRATION, orient="row")
 
 
-def test_people_are_one_group_with_the_mean_of_their_values(into: Bound, tmp_path: Path) -> None:
+def test_people_are_one_group_with_the_mean_of_their_values(into, tmp_path):
     assert kept(into, trials(tmp_path / "p.csv", 10)) == (120, 10, 0)
     found = people.measured(into.context.study, calibration.CALIBRATION.to_frame())
     assert set(found["source"]) == {"human"} and set(found["model"]) == {"people"}
@@ -88,7 +86,18 @@ def test_people_are_one_group_with_the_mean_of_their_values(into: Bound, tmp_pat
     )
 
 
-def test_a_model_has_its_percentile_among_people(into: Bound, tmp_path: Path) -> None:
+def test_an_interval_of_a_share_stays_a_share_and_equal_people_have_none(into, tmp_path):
+    kept(into, trials(tmp_path / "p.csv", 4, lambda who: 0.95))
+    found = people.measured(into.context.study, calibration.CALIBRATION.to_frame())
+    shares = found.filter(pl.col("measure").str.contains("accuracy|auroc2$|brier|ece|mean_confidence"))
+    assert shares["low"].min() >= 0 and shares["high"].max() <= 1
+    kept(into, trials(tmp_path / "same.csv", 4, lambda who: 1.0))
+    found = people.measured(into.context.study, calibration.CALIBRATION.to_frame())
+    accuracy = found.filter(measure="harmonised_accuracy").row(0, named=True)
+    assert (accuracy["estimate"], accuracy["low"]) == (1.0, None) and "one value" in accuracy["status"]
+
+
+def test_a_model_has_its_percentile_among_people(into, tmp_path):
     kept(into, trials(tmp_path / "p.csv", 12, lambda who: 0.3 + 0.05 * who))
     study = into.context.study
 
@@ -105,7 +114,7 @@ def test_a_model_has_its_percentile_among_people(into: Bound, tmp_path: Path) ->
     assert near["low"] < near["estimate"] < near["high"]
 
 
-def test_other_conditions_have_no_percentile(into: Bound, tmp_path: Path) -> None:
+def test_other_conditions_have_no_percentile(into, tmp_path):
     kept(into, trials(tmp_path / "p.csv", 3))
     rows = row_of(into, "accuracy", estimate=0.5, condition="own bet")
     found = people.measured(into.context.study, rows)
@@ -113,7 +122,7 @@ def test_other_conditions_have_no_percentile(into: Bound, tmp_path: Path) -> Non
     assert found.filter(measure="harmonised_accuracy")["low_n"].to_list() == [True]
 
 
-def test_a_new_table_replaces_the_old_one(into: Bound, tmp_path: Path) -> None:
+def test_a_new_table_replaces_the_old_one(into, tmp_path):
     kept(into, trials(tmp_path / "p.csv", 5))
     before = people.measured(into.context.study, calibration.CALIBRATION.to_frame())
     assert kept(into, trials(tmp_path / "p.csv", 3)) == (36, 3, 0)
@@ -121,7 +130,7 @@ def test_a_new_table_replaces_the_old_one(into: Bound, tmp_path: Path) -> None:
     assert set(before["n_items"]) == {5} and set(after["n_items"]) == {3}
 
 
-def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into: Bound, tmp_path: Path) -> None:
+def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into, tmp_path):
     path = trials(tmp_path / "p.csv", 2)
     path.write_text(path.read_text() + ",q1,A,50\ns0,nothing,A,50\ns0,q1,A,50\n")
     answers, who, left = people.keep(into, path, "subject", (), None, ImportOptions())
@@ -134,7 +143,7 @@ def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into: Bound, tmp_
     assert pl.read_parquet(people.path_of(into.context.home, "questions")).height == 24
 
 
-def test_the_benchmark_is_named_where_there_are_several(into: Bound, tmp_path: Path) -> None:
+def test_the_benchmark_is_named_where_there_are_several(into, tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(path.read_text() + '[benchmarks.metamedqa]\ndataset = "sample"\n')
     with pytest.raises(StudyError, match="--benchmark, out of questions, metamedqa"):

@@ -1,13 +1,10 @@
 """What a paper prints is computed once, and again for another version, another seed or other tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
-import pytest
 
 from metacog_pipeline.benchmark.contract import Stage
 from metacog_pipeline.scoring import printed
@@ -29,9 +26,7 @@ def of(home: Path, made: list[str], *, name: str = "medley", version: str = "1",
     )
 
 
-def test_what_is_printed_is_made_anew_for_another_version_or_seed_and_where_a_file_is_gone(
-    tmp_path: Path,
-) -> None:
+def test_what_is_printed_is_made_anew_for_another_version_or_seed_and_where_a_file_is_gone(tmp_path):
     made: list[str] = []
     for version, seed in (("1", 0), ("1", 0), ("2", 0), ("2", 1), ("2", 1)):
         values, claims = printed.write(of(tmp_path, made, version=version, seed=seed))
@@ -42,7 +37,7 @@ def test_what_is_printed_is_made_anew_for_another_version_or_seed_and_where_a_fi
     assert len(made) == 4
 
 
-def test_a_changed_table_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_table_is_read_again(tmp_path, monkeypatch):
     tables = tmp_path / "tables"
     tables.mkdir()
     monkeypatch.setattr(printed, "shipped", lambda *_: tables)

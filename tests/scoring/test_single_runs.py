@@ -1,7 +1,5 @@
 """A model asked once has the same numbers pooled over runs: they are read, not computed again."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 
@@ -18,7 +16,7 @@ from metacog_pipeline.study.frames import read_frame, write_frame
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def bench(tmp_path_factory):
     found: Any = try_benchmark(registry.load("metamedqa"), tmp_path_factory.mktemp("one")).benchmark
     for each in files.tasks.partitions(found):
         files.read(found, each)
@@ -26,9 +24,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return found
 
 
-def test_numbers_of_one_run_are_those_of_the_model_and_what_only_models_have_is_computed(
-    bench: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbers_of_one_run_are_those_of_the_model_and_what_only_models_have_is_computed(bench, monkeypatch):
     partitions = files.tasks.partitions(bench)
     scored = pl.concat([read_frame(files.scored_path(each)) for each in partitions])
     groups = groups_of(bench, scored, by_run=False)
@@ -69,7 +65,7 @@ def test_numbers_of_one_run_are_those_of_the_model_and_what_only_models_have_is_
     assert failed["model"].n_unique() == 2
 
 
-def test_numbers_made_by_other_rules_are_not_taken(bench: Any) -> None:
+def test_numbers_made_by_other_rules_are_not_taken(bench):
     one, _ = files.tasks.partitions(bench)
     path = files.run_estimates_path(one)
     found = read_frame(path)

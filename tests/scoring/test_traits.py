@@ -1,7 +1,5 @@
 """What stands for monitoring and control: more is better, tasks are averaged, imported answers stand among models."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
@@ -32,7 +30,7 @@ def row_of(benchmark, condition, model, measure, value):
     return row
 
 
-def test_less_calibration_error_stands_higher_and_tasks_are_averaged() -> None:
+def test_less_calibration_error_stands_higher_and_tasks_are_averaged():
     errors = {"A confidence": 0.1, "B confidence": 0.2, "C confidence": 0.3}
     rows = [row_of("b", condition, "m", "ece", value) for condition, value in errors.items()]
     table = pl.DataFrame(rows, schema=CALIBRATION)
@@ -41,7 +39,7 @@ def test_less_calibration_error_stands_higher_and_tasks_are_averaged() -> None:
     assert row["name"] == "b ece" and row["trait"] == "monitoring"
 
 
-def test_answers_collected_elsewhere_stand_among_models_and_observers_apart() -> None:
+def test_answers_collected_elsewhere_stand_among_models_and_observers_apart():
     rows = [(None, "free", name, source, "saf", 0.5, 0.1) for name, source in
             (("a", "measured"), ("b", "imported"), ("c", "simulated"))]  # fmt: skip
     saf = Trait("b", "saf", "control", ("free",))
@@ -54,7 +52,7 @@ def test_answers_collected_elsewhere_stand_among_models_and_observers_apart() ->
     assert found.schema == VALUE_SCHEMA
 
 
-def test_names_of_measures_are_unique_and_every_pair_of_kinds_is_named() -> None:
+def test_names_of_measures_are_unique_and_every_pair_of_kinds_is_named():
     every = traits(registry.load(name) for name in registry.names())
     assert len({trait.name for trait in every}) == len(every)
     assert kind("monitoring", "monitoring", "a", "b") == "convergent"
@@ -62,7 +60,7 @@ def test_names_of_measures_are_unique_and_every_pair_of_kinds_is_named() -> None
     assert kind("monitoring", "control", "a", "a") == "method"
 
 
-def test_measures_that_order_models_alike_correlate_and_few_models_say_so() -> None:
+def test_measures_that_order_models_alike_correlate_and_few_models_say_so():
     rows = [
         {"name": f"{benchmark} x", "benchmark": benchmark, "measure": "x", "trait": "monitoring", "model": f"m{n}",
          "source": "measured", "value": float(n), "sem": 0.1}
@@ -81,7 +79,7 @@ def test_measures_that_order_models_alike_correlate_and_few_models_say_so() -> N
 @pytest.mark.parametrize(
     ("n", "p", "verdict"), [(3, 1 / 3, None), (4, 1 / 12, None), (5, 1 / 60, "significant")]
 )
-def test_few_models_have_an_exact_p_and_below_five_no_verdict(n, p, verdict) -> None:
+def test_few_models_have_an_exact_p_and_below_five_no_verdict(n, p, verdict):
     rows = [
         {"name": f"{benchmark} x", "benchmark": benchmark, "measure": "x", "trait": "monitoring", "model": f"m{i}",
          "source": "measured", "value": float(i), "sem": 0.1}
@@ -92,7 +90,7 @@ def test_few_models_have_an_exact_p_and_below_five_no_verdict(n, p, verdict) -> 
     assert found["verdict"] == verdict and found["status"] != "ok"
 
 
-def test_the_pairs_of_a_kind_are_one_family() -> None:
+def test_the_pairs_of_a_kind_are_one_family():
     noise = np.random.default_rng(3).normal(size=(4, 8))
     rows = [
         {"name": f"{name} x", "benchmark": name, "measure": "x", "trait": "monitoring", "model": f"m{i}",

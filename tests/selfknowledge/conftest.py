@@ -1,7 +1,5 @@
 """A few questions in some languages, transcript rows about them, and an asker that answers from a list."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -144,7 +142,7 @@ def observe(
 
 
 @pytest.fixture
-def bench() -> Any:
+def bench():
     """Return the helpers above, by name."""
     from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """Whether a reply withholds the answer."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,7 +45,7 @@ from metacog_pipeline.benchmarks.selfknowledge.untidy_replies import ABSTENTIONS
         REFUSALS["en"].replace("help with", "answer"),
     ],
 )
-def test_the_default_reads_an_abstention(text: str) -> None:
+def test_the_default_reads_an_abstention(text):
     assert abstains(text)
 
 
@@ -72,18 +70,18 @@ def test_the_default_reads_an_abstention(text: str) -> None:
         *(form.format(answer="Paris") for form in ANSWERS),
     ],
 )
-def test_the_default_reads_an_answer(text: str) -> None:
+def test_the_default_reads_an_answer(text):
     assert not abstains(text)
 
 
-def test_an_accepted_answer_of_these_words_is_an_answer() -> None:
+def test_an_accepted_answer_of_these_words_is_an_answer():
     song = "I Don't Know How to Love Him"
     assert not abstains(song, answers=["I Don’t Know How To Love Him"])
     assert abstains(song) and abstains(song, "reference")
     assert abstains("I don't know", answers=[song])
 
 
-def test_the_strict_rule_wants_the_whole_reply() -> None:
+def test_the_strict_rule_wants_the_whole_reply():
     assert abstains("“I don’t know.”", "strict")
     assert not abstains("I don't know, maybe Paris", "strict")
     assert not abstains("I do not know", "strict")
@@ -91,7 +89,7 @@ def test_the_strict_rule_wants_the_whole_reply() -> None:
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=10), max_size=3))
 @settings(max_examples=150)
-def test_every_text_is_read_and_the_reference_rule_is_a_substring(text: str, answers: list[str]) -> None:
+def test_every_text_is_read_and_the_reference_rule_is_a_substring(text, answers):
     assert abstains(text, "reference") == ("i don't know" in text.lower())
     assert abstains(text, "default", answers) in (True, False)
     assert abstains(text, "strict") in (True, False)

@@ -1,7 +1,5 @@
 """How sure a yes is, from token log-probabilities."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -29,7 +27,7 @@ def sigmoid(x: float) -> float:
 
 @given(LOG, LOG)
 @settings(max_examples=150)
-def test_it_is_the_sigmoid_of_the_difference(yes: float, no: float) -> None:
+def test_it_is_the_sigmoid_of_the_difference(yes, no):
     said, logprob = ("Yes", yes) if yes >= no else ("No", no)
     value = found(token(said, logprob, Yes=yes, No=no))
     assert value == pytest.approx(sigmoid(yes - no), abs=1e-12)
@@ -40,16 +38,14 @@ def test_it_is_the_sigmoid_of_the_difference(yes: float, no: float) -> None:
     st.sampled_from(["en", "zh", "ko", "es"]),
 )
 @settings(max_examples=200)
-def test_any_log_probabilities_give_a_share_or_nothing(
-    listed: list[tuple[str, float]], language: str
-) -> None:
+def test_any_log_probabilities_give_a_share_or_nothing(listed, language):
     value = found(
         *(TokenLogprob(text, logprob, tuple(listed)) for text, logprob in listed), language=language
     )
     assert value is None or 0 <= value <= 1
 
 
-def test_spellings_of_one_word_are_added_up() -> None:
+def test_spellings_of_one_word_are_added_up():
     both = found(
         TokenLogprob(
             "Yes", math.log(0.3), (("Yes", math.log(0.3)), (" yes", math.log(0.3)), ("No", math.log(0.2)))
@@ -58,14 +54,14 @@ def test_spellings_of_one_word_are_added_up() -> None:
     assert both == pytest.approx(0.6 / 0.8)
 
 
-def test_a_word_that_is_not_listed_has_the_most_it_can_have() -> None:
+def test_a_word_that_is_not_listed_has_the_most_it_can_have():
     top = (("Yes", math.log(0.9)), ("Maybe", math.log(0.04)))
     assert found(TokenLogprob("Yes", math.log(0.9), top)) == pytest.approx(0.9 / 0.94)
     assert found(TokenLogprob("Yes", math.log(0.9))) == pytest.approx(0.9)  # only the chosen token is known
     assert found(TokenLogprob("No", math.log(0.9), (("No", math.log(0.9)),))) == pytest.approx(0.1)
 
 
-def test_marks_and_thoughts_before_the_reply_are_passed_over() -> None:
+def test_marks_and_thoughts_before_the_reply_are_passed_over():
     yes = token("Yes", math.log(0.8), Yes=math.log(0.8), No=math.log(0.2))
     assert found(token("“"), token(" **"), yes) == pytest.approx(0.8)
     assert found(
@@ -74,17 +70,17 @@ def test_marks_and_thoughts_before_the_reply_are_passed_over() -> None:
     assert found(token("<think>"), token("Yes", -0.1, Yes=-0.1)) is None
 
 
-def test_where_a_reply_begins_counts_though_it_says_something_else() -> None:
+def test_where_a_reply_begins_counts_though_it_says_something_else():
     assert found(token("Paris", -0.1, Yes=math.log(0.3), No=math.log(0.1))) == pytest.approx(0.75)
 
 
-def test_later_only_a_yes_or_a_no_is_such_a_place() -> None:
+def test_later_only_a_yes_or_a_no_is_such_a_place():
     said = token("No", math.log(0.9), No=math.log(0.9), Yes=math.log(0.1))
     assert found(token("I"), token(" think"), said) == pytest.approx(0.1)
     assert found(token("I"), token("know", -1.0, Yes=-1.0)) is None
 
 
-def test_words_in_pieces_are_known_by_their_beginning() -> None:
+def test_words_in_pieces_are_known_by_their_beginning():
     top = (("아니", math.log(0.75)), ("예", math.log(0.25)))
     assert found(TokenLogprob("아니", math.log(0.75), top), token("요"), language="ko") == pytest.approx(0.25)
     top = (("S", math.log(0.6)), ("No", math.log(0.4)))
@@ -92,7 +88,7 @@ def test_words_in_pieces_are_known_by_their_beginning() -> None:
     assert found(TokenLogprob("S", math.log(0.6), ()), token("orry"), language="es") is None
 
 
-def test_each_language_has_its_words_and_english_ones() -> None:
+def test_each_language_has_its_words_and_english_ones():
     for language, yes, no in (
         ("zh", "是", "否"),
         ("ko", "예", "아니요"),
@@ -106,10 +102,10 @@ def test_each_language_has_its_words_and_english_ones() -> None:
 
 
 @pytest.mark.parametrize("kept", [None, "", "[", "{}", "[[1]]", "null", '[["Yes", "x", []]]'])
-def test_nothing_kept_is_nothing_known(kept: str | None) -> None:
+def test_nothing_kept_is_nothing_known(kept):
     assert confidence(kept) is None
 
 
-def test_a_certain_yes_is_certain() -> None:
+def test_a_certain_yes_is_certain():
     assert found(token("Yes", 0.0, Yes=0.0)) == 1.0
     assert found(token("Yes", 0.0, Yes=0.0, No=-1000.0)) == 1.0

@@ -1,7 +1,5 @@
 """Replies in words their readers had not seen: kept after the readers were widened by them, so that none is lost again."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 
@@ -14,12 +12,12 @@ VALUES = {"yes": 1, "no": 0, "neither": None}
 LEFT = {"Quizá sí o quizá no"}  # read as a no: a doubt comes first
 
 
-def test_there_are_two_sets() -> None:
+def test_there_are_two_sets():
     assert len(FILES) == 2
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_fresh_replies_are_read_as_labelled(path: Path) -> None:
+def test_fresh_replies_are_read_as_labelled(path):
     sets = tomllib.loads(path.read_text("utf-8"))
     wrong = [
         text
@@ -32,7 +30,7 @@ def test_fresh_replies_are_read_as_labelled(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_fresh_abstentions_are_read_as_labelled(path: Path) -> None:
+def test_fresh_abstentions_are_read_as_labelled(path):
     sets = tomllib.loads(path.read_text("utf-8"))
     assert [text for text in sets["abstained"]["en"] if not abstains(text)] == []
     assert [text for text in sets["answered"]["en"] if abstains(text)] == []

@@ -1,7 +1,5 @@
 """A study of self-knowledge from its file to its numbers, in one process."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path
@@ -16,12 +14,12 @@ from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
 from metacog_pipeline.errors import SourceError, StudyError
-from metacog_pipeline.llm.server.running import ServerThread
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import OneOf
 from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
+from tests.simulated_server import ServerThread
 
 MODEL = """
 [[models]]
@@ -72,7 +70,7 @@ def requests(partition: Partition) -> list[dict[str, Any]]:
     return [json.loads(record["request_json"]) for record in records if "request_json" in record]
 
 
-def test_a_study_runs_from_items_to_estimates(tmp_path: Path) -> None:
+def test_a_study_runs_from_items_to_estimates(tmp_path):
     asked = study(tmp_path, f"{EVERY}\nlimit = 12")
     assert tasks.expected(of(asked)) == 0 and not construction.items_current(of(asked))
     assert plan_study(asked).rows[0].calls == 12 * (4 * 2 + 4)
@@ -92,7 +90,7 @@ def test_a_study_runs_from_items_to_estimates(tmp_path: Path) -> None:
     assert plan_study(asked).rows[0].to_ask == 0
 
 
-def test_another_rule_reads_kept_answers_again_and_asks_nothing(tmp_path: Path) -> None:
+def test_another_rule_reads_kept_answers_again_and_asks_nothing(tmp_path):
     untidy = MODEL.replace("d_type2 = 3.0", "untidiness = 1.0")
     first = ask(study(tmp_path, "limit = 10", untidy))
     files.read(of(first.study), first)
@@ -107,7 +105,7 @@ def test_another_rule_reads_kept_answers_again_and_asks_nothing(tmp_path: Path) 
         assert len(requests(other)) == sent
 
 
-def test_other_words_decoding_or_length_ask_again(tmp_path: Path) -> None:
+def test_other_words_decoding_or_length_ask_again(tmp_path):
     first = ask(study(tmp_path, "limit = 2"))
     assert {
         (each["sampling"]["temperature"], each["sampling"]["max_tokens"]) for each in requests(first)
@@ -122,7 +120,7 @@ def test_other_words_decoding_or_length_ask_again(tmp_path: Path) -> None:
     assert requests(longer)[-1]["sampling"]["max_tokens"] == 64
 
 
-def test_the_same_observer_answers_alike_in_process_and_behind_a_server(tmp_path: Path) -> None:
+def test_the_same_observer_answers_alike_in_process_and_behind_a_server(tmp_path):
     section = 'limit = 6\nlanguages = ["en", "ko"]'
     here = ask(study(tmp_path, section))
     inside = read(here)
@@ -149,7 +147,7 @@ def test_the_same_observer_answers_alike_in_process_and_behind_a_server(tmp_path
     assert outside.select(kept).equals(inside.select(kept))
 
 
-def test_a_larger_limit_only_adds(tmp_path: Path) -> None:
+def test_a_larger_limit_only_adds(tmp_path):
     names = []
     for limit in (3, 6):
         asked = study(tmp_path, f"limit = {limit}")
@@ -158,7 +156,7 @@ def test_a_larger_limit_only_adds(tmp_path: Path) -> None:
     assert names[1][:3] == names[0] or set(names[0]) < set(names[1])
 
 
-def test_conditions_follow_languages_and_idk(tmp_path: Path) -> None:
+def test_conditions_follow_languages_and_idk(tmp_path):
     def conditions(section: str) -> tuple[str, ...]:
         return tuple(each.name for each in of(study(tmp_path, section)).conditions())
 
@@ -169,12 +167,12 @@ def test_conditions_follow_languages_and_idk(tmp_path: Path) -> None:
     assert conditions('languages = ["zh", "en"]\nidk = ["en"]') == ("dual_zh", "dual", "idk")
 
 
-def test_own_words_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+def test_own_words_that_cannot_be_used_are_named(tmp_path):
     with pytest.raises(StudyError, match="cannot be read"):
         _ = of(study(tmp_path, 'wording = "none.toml"')).wording
 
 
-def test_items_follow_what_they_are_made_from_and_nothing_else(tmp_path: Path) -> None:
+def test_items_follow_what_they_are_made_from_and_nothing_else(tmp_path):
     first = of(study(tmp_path, "limit = 20"))
     with pytest.raises(SourceError, match="not built yet"):
         _ = first.items
@@ -187,7 +185,7 @@ def test_items_follow_what_they_are_made_from_and_nothing_else(tmp_path: Path) -
         assert not construction.items_current(of(study(tmp_path, other)))
 
 
-def test_files_of_a_folder_beside_the_study_are_used_as_they_are(tmp_path: Path) -> None:
+def test_files_of_a_folder_beside_the_study_are_used_as_they_are(tmp_path):
     def write(n: int) -> None:
         rows = [{"question": f"q {k}", "answer": [f"answer {k}"] if k else []} for k in range(n)]
         (tmp_path / "mine").mkdir(exist_ok=True)
@@ -204,7 +202,7 @@ def test_files_of_a_folder_beside_the_study_are_used_as_they_are(tmp_path: Path)
     assert not construction.items_current(own)
 
 
-def test_a_published_set_that_is_not_home_is_needed_and_missed(tmp_path: Path) -> None:
+def test_a_published_set_that_is_not_home_is_needed_and_missed(tmp_path):
     away = of(study(tmp_path, 'dataset = "trivia_qa"\nsplit = "all"'))
     assert away.needed_sources() == ("trivia_qa_train", "trivia_qa")
     with pytest.raises(SourceError, match="metacog fetch trivia_qa_train"):
@@ -213,7 +211,7 @@ def test_a_published_set_that_is_not_home_is_needed_and_missed(tmp_path: Path) -
         construction.build(of(study(tmp_path, 'dataset = "trivia_qa"\nsplit = "test"')))
 
 
-def test_each_step_is_asked_alone_and_told_how(bench: Any, tmp_path: Path) -> None:
+def test_each_step_is_asked_alone_and_told_how(bench, tmp_path):
     def calls(condition: str, mode: str = "text", section: str = "", **fields: object) -> Any:
         spec = ModelSpec.model_validate({"name": "m", "provider": "openai", "model": "x", **fields})
         chat = bench.Listening(mode, spec, direct="Paris", meta="Yes")
@@ -255,13 +253,13 @@ def test_each_step_is_asked_alone_and_told_how(bench: Any, tmp_path: Path) -> No
         ("limt = 3", 'did you mean "limit"'),
     ],
 )
-def test_a_section_that_cannot_be_is_refused_in_one_line(section: str, said: str, tmp_path: Path) -> None:
+def test_a_section_that_cannot_be_is_refused_in_one_line(section, said, tmp_path):
     with pytest.raises(StudyError) as refused:
         study(tmp_path, section)
     assert said in str(refused.value) and "\n" not in str(refused.value)
 
 
-def test_models_answer_in_text_unless_their_row_asks_for_a_choice(tmp_path: Path) -> None:
+def test_models_answer_in_text_unless_their_row_asks_for_a_choice(tmp_path):
     modes = of(study(tmp_path)).modes
 
     def row(**fields: object) -> ModelSpec:

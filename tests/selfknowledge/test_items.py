@@ -1,9 +1,5 @@
 """An item says what is asked and accepted in each language; its file is whole, unchanged, or refused."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -46,13 +42,13 @@ def items(draw: st.DrawFn) -> Item:
     )
 
 
-def test_a_language_without_a_question_has_none_and_accepts_nothing() -> None:
+def test_a_language_without_a_question_has_none_and_accepts_nothing():
     assert ITEM.question() == "Who?" and ITEM.question("ko") == "누구?" and ITEM.question("es") is None
     assert ITEM.accepted() == ("Ada", "Ada Lovelace") and ITEM.accepted("ko") == ITEM.accepted("zh") == ()
     assert ITEM.answerable() and not ITEM.answerable("ko") and ITEM.languages == ("en", "ko")
 
 
-def test_a_condition_asks_only_what_has_its_language() -> None:
+def test_a_condition_asks_only_what_has_its_language():
     english = replace(ITEM, questions=ITEM.questions[:1], answers=ITEM.answers[:1])
     counts = {name: len(asked([ITEM, english], name)) for name in CONDITIONS}
     assert counts == {
@@ -67,7 +63,7 @@ def test_a_condition_asks_only_what_has_its_language() -> None:
     }
 
 
-def test_the_hash_follows_what_is_asked_and_accepted_and_nothing_else() -> None:
+def test_the_hash_follows_what_is_asked_and_accepted_and_nothing_else():
     same = replace(ITEM, item_id="y", position=9, topic="t", questions=tuple(reversed(ITEM.questions)))
     assert same.item_hash == ITEM.item_hash
     for changed in (
@@ -80,15 +76,13 @@ def test_the_hash_follows_what_is_asked_and_accepted_and_nothing_else() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(items(), min_size=1, max_size=5))
-def test_items_come_back_from_disk_as_they_were(
-    tmp_path_factory: pytest.TempPathFactory, made: list[Item]
-) -> None:
+def test_items_come_back_from_disk_as_they_were(tmp_path_factory, made):
     path = tmp_path_factory.mktemp("items") / "items.parquet"
     write_rows(path, made, Item, "")
     assert read_rows(path, Item) == made
 
 
-def test_a_changed_torn_or_foreign_file_is_refused_in_one_line(tmp_path: Path) -> None:
+def test_a_changed_torn_or_foreign_file_is_refused_in_one_line(tmp_path):
     path = items_path(tmp_path, "selfknowledge")
     with pytest.raises(SourceError, match="not built yet"):
         read_rows(path, Item)

@@ -1,66 +1,37 @@
 """Labelled batches of replies in four languages: abstentions and right answers are read as labelled."""
 
-from __future__ import annotations
-
-import json
-from collections import Counter, defaultdict
-from pathlib import Path
+from collections import Counter
 
 import pytest
 
-from metacog_pipeline.benchmarks.selfknowledge.matching import RULES, matches
+from metacog_pipeline.benchmarks.selfknowledge.matching import matches
 from metacog_pipeline.benchmarks.selfknowledge.parsing import abstains
+from tests import batches
 
-HERE = Path(__file__).parent
-Table = Counter[tuple[int, int]]
-
-
-def kappa(table: Table) -> float:
-    n = sum(table.values())
-    same = (table[0, 0] + table[1, 1]) / n
-    first, second = (table[1, 0] + table[1, 1]) / n, (table[0, 1] + table[1, 1]) / n
-    chance = first * second + (1 - first) * (1 - second)
-    return (same - chance) / (1 - chance)
+NAMES = tuple(batches.FILES)
 
 
-def rows(name: str) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (HERE / f"{name}.jsonl").read_text("utf-8").splitlines()]
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("abstaining")])
+def test_abstentions_are_read_in_each_language(name):
+    found = batches.by_group(name)
+    assert set(found) == {"en", "zh", "ko", "es"}
+    for language, group in found.items():
+        assert batches.kappa((each.label, each.read) for each in group) >= 0.8, language
 
 
-FRESH = sorted(
-    path.stem for path in HERE.glob("*_fresh_*.jsonl")
-)  # written and labelled before they were read
-
-
-@pytest.mark.parametrize("name", ["abstaining_apart", "abstaining_tuned", *(n for n in FRESH if "abst" in n)])
-def test_abstentions_are_read_in_each_language(name: str) -> None:
-    tables: dict[str, Table] = defaultdict(Counter)
-    for row in rows(name):
-        found = abstains(str(row["response"]), question=str(row["question"]))
-        tables[str(row["language"])][int(str(row["abstained"])), int(found)] += 1
-    assert set(tables) == {"en", "zh", "ko", "es"}
-    for language, table in tables.items():
-        assert kappa(table) >= 0.8, (language, table)
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("matching")])
+def test_the_headline_rule_agrees_with_the_labels(name):
+    pairs = [(each.label, each.read) for each in batches.readings(name)]
+    assert batches.kappa(pairs) >= (0.8 if "fresh" in name else 0.9), Counter(pairs)
 
 
 @pytest.mark.parametrize("name", ["matching_apart", "matching_tuned"])
-def test_the_headline_rule_agrees_with_the_labels_and_inclusion_does_not(name: str) -> None:
-    tables: dict[str, Table] = defaultdict(Counter)
-    for row in rows(name):
-        for rule in RULES:
-            found = matches(str(row["response"]), row["answers"], rule, str(row["question"]))  # type: ignore[arg-type]
-            tables[rule][int(str(row["correct"])), int(found)] += 1
-    assert kappa(tables["entities"]) >= 0.9, tables["entities"]
-    assert kappa(tables["inclusion"]) < 0.5
-
-
-@pytest.mark.parametrize("name", [name for name in FRESH if "matching" in name])
-def test_a_batch_of_adversarial_replies_is_matched_as_labelled(name: str) -> None:
-    table: Table = Counter()
-    for row in rows(name):
-        found = matches(str(row["response"]), row["answers"], "entities", str(row["question"]))  # type: ignore[arg-type]
-        table[int(str(row["correct"])), int(found)] += 1
-    assert sum(table.values()) >= 90 and kappa(table) >= 0.8, table
+def test_inclusion_agrees_far_less(name):
+    found = [
+        (row["correct"], int(matches(row["response"], row["answers"], "inclusion")))
+        for row in batches.rows(name)
+    ]
+    assert batches.kappa(found) < 0.5
 
 
 @pytest.mark.parametrize(
@@ -76,13 +47,13 @@ def test_a_batch_of_adversarial_replies_is_matched_as_labelled(name: str) -> Non
         ("No lo sé", True),
     ],
 )
-def test_an_answer_before_the_phrase_is_an_answer(text: str, withheld: bool) -> None:
+def test_an_answer_before_the_phrase_is_an_answer(text, withheld):
     assert abstains(text) is withheld
 
 
 @pytest.mark.parametrize(
     "text", ["I don't know " * 2_000, "(" * 50_000, "不知道" * 9_000, "\x00" * 50_000, "\u202eNo lo sé"]
 )
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_is_read(text):
     assert abstains(text) in (True, False)
     assert matches(text, ["Paris", "7", "法国"], "entities") is False

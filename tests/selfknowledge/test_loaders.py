@@ -1,7 +1,5 @@
 """Every published layout becomes rows; whatever is wrong in a file is one line that names file, row and field."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -13,20 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metacog_pipeline.benchmarks.selfknowledge.construction.loaders import (
-    fictional_qa,
-    freebase_qa,
-    golden_answers,
-    mkqa,
-    nq_open,
-    selfaware,
-    trivia_qa,
-    web_questions,
-)
-from metacog_pipeline.benchmarks.selfknowledge.construction.loaders.reading import Loaded
+from metacog_pipeline.benchmarks.selfknowledge.construction import loaders
 from metacog_pipeline.errors import SourceError
 
-Load = Callable[[Path], Loaded]
+Load = Callable[[Path], loaders.Loaded]
 QA = Path(os.environ.get("METACOG_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data") / "qa"
 
 TRIVIA = {
@@ -73,15 +61,15 @@ GOLDEN = {"id": "test_1", "question": "Who?", "golden_answers": ["Me"], "metadat
 AWARE = {"question_id": 1, "question": "Why?", "answer": ["so"], "answerable": True, "source": "hotpot"}
 
 LAYOUTS: dict[str, tuple[Load, dict[str, Any], str | None]] = {
-    "trivia_qa": (trivia_qa.load, TRIVIA, "Data"),
-    "freebase_qa": (freebase_qa.load, FREEBASE, "Questions"),
-    "nq_open": (nq_open.load, NQ, None),
-    "web_hub": (web_questions.load, HUB, None),
-    "web_brmson": (web_questions.load, BRMSON, None),
-    "mkqa": (mkqa.load, MKQA, None),
-    "fictional_qa": (fictional_qa.load, FICTIONAL, None),
-    "golden": (golden_answers.load, GOLDEN, None),
-    "selfaware": (selfaware.load, AWARE, "example"),
+    "trivia_qa": (loaders.trivia_qa, TRIVIA, "Data"),
+    "freebase_qa": (loaders.freebase_qa, FREEBASE, "Questions"),
+    "nq_open": (loaders.nq_open, NQ, None),
+    "web_hub": (loaders.web_questions, HUB, None),
+    "web_brmson": (loaders.web_questions, BRMSON, None),
+    "mkqa": (loaders.mkqa, MKQA, None),
+    "fictional_qa": (loaders.fictional_qa, FICTIONAL, None),
+    "golden": (loaders.golden_answers, GOLDEN, None),
+    "selfaware": (loaders.selfaware, AWARE, "example"),
 }
 
 
@@ -104,18 +92,16 @@ def said(load: Load, path: Path) -> str:
 @pytest.mark.parametrize(
     ("file", "load", "rows", "unanswerable"),
     [
-        ("nq_open_dev.jsonl.gz", nq_open.load, 3610, 0),
-        ("nq_efficientqa_dev_1.1.jsonl.gz", nq_open.load, 1800, 0),
-        ("webquestions_test.jsonl.gz", web_questions.load, 2032, 0),
-        ("triviaqa_unfiltered_validation_1000.jsonl.gz", golden_answers.load, 1000, 0),
-        ("popqa_test_1000.jsonl.gz", golden_answers.load, 1000, 0),
-        ("selfaware.jsonl.gz", selfaware.load, 3369, 1032),
-        ("mkqa_fixture_6.jsonl.gz", mkqa.load, 6, 3),
+        ("nq_open_dev.jsonl.gz", loaders.nq_open, 3610, 0),
+        ("nq_efficientqa_dev_1.1.jsonl.gz", loaders.nq_open, 1800, 0),
+        ("webquestions_test.jsonl.gz", loaders.web_questions, 2032, 0),
+        ("triviaqa_unfiltered_validation_1000.jsonl.gz", loaders.golden_answers, 1000, 0),
+        ("popqa_test_1000.jsonl.gz", loaders.golden_answers, 1000, 0),
+        ("selfaware.jsonl.gz", loaders.selfaware, 3369, 1032),
+        ("mkqa_fixture_6.jsonl.gz", loaders.mkqa, 6, 3),
     ],
 )
-def test_published_files_have_the_published_number_of_questions(
-    file: str, load: Load, rows: int, unanswerable: int
-) -> None:
+def test_published_files_have_the_published_number_of_questions(file, load, rows, unanswerable):
     path = QA / file
     if not path.exists():
         pytest.skip(f"{path} is not here; set METACOG_DATA")
@@ -124,11 +110,11 @@ def test_published_files_have_the_published_number_of_questions(
     assert [row.number for row in found] == list(range(rows))
 
 
-def test_mkqa_as_published_has_four_languages_and_keeps_its_unanswerable_questions() -> None:
+def test_mkqa_as_published_has_four_languages_and_keeps_its_unanswerable_questions():
     path = QA / "mkqa_fixture_6.jsonl.gz"
     if not path.exists():
         pytest.skip(f"{path} is not here; set METACOG_DATA")
-    rows = mkqa.load(path).rows
+    rows = loaders.mkqa(path).rows
     assert all(set(row.questions) == set(row.answers) == {"en", "zh", "ko", "es"} for row in rows)
     assert rows[4].answers["en"][:2] == ("Hafþór Júlíus Björnsson", "Hafthór Júlíus Björnsson")
     assert rows[5].answers["ko"] == ("리들리 스콧",) and rows[5].question_id == "7631360939705650347"
@@ -138,7 +124,7 @@ def test_mkqa_as_published_has_four_languages_and_keeps_its_unanswerable_questio
 # --- each layout -------------------------------------------------------------------------------------------------
 
 
-def test_trivia_qa_takes_its_aliases_however_it_is_packed(tmp_path: Path) -> None:
+def test_trivia_qa_takes_its_aliases_however_it_is_packed(tmp_path):
     authors = {"QuestionId": "tc_1", "Question": "Which?", "Answer": {"Aliases": ["This one", "That"]}}
     packed = tmp_path / "whole.json"
     packed.write_text(json.dumps({"Data": [authors], "Version": 1.0}, indent=2))
@@ -146,84 +132,84 @@ def test_trivia_qa_takes_its_aliases_however_it_is_packed(tmp_path: Path) -> Non
     one_line.write_text(json.dumps({"Data": [authors]}))
     table = tmp_path / "t.parquet"
     pq.write_table(pa.Table.from_pylist([{**TRIVIA, "entity_pages": {"title": ["x"]}}]), table)
-    kept = [trivia_qa.load(p).rows for p in (lines(tmp_path / "a.jsonl", TRIVIA), packed, one_line, table)]
+    kept = [loaders.trivia_qa(p).rows for p in (lines(tmp_path / "a.jsonl", TRIVIA), packed, one_line, table)]
     assert kept[0] == kept[1] == kept[2] == kept[3]
     assert kept[0][0].answers == {"en": ("This one", "That")} and kept[0][0].question_id == "tc_1"
 
 
-def test_trivia_qa_keeps_a_question_that_two_kinds_of_evidence_bring_twice(tmp_path: Path) -> None:
-    assert len(trivia_qa.load(lines(tmp_path / "a.jsonl", TRIVIA, TRIVIA)).rows) == 2
+def test_trivia_qa_keeps_a_question_that_two_kinds_of_evidence_bring_twice(tmp_path):
+    assert len(loaders.trivia_qa(lines(tmp_path / "a.jsonl", TRIVIA, TRIVIA)).rows) == 2
     path = lines(tmp_path / "b.jsonl", TRIVIA, {**TRIVIA, "question": "Another?"})
-    assert ":2: the id 'tc_1' is that of another question" in said(trivia_qa.load, path)
+    assert ":2: the id 'tc_1' is that of another question" in said(loaders.trivia_qa, path)
 
 
 @pytest.mark.parametrize("answer", [{"aliases": []}, {"aliases": [], "value": "<unk>"}, None])
-def test_the_test_part_of_trivia_qa_is_refused_with_the_reason(answer: object, tmp_path: Path) -> None:
+def test_the_test_part_of_trivia_qa_is_refused_with_the_reason(answer, tmp_path):
     row = {"question_id": "tb_1", "question": "Which?"} | ({} if answer is None else {"answer": answer})
-    text = said(trivia_qa.load, lines(tmp_path / "test.jsonl", row, {**row, "question_id": "tb_2"}))
+    text = said(loaders.trivia_qa, lines(tmp_path / "test.jsonl", row, {**row, "question_id": "tb_2"}))
     assert "test part" in text and "validation" in text
 
 
-def test_one_question_of_trivia_qa_without_aliases_is_kept(tmp_path: Path) -> None:
+def test_one_question_of_trivia_qa_without_aliases_is_kept(tmp_path):
     empty = {**TRIVIA, "question_id": "tc_2", "answer": {"aliases": []}}
-    rows = trivia_qa.load(lines(tmp_path / "a.jsonl", TRIVIA, empty)).rows
+    rows = loaders.trivia_qa(lines(tmp_path / "a.jsonl", TRIVIA, empty)).rows
     assert [row.answers["en"] for row in rows] == [("This one", "That"), ()]
 
 
-def test_freebase_qa_takes_every_name_of_every_parse_once_in_order(tmp_path: Path) -> None:
+def test_freebase_qa_takes_every_name_of_every_parse_once_in_order(tmp_path):
     path = tmp_path / "FreebaseQA-eval.json"
     path.write_text(
         json.dumps({"Dataset": "FreebaseQA-eval", "Version": "1.0", "Questions": [FREEBASE]}, indent=1)
     )
-    (row,) = freebase_qa.load(path).rows
+    (row,) = loaders.freebase_qa(path).rows
     assert row.answers == {"en": ("orville", "wilbur")} and row.questions == {"en": "Who flew first?"}
     assert row.question_id == "FreebaseQA-eval-0"
 
 
-def test_nq_open_names_questions_by_row(tmp_path: Path) -> None:
-    rows = nq_open.load(lines(tmp_path / "a.jsonl", NQ, NQ)).rows
+def test_nq_open_names_questions_by_row(tmp_path):
+    rows = loaders.nq_open(lines(tmp_path / "a.jsonl", NQ, NQ)).rows
     assert [row.question_id for row in rows] == ["0", "1"] and rows[0].answers["en"] == ("Ann", "Bob")
 
 
-def test_web_questions_of_the_hub_may_share_a_url_or_have_none(tmp_path: Path) -> None:
+def test_web_questions_of_the_hub_may_share_a_url_or_have_none(tmp_path):
     none = {"question": "who?", "answers": ["X"]}
-    found = web_questions.load(lines(tmp_path / "a.jsonl", HUB, HUB, none))
+    found = loaders.web_questions(lines(tmp_path / "a.jsonl", HUB, HUB, none))
     assert found.layout == "hub" and [r.question_id for r in found.rows] == [
         "http://x/en/a",
         "http://x/en/a",
         "2",
     ]
-    assert web_questions.load(lines(tmp_path / "b.jsonl", BRMSON)).layout == "brmson"
+    assert loaders.web_questions(lines(tmp_path / "b.jsonl", BRMSON)).layout == "brmson"
 
 
-def test_mkqa_joins_texts_and_aliases_and_falls_back_to_the_english_query(tmp_path: Path) -> None:
-    (row,) = mkqa.load(lines(tmp_path / "a.jsonl", MKQA)).rows
+def test_mkqa_joins_texts_and_aliases_and_falls_back_to_the_english_query(tmp_path):
+    (row,) = loaders.mkqa(lines(tmp_path / "a.jsonl", MKQA)).rows
     assert row.answers == {"en": ("Ana", "Anna", "Ben"), "zh": ("安娜",), "ko": (), "es": ("Ana",)}
     assert row.questions == {"en": "who sang", "zh": "谁唱的", "ko": "who sang", "es": "quién cantó"}
     assert row.question_id == "-7449157003522518870" and row.topic == "entity"
 
 
-def test_mkqa_is_not_asked_in_a_language_without_an_entry(tmp_path: Path) -> None:
+def test_mkqa_is_not_asked_in_a_language_without_an_entry(tmp_path):
     less = {**MKQA, "answers": {"es": MKQA["answers"]["es"]}}  # type: ignore[index]
-    (row,) = mkqa.load(lines(tmp_path / "a.jsonl", less)).rows
+    (row,) = loaders.mkqa(lines(tmp_path / "a.jsonl", less)).rows
     assert set(row.questions) == set(row.answers) == {"es"}
-    assert "none of" in said(mkqa.load, lines(tmp_path / "b.jsonl", {**MKQA, "answers": {"de": []}}))
+    assert "none of" in said(loaders.mkqa, lines(tmp_path / "b.jsonl", {**MKQA, "answers": {"de": []}}))
 
 
-def test_fictional_qa_leaves_repeated_questions_out_and_keeps_their_row_numbers(tmp_path: Path) -> None:
+def test_fictional_qa_leaves_repeated_questions_out_and_keeps_their_row_numbers(tmp_path):
     again = {**FICTIONAL, "question_id": "b", "duplicate_relationship": "exact"}
     third = {**FICTIONAL, "question_id": "c", "event_id": "event_001"}
-    rows = fictional_qa.load(lines(tmp_path / "a.jsonl", FICTIONAL, again, third)).rows
+    rows = loaders.fictional_qa(lines(tmp_path / "a.jsonl", FICTIONAL, again, third)).rows
     assert [(r.number, r.event_id) for r in rows] == [(0, "event_000"), (2, "event_001")]
     assert rows[0].answers == {"en": ("the tide",)}
-    assert "repeats another" in said(fictional_qa.load, lines(tmp_path / "b.jsonl", again))
+    assert "repeats another" in said(loaders.fictional_qa, lines(tmp_path / "b.jsonl", again))
 
 
-def test_selfaware_has_no_answer_exactly_where_it_says_so(tmp_path: Path) -> None:
+def test_selfaware_has_no_answer_exactly_where_it_says_so(tmp_path):
     nobody = {**AWARE, "question_id": 2, "answer": None, "answerable": False}
     whole = tmp_path / "SelfAware.json"
     whole.write_text(json.dumps({"example": [AWARE, nobody]}, indent=2))
-    assert [row.answers["en"] for row in selfaware.load(whole).rows] == [("so",), ()]
+    assert [row.answers["en"] for row in loaders.selfaware(whole).rows] == [("so",), ()]
     others: list[dict[str, object]] = [
         {"answerable": False},
         {"answer": None},
@@ -231,14 +217,14 @@ def test_selfaware_has_no_answer_exactly_where_it_says_so(tmp_path: Path) -> Non
         {"answer": []},
     ]
     for wrong in others:
-        assert ":1: answerable is" in said(selfaware.load, lines(tmp_path / "a.jsonl", {**AWARE, **wrong}))
+        assert ":1: answerable is" in said(loaders.selfaware, lines(tmp_path / "a.jsonl", {**AWARE, **wrong}))
 
 
 # --- hostile files -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_every_layout_is_read_from_lines_an_array_and_packed_files(name: str, tmp_path: Path) -> None:
+def test_every_layout_is_read_from_lines_an_array_and_packed_files(name, tmp_path):
     load, row, _ = LAYOUTS[name]
     plain = lines(tmp_path / "a.jsonl", row)
     packed = tmp_path / "a.jsonl.gz"
@@ -249,7 +235,7 @@ def test_every_layout_is_read_from_lines_an_array_and_packed_files(name: str, tm
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_a_row_without_one_of_its_fields_or_with_another_type_is_named(name: str, tmp_path: Path) -> None:
+def test_a_row_without_one_of_its_fields_or_with_another_type_is_named(name, tmp_path):
     load, row, _ = LAYOUTS[name]
     path = tmp_path / "bad.jsonl"
     needed = set(row) - {"metadata", "source", "ProcessedQuestion", "span_answer", "duplicate_root", "url"}
@@ -265,9 +251,7 @@ def test_a_row_without_one_of_its_fields_or_with_another_type_is_named(name: str
 
 @pytest.mark.parametrize("name", ["nq_open", "web_hub", "web_brmson", "golden", "trivia_qa", "selfaware"])
 @pytest.mark.parametrize("blank", ["", "  ", "\t\n"])
-def test_a_blank_answer_is_refused_because_it_would_be_found_in_every_reply(
-    name: str, blank: str, tmp_path: Path
-) -> None:
+def test_a_blank_answer_is_refused_because_it_would_be_found_in_every_reply(name, blank, tmp_path):
     load, row, _ = LAYOUTS[name]
     field = next(key for key in ("answer", "answers", "golden_answers") if key in row)
     bad = {"aliases": ["ok", blank]} if name == "trivia_qa" else ["ok", blank]
@@ -275,7 +259,7 @@ def test_a_blank_answer_is_refused_because_it_would_be_found_in_every_reply(
 
 
 @pytest.mark.parametrize("name", ["freebase_qa", "mkqa", "fictional_qa", "golden", "selfaware", "web_brmson"])
-def test_an_id_used_twice_is_named_with_both_places(name: str, tmp_path: Path) -> None:
+def test_an_id_used_twice_is_named_with_both_places(name, tmp_path):
     load, row, _ = LAYOUTS[name]
     path = lines(tmp_path / "a.jsonl", row, row)
     assert f"{path}:2: the id" in (text := said(load, path)) and f"{path}:1 already" in text
@@ -307,40 +291,40 @@ def test_an_id_used_twice_is_named_with_both_places(name: str, tmp_path: Path) -
         b'{"example": [3]}',
     ],
 )
-def test_anything_that_is_no_such_file_is_one_line(name: str, data: bytes, tmp_path: Path) -> None:
+def test_anything_that_is_no_such_file_is_one_line(name, data, tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_bytes(data)
     said(LAYOUTS[name][0], path)
 
 
-def test_a_torn_packed_file_a_missing_one_and_a_folder_are_one_line(tmp_path: Path) -> None:
+def test_a_torn_packed_file_a_missing_one_and_a_folder_are_one_line(tmp_path):
     torn = tmp_path / "torn.jsonl.gz"
     torn.write_bytes(gzip.compress(b"\n".join([json.dumps(NQ).encode()] * 5000))[:-40])
-    assert "cannot be read" in said(nq_open.load, torn)
-    assert "no such file" in said(nq_open.load, tmp_path / "none.jsonl")
-    said(nq_open.load, tmp_path)
+    assert "cannot be read" in said(loaders.nq_open, torn)
+    assert "no such file" in said(loaders.nq_open, tmp_path / "none.jsonl")
+    said(loaders.nq_open, tmp_path)
 
 
-def test_a_huge_line_and_a_huge_text_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_huge_line_and_a_huge_text_are_named(tmp_path, monkeypatch):
     path = lines(tmp_path / "a.jsonl", NQ, {**NQ, "question": "x" * 30_000})
-    assert ":2: question has 30000 characters" in said(nq_open.load, path)
-    module = "metacog_pipeline.benchmarks.selfknowledge.construction.loaders.reading.LONGEST_LINE"
+    assert ":2: question has 30000 characters" in said(loaders.nq_open, path)
+    module = "metacog_pipeline.benchmarks.selfknowledge.construction.loaders.LONGEST_LINE"
     monkeypatch.setattr(module, 1000)
-    assert ":2: a line of" in said(nq_open.load, path)
+    assert ":2: a line of" in said(loaders.nq_open, path)
 
 
-def test_half_a_character_is_refused_where_it_stands(tmp_path: Path) -> None:
+def test_half_a_character_is_refused_where_it_stands(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(NQ) + '\n{"question": "a", "answer": ["\\ud800"]}\n')
-    assert ":2: answers[0] holds half a character" in said(nq_open.load, path)
+    assert ":2: answers[0] holds half a character" in said(loaders.nq_open, path)
 
 
-def test_a_parquet_file_without_the_columns_or_with_other_types_is_named(tmp_path: Path) -> None:
+def test_a_parquet_file_without_the_columns_or_with_other_types_is_named(tmp_path):
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"text": ["a"]}), path)
     for load, _, _ in LAYOUTS.values():
         said(load, path)
     pq.write_table(pa.table({"question": ["a", "b"], "answer": [["x"], None]}), path)
-    assert f"{path}:2: answers is null" in said(nq_open.load, path)
+    assert f"{path}:2: answers is null" in said(loaders.nq_open, path)
     pq.write_table(pa.table({"question": [1], "answer": [["x"]]}), path)
-    assert f"{path}:1: question is int" in said(nq_open.load, path)
+    assert f"{path}:1: question is int" in said(loaders.nq_open, path)

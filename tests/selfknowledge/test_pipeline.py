@@ -1,7 +1,5 @@
 """Items are their source's questions, drawn alike everywhere; splits share nothing; broken rules are found."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import dataclass, replace
@@ -13,16 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.selfknowledge import sources
+from metacog_pipeline.benchmarks.selfknowledge.construction import pipeline
 from metacog_pipeline.benchmarks.selfknowledge.construction.build import Part, build, select
 from metacog_pipeline.benchmarks.selfknowledge.construction.datasets import dataset_info
 from metacog_pipeline.benchmarks.selfknowledge.construction.invariants import check
-from metacog_pipeline.benchmarks.selfknowledge.construction.pipeline import (
-    counted,
-    input_digests,
-    items_of,
-    load_parts,
-    needed_sources,
-)
 from metacog_pipeline.benchmarks.selfknowledge.construction.rows import Row, digest_of, read, write
 from metacog_pipeline.benchmarks.selfknowledge.items import DATASETS, Item
 from metacog_pipeline.benchmarks.selfknowledge.settings import Settings
@@ -45,9 +37,9 @@ def construct(
 ) -> Built:
     """Build the items of a data set, as the steps of a study do."""
     asked = dataset_info(dataset).split(split)
-    parts = load_parts(home, dataset, asked, folder)
-    items = items_of(parts, dataset, asked, **how)
-    return Built(items, counted(items), tuple(check(items, parts)))
+    parts = pipeline.load_parts(home, dataset, asked, folder)
+    items = pipeline.items_of(parts, dataset, asked, **how)
+    return Built(items, pipeline.counted(items), tuple(check(items, parts)))
 
 
 def row(number: int, *, event: str = "", answers: tuple[str, ...] = ("yes",), text: str = "") -> Row:
@@ -67,7 +59,7 @@ def nq_folder(folder: Path, n: int = 8) -> Path:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 5))
-def test_a_larger_limit_only_adds(few: int, more: int, seed: int) -> None:
+def test_a_larger_limit_only_adds(few, more, seed):
     part = Part("nq_open", [row(n) for n in range(30)])
     first = build([part], "nq_open", "validation", limit=min(few, more), seed=seed)
     second = build([part], "nq_open", "validation", limit=max(few, more), seed=seed)
@@ -76,14 +68,14 @@ def test_a_larger_limit_only_adds(few: int, more: int, seed: int) -> None:
     assert check(whole, [part]) == check(first, [part]) == []
 
 
-def test_another_seed_draws_others_but_never_changes_an_item() -> None:
+def test_another_seed_draws_others_but_never_changes_an_item():
     part = Part("nq_open", [row(n) for n in range(200)])
     one = {i.item_id: i.item_hash for i in build([part], "nq_open", "validation", limit=50, seed=1)}
     two = {i.item_id: i.item_hash for i in build([part], "nq_open", "validation", limit=50, seed=2)}
     assert set(one) != set(two) and all(one[name] == two[name] for name in one.keys() & two.keys())
 
 
-def test_the_same_row_has_the_same_id_in_every_split_and_draw() -> None:
+def test_the_same_row_has_the_same_id_in_every_split_and_draw():
     parts = [Part("trivia_qa_train", [row(0), row(1)], "train"), Part("trivia_qa", [row(0)], "validation")]
     every = {item.item_id for item in build(parts, "trivia_qa", "all")}
     assert every == {
@@ -97,7 +89,7 @@ def test_the_same_row_has_the_same_id_in_every_split_and_draw() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=60))
-def test_fictional_questions_are_split_by_event_as_published(events: list[int]) -> None:
+def test_fictional_questions_are_split_by_event_as_published(events):
     rows = [row(n, event=f"event_{event:03d}") for n, event in enumerate(events)]
     train, validation = (select(rows, "fictional_qa", split) for split in ("train", "validation"))
     names = sorted({each.event_id for each in rows})
@@ -111,13 +103,13 @@ def test_fictional_questions_are_split_by_event_as_published(events: list[int]) 
     )
 
 
-def test_the_split_of_a_hundred_events_is_pinned() -> None:
+def test_the_split_of_a_hundred_events_is_pinned():
     rows = [row(n, event=f"event_{n:03d}") for n in range(100)]
     train = [each.event_id for each in select(rows, "fictional_qa", "train")]
     assert len(train) == 50 and train[:5] == ["event_001", "event_007", "event_008", "event_009", "event_010"]
 
 
-def test_the_halves_of_the_sample_share_nothing_and_are_the_same_for_every_seed(tmp_path: Path) -> None:
+def test_the_halves_of_the_sample_share_nothing_and_are_the_same_for_every_seed(tmp_path):
     halves = [
         construct(tmp_path, split=split, seed=seed).items
         for split in ("train", "validation")
@@ -129,7 +121,7 @@ def test_the_halves_of_the_sample_share_nothing_and_are_the_same_for_every_seed(
     assert abs(len(ids[0]) - len(ids[2])) <= 1
 
 
-def test_every_data_set_of_a_study_is_known_and_has_a_part_to_ask() -> None:
+def test_every_data_set_of_a_study_is_known_and_has_a_part_to_ask():
     named = Settings.model_fields["dataset"].annotation
     assert set(getattr(named, "__args__", ())) == set(DATASETS)
     for name in DATASETS:
@@ -140,7 +132,7 @@ def test_every_data_set_of_a_study_is_known_and_has_a_part_to_ask() -> None:
     assert used == set(sources.SOURCES)
 
 
-def test_parts_that_are_not_there_are_refused_with_what_there_is(tmp_path: Path) -> None:
+def test_parts_that_are_not_there_are_refused_with_what_there_is(tmp_path):
     with pytest.raises(StudyError, match=r"answers are not published.*validation, train"):
         construct(tmp_path, "trivia_qa", split="test")
     with pytest.raises(StudyError, match='nq_open has no split "train"; there are: validation'):
@@ -156,41 +148,43 @@ def test_parts_that_are_not_there_are_refused_with_what_there_is(tmp_path: Path)
 # --- from sources to items ---------------------------------------------------------------------------------------
 
 
-def test_the_sample_is_built_in_four_languages_without_any_source(tmp_path: Path) -> None:
+def test_the_sample_is_built_in_four_languages_without_any_source(tmp_path):
     built = construct(tmp_path, languages=("en", "zh", "ko", "es"))
-    assert built.violations == () and len(built.items) >= 300 and needed_sources("sample") == ()
+    assert built.violations == () and len(built.items) >= 300 and pipeline.needed_sources("sample") == ()
     for language in ("en", "zh", "ko", "es"):
         assert built.counts[f"questions_{language}"] == len(built.items)
         assert built.counts[f"unanswerable_{language}"] == 0
 
 
-def test_questions_of_a_folder_never_go_under_the_name_of_the_published_set(tmp_path: Path) -> None:
+def test_questions_of_a_folder_never_go_under_the_name_of_the_published_set(tmp_path):
     folder = nq_folder(tmp_path / "mine")
     built = construct(tmp_path, "nq_open", folder=folder)
     assert {item.dataset for item in built.items} == {"nq_open-local"} and built.violations == ()
-    assert needed_sources("nq_open", folder=folder) == () and needed_sources("nq_open") == ("nq_open",)
-    before = input_digests(tmp_path, "nq_open", folder=folder)
+    assert pipeline.needed_sources("nq_open", folder=folder) == () and pipeline.needed_sources("nq_open") == (
+        "nq_open",
+    )
+    before = pipeline.input_digests(tmp_path, "nq_open", folder=folder)
     nq_folder(folder, 9)
-    assert input_digests(tmp_path, "nq_open", folder=folder) != before
+    assert pipeline.input_digests(tmp_path, "nq_open", folder=folder) != before
 
 
-def test_a_kept_source_is_built_under_its_name(tmp_path: Path) -> None:
+def test_a_kept_source_is_built_under_its_name(tmp_path):
     folder = nq_folder(tmp_path / "mine")
     digest = sources.read_folder("nq_open", folder).digest
     pinned = {"nq_open": replace(sources.SOURCES["nq_open"], digests={"nq_open": digest})}
-    assert input_digests(tmp_path, "nq_open") == {}
+    assert pipeline.input_digests(tmp_path, "nq_open") == {}
     sources.fetch(tmp_path, folder=folder, sources=pinned)
     built = construct(tmp_path, "nq_open", limit=3)
     assert [item.dataset for item in built.items] == ["nq_open"] * 3 and built.items[0].source == "nq_open"
-    assert input_digests(tmp_path, "nq_open") == {"nq_open": digest}
+    assert pipeline.input_digests(tmp_path, "nq_open") == {"nq_open": digest}
     with pytest.raises(StudyError, match='nq_open has no question in "ko"'):
         construct(tmp_path, "nq_open", languages=("en", "ko"))
 
 
-def test_questions_without_an_answer_are_kept_and_counted_and_repeated_ones_too() -> None:
+def test_questions_without_an_answer_are_kept_and_counted_and_repeated_ones_too():
     rows = [row(0), row(1, answers=()), row(2, text="question 0"), row(3, text="question 0")]
     items = build([Part("trivia_qa", rows, "validation")], "trivia_qa", "validation")
-    assert counted(items) == {"items": 4, "questions_en": 4, "unanswerable_en": 1, "repeated": 2}
+    assert pipeline.counted(items) == {"items": 4, "questions_en": 4, "unanswerable_en": 1, "repeated": 2}
 
 
 # --- the one form on disk ----------------------------------------------------------------------------------------
@@ -198,9 +192,7 @@ def test_questions_without_an_answer_are_kept_and_counted_and_repeated_ones_too(
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.text(st.characters(codec="utf-8"), min_size=1), st.booleans()), min_size=1))
-def test_rows_come_back_from_disk_as_they_were(
-    tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, bool]]
-) -> None:
+def test_rows_come_back_from_disk_as_they_were(tmp_path_factory, made):
     rows = [
         Row(
             f"q{n}",
@@ -234,7 +226,7 @@ def test_rows_come_back_from_disk_as_they_were(
         {"topic": 3},
     ],
 )
-def test_a_wrong_row_of_our_own_form_is_named(wrong: dict[str, object], tmp_path: Path) -> None:
+def test_a_wrong_row_of_our_own_form_is_named(wrong, tmp_path):
     good = {"question_id": "a", "questions": {"en": "q"}, "answers": {"en": ["a"]}}
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps(good) + "\n" + json.dumps({**good, **wrong}) + "\n")
@@ -242,7 +234,7 @@ def test_a_wrong_row_of_our_own_form_is_named(wrong: dict[str, object], tmp_path
         read(path)
 
 
-def test_an_empty_file_of_rows_is_refused(tmp_path: Path) -> None:
+def test_an_empty_file_of_rows_is_refused(tmp_path):
     (tmp_path / "x.jsonl").write_text("\n")
     with pytest.raises(MetacogError, match="no questions in it"):
         read(tmp_path / "x.jsonl")
@@ -256,7 +248,7 @@ PART = Part("fictional_qa", [row(n, event=f"event_{n // 2:03d}") for n in range(
 FIRST, *REST = build([PART], "fictional_qa", "train")
 
 
-def test_items_as_they_were_built_break_no_rule() -> None:
+def test_items_as_they_were_built_break_no_rule():
     assert check([FIRST, *REST], [PART]) == [] and len(REST) == 3
 
 
@@ -276,5 +268,5 @@ def test_items_as_they_were_built_break_no_rule() -> None:
         ("I7", [changed(item, split="validation") for item in (FIRST, *REST)]),
     ],
 )
-def test_each_broken_rule_is_found_and_named(rule: str, items: list[Item]) -> None:
+def test_each_broken_rule_is_found_and_named(rule, items):
     assert any(line.startswith(f"{rule} ") for line in check(items, [PART]))

@@ -1,7 +1,5 @@
 """With many models the report prints what is primary and draws some: all of it stands in the tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from metacog_pipeline.benchmarks.selfknowledge import report
@@ -12,7 +10,7 @@ def row(p: float | None, primary: bool, a: str = "a") -> tuple[Any, ...]:
     return ("measured", "models_paired", "dual", "d_type2", a, "b", 0.1, 0.0, 0.2, p, None, "ok", 60, primary)
 
 
-def test_of_many_tests_the_primary_ones_with_the_smallest_p_are_printed_in_their_order() -> None:
+def test_of_many_tests_the_primary_ones_with_the_smallest_p_are_printed_in_their_order():
     few = [row(0.5, True), row(0.1, False)]
     assert report._few_tests(few) == few
     many = [row(k / 2000, k % 2 == 0, f"m{k:04d}") for k in range(2 * report.MOST_TESTS + 2)]
@@ -22,7 +20,7 @@ def test_of_many_tests_the_primary_ones_with_the_smallest_p_are_printed_in_their
     assert [each[4] for each in found] == sorted(each[4] for each in found) and found[0][4] == "m0002"
 
 
-def test_of_many_models_those_with_the_largest_d_have_densities_and_one_without_d_comes_last() -> None:
+def test_of_many_models_those_with_the_largest_d_have_densities_and_one_without_d_comes_last():
     series = {f"m{k:02d}": Curves() for k in range(report.MOST_DENSITIES + 2)}
     values: report.Values = {
         (name, "dual"): {"d_type2": (float(k), None, None, 9, "")} for k, name in enumerate(series) if k

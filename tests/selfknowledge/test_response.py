@@ -1,7 +1,5 @@
 """From replies to observations."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -24,7 +22,7 @@ def one(
     return found.row(0, named=True)
 
 
-def test_a_right_answer_and_a_yes(bench: Any) -> None:
+def test_a_right_answer_and_a_yes(bench):
     listed = (("Yes", math.log(0.8)), ("No", math.log(0.2)))
     meta = bench.call("meta", "Yes", logprobs=(TokenLogprob("Yes", math.log(0.8), listed),), after=1)
     row = one(bench, bench.call("direct", "Paris."), meta)
@@ -46,7 +44,7 @@ def test_a_right_answer_and_a_yes(bench: Any) -> None:
     assert len(set(row["answer_ids"])) == 2
 
 
-def test_a_wrong_answer_and_a_no(bench: Any) -> None:
+def test_a_wrong_answer_and_a_no(bench):
     row = one(bench, bench.call("direct", "Parisian"), bench.call("meta", "No. I am no Bayesian: eyes"))
     assert (row["correct"], row["correct_strict"]) == (1, 0)
     assert (row["yes"], row["yes_strict"], row["yes_reference"]) == (0, 0, 1)
@@ -56,42 +54,40 @@ def test_a_wrong_answer_and_a_no(bench: Any) -> None:
     ("rule", "yes", "status"),
     [("default", None, "meta_invalid"), ("reference", 1, "ok"), ("strict", 1, "ok")],
 )
-def test_the_rule_of_the_study_decides_what_a_yes_is(
-    bench: Any, rule: Any, yes: int | None, status: str
-) -> None:
+def test_the_rule_of_the_study_decides_what_a_yes_is(bench, rule, yes, status):
     row = one(bench, bench.call("direct", "Lyon"), bench.call("meta", "Yes and no"), yes_no=rule)
     assert (row["yes"], row["status"], row["yes_no"]) == (yes, status, rule)
     assert (row["correct"], row["yes_strict"], row["yes_reference"]) == (0, 1, 1)
     assert (row["reason"] is None) == (status == "ok")
 
 
-def test_the_rule_of_the_study_decides_what_is_right(bench: Any) -> None:
+def test_the_rule_of_the_study_decides_what_is_right(bench):
     calls = bench.call("direct", "Parisian"), bench.call("meta", "Yes")
     assert one(bench, *calls)["correct"] == 1
     assert one(bench, *calls, rule="token_boundary")["correct"] == 0
     assert one(bench, *calls, rule="exact_match")["matching"] == "exact_match"
 
 
-def test_thinking_is_not_part_of_an_answer(bench: Any) -> None:
+def test_thinking_is_not_part_of_an_answer(bench):
     row = one(
         bench, bench.call("direct", "<think>Paris?</think>Lyon"), bench.call("meta", "<think>Yes</think>No")
     )
     assert (row["correct"], row["yes"], row["output"]) == (0, 0, "<think>Paris?</think>Lyon")
 
 
-def test_each_condition_is_read_in_its_language(bench: Any) -> None:
+def test_each_condition_is_read_in_its_language(bench):
     meta = bench.call("meta", "不是", condition="dual_zh")
     row = one(bench, bench.call("direct", "巴黎", condition="dual_zh"), meta, condition="dual_zh")
     assert (row["correct"], row["yes"], row["yes_reference"], row["language"]) == (1, 0, 1, "zh")
 
 
-def test_what_no_answer_is_accepted_of_is_never_right(bench: Any) -> None:
+def test_what_no_answer_is_accepted_of_is_never_right(bench):
     calls = [bench.call(step, "Yes", item=bench.UNANSWERABLE) for step in ("direct", "meta")]
     row = one(bench, *calls, item=bench.UNANSWERABLE)
     assert (row["correct"], row["correct_strict"], row["answerable"], row["yes"]) == (0, 0, 0, 1)
 
 
-def test_leave_to_abstain_is_read_from_one_reply(bench: Any) -> None:
+def test_leave_to_abstain_is_read_from_one_reply(bench):
     for text, right, withheld in (
         ("Paris", 1, 0),
         ("I don’t know", 0, 1),
@@ -142,14 +138,7 @@ def test_leave_to_abstain_is_read_from_one_reply(bench: Any) -> None:
         ([("direct", "Paris", "ok"), ("meta", "", "refused")], "refused", 1, 0, "meta: the provider"),
     ],
 )
-def test_every_end_of_a_call_has_its_status(
-    bench: Any,
-    calls: list[tuple[str, str, str]],
-    status: str,
-    correct: int | None,
-    yes: int | None,
-    said: str | None,
-) -> None:
+def test_every_end_of_a_call_has_its_status(bench, calls, status, correct, yes, said):
     made = [
         bench.call(step, text, status=ended, error_message="boom" if ended == "failed" else None)
         for step, text, ended in calls
@@ -161,25 +150,13 @@ def test_every_end_of_a_call_has_its_status(
         assert row["correct"] is None or row["yes"] is None
 
 
-def test_a_refusal_under_idk_withholds_the_answer(bench: Any) -> None:
+def test_a_refusal_under_idk_withholds_the_answer(bench):
     refusal = bench.call("idk", "", condition="idk", status="refused")
     assert one(bench, refusal, condition="idk")["abstained"] == 1
     assert one(bench, refusal, condition="idk", yes_no="reference")["abstained"] == 0
 
 
-def test_the_newest_call_counts_and_a_failed_one_only_without_another(bench: Any) -> None:
-    meta = bench.call("meta", "Yes")
-    row = one(bench, bench.call("direct", "Lyon"), bench.call("direct", "Paris", after=5), meta)
-    assert row["correct"] == 1
-    row = one(bench, bench.call("direct", "Paris"), bench.call("direct", status="failed", after=9), meta)
-    assert (row["correct"], row["status"]) == (1, "ok")
-    row = one(
-        bench, bench.call("direct", "Paris"), bench.call("direct", "Lyon", superseded=True, after=9), meta
-    )
-    assert row["correct"] == 1
-
-
-def test_rows_come_in_the_order_of_conditions_and_items_and_only_where_a_question_is(bench: Any) -> None:
+def test_rows_come_in_the_order_of_conditions_and_items_and_only_where_a_question_is(bench):
     frame = bench.transcripts(bench.call("direct", "Paris"), bench.call("meta", "Yes"))
     found = bench.observe(bench.ITEMS, frame, conditions=["dual_es", "dual", "idk"])
     assert found.select("condition", "item_id").rows() == [

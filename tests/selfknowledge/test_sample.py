@@ -1,7 +1,5 @@
 """Rules the shipped facts must hold, checked on the raw lines."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -25,7 +23,7 @@ def facts() -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_there_are_three_hundred_facts_in_four_languages() -> None:
+def test_there_are_three_hundred_facts_in_four_languages():
     rows = facts()
     assert len(rows) >= 300 and len({row["question_id"] for row in rows}) == len(rows)
     for row in rows:
@@ -35,7 +33,7 @@ def test_there_are_three_hundred_facts_in_four_languages() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_questions_are_clean_different_and_end_as_the_language_has_it(language: str) -> None:
+def test_questions_are_clean_different_and_end_as_the_language_has_it(language):
     questions = [row["questions"][language] for row in facts()]
     assert len(set(questions)) == len(questions)
     end = {"en": "?", "zh": "？", "ko": "?", "es": "?"}[language]
@@ -44,7 +42,7 @@ def test_questions_are_clean_different_and_end_as_the_language_has_it(language: 
         assert question.endswith(end) and 6 <= len(question) <= 140
 
 
-def test_each_language_is_written_in_its_own_script() -> None:
+def test_each_language_is_written_in_its_own_script():
     for row in facts():
         said = row["questions"]
         assert HAN.search(said["zh"]) and not HANGUL.search(said["zh"]), said["zh"]
@@ -54,7 +52,7 @@ def test_each_language_is_written_in_its_own_script() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_answers_are_clean_different_and_long_enough_not_to_be_found_by_chance(language: str) -> None:
+def test_answers_are_clean_different_and_long_enough_not_to_be_found_by_chance(language):
     for row in facts():
         accepted = row["answers"][language]
         assert len({answer.lower() for answer in accepted}) == len(accepted), accepted
@@ -67,25 +65,25 @@ def test_answers_are_clean_different_and_long_enough_not_to_be_found_by_chance(l
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_no_question_gives_its_answer_away(language: str) -> None:
+def test_no_question_gives_its_answer_away(language):
     for row in facts():
         question = row["questions"][language].lower()
         assert not any(answer.lower() in question for answer in row["answers"][language]), question
 
 
-def test_facts_spread_over_subjects_and_from_easy_to_obscure() -> None:
+def test_facts_spread_over_subjects_and_from_easy_to_obscure():
     difficulty = Counter(row["difficulty"] for row in facts())
     topics = Counter(row["topic"] for row in facts())
     assert set(difficulty) == {"easy", "medium", "hard", "obscure"} and min(difficulty.values()) >= 60
     assert len(topics) >= 8 and max(topics.values()) <= len(facts()) / 5
 
 
-def test_no_fact_is_asked_twice_in_other_words() -> None:
+def test_no_fact_is_asked_twice_in_other_words():
     first = Counter(row["answers"]["en"][0].lower() for row in facts())
     assert [name for name, n in first.items() if n > 1] == []
 
 
-def test_the_readme_counts_what_is_there_and_says_who_checked_the_translations() -> None:
+def test_the_readme_counts_what_is_there_and_says_who_checked_the_translations():
     text = (SAMPLE / "README.md").read_text(encoding="utf-8")
     rows = facts()
     counts = {m[1].strip(): int(m[2]) for m in re.finditer(r"^\| ([^|]+) \| (\d+) \|$", text, re.M)}

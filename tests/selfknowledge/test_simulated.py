@@ -1,7 +1,5 @@
 """Simulated observers give back the parameters they were made with, in text that the readers read."""
 
-from __future__ import annotations
-
 from statistics import NormalDist
 from typing import Any
 
@@ -59,7 +57,7 @@ def asked(observer: ObserverSpec, condition: str = "dual") -> tuple[np.ndarray, 
 
 
 @pytest.mark.parametrize(("accuracy", "d", "bias"), [(0.7, 1.0, 0.0), (0.4, 2.0, 0.6), (0.6, 0.0, -0.4)])
-def test_accuracy_d_and_bias_come_back(accuracy: float, d: float, bias: float) -> None:
+def test_accuracy_d_and_bias_come_back(accuracy, d, bias):
     right, yes, shares = asked(ObserverSpec(accuracy=accuracy, d_type2=d, yes_bias=bias, untidiness=0.2))
     read = ~np.isnan(yes)
     assert right.mean() == pytest.approx(accuracy, abs=0.03)
@@ -72,13 +70,13 @@ def test_accuracy_d_and_bias_come_back(accuracy: float, d: float, bias: float) -
     assert area == pytest.approx(NormalDist().cdf(d / 2**0.5), abs=0.04)
 
 
-def test_less_is_known_in_other_languages() -> None:
+def test_less_is_known_in_other_languages():
     observer = ObserverSpec(accuracy=0.8, language_gap=0.5)
     assert asked(observer, "dual_es")[0].mean() == pytest.approx(0.4, abs=0.03)
     assert asked(observer)[0].mean() == pytest.approx(0.8, abs=0.03)
 
 
-def test_leave_to_abstain_is_taken_where_a_no_would_be_said() -> None:
+def test_leave_to_abstain_is_taken_where_a_no_would_be_said():
     respond = SimulatedRespondent(MANY, ObserverSpec(accuracy=0.5, d_type2=2.0, untidiness=0.3))
     said = [text(respond(request(item, "idk", "idk"))) for item in MANY]
     withheld = np.array([abstains(reply) for reply in said])
@@ -87,7 +85,7 @@ def test_leave_to_abstain_is_taken_where_a_no_would_be_said() -> None:
     assert right[~withheld].mean() == pytest.approx(NormalDist().cdf(1.0), abs=0.04)
 
 
-def test_answers_are_the_same_again_and_resemble_those_of_another_run() -> None:
+def test_answers_are_the_same_again_and_resemble_those_of_another_run():
     observer = ObserverSpec()
     first, second = SimulatedRespondent(MANY, observer), SimulatedRespondent(MANY, observer)
 
@@ -101,13 +99,13 @@ def test_answers_are_the_same_again_and_resemble_those_of_another_run() -> None:
     assert answers(other, 1) != answers(first, 1)
 
 
-def test_what_no_answer_is_accepted_of_is_never_right(bench: Any) -> None:
+def test_what_no_answer_is_accepted_of_is_never_right(bench):
     respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(accuracy=1.0))
     assert respond(request(bench.UNANSWERABLE, "dual", "direct")) in ("Paris", "Nobody", "?")
     assert respond(request(bench.CAPITAL, "dual_ko", "direct")) in ("파리", "?")
 
 
-def test_questions_are_found_by_their_text_and_nothing_else_is(bench: Any) -> None:
+def test_questions_are_found_by_their_text_and_nothing_else_is(bench):
     respond = SimulatedRespondent(bench.ITEMS, ObserverSpec())
     for item, condition in ((bench.CAPITAL, "dual_zh"), (bench.PLAIN, "dual"), (bench.PLAIN, "idk")):
         for step in condition_steps(condition):
@@ -116,14 +114,14 @@ def test_questions_are_found_by_their_text_and_nothing_else_is(bench: Any) -> No
     assert not respond.knows(strange) and respond(strange) == "I don't know"
 
 
-def test_a_choice_is_kept_to(bench: Any) -> None:
+def test_a_choice_is_kept_to(bench):
     respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(untidiness=1.0, refusal=1.0))
     (message,) = messages(bench.CAPITAL, "dual_ko", "meta", WORDS)
     said = respond(ChatRequest((message,), Sampling(), OneOf(("예", "아니요"))))
     assert said in ("예", "아니요")
 
 
-def test_log_probabilities_are_given_where_asked_for_only(bench: Any) -> None:
+def test_log_probabilities_are_given_where_asked_for_only(bench):
     respond = SimulatedRespondent(bench.ITEMS, ObserverSpec())
     assert isinstance(respond(request(bench.CAPITAL, "dual", "meta")), str)
     assert isinstance(respond(request(bench.CAPITAL, "dual", "direct", top_logprobs=5)), str)
@@ -131,7 +129,7 @@ def test_log_probabilities_are_given_where_asked_for_only(bench: Any) -> None:
     assert isinstance(said, Completion) and "".join(each.token for each in said.logprobs) == said.text
 
 
-def test_a_refusing_observer_claims_no_knowledge(bench: Any) -> None:
+def test_a_refusing_observer_claims_no_knowledge(bench):
     respond = SimulatedRespondent(bench.ITEMS, ObserverSpec(refusal=1.0))
     assert read_yes_no(text(respond(request(bench.CAPITAL, "dual_es", "meta"))), "es").value == 0
     assert not matches(text(respond(request(bench.CAPITAL, "dual", "direct"))), bench.CAPITAL.accepted())

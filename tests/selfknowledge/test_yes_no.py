@@ -1,7 +1,5 @@
 """What a reply says to "do you know it?"."""
 
-from __future__ import annotations
-
 import time
 import tomllib
 from pathlib import Path
@@ -25,23 +23,23 @@ def said(what: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("language", "text"), said("yes"))
-def test_the_default_reads_a_yes(language: str, text: str) -> None:
+def test_the_default_reads_a_yes(language, text):
     assert read_yes_no(text, language).value == 1
 
 
 @pytest.mark.parametrize(("language", "text"), said("no"))
-def test_the_default_reads_a_no(language: str, text: str) -> None:
+def test_the_default_reads_a_no(language, text):
     assert read_yes_no(text, language).value == 0
 
 
 @pytest.mark.parametrize(("language", "text"), said("neither"))
-def test_the_default_reads_neither_and_says_why(language: str, text: str) -> None:
+def test_the_default_reads_neither_and_says_why(language, text):
     reading = read_yes_no(text, language)
     assert reading.value is None and reading.reason
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_words_of_the_prompt_are_read_alike_by_every_rule(language: str) -> None:
+def test_the_words_of_the_prompt_are_read_alike_by_every_rule(language):
     for value, word in zip((1, 0), YES_NO[language], strict=True):
         for text in (word, f" {word}. ", f'"{word}"', f"«{word}»", word.upper()):
             assert read_yes_no(text, language).value == value
@@ -67,13 +65,11 @@ def test_the_words_of_the_prompt_are_read_alike_by_every_rule(language: str) -> 
         ("en", "?!", None),
     ],
 )
-def test_the_strict_rule_takes_the_first_word_as_asked_for(
-    language: str, text: str, value: int | None
-) -> None:
+def test_the_strict_rule_takes_the_first_word_as_asked_for(language, text, value):
     assert read_yes_no(text, language, "strict").value == value
 
 
-def test_languages_are_told_by_their_codes_as_published() -> None:
+def test_languages_are_told_by_their_codes_as_published():
     found = [
         language_of(code)
         for code in ("ko", "ko_kr", "zh", "zh_cn", "zh_hk", "es", "es_mx", "en", "de", "", "ZH")
@@ -82,7 +78,7 @@ def test_languages_are_told_by_their_codes_as_published() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_sloppy_forms_of_simulated_observers_mean_what_they_say(language: str) -> None:
+def test_sloppy_forms_of_simulated_observers_mean_what_they_say(language):
     assert {read_yes_no(text, language).value for text in YES[language]} == {1}
     assert {read_yes_no(text, language).value for text in NO[language]} == {0}
     assert {read_yes_no(text, language).value for text in NEITHER[language]} == {None}
@@ -91,7 +87,7 @@ def test_sloppy_forms_of_simulated_observers_mean_what_they_say(language: str) -
 
 @given(st.text(max_size=60), st.sampled_from(LANGUAGES), st.sampled_from(["default", "reference", "strict"]))
 @settings(max_examples=200)
-def test_every_text_is_read_by_every_rule(text: str, language: str, rule: str) -> None:
+def test_every_text_is_read_by_every_rule(text, language, rule):
     reading = read_yes_no(text, language, rule)  # type: ignore[arg-type]
     assert (reading.value in (0, 1)) == (reading.reason is None)
     if rule == "reference":
@@ -105,16 +101,14 @@ def test_every_text_is_read_by_every_rule(text: str, language: str, rule: str) -
     st.booleans(),
 )
 @settings(max_examples=200)
-def test_quotes_marks_and_spaces_around_a_word_change_nothing(
-    language: str, side: int, marks: str, after: bool
-) -> None:
+def test_quotes_marks_and_spaces_around_a_word_change_nothing(language, side, marks, after):
     word = YES_NO[language][side]
     assert read_yes_no(f"{marks}{word}{marks if after else ''}", language).value == 1 - side
 
 
 @given(st.sampled_from(LANGUAGES), st.from_regex(r"[a-z]{1,8}", fullmatch=True))
 @settings(max_examples=100)
-def test_a_letter_glued_to_a_yes_makes_another_word(language: str, letters: str) -> None:
+def test_a_letter_glued_to_a_yes_makes_another_word(language, letters):
     if language in ("en", "es"):
         assert read_yes_no(f"{letters}yes", "en").value is None
         assert says_yes(f"{letters}yes", "en")
@@ -123,7 +117,7 @@ def test_a_letter_glued_to_a_yes_makes_another_word(language: str, letters: str)
 @pytest.mark.parametrize(
     "unit", ["Yes ", "not ", "<think>", "\n", "'", "是", "<", "( ", "i ", "no\n", "예", "sé "]
 )
-def test_long_replies_are_read_in_time(unit: str) -> None:
+def test_long_replies_are_read_in_time(unit):
     text = unit * (1_000_000 // len(unit))
     started = time.process_time()
     for language in LANGUAGES:
@@ -132,7 +126,7 @@ def test_long_replies_are_read_in_time(unit: str) -> None:
     assert time.process_time() - started < 5
 
 
-def test_ten_megabytes_are_read_in_seconds() -> None:
+def test_ten_megabytes_are_read_in_seconds():
     text = "No, or <b>is it</b> 'not' 是 예 sí? " * 300_000
     started = time.process_time()
     assert read_yes_no(text, "en").value == 0

@@ -1,7 +1,5 @@
 """Items of all three tasks from the shipped sample, and an observer asked in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from metacog_pipeline.benchmarks.signaldetection.asking import ask
 from metacog_pipeline.benchmarks.signaldetection.construction import build
 from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts, read_table
 from metacog_pipeline.benchmarks.signaldetection.items import Item
-from metacog_pipeline.benchmarks.signaldetection.prompts import Wording, load_wording
+from metacog_pipeline.benchmarks.signaldetection.prompts import load_wording
 from metacog_pipeline.benchmarks.signaldetection.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.scoring.responses import read_responses
@@ -24,22 +22,22 @@ SAMPLE = Path(__file__).resolve().parents[2] / "data" / "signaldetection" / "sam
 
 
 @pytest.fixture(scope="session")
-def reviews() -> Texts:
+def reviews():
     return read_table(SAMPLE / "reviews.tsv", "reviews")
 
 
 @pytest.fixture(scope="session")
-def sentences() -> Texts:
+def sentences():
     return read_table(SAMPLE / "sentences.tsv", "sentences")
 
 
 @pytest.fixture(scope="session")
-def items(reviews: Texts, sentences: Texts) -> list[Item]:
+def items(reviews, sentences):
     return build(reviews, sentences, dataset="sample", trials=40)
 
 
 @pytest.fixture(scope="session")
-def many_items() -> list[Item]:
+def many_items():
     """Enough trials of task A for sampling error to be small: half of each label."""
     texts = Texts(
         "numbers", [n % 2 for n in range(8000)], [f"Film number {n} is what it is." for n in range(8000)]
@@ -48,23 +46,19 @@ def many_items() -> list[Item]:
 
 
 @pytest.fixture(scope="session")
-def wording() -> Wording:
+def wording():
     return load_wording()
 
 
 @pytest.fixture(scope="session")
-def transcript(transcripts_of: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+def transcript(transcripts_of):
     """Return a function that makes one transcript row; anything can be overridden."""
     made: Callable[..., dict[str, Any]] = transcripts_of("signaldetection", "confidence")
     return made
 
 
 @pytest.fixture(scope="session")
-def answered(
-    transcript: Callable[..., dict[str, Any]],
-    asked_in_process: Callable[..., pl.DataFrame],
-    wording: Wording,
-) -> Callable[..., pl.DataFrame]:
+def answered(transcript, asked_in_process, wording):
     """Return a function that asks a simulated observer everything and gives the observations."""
 
     def run_observer(

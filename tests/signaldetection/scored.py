@@ -1,7 +1,5 @@
 """Responses made by hand, and the numbers the pipeline makes of them."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

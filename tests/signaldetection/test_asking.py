@@ -1,7 +1,5 @@
 """One call per item, both answers in it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Sequence
@@ -33,7 +31,7 @@ def asked(item: Item, condition: str, mode: str, wording: Wording) -> list[Call]
     return calls
 
 
-def test_schema_asks_decision_before_confidence_and_confidence_where_it_is_asked() -> None:
+def test_schema_asks_decision_before_confidence_and_confidence_where_it_is_asked():
     both, alone = (constraint("json_schema", condition, 5) for condition in ("confidence", "risk_s1"))
     assert isinstance(both, JsonObject) and isinstance(alone, JsonObject) and both.name != alone.name
     schema = json.loads(both.schema_json)
@@ -44,21 +42,19 @@ def test_schema_asks_decision_before_confidence_and_confidence_where_it_is_asked
     assert list(json.loads(alone.schema_json)["properties"]) == ["decision"]
 
 
-def test_schema_follows_the_scale_of_the_words(items: list[Item], wording: Wording) -> None:
+def test_schema_follows_the_scale_of_the_words(items, wording):
     four = Wording("four", wording.prompts, ratings=4)
     ((_, _, options),) = asked(items[0], "confidence", "json_schema", four)
     schema = json.loads(options["constraint"].schema_json)
     assert schema["properties"]["confidence"]["enum"] == [1, 2, 3, 4]
 
 
-def test_text_mode_is_not_constrained(items: list[Item], wording: Wording) -> None:
+def test_text_mode_is_not_constrained(items, wording):
     ((_, _, options),) = asked(items[0], "confidence", "text", wording)
     assert options["constraint"] is None
 
 
-def test_unknown_modes_and_conditions_are_refused_before_anything_is_asked(
-    items: list[Item], wording: Wording
-) -> None:
+def test_unknown_modes_and_conditions_are_refused_before_anything_is_asked(items, wording):
     with pytest.raises(StudyError, match="unknown answer mode 'choice'"):
         asked(items[0], "confidence", "choice", wording)
     with pytest.raises(StudyError, match="no text for task A under baseline"):

@@ -1,9 +1,5 @@
 """Tests between models, tasks and conditions: verdicts on known observers, paired tests, families, degenerate models."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +13,6 @@ from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS, cri
 from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import RISKS
 from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import influences
 from metacog_pipeline.benchmarks.signaldetection.grid import counts_of
-from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import type1_of
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.scoring import comparisons, kept_pairs
@@ -89,12 +84,12 @@ def rows(found: pl.DataFrame, family: str, measure: str | None = None, **where: 
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("posteriors")
 
 
 @pytest.fixture(scope="module")
-def efficient(folder: Path) -> pl.DataFrame:
+def efficient(folder):
     """Two models of equal d′, one whose confidence is blurred, on two tasks."""
     first, second = items_of(4000), items_of(4000, 9)
     frames = [
@@ -107,7 +102,7 @@ def efficient(folder: Path) -> pl.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def shifted(folder: Path) -> pl.DataFrame:
+def shifted(folder):
     """One model that heeds the risk and one that does not."""
     items = items_of(2000)
     frames = []
@@ -122,7 +117,7 @@ def shifted(folder: Path) -> pl.DataFrame:
     )
 
 
-def test_every_row_says_what_it_compares(efficient: pl.DataFrame, shifted: pl.DataFrame) -> None:
+def test_every_row_says_what_it_compares(efficient, shifted):
     for found in (efficient, shifted):
         assert found.schema == COMPARISON
         assert set(found["verdict"].unique()) <= VERDICTS
@@ -143,7 +138,7 @@ def test_every_row_says_what_it_compares(efficient: pl.DataFrame, shifted: pl.Da
     }  # fmt: skip
 
 
-def test_blurred_confidence_is_found_below_the_optimum_and_below_its_rival(efficient: pl.DataFrame) -> None:
+def test_blurred_confidence_is_found_below_the_optimum_and_below_its_rival(efficient):
     for measure in ("m_ratio", "log_m_ratio"):
         optimality = {(r["model"], r["task"]): r for r in rows(efficient, "bayes_optimality", measure)}
         assert optimality["blurred", "A"]["verdict"] == "significant"
@@ -161,7 +156,7 @@ def test_blurred_confidence_is_found_below_the_optimum_and_below_its_rival(effic
     assert d["verdict"] == "not_significant" and d["p_adjusted"] > 0.001
 
 
-def test_paired_differences_are_those_of_the_board(folder: Path) -> None:
+def test_paired_differences_are_those_of_the_board(folder):
     items = items_of(600)
     frame = pl.concat([model(items, seed=1, model="a"), model(items, d=1.0, noise=1, seed=2, model="b")])
     found = compare(frame, seed=1, home=folder, n_boot=100)
@@ -177,7 +172,7 @@ def test_paired_differences_are_those_of_the_board(folder: Path) -> None:
     assert row["value"] == pytest.approx(board["a", "accuracy"] - board["b", "accuracy"])
 
 
-def test_sharing_items_narrows_a_difference(folder: Path) -> None:
+def test_sharing_items_narrows_a_difference(folder):
     items = items_of(800)
     pair = [model(items, correlation=0.95, seed=seed, model=f"m{seed}") for seed in (1, 2)]
     apart = [pair[0], pair[1].with_columns(item_id=pl.format("other-{}", "item_id"))]
@@ -191,7 +186,7 @@ def test_sharing_items_narrows_a_difference(folder: Path) -> None:
     assert shared["se"] < 0.6 * float(np.sqrt((alone**2).sum()))
 
 
-def test_the_shared_resample_is_an_item_bootstrap_of_each_model() -> None:
+def test_the_shared_resample_is_an_item_bootstrap_of_each_model():
     items = items_of(200)
     found = groups(pl.concat([model(items, seed=seed, model=f"m{seed}") for seed in (1, 2)]))
     counts = [counts_of(group) for group in found]
@@ -204,7 +199,7 @@ def test_the_shared_resample_is_an_item_bootstrap_of_each_model() -> None:
         np.testing.assert_allclose(draws.std(axis=0), plain.std(axis=0), rtol=0.1, atol=0.05)
 
 
-def test_a_heeded_risk_moves_the_criterion_as_predicted(shifted: pl.DataFrame) -> None:
+def test_a_heeded_risk_moves_the_criterion_as_predicted(shifted):
     for family in ("criterion_z", "criterion_paired"):
         moved = rows(shifted, family, "c", model="heeds")
         assert [(row["a"], row["b"]) for row in moved] == [
@@ -221,7 +216,7 @@ def test_a_heeded_risk_moves_the_criterion_as_predicted(shifted: pl.DataFrame) -
     assert order["verdict"] == "not_significant"
 
 
-def test_the_paired_criterion_test_is_that_of_the_joint_table(shifted: pl.DataFrame) -> None:
+def test_the_paired_criterion_test_is_that_of_the_joint_table(shifted):
     items = items_of(2000)
     first, second = (
         model(items, c=c, seed=1, condition=name) for c, name in ((-0.6, "risk_s1"), (0.0, "risk_none"))
@@ -242,7 +237,7 @@ def test_the_paired_criterion_test_is_that_of_the_joint_table(shifted: pl.DataFr
         assert row["se"] < independent["se"] and row["n"] == 2000
 
 
-def test_variances_are_those_of_the_delta_method_with_one_run() -> None:
+def test_variances_are_those_of_the_delta_method_with_one_run():
     frame = pl.concat([model(items_of(100 + 20 * k), d=k, c=0.3, seed=k, model=f"m{k}") for k in range(1, 4)])
     counts = [counts_of(group) for group in groups(frame)]
     expected = type1_of(np.array([each.totals for each in counts]), counts[0].grid)
@@ -258,7 +253,7 @@ def test_variances_are_those_of_the_delta_method_with_one_run() -> None:
         )
 
 
-def test_a_family_is_every_pair_of_a_measure_within_its_source() -> None:
+def test_a_family_is_every_pair_of_a_measure_within_its_source():
     items = items_of(400)
     frames = [
         model(items, c=0.3 * place, seed=seed, model=f"{source}{seed}", condition=condition, source=source, task=task)
@@ -277,7 +272,7 @@ def test_a_family_is_every_pair_of_a_measure_within_its_source() -> None:
                 assert row["low_adjusted"] < row["low"] < row["high"] < row["high_adjusted"]
 
 
-def test_measured_and_simulated_never_meet(folder: Path) -> None:
+def test_measured_and_simulated_never_meet(folder):
     items = items_of(200)
     frame = pl.concat(
         [model(items, seed=k, model=f"{source}-{k}", source=source) for source in ("measured", "simulated") for k in (1, 2)]
@@ -294,7 +289,7 @@ def lacking(frame: pl.DataFrame, name: str, *positions: int) -> pl.DataFrame:
     return frame.with_columns(status=pl.when(lost).then(pl.lit("transport_error")).otherwise("status"))
 
 
-def test_incomplete_models_are_compared_on_the_items_both_answered(folder: Path) -> None:
+def test_incomplete_models_are_compared_on_the_items_both_answered(folder):
     items = items_of(200)
     frame = pl.concat([model(items, seed=k, model=f"m{k}") for k in (1, 2, 3)])
     found = compare(lacking(frame, "m2", 5, 6), seed=1, home=folder, n_boot=50)
@@ -312,7 +307,7 @@ def test_incomplete_models_are_compared_on_the_items_both_answered(folder: Path)
     assert same["value"] == pytest.approx(pair["value"], rel=1e-9) and "2 items of a, 0 of b" in same["note"]
 
 
-def test_up_to_twelve_items_have_the_p_of_all_exchanges() -> None:
+def test_up_to_twelve_items_have_the_p_of_all_exchanges():
     items = items_of(12)
     frame = pl.concat([model(items, d=1.0, seed=4, model="a"), model(items, d=3.0, seed=5, model="b")])
     found = between_models(frame, 50)
@@ -324,7 +319,7 @@ def test_up_to_twelve_items_have_the_p_of_all_exchanges() -> None:
     assert row["n"] == 10 and row["p"] * 2**10 == int(row["p"] * 2**10)
 
 
-def test_a_pair_has_the_same_rows_whoever_else_is_there() -> None:
+def test_a_pair_has_the_same_rows_whoever_else_is_there():
     items = items_of(60)
     frames = [model(items, d=0.5 + k / 3, seed=k, model=f"m{k}") for k in range(4)]
     frames[2] = lacking(frames[2], "m2", 3)
@@ -334,7 +329,7 @@ def test_a_pair_has_the_same_rows_whoever_else_is_there() -> None:
     assert_frame_equal(shared, some.select(keep), check_exact=True)
 
 
-def test_holm_is_over_all_pairs_of_one_measure() -> None:
+def test_holm_is_over_all_pairs_of_one_measure():
     items = items_of(60)
     few = pl.concat([model(items, d=0.5 + k / 3, seed=k, model=f"m{k}") for k in range(4)])
     found = between_models(few, 100)
@@ -345,7 +340,7 @@ def test_holm_is_over_all_pairs_of_one_measure() -> None:
 
 
 @pytest.mark.parametrize("kind", ["always 0", "one rating", "refused", "perfect", "same"])
-def test_degenerate_models_get_a_reason_not_a_verdict(kind: str, folder: Path) -> None:
+def test_degenerate_models_get_a_reason_not_a_verdict(kind, folder):
     items = items_of(100)
     frames = []
     for condition in ("confidence", *RISKS):
@@ -381,7 +376,7 @@ def test_degenerate_models_get_a_reason_not_a_verdict(kind: str, folder: Path) -
         assert row["verdict"] is None or row["status"] == "ok"
 
 
-def test_a_model_without_meta_d_empties_its_own_rows_only(folder: Path) -> None:
+def test_a_model_without_meta_d_empties_its_own_rows_only(folder):
     # Ten trials, hits as frequent as false alarms: d′ is 0 and meta-d′ undefined, yet most resamples have one.
     def ten(said: list[int], confidence: list[int], name: str) -> pl.DataFrame:
         return responses([0, 1] * 5, said, confidence, model=name, source="simulated")
@@ -401,7 +396,7 @@ def test_a_model_without_meta_d_empties_its_own_rows_only(folder: Path) -> None:
     assert resampled["estimate"].item() is None and "d' is 0" in resampled["status"].item()
 
 
-def test_repeated_runs_count_items_not_answers() -> None:
+def test_repeated_runs_count_items_not_answers():
     items = items_of(400)
     once = pl.concat([model(items, c=0.2 * k, condition=name) for k, name in enumerate(RISKS)])
     copies = pl.concat([once.with_columns(run=pl.lit(run, pl.Int32)) for run in (1, 2, 3)])
@@ -415,7 +410,7 @@ def test_repeated_runs_count_items_not_answers() -> None:
     assert not rows(between_models(models, 40), "mcnemar")
 
 
-def test_comparisons_repeat_byte_for_byte(folder: Path) -> None:
+def test_comparisons_repeat_byte_for_byte(folder):
     items = items_of(150)
     frame = pl.concat([model(items, seed=k, model=f"m{k}") for k in (1, 2)])
     first = compare(frame, seed=3, home=folder, n_boot=60)
@@ -433,7 +428,7 @@ def test_comparisons_repeat_byte_for_byte(folder: Path) -> None:
         max_size=60,
     )
 )
-def test_criterion_tests_are_total(answers: list[tuple[str, int, int | None, int]]) -> None:
+def test_criterion_tests_are_total(answers):
     frame = responses(
         [item % 2 for _, item, _, _ in answers],
         [response for _, _, response, _ in answers],
@@ -447,9 +442,7 @@ def test_criterion_tests_are_total(answers: list[tuple[str, int, int | None, int
             assert row[name] is None or np.isfinite(row[name])
 
 
-def test_from_replies_to_verdicts_over_two_runs(
-    answered: Callable[..., pl.DataFrame], many_items: list[Item], folder: Path
-) -> None:
+def test_from_replies_to_verdicts_over_two_runs(answered, many_items, folder):
     observer = ObserverSpec(d=1.6, m_ratio=0.7, criterion=0.1, risk_shift=0.5, untidiness=0.05, seed=4)
     asked = many_items[:2500]
     frame = pl.concat(

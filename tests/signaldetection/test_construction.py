@@ -1,9 +1,6 @@
 """Building the three tasks: the word, its deletion, the draw, and what holds for every built item."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -46,16 +43,16 @@ LACKS = ["", "then", "other", "bathe", "thé", "t he", "ｔｈｅ", "thethe", "t
 
 
 @pytest.mark.parametrize(("sentence", "starts"), HOLDS)
-def test_word_is_three_letters_without_an_ascii_letter_beside_them(sentence: str, starts: list[int]) -> None:
+def test_word_is_three_letters_without_an_ascii_letter_beside_them(sentence, starts):
     assert matches(sentence) == [(start, start + 3) for start in starts]
 
 
 @pytest.mark.parametrize("sentence", LACKS)
-def test_word_is_not_part_of_another(sentence: str) -> None:
+def test_word_is_not_part_of_another(sentence):
     assert matches(sentence) == [] and not can_be_asked(sentence)
 
 
-def test_a_sentence_of_nothing_else_is_not_asked() -> None:
+def test_a_sentence_of_nothing_else_is_not_asked():
     assert not can_be_asked("the") and not can_be_asked(" The\n")
     assert can_be_asked("the.") and can_be_asked("the the")
 
@@ -78,7 +75,7 @@ DELETED = [
 
 
 @pytest.mark.parametrize(("sentence", "which", "left"), DELETED)
-def test_deletion_takes_one_word_and_tidies_white_space(sentence: str, which: int, left: str) -> None:
+def test_deletion_takes_one_word_and_tidies_white_space(sentence, which, left):
     assert delete(sentence, matches(sentence)[which]) == left
 
 
@@ -93,7 +90,7 @@ WORDS = st.lists(
 
 @settings(max_examples=200, deadline=None)
 @given(WORDS, st.data())
-def test_deletion_removes_the_chosen_letters_and_white_space_only(sentence: str, data: st.DataObject) -> None:
+def test_deletion_removes_the_chosen_letters_and_white_space_only(sentence, data):
     places = matches(sentence)
     if not places:
         return
@@ -107,7 +104,7 @@ def test_deletion_removes_the_chosen_letters_and_white_space_only(sentence: str,
 # --- the draw and the tasks --------------------------------------------------------------------------------------
 
 
-def test_items_of_a_and_b_are_rows_of_their_source_byte_for_byte(reviews: Texts, sentences: Texts) -> None:
+def test_items_of_a_and_b_are_rows_of_their_source_byte_for_byte(reviews, sentences):
     spaced = Texts("x", [0, 1] * 30, [f" odd  spacing , {n} " for n in range(60)])
     for source, made in (
         (reviews, build_task_a(reviews, 50, 1)),
@@ -121,7 +118,7 @@ def test_items_of_a_and_b_are_rows_of_their_source_byte_for_byte(reviews: Texts,
             assert item.source == source.name
 
 
-def test_items_of_c_are_unchanged_or_lack_one_word(sentences: Texts) -> None:
+def test_items_of_c_are_unchanged_or_lack_one_word(sentences):
     made = build_task_c(sentences, 200, 2)
     assert len(made) == sum(bool(matches(text)) for text in sentences.sentences) > 100
     for item in made:
@@ -132,7 +129,7 @@ def test_items_of_c_are_unchanged_or_lack_one_word(sentences: Texts) -> None:
             assert item.text in [delete(whole, place) for place in matches(whole)]
 
 
-def test_half_of_c_is_changed_and_every_place_has_its_chance() -> None:
+def test_half_of_c_is_changed_and_every_place_has_its_chance():
     source = Texts("x", [n % 2 for n in range(6000)], [f"the {n} the b the c" for n in range(6000)])
     made = build_task_c(source, 6000, 0)
     changed = [item for item in made if item.stimulus == 1]
@@ -145,7 +142,7 @@ def test_half_of_c_is_changed_and_every_place_has_its_chance() -> None:
     )
 
 
-def test_unchanged_texts_keep_their_spacing() -> None:
+def test_unchanged_texts_keep_their_spacing():
     source = Texts("x", [0, 1] * 200, [f"  keep  the {n} , as  it is .  " for n in range(400)])
     for item in build_task_c(source, 400, 0):
         if item.stimulus == 0:
@@ -155,14 +152,14 @@ def test_unchanged_texts_keep_their_spacing() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**24 - 1])
-def test_more_trials_add_items_and_change_none(seed: int, reviews: Texts, sentences: Texts) -> None:
+def test_more_trials_add_items_and_change_none(seed, reviews, sentences):
     few = build(reviews, sentences, trials=20, seed=seed)
     many = build(reviews, sentences, trials=77, seed=seed)
     assert [item for item in many if item.position < 20] == few
     assert len(few) == 60 and len(many) == 231
 
 
-def test_seeds_draw_other_rows_and_delete_elsewhere(sentences: Texts) -> None:
+def test_seeds_draw_other_rows_and_delete_elsewhere(sentences):
     one, two = (build_task_c(sentences, 500, seed) for seed in (0, 1))
     assert [i.source_row for i in one] != [i.source_row for i in two]
     by_row = {item.source_row: item for item in two}
@@ -171,7 +168,7 @@ def test_seeds_draw_other_rows_and_delete_elsewhere(sentences: Texts) -> None:
     assert all(by_row[item.source_row].item_id == item.item_id for item in one)
 
 
-def test_ids_name_data_set_task_and_row_and_never_meet(reviews: Texts, sentences: Texts) -> None:
+def test_ids_name_data_set_task_and_row_and_never_meet(reviews, sentences):
     made = build(reviews, sentences, trials=9) + build(reviews, sentences, dataset="sample", trials=9)
     assert len({item.item_id for item in made}) == len(made)
     for item in made:
@@ -179,18 +176,18 @@ def test_ids_name_data_set_task_and_row_and_never_meet(reviews: Texts, sentences
         assert item.item_id == f"{prefix}-{item.task}-{item.source_row:06d}"
 
 
-def test_a_source_with_fewer_rows_gives_all_it_has() -> None:
+def test_a_source_with_fewer_rows_gives_all_it_has():
     source = Texts("x", [0, 1, 1], ["a", "b", "the c"])
     assert [len(build_task_a(source, 100, 0)), len(build_task_c(source, 100, 0))] == [3, 1]
     assert build_task_a(source, 0, 0) == []
 
 
-def test_tasks_that_are_not_asked_need_no_source(reviews: Texts, sentences: Texts) -> None:
+def test_tasks_that_are_not_asked_need_no_source(reviews, sentences):
     assert {i.task for i in build(reviews, None, tasks=("A",), trials=5)} == {"A"}
     assert {i.task for i in build(None, sentences, tasks=("C",), trials=5)} == {"C"}
 
 
-def test_the_draw_is_uniform_over_rows() -> None:
+def test_the_draw_is_uniform_over_rows():
     source = Texts("x", [0, 1] * 50, [f"s{n}" for n in range(100)])
     times = [0] * 100
     for seed in range(400):
@@ -208,7 +205,7 @@ def changed(item: Item, **changes: object) -> Item:
 # --- invariants --------------------------------------------------------------------------------------------------
 
 
-def test_built_items_hold_every_rule(reviews: Texts, sentences: Texts) -> None:
+def test_built_items_hold_every_rule(reviews, sentences):
     for seed in range(5):
         assert violations(build(reviews, sentences, trials=500, seed=seed), [reviews, sentences]) == []
 
@@ -241,16 +238,14 @@ def broken(items: list[Item], task: str, changed: dict[str, object]) -> tuple[li
         ("I6", "C", {"of": 1, "text": "the other"}),
     ],
 )
-def test_every_rule_is_seen_when_broken(
-    rule: str, task: str, changed: dict[str, object], reviews: Texts, sentences: Texts
-) -> None:
+def test_every_rule_is_seen_when_broken(rule, task, changed, reviews, sentences):
     made = build(reviews, sentences, trials=30)
     wrong, name = broken(made, task, changed)
     found = violations(wrong, [reviews, sentences])
     assert any(line.startswith(rule) and (name in line or rule == "I2") for line in found)
 
 
-def test_repeated_ids_and_rows_are_seen(reviews: Texts) -> None:
+def test_repeated_ids_and_rows_are_seen(reviews):
     made = build_task_a(reviews, 3, 0)
     assert any(line.startswith("I1") for line in violations([*made, changed(made[0], position=3)], [reviews]))
     again = changed(made[0], position=3, item_id="other")
@@ -260,7 +255,7 @@ def test_repeated_ids_and_rows_are_seen(reviews: Texts) -> None:
 # --- the steps ---------------------------------------------------------------------------------------------------
 
 
-def test_the_sample_is_built_and_the_same_bytes_every_time(tmp_path: Path) -> None:
+def test_the_sample_is_built_and_the_same_bytes_every_time(tmp_path):
     built = construct(tmp_path / "1", "sample", trials=30, seed=4)
     assert sum(built.counts.values()) == len(built.items) == 90
     again = construct(tmp_path / "2", "sample", trials=30, seed=4)
@@ -269,13 +264,13 @@ def test_the_sample_is_built_and_the_same_bytes_every_time(tmp_path: Path) -> No
     assert input_digests(bound(tmp_path / "3", dataset='"published"', tasks='["A"]')) == {}
 
 
-def test_items_are_those_of_version_01(tmp_path: Path) -> None:
+def test_items_are_those_of_version_01(tmp_path):
     items = construct(tmp_path, "sample", trials=100, seed=0).items
     hashes = "".join(f"{item.item_id}{item.item_hash}" for item in items)
     assert sha256_hex(hashes) == "4e2d43e1316ef7471e733b14b3106f6a1d49e9b896ae25a01fe80febdb608832"
 
 
-def test_sources_that_are_not_home_are_named(tmp_path: Path) -> None:
+def test_sources_that_are_not_home_are_named(tmp_path):
     with pytest.raises(MetacogError, match="metacog fetch"):
         texts(bound(tmp_path, dataset='"published"', tasks='["B"]'))
     assert bound(dataset='"published"', tasks='["B", "C"]').needed_sources() == ("test4plus",)

@@ -1,9 +1,5 @@
 """Refits of meta-d′ are kept by what was fitted, and whatever stands in the file, the numbers are those computed anew."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -21,7 +17,7 @@ def fits(seed: int) -> dict[str, tuple[float, np.ndarray]]:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     kept = KeptFits(tmp_path, "set")
     for seed, key in enumerate(KEYS[:2]):
         kept.put(key, fits(seed))
@@ -30,7 +26,7 @@ def file(tmp_path: Path) -> Path:
     return made
 
 
-def test_what_is_kept_comes_back_in_every_bit(file: Path) -> None:
+def test_what_is_kept_comes_back_in_every_bit(file):
     kept = KeptFits(file.parent, "set")
     for seed, key in enumerate(KEYS[:2]):
         found, made = kept.get(key), fits(seed)
@@ -40,7 +36,7 @@ def test_what_is_kept_comes_back_in_every_bit(file: Path) -> None:
     assert kept.get(KEYS[2]) is None and KeptFits(file.parent, "another set").get(KEYS[0]) is None
 
 
-def test_what_nobody_asks_for_any_more_is_dropped_and_an_unchanged_file_is_left_alone(file: Path) -> None:
+def test_what_nobody_asks_for_any_more_is_dropped_and_an_unchanged_file_is_left_alone(file):
     kept, before = KeptFits(file.parent, "set"), file.stat().st_mtime_ns
     kept.get(KEYS[0]), kept.get(KEYS[1])
     kept.write()
@@ -52,7 +48,7 @@ def test_what_nobody_asks_for_any_more_is_dropped_and_an_unchanged_file_is_left_
 
 
 @pytest.mark.parametrize("harm", ["cut", "text", "a number", "a key", "columns", "gone"])
-def test_what_was_damaged_is_left_unread(file: Path, harm: str) -> None:
+def test_what_was_damaged_is_left_unread(file, harm):
     mark = pl.read_parquet_metadata(file)
     if harm == "cut":
         file.write_bytes(file.read_bytes()[:-40])
@@ -71,6 +67,6 @@ def test_what_was_damaged_is_left_unread(file: Path, harm: str) -> None:
     assert KeptFits(file.parent, "set").get(KEYS[0]) is None
 
 
-def test_the_name_tells_apart_values_and_shapes() -> None:
+def test_the_name_tells_apart_values_and_shapes():
     one = np.arange(6.0)
     assert len({digest(one), digest(one[::-1]), digest(one.reshape(2, 3)), digest(one[:3], one[3:])}) == 4

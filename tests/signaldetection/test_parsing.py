@@ -1,7 +1,5 @@
 """The parser: a table of replies with what they say, and what holds for every string."""
 
-from __future__ import annotations
-
 import json
 import time
 
@@ -141,12 +139,12 @@ UNREAD = [
 
 
 @pytest.mark.parametrize(("reply", "decision", "confidence", "rule"), READ)
-def test_reply_is_read(reply: str, decision: int, confidence: int, rule: str) -> None:
+def test_reply_is_read(reply, decision, confidence, rule):
     assert parse(reply) == Parsed(decision, confidence, "ok", None, rule)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("reply", "decision", "said"), WITHOUT_CONFIDENCE)
-def test_decision_is_kept_where_confidence_cannot_be_read(reply: str, decision: int, said: str) -> None:
+def test_decision_is_kept_where_confidence_cannot_be_read(reply, decision, said):
     found = parse(reply)
     assert (found.decision, found.confidence, found.status) == (decision, None, "confidence_unparsed")
     assert found.reason is not None and said in found.reason
@@ -154,7 +152,7 @@ def test_decision_is_kept_where_confidence_cannot_be_read(reply: str, decision: 
 
 
 @pytest.mark.parametrize(("reply", "said"), UNREAD)
-def test_reply_without_one_decision_says_why(reply: str, said: str) -> None:
+def test_reply_without_one_decision_says_why(reply, said):
     found = parse(reply)
     assert (found.decision, found.confidence, found.status) == (None, None, "answer_unparsed")
     assert found.reason is not None and said in found.reason
@@ -163,13 +161,13 @@ def test_reply_without_one_decision_says_why(reply: str, said: str) -> None:
 @pytest.mark.parametrize(
     "reply", ['{"decision":"0"}', '{"decision":0}', '{"decision":"0","confidence":"high"}']
 )
-def test_confidence_that_was_not_asked_is_not_missed_and_not_kept(reply: str) -> None:
+def test_confidence_that_was_not_asked_is_not_missed_and_not_kept(reply):
     assert parse(reply, None) == Parsed(0, None, "ok", None, "strict")
     assert parse('{"decision":"0","confidence":4}', None) == Parsed(0, None, "ok", None, "strict")
 
 
 @pytest.mark.parametrize("ratings", range(2, 10))
-def test_scale_ends_at_the_number_of_ratings(ratings: int) -> None:
+def test_scale_ends_at_the_number_of_ratings(ratings):
     for rating in range(1, 10):
         for form in (f"{rating}", f'"{rating}"', f"{rating}.0"):
             found = parse(f'{{"decision":"1","confidence":{form}}}', ratings)
@@ -209,15 +207,13 @@ def well_formed(found: Parsed, ratings: int | None) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(st.text(max_size=80), JUNK), st.sampled_from([None, 2, 5]))
-def test_any_string_gives_a_well_formed_reading(text: str, ratings: int | None) -> None:
+def test_any_string_gives_a_well_formed_reading(text, ratings):
     well_formed(parse(text, ratings), ratings)
 
 
 @settings(max_examples=200, deadline=None)
 @given(VALUES, VALUES, st.dictionaries(st.text(max_size=5), VALUES, max_size=2))
-def test_any_json_values_are_read_by_value_or_not_at_all(
-    decision: object, confidence: object, more: dict[str, object]
-) -> None:
+def test_any_json_values_are_read_by_value_or_not_at_all(decision, confidence, more):
     text = json.dumps({**more, "decision": decision, "confidence": confidence})
     found = parse(text)
     well_formed(found, 5)
@@ -241,16 +237,14 @@ def test_any_json_values_are_read_by_value_or_not_at_all(
     st.text(alphabet=st.characters(exclude_characters="{<"), max_size=60),
     st.text(alphabet=st.characters(exclude_characters="{<"), max_size=60),
 )
-def test_prose_without_braces_or_tags_around_the_object_changes_nothing(
-    decision: int, confidence: int, before: str, after: str
-) -> None:
+def test_prose_without_braces_or_tags_around_the_object_changes_nothing(decision, confidence, before, after):
     found = parse(f'{before}{{"decision":"{decision}","confidence":{confidence}}}{after}')
     assert (found.decision, found.confidence, found.status) == (decision, confidence, "ok")
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, len(PLAIN) - 1))
-def test_a_reply_that_is_cut_off_decides_nothing(length: int) -> None:
+def test_a_reply_that_is_cut_off_decides_nothing(length):
     assert parse(PLAIN[:length]).decision is None
 
 
@@ -278,7 +272,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
 @pytest.mark.parametrize("shape", ["repeated", "first once"])
-def test_a_long_hostile_reply_is_read_in_linear_time(unit: str, shape: str) -> None:
+def test_a_long_hostile_reply_is_read_in_linear_time(unit, shape):
     repeated = unit if shape == "repeated" else unit[-1]
     text = unit + repeated * (800_000 // len(repeated))
     started = time.process_time()
@@ -286,7 +280,7 @@ def test_a_long_hostile_reply_is_read_in_linear_time(unit: str, shape: str) -> N
     assert time.process_time() - started < HOPELESS
 
 
-def test_ten_megabytes_are_read_in_seconds() -> None:
+def test_ten_megabytes_are_read_in_seconds():
     started = time.process_time()
     assert parse('{"a":{' * 1_600_000 + PLAIN).decision is None
     assert parse("so " * 3_300_000 + PLAIN).decision == 1

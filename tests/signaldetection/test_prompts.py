@@ -1,43 +1,31 @@
 """What a model is sent, and what a user's own wording may change."""
 
-from __future__ import annotations
-
 import itertools
 import re
-from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.signaldetection.items import TASKS, Item
-from metacog_pipeline.benchmarks.signaldetection.prompts import (
-    CONDITIONS,
-    RISK_CONDITIONS,
-    Wording,
-    load_wording,
-    messages,
-    user_message,
-)
+from metacog_pipeline.benchmarks.signaldetection import prompts
+from metacog_pipeline.benchmarks.signaldetection.items import TASKS
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.types import Message
 from tests.signaldetection.scored import bound
 
-KEYS = list(itertools.product(TASKS, CONDITIONS))
+KEYS = list(itertools.product(TASKS, prompts.CONDITIONS))
 PUBLISHED_NAMES = [f"prompt_metad_{task}.txt" for task in TASKS] + [
     f"prompt_task{task}_risk_configuration_{name}.txt" for task in TASKS for name in ("0", "S1", "S2")
 ]
 
 
 @pytest.mark.parametrize(("task", "condition"), KEYS)
-def test_message_is_words_empty_line_and_quoted_item(
-    task: str, condition: str, items: list[Item], wording: Wording
-) -> None:
+def test_message_is_words_empty_line_and_quoted_item(task, condition, items, wording):
     item = next(item for item in items if item.task == task)
-    (message,) = messages(item, condition, wording)
+    (message,) = prompts.messages(item, condition, wording)
     assert message == Message("user", f'{wording.text(task, condition)}\n\n"{item.text}"')
 
 
 @pytest.mark.parametrize(("task", "condition"), KEYS)
-def test_every_text_has_the_ingredients(task: str, condition: str, wording: Wording) -> None:
+def test_every_text_has_the_ingredients(task, condition, wording):
     text = wording.text(task, condition)
     assert "impartial judge" in text and "at a time" in text
     assert "true label is kept from you" in text
@@ -53,8 +41,8 @@ def test_every_text_has_the_ingredients(task: str, condition: str, wording: Word
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_risk_arms_differ_in_the_two_sentences_about_errors_only(task: str, wording: Wording) -> None:
-    none, s1, s2 = (wording.text(task, condition).splitlines() for condition in RISK_CONDITIONS)
+def test_risk_arms_differ_in_the_two_sentences_about_errors_only(task, wording):
+    none, s1, s2 = (wording.text(task, condition).splitlines() for condition in prompts.RISK_CONDITIONS)
     for arm in (s1, s2):
         extra = [line for line in arm if line not in none]
         assert len(extra) == 1 and [line for line in arm if line in none and line] == [x for x in none if x]
@@ -68,7 +56,7 @@ def test_risk_arms_differ_in_the_two_sentences_about_errors_only(task: str, word
         assert label in punished[place][1] and other in spared[place][1]  # type: ignore[index]
 
 
-def test_missing_words_are_one_line(tmp_path: Path, wording: Wording) -> None:
+def test_missing_words_are_one_line(tmp_path, wording):
     with pytest.raises(StudyError, match=r"no text for task A under risk_s3"):
         wording.text("A", "risk_s3")
     (tmp_path / "words").mkdir()
@@ -80,38 +68,40 @@ def test_missing_words_are_one_line(tmp_path: Path, wording: Wording) -> None:
         _ = bench.wording
 
 
-def test_own_file_replaces_the_texts_it_gives_and_keeps_the_rest(tmp_path: Path, wording: Wording) -> None:
+def test_own_file_replaces_the_texts_it_gives_and_keeps_the_rest(tmp_path, wording):
     own = tmp_path / "mine.toml"
     own.write_text('system = "Be brief."\nratings = 4\n[prompts.B]\nconfidence = "Spoken or written?"\n')
-    found = load_wording(own)
+    found = prompts.load_wording(own)
     assert found.id == "own:mine" and found.system == "Be brief." and found.ratings == 4
     assert found.text("B", "confidence") == "Spoken or written?"
     others = [key for key in KEYS if key != ("B", "confidence")]
     assert all(found.text(*key) == wording.text(*key) for key in others)
 
 
-def test_system_message_comes_first(items: list[Item]) -> None:
-    found = messages(items[0], "confidence", Wording("x", {("A", "confidence"): "Judge:"}, "Be brief."))
+def test_system_message_comes_first(items):
+    found = prompts.messages(
+        items[0], "confidence", prompts.Wording("x", {("A", "confidence"): "Judge:"}, "Be brief.")
+    )
     assert [message.role for message in found] == ["system", "user"]
 
 
-def test_a_folder_in_the_published_layout_is_used_byte_for_byte(tmp_path: Path, items: list[Item]) -> None:
+def test_a_folder_in_the_published_layout_is_used_byte_for_byte(tmp_path, items):
     for name in PUBLISHED_NAMES:
         (tmp_path / name).write_bytes(f"  {name}\r\n\tdecide {{x}} ".encode())
-    found = load_wording(tmp_path)
+    found = prompts.load_wording(tmp_path)
     assert set(found.prompts) == set(KEYS) and found.system == "" and found.ratings == 5
     item = next(item for item in items if item.task == "C")
     expected = f'  prompt_taskC_risk_configuration_S1.txt\r\n\tdecide {{x}} \n\n"{item.text}"'
-    assert user_message(item, "risk_s1", found) == expected
+    assert prompts.user_message(item, "risk_s1", found) == expected
 
 
-def test_a_folder_is_never_mixed_with_the_shipped_words(tmp_path: Path) -> None:
+def test_a_folder_is_never_mixed_with_the_shipped_words(tmp_path):
     (tmp_path / "prompt_metad_A.txt").write_text("Judge:")
-    found = load_wording(tmp_path)
+    found = prompts.load_wording(tmp_path)
     assert set(found.prompts) == {("A", "confidence")}
     (tmp_path / "prompt_metad_A.txt").unlink()
     with pytest.raises(StudyError, match="no prompt file"):
-        load_wording(tmp_path)
+        prompts.load_wording(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -133,17 +123,17 @@ def test_a_folder_is_never_mixed_with_the_shipped_words(tmp_path: Path) -> None:
         ("x = " + "[" * 5000, "cannot be read"),
     ],
 )
-def test_wrong_files_are_refused_in_one_line(text: str, said: str, tmp_path: Path) -> None:
+def test_wrong_files_are_refused_in_one_line(text, said, tmp_path):
     own = tmp_path / "own.toml"
     own.write_text(text)
     with pytest.raises(StudyError) as caught:
-        load_wording(own)
+        prompts.load_wording(own)
     assert said in str(caught.value) and "own.toml" in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_unreadable_files_are_refused_in_one_line(tmp_path: Path) -> None:
+def test_unreadable_files_are_refused_in_one_line(tmp_path):
     with pytest.raises(StudyError, match="cannot be read"):
-        load_wording(tmp_path / "absent.toml")
+        prompts.load_wording(tmp_path / "absent.toml")
     (tmp_path / "prompt_metad_A.txt").write_bytes(b"\xff\xfe\xff")
     with pytest.raises(StudyError, match=r"prompt_metad_A\.txt cannot be read"):
-        load_wording(tmp_path)
+        prompts.load_wording(tmp_path)

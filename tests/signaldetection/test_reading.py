@@ -1,21 +1,16 @@
 """One call read: what was answered, whether it is right, and how a call that brought no answer ends."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import polars as pl
 import pytest
 
 from metacog_pipeline.benchmark.contract import Call
-from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.parsing import read
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS
 from metacog_pipeline.llm.spec import ObserverSpec
 from tests.signaldetection.scored import bound
 
 
-def test_answer_is_read_and_compared_with_the_label(items: list[Item]) -> None:
+def test_answer_is_read_and_compared_with_the_label(items):
     for item in items[:10]:
         for said in (0, 1):
             found = read(item, Call("ok", f'{{"decision":"{said}","confidence":3}}'), 5)
@@ -36,30 +31,26 @@ def test_answer_is_read_and_compared_with_the_label(items: list[Item]) -> None:
         (Call("failed", "", error="HTTP 500"), "transport_error", None, "HTTP 500"),
     ],
 )
-def test_every_ending_has_its_status_and_reason(
-    call: Call | None, status: str, response: int | None, said: str, items: list[Item]
-) -> None:
+def test_every_ending_has_its_status_and_reason(call, status, response, said, items):
     found = read(items[0], call, 5)
     assert (found.status, found.response, found.confidence) == (status, response, None)
     assert said in (found.reason or "")
     assert (found.correct is None) == (response is None)
 
 
-def test_risk_conditions_miss_no_confidence(items: list[Item]) -> None:
+def test_risk_conditions_miss_no_confidence(items):
     for text in ('{"decision":"0"}', '{"decision":"0","confidence":3}'):
         found = bound().parse(items[0], "risk_s1", {"answer": Call("ok", text)})
         assert (found.status, found.response, found.confidence, found.reason) == ("ok", 0, None, None)
 
 
-def test_scale_is_the_studys(items: list[Item]) -> None:
+def test_scale_is_the_studys(items):
     call = {"answer": Call("ok", '{"decision":"0","confidence":4}')}
     assert bound(ratings=3).parse(items[0], "confidence", call).status == "confidence_unparsed"
     assert bound(ratings=4).parse(items[0], "confidence", call).confidence == 4
 
 
-def test_simulated_answers_to_every_condition_are_read(
-    items: list[Item], answered: Callable[..., pl.DataFrame]
-) -> None:
+def test_simulated_answers_to_every_condition_are_read(items, answered):
     found = answered(items, ObserverSpec(), conditions=CONDITIONS)
     assert set(found["status"]) == {"ok"} and set(found["source"]) == {"simulated"}
     assert set(found["task"]) == {"A", "B", "C"}

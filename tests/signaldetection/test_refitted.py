@@ -3,12 +3,9 @@
 ``METACOG_WRITE_REFIT=1`` writes it anew.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -20,7 +17,7 @@ PLACE = ("place", "task", "model", "condition", "quantity", "method")
 
 
 @pytest.fixture(scope="module")
-def shipped_refit(tmp_path_factory: pytest.TempPathFactory) -> refitted.Refit:
+def shipped_refit(tmp_path_factory):
     bench = bound()
     if os.environ.get("METACOG_WRITE_REFIT"):
         posteriors = tmp_path_factory.mktemp("posteriors")
@@ -34,12 +31,12 @@ def shipped_refit(tmp_path_factory: pytest.TempPathFactory) -> refitted.Refit:
     return kept
 
 
-def test_the_shipped_refit_is_that_of_the_tables_and_versions_of_now(shipped_refit: refitted.Refit) -> None:
+def test_the_shipped_refit_is_that_of_the_tables_and_versions_of_now(shipped_refit):
     assert len(shipped_refit.claims) == 9 * 3 * 3 + 27 * 2
     assert {each.source for each in shipped_refit.contrasts} == {"published"}
 
 
-def test_the_shipped_refit_equals_what_is_computed_now(shipped_refit: refitted.Refit, tmp_path: Path) -> None:
+def test_the_shipped_refit_equals_what_is_computed_now(shipped_refit, tmp_path):
     for name in published.FILES:
         shutil.copy(published.folder() / name, tmp_path)
     cells = pl.read_csv(tmp_path / "counts.csv").head(1)  # a sample of the posteriors: one costs a second
@@ -63,18 +60,14 @@ def test_the_shipped_refit_equals_what_is_computed_now(shipped_refit: refitted.R
         assert other.value == pytest.approx(found.value, abs=0.02) and other.verdict == found.verdict
 
 
-def test_a_study_reads_the_shipped_refit_and_draws_nothing(
-    shipped_refit: refitted.Refit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_study_reads_the_shipped_refit_and_draws_nothing(shipped_refit, tmp_path, monkeypatch):
     monkeypatch.setattr(published, "refit_tables", lambda *a: pytest.fail("the release has it"))
     found = published.refit(bound(tmp_path / "home", seed=5))  # whatever the seed of the study
     assert found.claims == shipped_refit.claims and found.contrasts == shipped_refit.contrasts
 
 
 @pytest.mark.parametrize("spoiled", ["a table", "a version", "no file", "a torn file"])
-def test_a_refit_of_something_else_is_computed_anew(
-    spoiled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shipped_refit: refitted.Refit
-) -> None:
+def test_a_refit_of_something_else_is_computed_anew(spoiled, tmp_path, monkeypatch, shipped_refit):
     for name in (*published.FILES, refitted.FILE):
         shutil.copy(published.folder() / name, tmp_path)
     monkeypatch.setattr(published, "folder", lambda: tmp_path)
@@ -95,7 +88,7 @@ def test_a_refit_of_something_else_is_computed_anew(
     assert published.refit(bench) is anew
 
 
-def test_a_refit_that_is_written_is_read_back_whole(shipped_refit: refitted.Refit, tmp_path: Path) -> None:
+def test_a_refit_that_is_written_is_read_back_whole(shipped_refit, tmp_path):
     refitted.write(tmp_path, "of this", shipped_refit)
     assert refitted.read(tmp_path, "of this") == shipped_refit
     assert refitted.read(tmp_path, "of that") is None

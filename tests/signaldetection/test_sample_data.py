@@ -1,7 +1,5 @@
 """Rules the shipped sample sentences must hold, checked on the raw lines and through the loaders."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import Counter
@@ -23,7 +21,7 @@ def rows(name: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_lines_are_a_label_a_tab_and_a_clean_sentence(name: str) -> None:
+def test_lines_are_a_label_a_tab_and_a_clean_sentence(name):
     for line in (SAMPLE / name).read_text(encoding="utf-8").splitlines():
         label, sentence = line.split("\t")
         assert label in ("0", "1")
@@ -31,7 +29,7 @@ def test_lines_are_a_label_a_tab_and_a_clean_sentence(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_sentences_are_unique_and_labels_balanced_and_mixed(name: str) -> None:
+def test_sentences_are_unique_and_labels_balanced_and_mixed(name):
     found = rows(name)
     assert len({sentence.casefold() for _, sentence in found}) == len(found) >= 100
     labels = [label for label, _ in found]
@@ -40,18 +38,18 @@ def test_sentences_are_unique_and_labels_balanced_and_mixed(name: str) -> None:
     assert runs > len(labels) / 3
 
 
-def test_enough_sentences_hold_the_word() -> None:
+def test_enough_sentences_hold_the_word():
     both = Counter(label for label, text in rows("sentences.tsv") if re.search(r"\bthe\b", text, re.I))
     assert both.total() >= 100 and min(both.values()) >= 50
 
 
-def test_punctuation_alone_does_not_tell_spoken_from_written() -> None:
+def test_punctuation_alone_does_not_tell_spoken_from_written():
     spoken = [sentence for label, sentence in rows("sentences.tsv") if label == "0"]
     dressed = [s for s in spoken if s[0].isupper() and s[-1] in ".?"]
     assert len(spoken) / 3 < len(dressed) < 2 * len(spoken) / 3
 
 
-def test_length_alone_does_not_tell_praise_from_scorn() -> None:
+def test_length_alone_does_not_tell_praise_from_scorn():
     lengths: dict[str, list[int]] = {"0": [], "1": []}
     for label, sentence in rows("reviews.tsv"):
         lengths[label].append(len(sentence))
@@ -59,7 +57,7 @@ def test_length_alone_does_not_tell_praise_from_scorn() -> None:
     assert abs(means[0] - means[1]) < 0.2 * min(means)
 
 
-def test_the_loader_reads_them_and_a_hundred_trials_of_each_task_can_be_built(tmp_path: Path) -> None:
+def test_the_loader_reads_them_and_a_hundred_trials_of_each_task_can_be_built(tmp_path):
     for name in FILES:
         texts = read_table(SAMPLE / name, "x")
         assert [(str(a), b) for a, b in zip(texts.labels, texts.sentences, strict=True)] == rows(name)
@@ -68,7 +66,7 @@ def test_the_loader_reads_them_and_a_hundred_trials_of_each_task_can_be_built(tm
     assert {item.dataset for item in built.items} == {"sample"}
 
 
-def test_the_readme_states_the_counts_of_the_files() -> None:
+def test_the_readme_states_the_counts_of_the_files():
     readme = (SAMPLE / "README.md").read_text(encoding="utf-8")
     cells = (line.strip("| ").split(" | ") for line in readme.splitlines())
     stated = {row[0]: row[1] for row in cells if len(row) >= 2}

@@ -1,9 +1,7 @@
 """Simulated respondents: reproducible, obedient to constraints, and with the parameters they were given."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 import pytest
@@ -22,8 +20,6 @@ from metacog_pipeline.stats.counts import Counts, counts_from_trials, padded
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.type1 import type1
 
-Answered = Callable[..., pl.DataFrame]
-
 
 def request(
     item: Item, wording: Wording, condition: str = "confidence", seed: int = 1, **more: object
@@ -39,7 +35,7 @@ def counted(rows: pl.DataFrame, ratings: int = 5) -> Counts:
     )
 
 
-def test_same_request_gives_same_text_whatever_else_is_known(items: list[Item], wording: Wording) -> None:
+def test_same_request_gives_same_text_whatever_else_is_known(items, wording):
     one, two = (
         SimulatedRespondent(items, ObserverSpec()),
         SimulatedRespondent(items[::-1], ObserverSpec(), wording),
@@ -55,7 +51,7 @@ def test_same_request_gives_same_text_whatever_else_is_known(items: list[Item], 
     ]
 
 
-def test_text_is_the_object_asked_for(items: list[Item], wording: Wording) -> None:
+def test_text_is_the_object_asked_for(items, wording):
     respond = SimulatedRespondent(items, ObserverSpec())
     for item in items:
         found = json.loads(respond(request(item, wording)))
@@ -64,7 +60,7 @@ def test_text_is_the_object_asked_for(items: list[Item], wording: Wording) -> No
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_a_schema_does_not_change_the_mind(condition: str, items: list[Item], wording: Wording) -> None:
+def test_a_schema_does_not_change_the_mind(condition, items, wording):
     respond = SimulatedRespondent(items, ObserverSpec())
     ratings = 5 if condition == "confidence" else None
     for item in items:
@@ -76,7 +72,7 @@ def test_a_schema_does_not_change_the_mind(condition: str, items: list[Item], wo
         assert free == held and free.status == "ok" and free.rule == "strict"
 
 
-def test_any_constraint_is_obeyed(items: list[Item], wording: Wording) -> None:
+def test_any_constraint_is_obeyed(items, wording):
     respond = SimulatedRespondent(items, ObserverSpec(untidiness=1, refusal=1))
     assert respond(request(items[0], wording, constraint=OneOf(("yes", "no")))) == "yes"
     assert respond(request(items[0], wording, constraint=OneOf(("0", "1")))) in ("0", "1")
@@ -96,7 +92,7 @@ def test_any_constraint_is_obeyed(items: list[Item], wording: Wording) -> None:
         assert json.loads(respond(request(items[0], wording, constraint=JsonObject("x", broken))))
 
 
-def test_items_are_found_by_their_words_in_every_condition(items: list[Item], wording: Wording) -> None:
+def test_items_are_found_by_their_words_in_every_condition(items, wording):
     respond = SimulatedRespondent(items, ObserverSpec())
     for condition in CONDITIONS:
         assert all(respond.knows(request(item, wording, condition)) for item in items)
@@ -108,14 +104,14 @@ def test_items_are_found_by_their_words_in_every_condition(items: list[Item], wo
 
 
 @pytest.mark.parametrize("text", ["", "What is this?", 'x\n\n"y"', '"', '\n\n""'])
-def test_unknown_text_is_answered_without_confidence(text: str, items: list[Item]) -> None:
+def test_unknown_text_is_answered_without_confidence(text, items):
     respond = SimulatedRespondent(items, ObserverSpec())
     asked = ChatRequest((Message("user", text),), Sampling())
     assert not respond.knows(asked) and respond(asked) == '{"decision":"0","confidence":1}'
     assert not respond.knows(ChatRequest((), Sampling()))
 
 
-def test_one_sentence_in_two_tasks_is_two_items(sentences: Texts, wording: Wording) -> None:
+def test_one_sentence_in_two_tasks_is_two_items(sentences, wording):
     both = build(None, sentences, dataset="sample", trials=144)
     twice = {i.text for i in both if i.task == "B"} & {i.text for i in both if i.task == "C"}
     assert len(twice) > 20
@@ -124,7 +120,7 @@ def test_one_sentence_in_two_tasks_is_two_items(sentences: Texts, wording: Wordi
         assert parse(respond(request(item, wording))).decision == item.stimulus
 
 
-def test_quotes_and_line_breaks_in_an_item_do_not_hide_it(wording: Wording) -> None:
+def test_quotes_and_line_breaks_in_an_item_do_not_hide_it(wording):
     source = Texts("x", [0, 1, 0, 1], ['say "yes"', '"', "a\n\nb", '"quoted" "'])
     odd = build(source, None, tasks=("A",))
     respond = SimulatedRespondent(odd, ObserverSpec(d=10))
@@ -136,9 +132,7 @@ def test_quotes_and_line_breaks_in_an_item_do_not_hide_it(wording: Wording) -> N
 @pytest.mark.parametrize(
     ("d", "m_ratio", "criterion"), [(1.5, 0.8, 0.0), (1.0, 1.3, 0.3), (2.5, 0.5, -0.4), (1.2, 0.0, 0.2)]
 )
-def test_parameters_are_recovered_through_text(
-    d: float, m_ratio: float, criterion: float, many_items: list[Item], answered: Answered
-) -> None:
+def test_parameters_are_recovered_through_text(d, m_ratio, criterion, many_items, answered):
     observer = ObserverSpec(d=d, m_ratio=m_ratio, criterion=criterion, criteria=(0.4, 0.8, 1.2, 1.7), seed=5)
     rows = answered(many_items, observer)
     assert set(rows["status"]) == {"ok"}
@@ -152,7 +146,7 @@ def test_parameters_are_recovered_through_text(
         assert max(abs(cuts - observer.criteria)) < 0.15
 
 
-def test_criterion_moves_away_from_the_punished_answer(many_items: list[Item], answered: Answered) -> None:
+def test_criterion_moves_away_from_the_punished_answer(many_items, answered):
     rows = answered(many_items, ObserverSpec(risk_shift=0.4, criterion=0.1), conditions=CONDITIONS[1:])
     found = {
         condition: type1(counted(rows.filter(pl.col("condition") == condition)))
@@ -163,7 +157,7 @@ def test_criterion_moves_away_from_the_punished_answer(many_items: list[Item], a
         assert abs(found[condition].d[0] - 1.5) < 5 * found[condition].var_d[0] ** 0.5
 
 
-def test_extreme_observers_still_answer(items: list[Item], answered: Answered) -> None:
+def test_extreme_observers_still_answer(items, answered):
     extremes: Sequence[ObserverSpec] = (
         ObserverSpec(d=0), ObserverSpec(d=10, m_ratio=5), ObserverSpec(m_ratio=0), ObserverSpec(criterion=10),
         ObserverSpec(d=10, m_ratio=5, criterion=-10), ObserverSpec(criteria=(20.0,)), ObserverSpec(risk_shift=-10),
@@ -176,16 +170,14 @@ def test_extreme_observers_still_answer(items: list[Item], answered: Answered) -
     assert right["correct"].sum() == right.height
 
 
-def test_ratings_never_leave_the_scale_of_the_words(items: list[Item], wording: Wording) -> None:
+def test_ratings_never_leave_the_scale_of_the_words(items, wording):
     three = Wording("three", wording.prompts, ratings=3)
     respond = SimulatedRespondent(items, ObserverSpec(), three)
     found = {parse(respond(request(item, three)), 3).confidence for item in items}
     assert found == {1, 2, 3}
 
 
-def test_sloppy_observers_leave_unread_answers_but_no_invented_ones(
-    many_items: list[Item], answered: Answered
-) -> None:
+def test_sloppy_observers_leave_unread_answers_but_no_invented_ones(many_items, answered):
     few = many_items[:600]
     for condition in ("confidence", "risk_none"):
         tidy = answered(few, ObserverSpec(), conditions=(condition,))
@@ -204,7 +196,7 @@ def test_sloppy_observers_leave_unread_answers_but_no_invented_ones(
     assert abs(half["response"].null_count() - 300) < 62
 
 
-def test_runs_of_one_item_resemble_each_other(many_items: list[Item], answered: Answered) -> None:
+def test_runs_of_one_item_resemble_each_other(many_items, answered):
     one, two = (answered(many_items[:2000], ObserverSpec(d=1.0), run=run) for run in (1, 2))
     agree = (one["response"] == two["response"]).mean()
     assert isinstance(agree, float) and 0.7 < agree < 0.95
@@ -221,11 +213,11 @@ def test_runs_of_one_item_resemble_each_other(many_items: list[Item], answered: 
         {"criteria": (float("nan"),)}, {"criteria": tuple(range(1, 10))}, {"criteria": "0.5"},
     ],
 )  # fmt: skip
-def test_parameters_out_of_range_are_refused(wrong: dict[str, object]) -> None:
+def test_parameters_out_of_range_are_refused(wrong):
     with pytest.raises(ValidationError):
         ObserverSpec.model_validate(wrong)
 
 
-def test_padding_keeps_small_samples_fittable(items: list[Item], answered: Answered) -> None:
+def test_padding_keeps_small_samples_fittable(items, answered):
     fit = fit_metad(padded(counted(answered(items, ObserverSpec()))))
     assert fit.status[0] in ("ok", "boundary")

@@ -5,14 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.stats import agreement_many
 from metacog_pipeline.stats.agreement import cohen_kappa
-from metacog_pipeline.stats.agreement_many import (
-    ONE_CATEGORY,
-    category_counts,
-    fleiss_kappa,
-    krippendorff_alpha,
-    pairwise_kappa,
-)
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM
 
 # Krippendorff (2011), example C: four observers, twelve units, missing ratings.
@@ -27,7 +21,7 @@ EXAMPLE = [
 
 @pytest.mark.parametrize(("level", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
 def test_alpha_of_the_published_example(level, expected):
-    found = krippendorff_alpha(EXAMPLE, level)
+    found = agreement_many.krippendorff_alpha(EXAMPLE, level)
     assert found.value == pytest.approx(expected, abs=5e-4)
     assert found.n == 11 and found.low <= found.value <= found.high
 
@@ -37,23 +31,23 @@ def test_kappa_of_fleiss_own_example():
         [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
         [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
     ]  # fmt: skip
-    assert fleiss_kappa(table).value == pytest.approx(0.210, abs=5e-4)
+    assert agreement_many.fleiss_kappa(table).value == pytest.approx(0.210, abs=5e-4)
 
 
 def test_full_agreement_is_one_and_one_category_says_so():
-    assert fleiss_kappa([[3, 0], [0, 3], [3, 0]]).value == pytest.approx(1.0)
-    same = fleiss_kappa([[3, 0], [3, 0]])
-    assert (same.value, same.status) == (1.0, ONE_CATEGORY)
-    assert krippendorff_alpha([[1, 2], [1, 2]]).value == pytest.approx(1.0)
-    flat = krippendorff_alpha([[1, 1], [1, 1]])
-    assert (flat.value, flat.status) == (None, ONE_CATEGORY)
+    assert agreement_many.fleiss_kappa([[3, 0], [0, 3], [3, 0]]).value == pytest.approx(1.0)
+    same = agreement_many.fleiss_kappa([[3, 0], [3, 0]])
+    assert (same.value, same.status) == (1.0, agreement_many.ONE_CATEGORY)
+    assert agreement_many.krippendorff_alpha([[1, 2], [1, 2]]).value == pytest.approx(1.0)
+    flat = agreement_many.krippendorff_alpha([[1, 1], [1, 1]])
+    assert (flat.value, flat.status) == (None, agreement_many.ONE_CATEGORY)
 
 
 def test_units_with_one_rating_count_nowhere():
-    assert fleiss_kappa([[1, 0], [0, 1]]).status == NO_ITEMS
-    assert fleiss_kappa([[2, 1], [1, 0]]).status == SINGLE_ITEM
-    assert krippendorff_alpha([[1, NAN], [NAN, 2]]).status == NO_ITEMS
-    assert krippendorff_alpha(np.zeros((2, 0))).status == NO_ITEMS
+    assert agreement_many.fleiss_kappa([[1, 0], [0, 1]]).status == NO_ITEMS
+    assert agreement_many.fleiss_kappa([[2, 1], [1, 0]]).status == SINGLE_ITEM
+    assert agreement_many.krippendorff_alpha([[1, NAN], [NAN, 2]]).status == NO_ITEMS
+    assert agreement_many.krippendorff_alpha(np.zeros((2, 0))).status == NO_ITEMS
 
 
 @settings(max_examples=60, deadline=None)
@@ -61,54 +55,56 @@ def test_units_with_one_rating_count_nowhere():
 def test_no_order_of_raters_or_units_changes_anything(units):
     ratings = np.array(units, dtype=float).T
     for level in ("nominal", "ordinal", "interval"):
-        value = krippendorff_alpha(ratings, level, n_boot=5).value
-        other = krippendorff_alpha(ratings[::-1, ::-1], level, n_boot=5).value
+        value = agreement_many.krippendorff_alpha(ratings, level, n_boot=5).value
+        other = agreement_many.krippendorff_alpha(ratings[::-1, ::-1], level, n_boot=5).value
         assert (value is None) == (other is None)
         assert value is None or (value == pytest.approx(other, abs=1e-12) and value <= 1 + 1e-12)
 
 
 def test_interval_alpha_knows_no_unit_and_nominal_alpha_no_values():
     table = np.array(EXAMPLE)
-    assert krippendorff_alpha(table * 10 + 3, "interval").value == pytest.approx(
-        krippendorff_alpha(table, "interval").value
+    assert agreement_many.krippendorff_alpha(table * 10 + 3, "interval").value == pytest.approx(
+        agreement_many.krippendorff_alpha(table, "interval").value
     )
     renamed = np.select([table == k for k in range(1, 6)], [7, 1, 5, 2, 9], default=np.nan)
-    assert krippendorff_alpha(renamed).value == pytest.approx(krippendorff_alpha(table).value)
+    assert agreement_many.krippendorff_alpha(renamed).value == pytest.approx(
+        agreement_many.krippendorff_alpha(table).value
+    )
     squeezed = np.select([table == k for k in range(1, 6)], [1, 10, 11, 50, 51], default=np.nan)
-    assert krippendorff_alpha(squeezed, "ordinal").value == pytest.approx(
-        krippendorff_alpha(table, "ordinal").value
+    assert agreement_many.krippendorff_alpha(squeezed, "ordinal").value == pytest.approx(
+        agreement_many.krippendorff_alpha(table, "ordinal").value
     )
 
 
 def test_every_pair_is_compared_over_what_both_rated():
-    found = pairwise_kappa(EXAMPLE)
+    found = agreement_many.pairwise_kappa(EXAMPLE)
     assert [(one.first, one.second) for one in found] == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
     both = [(a, b) for a, b in zip(EXAMPLE[0], EXAMPLE[2], strict=True) if a == a and b == b]
     assert found[1].kappa == cohen_kappa(*zip(*both, strict=True))
-    assert pairwise_kappa(np.full((2, 3), NAN))[0].kappa.status == NO_ITEMS
+    assert agreement_many.pairwise_kappa(np.full((2, 3), NAN))[0].kappa.status == NO_ITEMS
 
 
 def test_an_edge_belongs_to_the_side_that_is_named():
     scores = [[0.0, 0.25, 0.5], [0.75, 1.0, NAN]]
-    assert category_counts(scores).tolist() == [[1, 1, 1, 0], [0, 0, 0, 2]]
-    assert category_counts(scores, closed="right").tolist() == [[2, 1, 0, 0], [0, 0, 1, 1]]
+    assert agreement_many.category_counts(scores).tolist() == [[1, 1, 1, 0], [0, 0, 0, 2]]
+    assert agreement_many.category_counts(scores, closed="right").tolist() == [[2, 1, 0, 0], [0, 0, 1, 1]]
 
 
 def test_the_same_seed_gives_the_same_interval():
-    first, again, other = (krippendorff_alpha(EXAMPLE, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (agreement_many.krippendorff_alpha(EXAMPLE, seed=seed) for seed in (1, 1, 2))
     assert first == again and (first.low, first.high) != (other.low, other.high)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: fleiss_kappa([[-1, 2]]),
-        lambda: fleiss_kappa([[0.5, 2]]),
-        lambda: krippendorff_alpha([1, 2, 3]),
-        lambda: krippendorff_alpha([[np.inf, 1.0]]),
-        lambda: krippendorff_alpha([[1.0], [2.0]], "ratio"),
-        lambda: category_counts([[0.1]], [0.5, 0.2]),
-        lambda: category_counts([[0.1]], closed="both"),
+        lambda: agreement_many.fleiss_kappa([[-1, 2]]),
+        lambda: agreement_many.fleiss_kappa([[0.5, 2]]),
+        lambda: agreement_many.krippendorff_alpha([1, 2, 3]),
+        lambda: agreement_many.krippendorff_alpha([[np.inf, 1.0]]),
+        lambda: agreement_many.krippendorff_alpha([[1.0], [2.0]], "ratio"),
+        lambda: agreement_many.category_counts([[0.1]], [0.5, 0.2]),
+        lambda: agreement_many.category_counts([[0.1]], closed="both"),
     ],
 )
 def test_wrong_input_is_one_line(call):

@@ -203,7 +203,7 @@ def test_wrong_shapes_and_numbers_are_value_errors(call):
         call()
 
 
-def test_tukeys_wanted_pairs_have_the_numbers_they_have_among_all() -> None:
+def test_tukeys_wanted_pairs_have_the_numbers_they_have_among_all():
     result = anova([9, 0, 12, 7], [0.5, 0.0, 0.9, 0.7], [0.2, 0.0, 0.3, 0.2])
     every = {(pair.first, pair.second): pair for pair in tukey_kramer(result)}
     wanted = [(0, 2), (1, 2), (2, 3)]

@@ -164,3 +164,13 @@ def test_shapes_that_do_not_fit_are_value_errors():
     ):
         with pytest.raises(ValueError, match=r"\w"):
             call()
+
+
+def test_the_interval_of_one_area_is_that_of_many():
+    draw = np.random.default_rng(3)
+    area = np.concatenate([[0.0, 1.0, 0.5], draw.random(60)])
+    right, wrong = (draw.integers(1, 300, area.size).astype(float) for _ in range(2))
+    variance = np.where(draw.random(area.size) < 0.2, np.nan, 0.01 * draw.random(area.size))
+    many = score_interval(area, right, wrong, variance)
+    alone = [score_interval(*each) for each in zip(area, right, wrong, variance, strict=True)]
+    assert [list(map(float, ends)) for ends in alone] == np.transpose(many).tolist()

@@ -1,7 +1,5 @@
 """Calibration in the large, its slope and the equal-mass error, each against a short computation of another kind."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,24 +1,16 @@
 """Do two measures order respondents alike: known correlations are recovered, noise is taken out, few are said to be few."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from metacog_pipeline.stats.convergence import (
-    CONSTANT,
-    UNRELIABLE,
-    disattenuated,
-    rank_correlation,
-    reliability,
-)
+from metacog_pipeline.stats import convergence
 
 
 def test_rank_correlation_is_that_of_scipy():
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(2, 40))
-    found = rank_correlation(x, y, 200, 1)
+    found = convergence.rank_correlation(x, y, 200, 1)
     assert found.value == pytest.approx(spearmanr(x, y).statistic)
     assert found.low < found.value < found.high and found.status == "ok" and found.n == 40
 
@@ -27,16 +19,16 @@ def test_noise_lowers_the_plain_correlation_and_not_the_corrected_one():
     rng = np.random.default_rng(2)
     truth = rng.normal(size=1500)
     x, y = truth + rng.normal(0, 0.8, 1500), truth + rng.normal(0, 0.6, 1500)
-    plain = rank_correlation(x, y, 50, 1).value
-    corrected = disattenuated(x, y, np.full(1500, 0.8), np.full(1500, 0.6), 50, 1)
+    plain = convergence.rank_correlation(x, y, 50, 1).value
+    corrected = convergence.disattenuated(x, y, np.full(1500, 0.8), np.full(1500, 0.6), 50, 1)
     assert plain < 0.75 and corrected.value == pytest.approx(1.0, abs=0.04)
-    assert reliability(x, np.full(1500, 0.8)) == pytest.approx(1 / 1.64, abs=0.03)
+    assert convergence.reliability(x, np.full(1500, 0.8)) == pytest.approx(1 / 1.64, abs=0.03)
 
 
 def test_unrelated_measures_stay_unrelated():
     rng = np.random.default_rng(3)
     x, y = rng.normal(size=(2, 500))
-    found = disattenuated(x, y, np.full(500, 0.5), np.full(500, 0.5), 300, 1)
+    found = convergence.disattenuated(x, y, np.full(500, 0.5), np.full(500, 0.5), 300, 1)
     assert abs(found.value) < 0.25
 
 
@@ -45,25 +37,28 @@ def test_unrelated_measures_stay_unrelated():
     [
         ([1, 2, 3], [1, 2, 3], "too few respondents: 3"),
         ([], [], "too few respondents: 0"),
-        ([1, 1, 1, 1], [1, 2, 3, 4], CONSTANT),
+        ([1, 1, 1, 1], [1, 2, 3, 4], convergence.CONSTANT),
     ],
 )
 def test_what_has_no_correlation_says_why(x, y, words):
-    for found in (rank_correlation(x, y, 20, 1), disattenuated(x, y, x, y, 20, 1)):
+    for found in (convergence.rank_correlation(x, y, 20, 1), convergence.disattenuated(x, y, x, y, 20, 1)):
         assert found.value is None and words in found.status
 
 
 def test_few_respondents_are_said_to_be_few():
-    found = rank_correlation([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], 100, 1)
+    found = convergence.rank_correlation([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], 100, 1)
     assert found.value == pytest.approx(0.8) and found.status == "few respondents: 5"
 
 
 def test_measures_that_are_all_noise_have_no_corrected_correlation():
-    found = disattenuated([1, 2, 3, 4], [4, 1, 3, 2], [9] * 4, [9] * 4, 50, 1)
-    assert found.value is None and found.status == UNRELIABLE
-    assert reliability([1, 2, 3], [9, 9, 9]) == 0.0 and reliability([1, 1], [0, 0]) is None
+    found = convergence.disattenuated([1, 2, 3, 4], [4, 1, 3, 2], [9] * 4, [9] * 4, 50, 1)
+    assert found.value is None and found.status == convergence.UNRELIABLE
+    assert (
+        convergence.reliability([1, 2, 3], [9, 9, 9]) == 0.0
+        and convergence.reliability([1, 1], [0, 0]) is None
+    )
 
 
 def test_the_same_seed_gives_the_same_interval():
     x, y = np.random.default_rng(5).normal(size=(2, 12))
-    assert rank_correlation(x, y, 100, 7) == rank_correlation(x, y, 100, 7)
+    assert convergence.rank_correlation(x, y, 100, 7) == convergence.rank_correlation(x, y, 100, 7)

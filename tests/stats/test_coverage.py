@@ -14,16 +14,14 @@ from metacog_pipeline.stats.proportions import proportion
 @pytest.mark.parametrize(
     ("accuracy", "ratio", "m"), [(0.75, 1.0, 4), (0.9, 0.5, 2), (0.97, 1.0, 6), (0.6, -0.5, 4)]
 )
-def test_a_respondent_has_the_accuracy_and_the_ratio_it_was_made_with(
-    accuracy: float, ratio: float, m: int
-) -> None:
+def test_a_respondent_has_the_accuracy_and_the_ratio_it_was_made_with(accuracy, ratio, m):
     cells = coverage.respondent(accuracy, ratio, m)
     assert cells.sum() == pytest.approx(1) and cells[1::2].sum() == pytest.approx(accuracy)
     found = fit(cells[None, 1::2] * 1e6, cells[None, 0::2] * 1e6, m)
     assert found.m_ratio[0] == pytest.approx(ratio, abs=2e-3)
 
 
-def test_samples_repeat_by_their_seed_and_have_the_size_asked_for() -> None:
+def test_samples_repeat_by_their_seed_and_have_the_size_asked_for():
     cells = coverage.respondent(0.8)
     one, other = ([each.totals.tolist() for each in coverage.samples(cells, 50, 3, seed=7)] for _ in range(2))
     assert one == other and all(sum(each) == 50 for each in one)
@@ -32,7 +30,7 @@ def test_samples_repeat_by_their_seed_and_have_the_size_asked_for() -> None:
     assert (runs.counts.max(axis=1) == 4).all()  # an item is answered alike in every run
 
 
-def test_an_interval_without_ends_covers_nothing_and_is_counted_apart() -> None:
+def test_an_interval_without_ends_covers_nothing_and_is_counted_apart():
     none = unavailable(9, "wilson", "no")
     found = coverage.covered(
         0.5, [none, None, Estimate(0.4, 0.4, 0.5, 9, "m"), Estimate(0.4, 0.3, 0.4, 9, "m")]
@@ -42,12 +40,12 @@ def test_an_interval_without_ends_covers_nothing_and_is_counted_apart() -> None:
 
 
 @pytest.mark.parametrize("accuracy", [0.0, 0.25, 1.0, float("nan")])
-def test_an_accuracy_that_no_observer_has_is_refused(accuracy: float) -> None:
+def test_an_accuracy_that_no_observer_has_is_refused(accuracy):
     with pytest.raises(ValueError, match="above chance"):
         coverage.respondent(accuracy)
 
 
-def test_wilsons_interval_of_a_share_covers() -> None:
+def test_wilsons_interval_of_a_share_covers():
     cells = coverage.respondent(0.9)
     found = coverage.measured(
         lambda sample: proportion(int(sample.totals[1::2].sum()), int(sample.totals.sum())),
@@ -58,7 +56,7 @@ def test_wilsons_interval_of_a_share_covers() -> None:
 
 
 @pytest.mark.parametrize("overconfident", [0.0, 0.5])
-def test_the_interval_of_a_calibration_error_covers_where_percentiles_do_not(overconfident: float) -> None:
+def test_the_interval_of_a_calibration_error_covers_where_percentiles_do_not(overconfident):
     cells = coverage.respondent(0.9)
     right = cells[1::2] / (cells[0::2] + cells[1::2])
     said = np.round(right + overconfident * (1 - right), 2)
@@ -74,7 +72,7 @@ def test_the_interval_of_a_calibration_error_covers_where_percentiles_do_not(ove
     assert found.percent is not None and found.percent >= 85  # recentred percentiles: 65
 
 
-def test_the_interval_of_a_calibration_error_holds_the_value_and_stays_within_0_and_1() -> None:
+def test_the_interval_of_a_calibration_error_holds_the_value_and_stays_within_0_and_1():
     luck = np.random.default_rng(2)
     for _ in range(20):
         counts = luck.integers(0, 4, 10)
@@ -88,7 +86,7 @@ def test_the_interval_of_a_calibration_error_holds_the_value_and_stays_within_0_
         assert 0 <= found.low <= found.value <= found.high <= 1
 
 
-def test_low_n_follows_from_the_measured_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_low_n_follows_from_the_measured_table(monkeypatch):
     assert all(each > 0 for each in measured_coverage.least().values())
     known = {
         ("accuracy", False): 3.0, ("auroc2", False): 10.0, ("auroc2", True): 30.0, ("brier", False): float("inf"),
@@ -110,7 +108,7 @@ def test_low_n_follows_from_the_measured_table(monkeypatch: pytest.MonkeyPatch) 
     assert few("rmi", "plug-in, less its mean excess", 0.2, 0.1, 100, 10) is True
 
 
-def test_an_interval_whose_coverage_was_not_measured_does_not_look_certain() -> None:
+def test_an_interval_whose_coverage_was_not_measured_does_not_look_certain():
     few = measured_coverage.low_n
     assert few("unheard_of", "magic", 0.8, 0.7, 100, 9) is True
     assert few("m_ratio_bayes", "bayes, d' estimated; posterior mean", 0.8, 0.7, 5000, 2000) is True
@@ -118,7 +116,7 @@ def test_an_interval_whose_coverage_was_not_measured_does_not_look_certain() -> 
     assert few("unheard_of", "magic", 0.8, None, 100, 9) is None
 
 
-def test_every_row_of_the_table_says_how_many_samples_it_rests_on_and_its_standard_error() -> None:
+def test_every_row_of_the_table_says_how_many_samples_it_rests_on_and_its_standard_error():
     with measured_coverage.FILE.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
     assert rows and all(int(row["samples"]) >= 100 for row in rows)

@@ -1,7 +1,5 @@
 """Exact tests of few models and few items: they agree with counting by hand and with scipy, and never say p = 0."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

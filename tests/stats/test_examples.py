@@ -1,7 +1,5 @@
 """The examples in the documentation of the statistics run, and every public statistic has one."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import importlib
@@ -31,7 +29,7 @@ INSIDE += ("search", "solve", "standard_errors", "starts", "types")
 PARTS = {
     "check_correction", "ess_bulk", "ess_mean", "ess_quantile", "ess_tail", "estimate", "fit_replicates", "generator",
     "guarded_rho", "interval", "mcse_mean", "model_shares", "outcome_status", "point",
-    "trials_needed", "equal_use_criteria", "yes_no_table",
+    "trials_needed", "equal_use_criteria", "yes_no_table", "of_each", "evaluated_together",
     "best", "build", "checked", "curve", "one_cell", "scalars", "turn",
 }  # fmt: skip
 

@@ -53,7 +53,7 @@ def test_every_count_ends_in_a_number_or_in_a_reason(right, wrong, m):
     status = found.status[0]
     assert status in fit.REASONS
     assert math.isfinite(found.m_ratio[0]) == (status == "ok")
-    ratio = intervals.m_ratio_interval(right[:k], wrong[:k], m)
+    ratio = intervals.Cell(right[:k], wrong[:k], m).m_ratio_interval()
     if status == "ok":
         assert ratio.low <= ratio.value <= ratio.high
     area = companions.auroc2_interval(right[:k], wrong[:k])

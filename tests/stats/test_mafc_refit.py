@@ -5,7 +5,7 @@ import pytest
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.mafc.fit import fit
-from metacog_pipeline.stats.mafc.intervals import m_ratio_interval
+from metacog_pipeline.stats.mafc.intervals import Cell
 from metacog_pipeline.stats.mafc.refit import refit
 
 CELLS = [
@@ -75,5 +75,5 @@ def test_criteria_are_found_where_newton_steps_go_to_and_fro():
         79,
         50,
     ]
-    around = m_ratio_interval(right, wrong, 4)
+    around = Cell(right, wrong, 4).m_ratio_interval()
     assert around.low < around.value < around.high < around.low + 0.2

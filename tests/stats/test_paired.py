@@ -6,12 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chi2, ttest_rel
 
-from metacog_pipeline.stats.paired import (
-    cochran_q,
-    mcnemar,
-    mcnemar_from_data,
-    paired_difference_from_counts,
-)
+from metacog_pipeline.stats import paired
 
 
 def paired_difference(first, second, n_boot, seed):
@@ -20,7 +15,7 @@ def paired_difference(first, second, n_boot, seed):
     for side in (first, second):
         table = np.atleast_2d(np.asarray(side, dtype=int).T).T
         counted += [table.sum(axis=1), np.full(len(table), table.shape[1])]
-    return paired_difference_from_counts(*counted, n_boot, seed)
+    return paired.paired_difference_from_counts(*counted, n_boot, seed)
 
 
 pairs = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=60)
@@ -28,7 +23,7 @@ pairs = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=6
 
 @given(st.integers(0, 80), st.integers(0, 80))
 def test_exact_mcnemar_is_the_binomial_test_and_mid_p_lies_below_it(b, c):
-    result = mcnemar(b, c)
+    result = paired.mcnemar(b, c)
     if b + c == 0:
         assert (result.p_exact, result.p_mid, result.chi2) == (None, None, None)
         return
@@ -43,7 +38,7 @@ def test_exact_mcnemar_is_the_binomial_test_and_mid_p_lies_below_it(b, c):
 @given(pairs)
 def test_swapping_the_models_mirrors_every_test(rows):
     a, b = zip(*rows, strict=True)
-    one, other = mcnemar_from_data(a, b), mcnemar_from_data(b, a)
+    one, other = paired.mcnemar_from_data(a, b), paired.mcnemar_from_data(b, a)
     assert (one.p_exact, one.p_mid, one.p_chi2) == (other.p_exact, other.p_mid, other.p_chi2)
     forward, backward = paired_difference(a, b, 200, 1), paired_difference(b, a, 200, 1)
     assert forward.difference.value == pytest.approx(-backward.difference.value)
@@ -53,7 +48,7 @@ def test_swapping_the_models_mirrors_every_test(rows):
 @given(pairs)
 def test_cochrans_q_of_two_models_is_mcnemars_chi_square(rows):
     a, b = zip(*rows, strict=True)
-    q, m = cochran_q(np.array(rows)), mcnemar_from_data(a, b)
+    q, m = paired.cochran_q(np.array(rows)), paired.mcnemar_from_data(a, b)
     assert q.q == pytest.approx(m.chi2)
     assert q.p == pytest.approx(m.p_chi2)
     assert (q.status == "ok") == (m.status == "ok")
@@ -61,7 +56,7 @@ def test_cochrans_q_of_two_models_is_mcnemars_chi_square(rows):
 
 def test_cochrans_q_worked_by_hand():
     table = np.array([[1, 1, 0], [1, 0, 0], [1, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 0]])
-    result = cochran_q(table)
+    result = paired.cochran_q(table)
     # C = 5, 3, 1; T = 9; R = 2, 1, 3, 1, 0, 2: 2 (3 * 35 - 81) / (27 - 19)
     assert result.q == pytest.approx(6.0)
     assert (result.df, result.p) == (2, pytest.approx(chi2.sf(6.0, 2)))
@@ -107,7 +102,9 @@ def test_the_same_seed_gives_the_same_interval_in_any_order_of_items():
 
 def test_items_only_one_model_answered_are_left_out():
     full = paired_difference([1, 0, 1], [0, 0, 1], 50, 1)
-    ragged = paired_difference_from_counts([1, 0, 1, 1], [1, 1, 1, 1], [0, 0, 1, 0], [1, 1, 1, 0], 50, 1)
+    ragged = paired.paired_difference_from_counts(
+        [1, 0, 1, 1], [1, 1, 1, 1], [0, 0, 1, 0], [1, 1, 1, 0], 50, 1
+    )
     assert ragged == full
 
 
@@ -124,11 +121,11 @@ def test_degenerate_comparisons_say_why():
     assert (same.difference.value, same.p, same.status) == (0.0, 1.0, "the same difference on every item")
     always = paired_difference([1, 1, 1], [0, 0, 0], 10, 1)
     assert (always.difference.value, always.p) == (1.0, None)
-    assert mcnemar(0, 0).status == "no items"
-    assert mcnemar(0, 0, 5).status == "no item on which they differ"
-    assert cochran_q(np.zeros((0, 3), dtype=int)).status == "no items"
-    assert cochran_q(np.ones((4, 1), dtype=int)).status == "fewer than two models"
-    assert cochran_q(np.ones((4, 3), dtype=int)).status == "no item on which they differ"
+    assert paired.mcnemar(0, 0).status == "no items"
+    assert paired.mcnemar(0, 0, 5).status == "no item on which they differ"
+    assert paired.cochran_q(np.zeros((0, 3), dtype=int)).status == "no items"
+    assert paired.cochran_q(np.ones((4, 1), dtype=int)).status == "fewer than two models"
+    assert paired.cochran_q(np.ones((4, 3), dtype=int)).status == "no item on which they differ"
 
 
 @pytest.mark.parametrize(
@@ -137,12 +134,12 @@ def test_degenerate_comparisons_say_why():
         lambda: paired_difference([1, 0], [1], 10, 1),
         lambda: paired_difference([2, 0], [1, 0], 10, 1),
         lambda: paired_difference([1, 0], [1, 1], 0, 1),
-        lambda: paired_difference_from_counts([2], [1], [0], [1], 10, 1),
-        lambda: mcnemar(-1, 2),
-        lambda: mcnemar(3, 2, 4),
-        lambda: mcnemar_from_data([1], [1, 0]),
-        lambda: cochran_q([1, 0]),
-        lambda: cochran_q([[1, 2]]),
+        lambda: paired.paired_difference_from_counts([2], [1], [0], [1], 10, 1),
+        lambda: paired.mcnemar(-1, 2),
+        lambda: paired.mcnemar(3, 2, 4),
+        lambda: paired.mcnemar_from_data([1], [1, 0]),
+        lambda: paired.cochran_q([1, 0]),
+        lambda: paired.cochran_q([[1, 2]]),
     ],
 )
 def test_what_is_not_data_is_a_value_error(call):

@@ -8,29 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from metacog_pipeline.stats import power
 from metacog_pipeline.stats.observers import expected_counts
-from metacog_pipeline.stats.power import (
-    MOST_STEPS,
-    Design,
-    Observer,
-    approximate_power,
-    equal_use_criteria,
-    simulated_power,
-    trials_needed,
-)
 
 NULLS = (
-    Design("mratio", 1.5, 0.8, 0.0),
-    Design("mratio", 1.0, 0.6, 0.0, c=0.5, ratings=3),
-    Design("optimality", 1.5, 1.0),
-    Design("dprime", 1.5, 0.8, 0.0),
-    Design("criterion", 1.0, 0.8, 0.0, c=0.4),
+    power.Design("mratio", 1.5, 0.8, 0.0),
+    power.Design("mratio", 1.0, 0.6, 0.0, c=0.5, ratings=3),
+    power.Design("optimality", 1.5, 1.0),
+    power.Design("dprime", 1.5, 0.8, 0.0),
+    power.Design("criterion", 1.0, 0.8, 0.0, c=0.4),
 )
 
 
 @pytest.mark.parametrize("design", NULLS)
 def test_without_a_difference_the_test_rejects_at_its_level(design):
-    found = simulated_power(design, 2000, simulations=4000, seed=3)
+    found = power.simulated_power(design, 2000, simulations=4000, seed=3)
     assert found.power.value == pytest.approx(0.05, abs=0.017)
     assert found.untestable == 0
 
@@ -38,75 +30,78 @@ def test_without_a_difference_the_test_rejects_at_its_level(design):
 @pytest.mark.parametrize(
     "design",
     [
-        Design("mratio", 1.5, 0.8, 0.2),
-        Design("mratio", 1.2, 0.9, -0.25, c=-0.3, ratings=4),
-        Design("optimality", 1.5, 0.8),
-        Design("dprime", 1.5, 1.0, 0.15),
-        Design("criterion", 1.5, 1.0, -0.08),
+        power.Design("mratio", 1.5, 0.8, 0.2),
+        power.Design("mratio", 1.2, 0.9, -0.25, c=-0.3, ratings=4),
+        power.Design("optimality", 1.5, 0.8),
+        power.Design("dprime", 1.5, 1.0, 0.15),
+        power.Design("criterion", 1.5, 1.0, -0.08),
     ],
 )
 def test_in_large_samples_it_is_the_normal_approximation(design):
-    found = simulated_power(design, 3000, simulations=3000, seed=1)
+    found = power.simulated_power(design, 3000, simulations=3000, seed=1)
     assert found.power.value == pytest.approx(found.approximation, abs=0.035)
     assert found.power.low <= found.power.value <= found.power.high and found.power.n == 3000
 
 
 def test_the_approximation_of_a_criterion_shift_is_the_textbook_formula():
-    design, n = Design("criterion", 2.0, 1.0, 0.1), 4000
+    design, n = power.Design("criterion", 2.0, 1.0, 0.1), 4000
     errors = []
     for c in (0.0, 0.1):
         rates = norm.cdf(1 - c), norm.cdf(-1 - c)
         errors.append(sum(r * (1 - r) / (n / 2 * norm.pdf(norm.ppf(r)) ** 2) for r in rates) / 4)
     shift = 0.1 / math.sqrt(sum(errors))
     expected = norm.sf(1.959964 - shift) + norm.sf(1.959964 + shift)
-    assert approximate_power(design, n) == pytest.approx(expected, abs=0.003)
+    assert power.approximate_power(design, n) == pytest.approx(expected, abs=0.003)
 
 
 def test_more_trials_never_lower_the_power():
-    for design in (Design("mratio", 1.5, 0.8, 0.2), Design("optimality", 1.0, 0.6)):
+    for design in (power.Design("mratio", 1.5, 0.8, 0.2), power.Design("optimality", 1.0, 0.6)):
         powers = [
-            simulated_power(design, n, simulations=2000, seed=2).power.value for n in (300, 1000, 3000, 9000)
+            power.simulated_power(design, n, simulations=2000, seed=2).power.value
+            for n in (300, 1000, 3000, 9000)
         ]
         assert powers == sorted(powers) and powers[0] + 0.1 < powers[-1]
 
 
 def test_a_larger_difference_is_easier_to_see():
     powers = [
-        simulated_power(Design("mratio", 1.5, 0.8, delta), 2000, simulations=1000).power.value
+        power.simulated_power(power.Design("mratio", 1.5, 0.8, delta), 2000, simulations=1000).power.value
         for delta in (0.1, 0.2, 0.4)
     ]
     assert powers == sorted(powers) and len(set(powers)) == 3
 
 
-@pytest.mark.parametrize("design", [Design("mratio", 1.5, 0.8, 0.2), Design("dprime", 1.0, 1.0, 0.3)])
+@pytest.mark.parametrize(
+    "design", [power.Design("mratio", 1.5, 0.8, 0.2), power.Design("dprime", 1.0, 1.0, 0.3)]
+)
 @pytest.mark.parametrize("target", [0.5, 0.8, 0.95])
 def test_the_trials_found_give_the_power_asked_for(design, target):
-    needed = trials_needed(design, target, simulations=1500, seed=4)
+    needed = power.trials_needed(design, target, simulations=1500, seed=4)
     assert needed.status == "ok" and needed.found is not None
     assert needed.found.power.value >= target
-    fresh = simulated_power(design, needed.found.trials, simulations=4000, seed=99)
+    fresh = power.simulated_power(design, needed.found.trials, simulations=4000, seed=99)
     assert fresh.power.value == pytest.approx(target, abs=0.045)
     less = [step for step in needed.steps if step.trials < needed.found.trials]
     assert all(step.power.value < target for step in less)
-    assert len(needed.steps) <= MOST_STEPS + 12
+    assert len(needed.steps) <= power.MOST_STEPS + 12
 
 
 def test_the_same_seed_gives_the_same_plan_and_progress_is_told():
-    design, told = Design("mratio", 1.5, 0.8, 0.3), []
-    one = trials_needed(
+    design, told = power.Design("mratio", 1.5, 0.8, 0.3), []
+    one = power.trials_needed(
         design, simulations=300, seed=5, progress=lambda done, most: told.append((done, most))
     )
-    assert one == trials_needed(design, simulations=300, seed=5)
+    assert one == power.trials_needed(design, simulations=300, seed=5)
     assert told[0][0] == 1 and len(told) == len(one.steps)
 
 
 def test_what_no_experiment_can_show_is_said():
-    found = trials_needed(Design("mratio", 0.5, 0.8, 0.0005), simulations=100)
+    found = power.trials_needed(power.Design("mratio", 0.5, 0.8, 0.0005), simulations=100)
     assert found.found is None and "10,000,000" in found.status
 
 
 def test_obvious_differences_take_the_fewest_trials_there_are():
-    found = trials_needed(Design("dprime", -2.5, 1.0, 5.0), simulations=200)
+    found = power.trials_needed(power.Design("dprime", -2.5, 1.0, 5.0), simulations=200)
     assert found.found is not None and found.found.trials == 20
 
 
@@ -119,7 +114,7 @@ def test_obvious_differences_take_the_fewest_trials_there_are():
     st.sampled_from([0.2, 0.5, 0.7]),
 )
 def test_every_rating_is_used_equally_with_either_answer(d, m, c, ratings, share):
-    low, high = equal_use_criteria(Observer(d, m, c), ratings, share)
+    low, high = power.equal_use_criteria(power.Observer(d, m, c), ratings, share)
     table = expected_counts(d, m, c, low, high, 1000, share)
     used = (table.n_s1 + table.n_s2)[0].reshape(2, ratings)
     np.testing.assert_allclose(used / used.sum(axis=1, keepdims=True), 1 / ratings, rtol=1e-6)
@@ -143,12 +138,12 @@ def test_every_rating_is_used_equally_with_either_answer(d, m, c, ratings, share
 )
 def test_designs_that_make_no_sense_are_refused_in_one_line(arguments, part):
     with pytest.raises(ValueError) as refused:
-        Design(*arguments)
+        power.Design(*arguments)
     assert part in str(refused.value) and "\n" not in str(refused.value)
 
 
 def test_numbers_out_of_range_are_refused():
-    design = Design("mratio", 1.0, 1.0, 0.1)
+    design = power.Design("mratio", 1.0, 1.0, 0.1)
     for kwargs in (
         {"trials": -5},
         {"trials": 10**9},
@@ -156,14 +151,14 @@ def test_numbers_out_of_range_are_refused():
         {"trials": 100, "seed": -1},
     ):
         with pytest.raises(ValueError):
-            simulated_power(design, **kwargs)
+            power.simulated_power(design, **kwargs)
     for target in (0.0, 0.05, 1.0, math.nan):
         with pytest.raises(ValueError, match="power"):
-            trials_needed(design, target)
+            power.trials_needed(design, target)
     with pytest.raises(ValueError, match="nothing to detect"):
-        trials_needed(Design("mratio", 1.0, 1.0, 0.0))
+        power.trials_needed(power.Design("mratio", 1.0, 1.0, 0.0))
 
 
 def test_samples_too_small_to_measure_count_as_no_rejection():
-    found = simulated_power(Design("mratio", 1.0, 1.0, 0.5), 20, simulations=500)
+    found = power.simulated_power(power.Design("mratio", 1.0, 1.0, 0.5), 20, simulations=500)
     assert found.power.value < 0.3 and 0 <= found.untestable <= 1

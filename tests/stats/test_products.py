@@ -1,7 +1,5 @@
 """Pairs over shared draws are those of each pair alone, whoever else is there, on the items both answered."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -25,7 +23,7 @@ def crowd(items: int, models: int, seed: int, runs: int = 1) -> tuple[np.ndarray
 
 
 @given(SIZES, st.sampled_from([1, 3]))
-def test_a_pair_has_the_same_bytes_alone_and_among_others(size, runs) -> None:
+def test_a_pair_has_the_same_bytes_alone_and_among_others(size, runs):
     hits, asked = crowd(*size, runs)
     tables = np.stack([hits, asked], axis=2)
     every = list(combinations(range(hits.shape[1]), 2))
@@ -46,7 +44,7 @@ def test_a_pair_has_the_same_bytes_alone_and_among_others(size, runs) -> None:
 
 
 @given(SIZES, st.sampled_from([1, 3]))
-def test_differences_are_those_of_two_respondents_on_their_shared_items(size, runs) -> None:
+def test_differences_are_those_of_two_respondents_on_their_shared_items(size, runs):
     hits, asked = crowd(*size, runs)
     for i, j in combinations(range(hits.shape[1]), 2):
         (pair,) = shared_draws(np.stack([hits, asked], axis=2), [(i, j)], 5, 7)
@@ -78,7 +76,7 @@ def test_differences_are_those_of_two_respondents_on_their_shared_items(size, ru
             assert (many.low[0], many.high[0]) == pytest.approx((low, high), abs=1e-6)
 
 
-def test_resamples_are_those_of_items_with_everything_that_belongs_to_them() -> None:
+def test_resamples_are_those_of_items_with_everything_that_belongs_to_them():
     hits = np.array([[1, 1], [0, 1], [1, 0], [1, 1]])
     tables = np.stack([hits, 1 - hits], axis=2)
     (pair,) = shared_draws(tables, [(0, 1)], 500, 3)
@@ -90,7 +88,7 @@ def test_resamples_are_those_of_items_with_everything_that_belongs_to_them() -> 
     )  # an item that one alone has right is drawn for both
 
 
-def test_respondents_on_the_same_items_share_their_sides_and_others_their_own() -> None:
+def test_respondents_on_the_same_items_share_their_sides_and_others_their_own():
     hits, asked = np.ones((6, 4), dtype=int), np.ones((6, 4), dtype=int)
     asked[0, 3] = hits[0, 3] = 0
     pairs = shared_draws(np.stack([hits, asked], axis=2), combinations(range(4), 2), 10, 1)
@@ -100,21 +98,30 @@ def test_respondents_on_the_same_items_share_their_sides_and_others_their_own() 
     assert found[0, 3].sides[0].observed.tolist() == [[5.0, 5.0]]
 
 
+def test_resamples_that_are_kept_are_the_first_of_all_of_them():
+    asked = np.ones((6, 2), dtype=int)
+    asked[0, 1] = 0
+    (every,) = shared_draws(asked[..., None], [(0, 1)], 20, 1)
+    (first,) = shared_draws(asked[..., None], [(0, 1)], 20, 1, kept=5)
+    for one, all_of_one in zip(first.sides, every.sides, strict=True):
+        assert one.drawn.tolist() == all_of_one.drawn[:5].tolist() and one.n_items == all_of_one.n_items == 5
+
+
 @pytest.mark.parametrize(
     ("tables", "answered"),
     [(np.ones((2, 2)), None), (np.full((2, 2, 1), -1), None), (np.ones((2, 2, 1)), np.ones((2, 3)))],
 )
-def test_tables_of_another_shape_are_refused(tables, answered) -> None:
+def test_tables_of_another_shape_are_refused(tables, answered):
     with pytest.raises(ValueError, match=r"shape|negative"):
         list(shared_draws(tables, [(0, 1)], 10, 1, answered=answered))
 
 
-def test_shares_of_more_hits_than_answers_are_refused() -> None:
+def test_shares_of_more_hits_than_answers_are_refused():
     with pytest.raises(ValueError, match="more right answers"):
         paired_shares([[2, 1]], [[1, 1]], [(0, 1)])
 
 
-def test_no_items_and_no_pairs_are_no_error() -> None:
+def test_no_items_and_no_pairs_are_no_error():
     assert list(shared_draws(np.zeros((0, 2, 1)), [], 10, 1)) == []
     (pair,) = shared_draws(np.zeros((3, 2, 1)), [(0, 1)], 10, 1)
     assert pair.n_items == 0 and pair.sides[0].drawn.shape == (10, 1)

@@ -6,39 +6,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from metacog_pipeline.stats.ranks import (
-    NO_SPREAD,
-    PERFECT,
-    TOO_FEW,
-    average_ranks,
-    fisher_interval,
-    guarded_rho,
-    spearman,
-    spearman_p,
-    spearman_rows,
-)
+from metacog_pipeline.stats import ranks
 
 pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=9)
 
 
 def test_ties_share_their_mean_rank_and_missing_values_move_no_other():
-    assert average_ranks([[3.0, 1.0, 3.0, 2.0]]).tolist() == [[3.5, 1.0, 3.5, 2.0]]
-    ranked = average_ranks([[3.0, np.nan, 1.0]])
+    assert ranks.average_ranks([[3.0, 1.0, 3.0, 2.0]]).tolist() == [[3.5, 1.0, 3.5, 2.0]]
+    ranked = ranks.average_ranks([[3.0, np.nan, 1.0]])
     assert ranked[0, [0, 2]].tolist() == [2.0, 1.0] and np.isnan(ranked[0, 1])
 
 
 def test_values_that_differ_in_the_last_bit_do_not_tie():
     assert 0.55 - 0.35 != 0.35 - 0.15
-    assert len(set(average_ranks([[0.55 - 0.35, 0.35 - 0.15, 0.0]])[0])) == 3
+    assert len(set(ranks.average_ranks([[0.55 - 0.35, 0.35 - 0.15, 0.0]])[0])) == 3
 
 
 @settings(max_examples=150, deadline=None)
 @given(pairs)
 def test_rho_and_p_are_those_of_scipy(values):
     x, y = (np.array(column) / 7 for column in zip(*values, strict=True))
-    found = spearman_rows([x], [y])
+    found = ranks.spearman_rows([x], [y])
     if x.std() < 1e-10 or y.std() < 1e-10:
-        assert found.status[0] == NO_SPREAD and found.rho[0] == 0 and found.p[0] == 1
+        assert found.status[0] == ranks.NO_SPREAD and found.rho[0] == 0 and found.p[0] == 1
         return
     expected = stats.spearmanr(x, y)
     assert found.rho[0] == pytest.approx(expected.statistic, abs=1e-12)
@@ -52,35 +42,40 @@ def test_a_row_with_missing_pairs_is_the_row_without_them(tables):
     x, y = np.full((len(tables), width), np.nan), np.full((len(tables), width), 0.5)
     for row, table in enumerate(tables):
         x[row, : len(table)], y[row, : len(table)] = zip(*table, strict=True)
-    together = spearman_rows(x, y)
+    together = ranks.spearman_rows(x, y)
     for row, table in enumerate(tables):
-        alone = spearman_rows(*([column] for column in zip(*table, strict=True)))
+        alone = ranks.spearman_rows(*([column] for column in zip(*table, strict=True)))
         assert together.rho[row] == pytest.approx(alone.rho[0], abs=1e-12)
         assert (together.n[row], together.status[row]) == (alone.n[0], alone.status[0])
-    assert np.array_equal(guarded_rho(x, y), together.rho)
+    assert np.array_equal(ranks.guarded_rho(x, y), together.rho)
 
 
 def test_the_guard_gives_zero_and_a_reason():
-    few, flat = spearman_rows([[1.0, 2.0]], [[1.0, 2.0]]), spearman_rows([[1, 1, 1]], [[1, 2, 3]])
-    assert (few.rho[0], few.p[0], few.status[0]) == (0.0, 1.0, TOO_FEW)
-    assert (flat.rho[0], flat.p[0], flat.status[0]) == (0.0, 1.0, NO_SPREAD)
-    assert spearman([1, 1, 1], [1, 2, 3]).value is None
-    assert spearman_rows(np.zeros((0, 4)), np.zeros((0, 4))).rho.shape == (0,)
-    assert spearman_rows(np.zeros((2, 0)), np.zeros((2, 0))).status.tolist() == [TOO_FEW, TOO_FEW]
+    few, flat = ranks.spearman_rows([[1.0, 2.0]], [[1.0, 2.0]]), ranks.spearman_rows([[1, 1, 1]], [[1, 2, 3]])
+    assert (few.rho[0], few.p[0], few.status[0]) == (0.0, 1.0, ranks.TOO_FEW)
+    assert (flat.rho[0], flat.p[0], flat.status[0]) == (0.0, 1.0, ranks.NO_SPREAD)
+    assert ranks.spearman([1, 1, 1], [1, 2, 3]).value is None
+    assert ranks.spearman_rows(np.zeros((0, 4)), np.zeros((0, 4))).rho.shape == (0,)
+    assert ranks.spearman_rows(np.zeros((2, 0)), np.zeros((2, 0))).status.tolist() == [
+        ranks.TOO_FEW,
+        ranks.TOO_FEW,
+    ]
 
 
 def test_a_published_rho_has_the_published_p():
-    assert spearman_p(-0.82, 11) == pytest.approx(0.0020, abs=5e-5)
-    assert spearman_p(1.0, 5) == 0.0
-    assert spearman_p(0.5, 2) == 1.0
+    assert ranks.spearman_p(-0.82, 11) == pytest.approx(0.0020, abs=5e-5)
+    assert ranks.spearman_p(1.0, 5) == 0.0
+    assert ranks.spearman_p(0.5, 2) == 1.0
 
 
 def test_the_interval_goes_through_fishers_z():
-    found = fisher_interval(0.5, 28)
+    found = ranks.fisher_interval(0.5, 28)
     assert found.low == pytest.approx(np.tanh(np.arctanh(0.5) - 1.96 / 5))
     assert found.high == pytest.approx(np.tanh(np.arctanh(0.5) + 1.96 / 5))
-    assert fisher_interval(1.0, 10).status == PERFECT and fisher_interval(1.0, 10).low is None
-    assert fisher_interval(0.3, 3).low is None
+    assert (
+        ranks.fisher_interval(1.0, 10).status == ranks.PERFECT and ranks.fisher_interval(1.0, 10).low is None
+    )
+    assert ranks.fisher_interval(0.3, 3).low is None
 
 
 @pytest.mark.parametrize(
@@ -89,10 +84,10 @@ def test_the_interval_goes_through_fishers_z():
 )
 def test_wrong_input_is_one_line(x, y):
     with pytest.raises(ValueError, match=r"\A[^\n]+\Z"):
-        spearman_rows(x, y)
+        ranks.spearman_rows(x, y)
 
 
 def test_a_rho_out_of_range_is_refused():
-    for function in (fisher_interval, spearman_p):
+    for function in (ranks.fisher_interval, ranks.spearman_p):
         with pytest.raises(ValueError, match="outside"):
             function(1.5, 10)

@@ -1,7 +1,5 @@
 """Mann and Whitney's test agrees with scipy's, and its effect size with counting pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,7 +14,7 @@ DIFFERENT = st.lists(st.floats(-9, 9, allow_subnormal=False), min_size=2, max_si
 
 @settings(max_examples=100, deadline=None)
 @given(TIED, TIED)
-def test_with_ties_it_is_the_normal_test_of_scipy(first: list[int], second: list[int]) -> None:
+def test_with_ties_it_is_the_normal_test_of_scipy(first, second):
     found = mann_whitney(first, second)
     pairs = np.sign(np.subtract.outer(first, second))
     assert found.r == pytest.approx(pairs.mean(), abs=1e-12)
@@ -31,7 +29,7 @@ def test_with_ties_it_is_the_normal_test_of_scipy(first: list[int], second: list
 
 @settings(max_examples=100, deadline=None)
 @given(DIFFERENT, st.data())
-def test_without_ties_small_samples_are_exact(values: list[float], data: st.DataObject) -> None:
+def test_without_ties_small_samples_are_exact(values, data):
     n = data.draw(st.integers(1, len(values) - 1))
     found = mann_whitney(values[:n], values[n:])
     exact = min(n, len(values) - n) <= 8
@@ -40,14 +38,14 @@ def test_without_ties_small_samples_are_exact(values: list[float], data: st.Data
     assert found.p == pytest.approx(theirs.pvalue, abs=1e-12) and found.u == theirs.statistic
 
 
-def test_the_samples_may_change_places() -> None:
+def test_the_samples_may_change_places():
     one, other = [0.2, 0.5, 0.9, 1.4], [0.1, 0.3, 0.4]
     there, back = mann_whitney(one, other), mann_whitney(other, one)
     assert there.r is not None and back.r == -there.r and there.p == back.p
     assert mann_whitney([5, 6, 7], [1, 2]).r == 1 and mann_whitney([1], [2]).r == -1
 
 
-def test_what_cannot_be_compared_says_why() -> None:
+def test_what_cannot_be_compared_says_why():
     assert (mann_whitney([], [1]).status, mann_whitney([np.nan], [1]).p) == (EMPTY, None)
     assert mann_whitney([2, 2], [2]).status == NO_SPREAD and mann_whitney([2, 2], [2]).r == 0
     for wrong in ([[1.0]], [np.inf]):

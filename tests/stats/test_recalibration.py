@@ -1,7 +1,5 @@
 """Recalibration on folds of items: each map against another computation, and no item on both sides."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -6,15 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from metacog_pipeline.stats import robust
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM
-from metacog_pipeline.stats.robust import (
-    LOCATIONS,
-    location,
-    location_estimates,
-    rank_distribution,
-    rank_shift,
-    resampled_locations,
-)
 
 scores = st.lists(st.floats(0, 1, width=32), min_size=1, max_size=140)
 
@@ -23,29 +16,29 @@ scores = st.lists(st.floats(0, 1, width=32), min_size=1, max_size=140)
 @given(scores)
 def test_locations_are_those_of_their_definitions(values):
     row = np.array(values, dtype=float)
-    assert location([row])[0] == pytest.approx(stats.trim_mean(row, 0.1), abs=1e-12)
-    assert location([row], "median")[0] == pytest.approx(np.median(row), abs=1e-12)
-    assert location([row], "mean")[0] == pytest.approx(row.mean(), abs=1e-12)
-    assert location([row], "double_step")[0] == pytest.approx(row.mean() - row.std(), abs=1e-12)
+    assert robust.location([row])[0] == pytest.approx(stats.trim_mean(row, 0.1), abs=1e-12)
+    assert robust.location([row], "median")[0] == pytest.approx(np.median(row), abs=1e-12)
+    assert robust.location([row], "mean")[0] == pytest.approx(row.mean(), abs=1e-12)
+    assert robust.location([row], "double_step")[0] == pytest.approx(row.mean() - row.std(), abs=1e-12)
 
 
 @pytest.mark.parametrize(("n", "dropped"), [(9, 0), (10, 1), (30, 3), (70, 7), (130, 13), (139, 13)])
 def test_a_tenth_is_dropped_at_each_end_rounded_down(n, dropped):
     row = np.arange(n, dtype=float) ** 2
-    assert location([row])[0] == pytest.approx(row[dropped : n - dropped].mean())
+    assert robust.location([row])[0] == pytest.approx(row[dropped : n - dropped].mean())
 
 
-@pytest.mark.parametrize("statistic", LOCATIONS)
+@pytest.mark.parametrize("statistic", robust.LOCATIONS)
 def test_missing_items_are_left_out_of_their_row_alone(statistic):
     row = [0.3, 0.9, 0.1, 0.4]
-    with_gap = location([[0.3, np.nan, 0.9, 0.1, 0.4], [0.5] * 5, [np.nan] * 5], statistic)
-    assert with_gap[0] == pytest.approx(location([row], statistic)[0])
+    with_gap = robust.location([[0.3, np.nan, 0.9, 0.1, 0.4], [0.5] * 5, [np.nan] * 5], statistic)
+    assert with_gap[0] == pytest.approx(robust.location([row], statistic)[0])
     assert with_gap[1] == 0.5
     assert np.isnan(with_gap[2])
 
 
 def of_mean(row, **options):
-    return location_estimates(row, ("mean",), **options)["mean"]
+    return robust.location_estimates(row, ("mean",), **options)["mean"]
 
 
 def test_an_interval_holds_its_value_and_comes_from_the_seed():
@@ -60,14 +53,14 @@ def test_nothing_and_one_item_say_so():
     assert of_mean([np.nan]).status == NO_ITEMS
     one = of_mean([0.4, np.nan])
     assert (one.value, one.low, one.status) == (0.4, None, SINGLE_ITEM)
-    assert np.isnan(resampled_locations(np.zeros((2, 0)), n_boot=3)).all()
+    assert np.isnan(robust.resampled_locations(np.zeros((2, 0)), n_boot=3)).all()
 
 
 def test_models_are_resampled_over_the_same_items():
     base = np.random.default_rng(0).random(40)
-    draws = resampled_locations(np.stack([base, base + 0.001]), "mean", n_boot=200, seed=1)
+    draws = robust.resampled_locations(np.stack([base, base + 0.001]), "mean", n_boot=200, seed=1)
     assert np.allclose(draws[:, 1] - draws[:, 0], 0.001)
-    ranks = rank_distribution(location(np.stack([base, base + 0.001]), "mean"), draws)
+    ranks = robust.rank_distribution(robust.location(np.stack([base, base + 0.001]), "mean"), draws)
     assert ranks.observed.tolist() == [2, 1]
     assert ranks.low.tolist() == ranks.high.tolist() == [2, 1]
     assert ranks.share.tolist() == [[0.0, 1.0], [1.0, 0.0]]
@@ -75,37 +68,39 @@ def test_models_are_resampled_over_the_same_items():
 
 def test_resampling_in_blocks_changes_nothing(monkeypatch):
     table = np.random.default_rng(1).random((3, 20))
-    whole = resampled_locations(table, n_boot=50, seed=2)
+    whole = robust.resampled_locations(table, n_boot=50, seed=2)
     monkeypatch.setattr("metacog_pipeline.stats.robust._CHUNK", 100)
-    assert np.array_equal(whole, resampled_locations(table, n_boot=50, seed=2))
+    assert np.array_equal(whole, robust.resampled_locations(table, n_boot=50, seed=2))
 
 
 def test_rank_shares_sum_to_one_and_equal_models_share_the_better_rank():
     draws = np.random.default_rng(5).random((500, 4))
-    found = rank_distribution([0.5, 0.5, 0.2, np.nan], np.where([True, True, True, False], draws, np.nan))
+    found = robust.rank_distribution(
+        [0.5, 0.5, 0.2, np.nan], np.where([True, True, True, False], draws, np.nan)
+    )
     assert found.observed.tolist() == [1, 1, 3, 0]
     assert found.share.sum(axis=1) == pytest.approx([1, 1, 1, 0])
     assert found.low.tolist() == [1, 1, 1, 0] and found.high.tolist() == [3, 3, 3, 0]
 
 
 def test_a_shift_of_ranks_is_counted():
-    same = rank_shift([3, 2, 1, 0], [30, 20, 10, 0])
+    same = robust.rank_shift([3, 2, 1, 0], [30, 20, 10, 0])
     assert (same.rho.value, same.largest) == (1.0, 0)
-    turned = rank_shift([3, 2, 1, np.nan], [1, 2, 3, 9])
+    turned = robust.rank_shift([3, 2, 1, np.nan], [1, 2, 3, 9])
     assert (turned.rho.value, turned.largest) == (-1.0, 2)
-    assert rank_shift([1.0], [2.0]).rho.value is None
+    assert robust.rank_shift([1.0], [2.0]).rho.value is None
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: location([1.0, 2.0]),
-        lambda: location([[1.0]], "mode"),
-        lambda: location([[1.0]], share=0.5),
-        lambda: location([[np.inf]]),
-        lambda: rank_distribution([1.0], np.ones((3, 2))),
-        lambda: rank_shift([1.0], [1.0, 2.0]),
-        lambda: resampled_locations([[1.0]], n_boot=0),
+        lambda: robust.location([1.0, 2.0]),
+        lambda: robust.location([[1.0]], "mode"),
+        lambda: robust.location([[1.0]], share=0.5),
+        lambda: robust.location([[np.inf]]),
+        lambda: robust.rank_distribution([1.0], np.ones((3, 2))),
+        lambda: robust.rank_shift([1.0], [1.0, 2.0]),
+        lambda: robust.resampled_locations([[1.0]], n_boot=0),
     ],
 )
 def test_wrong_input_is_one_line(call):

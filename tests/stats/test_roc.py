@@ -13,7 +13,7 @@ TRIALS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1)), min_size=2, m
 
 @settings(max_examples=100, deadline=None)
 @given(TRIALS)
-def test_the_area_under_the_curve_counts_ties_one_half(trials: list[tuple[int, int]]) -> None:
+def test_the_area_under_the_curve_counts_ties_one_half(trials):
     stated, right = np.array([t for t, _ in trials]) / 8, np.array([r for _, r in trials])
     curve = roc_curve(stated, right)
     if right.min() == right.max():
@@ -29,7 +29,7 @@ def test_the_area_under_the_curve_counts_ties_one_half(trials: list[tuple[int, i
         assert curve.hits[place] == pytest.approx((stated[right == 1] >= curve.threshold[place]).mean())
 
 
-def test_a_thinned_curve_keeps_its_ends_and_its_area() -> None:
+def test_a_thinned_curve_keeps_its_ends_and_its_area():
     rng = np.random.default_rng(1)
     right = rng.integers(0, 2, 5000)
     curve = roc_curve(rng.normal(size=5000) + right, right)
@@ -41,7 +41,7 @@ def test_a_thinned_curve_keeps_its_ends_and_its_area() -> None:
     assert thinned(short, 500) is short
 
 
-def test_densities_have_an_area_of_one_each() -> None:
+def test_densities_have_an_area_of_one_each():
     rng = np.random.default_rng(2)
     found = confidence_densities(rng.random(500), rng.integers(0, 2, 500))
     assert len(found.correct) == 30
@@ -52,7 +52,7 @@ def test_densities_have_an_area_of_one_each() -> None:
         confidence_densities([1.2], [1])
 
 
-def test_the_difference_of_areas_of_other_items_has_the_error_of_both() -> None:
+def test_the_difference_of_areas_of_other_items_has_the_error_of_both():
     rng = np.random.default_rng(3)
     right = rng.integers(0, 2, (2, 400))
     stated = rng.normal(size=(2, 400)) + right
@@ -63,7 +63,7 @@ def test_the_difference_of_areas_of_other_items_has_the_error_of_both() -> None:
     assert found.sem == pytest.approx(np.hypot(alone[0].sem, alone[1].sem), rel=0.01)
 
 
-def test_shared_items_make_the_error_smaller_and_equal_answers_make_it_nothing() -> None:
+def test_shared_items_make_the_error_smaller_and_equal_answers_make_it_nothing():
     rng = np.random.default_rng(4)
     items, right = np.arange(300), rng.integers(0, 2, 300)
     stated = rng.normal(size=300) + right

@@ -1,7 +1,5 @@
 """Risk against coverage: held against every order of tied answers and rejection curves integrated by hand."""
 
-from __future__ import annotations
-
 from itertools import pairwise, permutations
 
 import numpy as np

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from metacog_pipeline.stats.counts import counts, padded
-from metacog_pipeline.stats.type1 import MEASURES, STATUSES, type1, type1_from_table, zroc_slope
+from metacog_pipeline.stats.type1 import MEASURES, STATUSES, d_and_c, type1, type1_from_table, zroc_slope
 
 four = st.tuples(*[st.integers(1, 400)] * 4)
 any_four = st.tuples(*[st.integers(0, 5)] * 4)
@@ -200,3 +200,11 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say():
     for measure, truth in (("d", d), ("c", c), ("c_prime", c / d), ("ln_beta", c * d)):
         low, high = result.interval(measure)
         assert 0.935 <= ((low <= truth) & (truth <= high)).mean() <= 0.965
+
+
+@pytest.mark.parametrize("most", [3, 200])  # few different counts are looked up, many computed one by one
+def test_d_and_c_of_resamples_are_those_of_each_to_the_bit(most):
+    outcomes = np.random.default_rng(1).integers(0, most, (4, 500)).astype(float)
+    found = type1_from_table(*outcomes, "loglinear")
+    d, c = d_and_c(*outcomes)
+    assert d.tobytes() == found.d.tobytes() and c.tobytes() == found.c.tobytes()

@@ -1,7 +1,5 @@
 """Files made from answers travel between homes: what changed goes, what stands there comes, nothing made here is lost."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from metacog_pipeline.storage.derived import NOTE, bring, send
 
 
 @pytest.fixture(params=["folder", "s3"])
-def homes(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
+def homes(request, tmp_path):
     address = str(tmp_path / "store") if request.param == "folder" else request.getfixturevalue("s3")
     found = tmp_path / "a", tmp_path / "b"
     for home in found:
@@ -38,7 +36,7 @@ def files(home: Path) -> dict[str, str]:
     }
 
 
-def test_what_one_host_made_another_has(homes: tuple[Path, Path]) -> None:
+def test_what_one_host_made_another_has(homes):
     a, b = homes
     write(a, "items/b.parquet", "items")
     write(a, "scored/b/model=m/run=1.parquet", "1")
@@ -56,7 +54,7 @@ def test_what_one_host_made_another_has(homes: tuple[Path, Path]) -> None:
     assert "estimates/e.parquet" not in files(a)
 
 
-def test_what_was_made_here_and_not_sent_stays(homes: tuple[Path, Path]) -> None:
+def test_what_was_made_here_and_not_sent_stays(homes):
     a, b = homes
     write(a, "scored/f", "of a")
     write(b, "scored/f", "of b")
@@ -71,7 +69,7 @@ def test_what_was_made_here_and_not_sent_stays(homes: tuple[Path, Path]) -> None
 
 
 @pytest.mark.parametrize("note", ["", "[]", '{"store": 1}', '{"store": "x", "files": {"scored/f": 1}}', "\0"])
-def test_without_its_note_a_home_loses_nothing(homes: tuple[Path, Path], note: str) -> None:
+def test_without_its_note_a_home_loses_nothing(homes, note):
     a, b = homes
     write(a, "scored/f", "f")
     send(a)
@@ -81,7 +79,7 @@ def test_without_its_note_a_home_loses_nothing(homes: tuple[Path, Path], note: s
     assert send(a) == 1 and bring(b) == 1
 
 
-def test_another_store_takes_nothing_away(homes: tuple[Path, Path], tmp_path: Path) -> None:
+def test_another_store_takes_nothing_away(homes, tmp_path):
     a, _ = homes
     write(a, "scored/f", "f")
     send(a)
@@ -90,7 +88,7 @@ def test_another_store_takes_nothing_away(homes: tuple[Path, Path], tmp_path: Pa
     assert send(a) == 1
 
 
-def test_names_from_a_store_stay_below_their_folders(homes: tuple[Path, Path]) -> None:
+def test_names_from_a_store_stay_below_their_folders(homes):
     _, b = homes
     store = store_of(b)
     assert store is not None

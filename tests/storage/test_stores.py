@@ -1,10 +1,7 @@
 """A store writes whole or not at all, and on a condition; what cannot do so is refused in one line."""
 
-from __future__ import annotations
-
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -15,18 +12,21 @@ from metacog_pipeline.storage.store import ABSENT, ChangedError, Store, open_sto
 
 
 @pytest.fixture(params=["folder", "s3"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+def store(request, tmp_path):
     address = str(tmp_path / "store") if request.param == "folder" else request.getfixturevalue("s3")
     return open_store(address)
 
 
-def test_what_is_put_is_read_listed_and_deleted(store: Store, tmp_path: Path) -> None:
+def test_what_is_put_is_read_listed_and_deleted(store, tmp_path):
     assert store.read("a/b") is None
     assert store.listed("a") == []
     version = store.put("a/b", b"one")
     (tmp_path / "file").write_bytes(b"two")
     store.put("a/c/d=1", tmp_path / "file")
     assert store.read("a/b") == (b"one", version)
+    assert [store.part("a/b", start, 2) for start in (0, 2)] == [b"on", b"e"]
+    with pytest.raises(StoreError):
+        store.part("a/none", 0, 1)
     assert [(one.key, one.size) for one in store.listed("a")] == [("a/b", 3), ("a/c/d=1", 3)]
     before = store.listed("a")[0].version
     store.put("a/b", b"ONE")
@@ -36,7 +36,7 @@ def test_what_is_put_is_read_listed_and_deleted(store: Store, tmp_path: Path) ->
     store.delete([])
 
 
-def test_a_put_on_a_condition_happens_once_and_a_repeated_one_is_success(store: Store) -> None:
+def test_a_put_on_a_condition_happens_once_and_a_repeated_one_is_success(store):
     first = store.put("k", b"one", ABSENT)
     assert store.put("k", b"one", ABSENT) == first, "the answer to the first try may have been lost"
     with pytest.raises(ChangedError):
@@ -50,7 +50,7 @@ def test_a_put_on_a_condition_happens_once_and_a_repeated_one_is_success(store: 
     assert store.read("k") == (b"two", second)
 
 
-def test_of_many_writers_of_one_version_one_wins(store: Store) -> None:
+def test_of_many_writers_of_one_version_one_wins(store):
     version = store.put("k", b"0")
 
     def won(number: int) -> bool:
@@ -64,7 +64,7 @@ def test_of_many_writers_of_one_version_one_wins(store: Store) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "/a", "a//b", "../a", "a/..", "a/./b", "a b", "a\nb", "ä", "a/", "%2e"])
-def test_no_key_leaves_the_store(key: str, tmp_path: Path) -> None:
+def test_no_key_leaves_the_store(key, tmp_path):
     store = open_store(str(tmp_path))
     with pytest.raises(StoreError, match="cannot name an object"):
         store.put(key, b"x")
@@ -83,20 +83,20 @@ def test_no_key_leaves_the_store(key: str, tmp_path: Path) -> None:
         "S3://b/x\n",
     ],
 )
-def test_an_address_of_no_known_kind_is_refused_in_one_line(address: str) -> None:
+def test_an_address_of_no_known_kind_is_refused_in_one_line(address):
     with pytest.raises(StudyError, match=r"deploy\.store") as error:
         scheme_of(address)
     assert "\n" not in str(error.value)
 
 
-def test_what_others_put_beside_a_study_is_passed_over(tmp_path: Path) -> None:
+def test_what_others_put_beside_a_study_is_passed_over(tmp_path):
     (tmp_path / "a").mkdir()
     for name in ("odd name", "k", ".hidden"):
         (tmp_path / "a" / name).write_text("x")
     assert [one.key for one in open_store(str(tmp_path)).listed("a")] == ["a/k"]
 
 
-def test_missing_credentials_are_said_in_one_line(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_credentials_are_said_in_one_line(s3, monkeypatch):
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     monkeypatch.setattr("metacog_pipeline.storage.objects.READING_S", 0.2)
@@ -104,9 +104,7 @@ def test_missing_credentials_are_said_in_one_line(s3: str, monkeypatch: pytest.M
         open_store(s3).read("k")
 
 
-def test_a_server_that_is_not_there_and_a_missing_bucket_are_said(
-    s3: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_not_there_and_a_missing_bucket_are_said(s3, monkeypatch):
     monkeypatch.setattr("metacog_pipeline.storage.objects.READING_S", 0.2)
     with pytest.raises(StoreError, match="no such bucket"):
         open_store("s3://nobody-made-this/x").listed("a")
@@ -130,13 +128,13 @@ class Careless:
 
 
 @pytest.mark.parametrize("refusing", [True, False])
-def test_a_store_that_ignores_conditions_is_refused(tmp_path: Path, refusing: bool) -> None:
+def test_a_store_that_ignores_conditions_is_refused(tmp_path, refusing):
     careless = Careless(open_store(str(tmp_path)), refusing)
     with pytest.raises(StoreError, match="ignores conditional puts"):
         probe(careless, "p")  # type: ignore[arg-type]
 
 
-def test_a_home_is_attached_once_and_let_go(s3: str, tmp_path: Path) -> None:
+def test_a_home_is_attached_once_and_let_go(s3, tmp_path):
     attach(tmp_path, s3, None)
     one = attachment(tmp_path)
     attach(tmp_path, s3, "PG")
@@ -148,7 +146,7 @@ def test_a_home_is_attached_once_and_let_go(s3: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damaged", ["", "{}", "[1]", '{"store": 1, "ledger": null, "identity": ""}', "\0"])
-def test_a_damaged_attachment_is_not_taken_for_a_plain_home(tmp_path: Path, damaged: str) -> None:
+def test_a_damaged_attachment_is_not_taken_for_a_plain_home(tmp_path, damaged):
     (tmp_path / FILE_NAME).write_text(damaged)
     with pytest.raises(StoreError, match="is damaged; delete it"):
         store_of(tmp_path)
@@ -165,9 +163,7 @@ def test_a_damaged_attachment_is_not_taken_for_a_plain_home(tmp_path: Path, dama
         ("/dev/sda {} ext4 rw 0 0", False),
     ],
 )
-def test_a_file_system_without_locks_between_hosts_is_refused(
-    tmp_path: Path, line: str, refused: bool
-) -> None:
+def test_a_file_system_without_locks_between_hosts_is_refused(tmp_path, line, refused):
     mounts = tmp_path / "mounts"
     folder = tmp_path / "with space"
     mounts.write_text(

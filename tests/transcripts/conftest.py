@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import dataclasses
 import resource
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -49,13 +46,13 @@ def _record(n: int = 0, **changes: Any) -> Record:
 
 
 @pytest.fixture(scope="session")
-def make() -> Callable[..., Record]:
+def make():
     """A whole record; ``n`` decides item, answer and time, keywords replace fields."""
     return _record
 
 
 @pytest.fixture
-def disk_limit() -> Iterator[Callable[[int], None]]:
+def disk_limit():
     """``disk_limit(n)`` lets no file of this process grow beyond ``n`` bytes, as a full disk does; -1 lifts it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (soft if size < 0 else size, hard))

@@ -5,8 +5,6 @@ and writes the ``answer_id`` of each to standard output once it is acknowledged.
 compacts after every few answers.
 """
 
-from __future__ import annotations
-
 import asyncio
 import dataclasses
 import itertools

@@ -1,10 +1,7 @@
 """A byte that changed on the disk is noticed wherever it stands; lines without a checksum are read as before."""
 
-from __future__ import annotations
-
 import json
 import random
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,6 @@ from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
 from metacog_pipeline.transcripts.schema import Record
 
-Make = Callable[..., Record]
 FLIPS = 2_000
 
 
@@ -24,18 +20,18 @@ def _read(folder: Path, content: bytes) -> list[Record]:
     return list(read_records(folder))
 
 
-def test_a_line_is_json_whose_last_field_is_the_checksum_of_what_stands_before_it(make: Make) -> None:
+def test_a_line_is_json_whose_last_field_is_the_checksum_of_what_stands_before_it(make):
     line = encode_line(make(1, text="é\ud800"))
     assert is_sealed(line) and list(json.loads(line))[-1] == "crc32"
     assert seal(without_seal(line)) == line
 
 
-def test_a_line_of_before_has_no_checksum_and_is_read(make: Make) -> None:
+def test_a_line_of_before_has_no_checksum_and_is_read(make):
     old = without_seal(encode_line(make(1)))
     assert not is_sealed(old) and decode_line(old + b"\n") == make(1)
 
 
-def test_no_flipped_bit_changes_what_is_read_without_a_word(tmp_path: Path, make: Make) -> None:
+def test_no_flipped_bit_changes_what_is_read_without_a_word(tmp_path, make):
     records = [
         make(n, text=text) for n, text in enumerate(("B", "of two  words @", "é \ud800", "x" * 300, ""))
     ]
@@ -53,7 +49,7 @@ def test_no_flipped_bit_changes_what_is_read_without_a_word(tmp_path: Path, make
 
 
 @pytest.mark.parametrize("bit", range(8))
-def test_the_last_newline_is_guarded_too(tmp_path: Path, make: Make, bit: int) -> None:
+def test_the_last_newline_is_guarded_too(tmp_path, make, bit):
     content = bytearray(encode_line(make(1)) + encode_line(make(2)))
     content[-1] ^= 1 << bit
     with pytest.raises(StoreError, match="line 2"):
@@ -61,16 +57,12 @@ def test_the_last_newline_is_guarded_too(tmp_path: Path, make: Make, bit: int) -
 
 
 @pytest.mark.parametrize("letter", "@ ")
-def test_a_letter_that_became_nul_is_damage_and_not_a_block_that_was_never_written(
-    tmp_path: Path, make: Make, letter: str
-) -> None:
+def test_a_letter_that_became_nul_is_damage_and_not_a_block_that_was_never_written(tmp_path, make, letter):
     line = encode_line(make(1, text="a@b c")).replace(letter.encode(), b"\0", 1)
     with pytest.raises(StoreError, match="checksum"):
         _read(tmp_path, line)
 
 
-def test_blocks_of_a_last_line_that_never_reached_the_disk_are_passed_over(
-    tmp_path: Path, make: Make
-) -> None:
+def test_blocks_of_a_last_line_that_never_reached_the_disk_are_passed_over(tmp_path, make):
     first, last = encode_line(make(1)), encode_line(make(2, text="y" * 2000))
     assert _read(tmp_path, first + last[:512] + b"\0" * 512 + last[1024:]) == [make(1)]

@@ -1,10 +1,7 @@
 """The Parquet copy: every record once, sorted, marked, and never torn."""
 
-from __future__ import annotations
-
 import asyncio
 import random
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -21,8 +18,6 @@ from metacog_pipeline.transcripts.lines import FIELDS, encode_line
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 
-Make = Callable[..., Record]
-
 
 def _segment(folder: Path, number: int, *records: Record, torn: bytes = b"") -> None:
     lines = b"".join(encode_line(record) for record in records)
@@ -38,7 +33,7 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_every_column_of_every_record_is_there(tmp_path: Path, make: Make) -> None:
+def test_every_column_of_every_record_is_there(tmp_path, make):
     records = [
         make(0),
         make(1, status="failed", error_kind="transient", error_message="naïve", cost_usd=None),
@@ -54,18 +49,18 @@ def test_every_column_of_every_record_is_there(tmp_path: Path, make: Make) -> No
         }
 
 
-def test_only_the_named_columns_are_read(tmp_path: Path, make: Make) -> None:
+def test_only_the_named_columns_are_read(tmp_path, make):
     _segment(tmp_path, 1, make(0))
     compact_folder(tmp_path, None)
     assert read_partition(tmp_path, ["item_id", "text"]).column_names == ["item_id", "text"]
 
 
-def test_a_partition_without_records_has_an_empty_copy(tmp_path: Path) -> None:
+def test_a_partition_without_records_has_an_empty_copy(tmp_path):
     assert compact_folder(tmp_path, []).rows == 0
     assert read_partition(tmp_path).schema.equals(ARROW_SCHEMA)
 
 
-def test_the_copy_is_the_same_however_the_records_came_in(tmp_path: Path, make: Make) -> None:
+def test_the_copy_is_the_same_however_the_records_came_in(tmp_path, make):
     records = [
         make(
             n, item_id=f"i{n % 7}", condition="ab"[n % 2], step=f"s{n % 3}", started_at=make(n % 5).started_at
@@ -86,7 +81,7 @@ def test_the_copy_is_the_same_however_the_records_came_in(tmp_path: Path, make: 
     assert keys == sorted(keys, key=lambda row: tuple(row.values())) and len(keys) == 60
 
 
-def test_an_answer_is_there_once_and_failed_calls_all(tmp_path: Path, make: Make) -> None:
+def test_an_answer_is_there_once_and_failed_calls_all(tmp_path, make):
     failed = [
         make(0, status="failed", started_at=make(0).started_at - timedelta(seconds=s)) for s in (3, 2, 2)
     ]
@@ -96,14 +91,12 @@ def test_an_answer_is_there_once_and_failed_calls_all(tmp_path: Path, make: Make
     assert [(row["status"], row["text"]) for row in _rows(tmp_path)][3:] == [("ok", "first")]
 
 
-def test_one_answer_that_serves_two_items_has_a_row_for_each(tmp_path: Path, make: Make) -> None:
+def test_one_answer_that_serves_two_items_has_a_row_for_each(tmp_path, make):
     _segment(tmp_path, 1, make(0, item_id="a"), make(0, item_id="b"))
     assert compact_folder(tmp_path, [make(0).answer_id]).rows == 2
 
 
-def test_an_answer_is_superseded_when_its_question_has_another_current_one(
-    tmp_path: Path, make: Make
-) -> None:
+def test_an_answer_is_superseded_when_its_question_has_another_current_one(tmp_path, make):
     old, new = make(0, item_id="changed"), make(1, item_id="changed")
     other_step = make(2, item_id="changed", step="confidence")
     gone = make(3, item_id="no longer asked")
@@ -117,9 +110,7 @@ def test_an_answer_is_superseded_when_its_question_has_another_current_one(
     assert len(_rows(tmp_path)) == 7
 
 
-def test_marks_stay_when_nobody_says_what_is_current_and_go_when_it_is_current_again(
-    tmp_path: Path, make: Make
-) -> None:
+def test_marks_stay_when_nobody_says_what_is_current_and_go_when_it_is_current_again(tmp_path, make):
     old, new = make(0, item_id="a"), make(1, item_id="a")
     _segment(tmp_path, 1, old, new)
     assert compact_folder(tmp_path, [new.answer_id]).superseded == 1
@@ -130,7 +121,7 @@ def test_marks_stay_when_nobody_says_what_is_current_and_go_when_it_is_current_a
     assert [row["answer_id"] for row in _rows(tmp_path) if row["superseded"]] == [new.answer_id]
 
 
-def test_an_up_to_date_copy_is_not_written_again(tmp_path: Path, make: Make) -> None:
+def test_an_up_to_date_copy_is_not_written_again(tmp_path, make):
     _segment(tmp_path, 1, make(0, item_id="a"), make(1, item_id="a"))
     current = [make(1).answer_id]
     first = compact_folder(tmp_path, current)
@@ -146,9 +137,7 @@ def test_an_up_to_date_copy_is_not_written_again(tmp_path: Path, make: Make) -> 
     assert path.stat().st_ino != inode
 
 
-def test_text_parquet_cannot_hold_is_replaced_and_marked_and_the_journal_keeps_it(
-    tmp_path: Path, make: Make
-) -> None:
+def test_text_parquet_cannot_hold_is_replaced_and_marked_and_the_journal_keeps_it(tmp_path, make):
     _segment(
         tmp_path,
         1,
@@ -167,7 +156,7 @@ def test_text_parquet_cannot_hold_is_replaced_and_marked_and_the_journal_keeps_i
         _segment(tmp_path, 2, make(9))
 
 
-def test_a_very_long_answer_fits(tmp_path: Path, make: Make) -> None:
+def test_a_very_long_answer_fits(tmp_path, make):
     _segment(tmp_path, 1, make(0), make(1, text="é" * 10_000_000), make(2))
     compact_folder(tmp_path, None)
     assert [len(text) for text in read_partition(tmp_path, ["text"]).column(0).to_pylist()] == [
@@ -177,9 +166,7 @@ def test_a_very_long_answer_fits(tmp_path: Path, make: Make) -> None:
     ]
 
 
-def test_rows_are_written_in_batches_of_bounded_size(
-    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_written_in_batches_of_bounded_size(tmp_path, make, monkeypatch):
     monkeypatch.setattr(compaction, "BATCH_BYTES", 5000)
     records = [make(n, text="x" * 400) for n in range(40)]
     _segment(tmp_path, 1, *records[::2])
@@ -206,12 +193,7 @@ def test_rows_are_written_in_batches_of_bounded_size(
     ),
     st.sets(st.integers(0, 3)),
 )
-def test_no_answer_is_lost_whatever_the_sessions_were(
-    tmp_path_factory: pytest.TempPathFactory,
-    make: Make,
-    sessions: list[list[tuple[int, str, str]]],
-    current: set[int],
-) -> None:
+def test_no_answer_is_lost_whatever_the_sessions_were(tmp_path_factory, make, sessions, current):
     folder = tmp_path_factory.mktemp("partition")
     for number, session in enumerate(sessions, start=1):
         _segment(
@@ -229,9 +211,7 @@ def test_no_answer_is_lost_whatever_the_sessions_were(
     assert sum(row["status"] == "failed" for row in rows) == sum(s == "failed" for _, s in flat)
 
 
-def test_a_full_disk_leaves_everything_as_it_was(
-    tmp_path: Path, make: Make, disk_limit: Callable[[int], None]
-) -> None:
+def test_a_full_disk_leaves_everything_as_it_was(tmp_path, make, disk_limit):
     noise = random.Random(1)
     _segment(tmp_path, 1, make(0))
     compact_folder(tmp_path, None)
@@ -246,14 +226,14 @@ def test_a_full_disk_leaves_everything_as_it_was(
     assert compact_folder(tmp_path, None).rows == 100
 
 
-def test_what_a_killed_compaction_left_is_removed_by_the_next(tmp_path: Path, make: Make) -> None:
+def test_what_a_killed_compaction_left_is_removed_by_the_next(tmp_path, make):
     _segment(tmp_path, 1, make(0))
     (tmp_path / ".transcripts.parquet.abc.tmp").write_bytes(b"PAR1 half")
     compact_folder(tmp_path, None)
     assert sorted(_files(tmp_path)) == ["journal-000001.jsonl", "transcripts.parquet"]
 
 
-def test_answers_kept_after_a_compaction_go_to_a_new_segment(tmp_path: Path, make: Make) -> None:
+def test_answers_kept_after_a_compaction_go_to_a_new_segment(tmp_path, make):
     with PartitionStore.open(tmp_path) as store:
         asyncio.run(store.keep(make(0)))
         assert store.compact([make(0).answer_id]).rows == 1
@@ -266,7 +246,7 @@ def test_answers_kept_after_a_compaction_go_to_a_new_segment(tmp_path: Path, mak
     ]
 
 
-def test_a_missing_copy_says_to_run_first(tmp_path: Path) -> None:
+def test_a_missing_copy_says_to_run_first(tmp_path):
     with pytest.raises(StoreError, match="does not exist: run this partition first"):
         read_partition(tmp_path)
 
@@ -279,9 +259,7 @@ def test_a_missing_copy_says_to_run_first(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("journals", [True, False])
-def test_a_foreign_parquet_file_is_named_and_left_alone(
-    tmp_path: Path, make: Make, content: pa.Table, reason: str, journals: bool
-) -> None:
+def test_a_foreign_parquet_file_is_named_and_left_alone(tmp_path, make, content, reason, journals):
     if journals:
         _segment(tmp_path, 1, make(0))
     pq.write_table(content, tmp_path / "transcripts.parquet")
@@ -293,7 +271,7 @@ def test_a_foreign_parquet_file_is_named_and_left_alone(
     assert _files(tmp_path) == before
 
 
-def test_a_copy_of_a_newer_version_is_named(tmp_path: Path) -> None:
+def test_a_copy_of_a_newer_version_is_named(tmp_path):
     newer = pa.schema([("other", pa.int64())], metadata={"metacog_schema_version": str(SCHEMA_VERSION + 1)})
     pq.write_table(newer.empty_table(), tmp_path / "transcripts.parquet")
     with pytest.raises(StoreError, match="written by a newer version"):
@@ -302,7 +280,7 @@ def test_a_copy_of_a_newer_version_is_named(tmp_path: Path) -> None:
         PartitionStore.open(tmp_path)
 
 
-def test_a_copy_rewritten_by_another_tool_keeps_its_answers(tmp_path: Path, make: Make) -> None:
+def test_a_copy_rewritten_by_another_tool_keeps_its_answers(tmp_path, make):
     _segment(tmp_path, 1, make(1), make(0))
     compact_folder(tmp_path, None)
     path = tmp_path / "transcripts.parquet"
@@ -315,9 +293,7 @@ def test_a_copy_rewritten_by_another_tool_keeps_its_answers(tmp_path: Path, make
 
 
 @pytest.mark.parametrize("journals", [True, False])
-def test_a_copy_damaged_anywhere_is_reported_or_reads_the_same(
-    tmp_path: Path, make: Make, journals: bool
-) -> None:
+def test_a_copy_damaged_anywhere_is_reported_or_reads_the_same(tmp_path, make, journals):
     _segment(tmp_path, 1, *(make(n, text=f"text {n} " * 20) for n in range(50)))
     compact_folder(tmp_path, None)
     if not journals:

@@ -1,29 +1,23 @@
 """kill -9 at random moments: what was acknowledged is there, and nothing that reads stumbles."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.lines import encode_line
-from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.segments import read_segment, segments
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 
 CHILD = Path(__file__).with_name("crash_child.py")
 
-Kill = Callable[[str, Path, int, int, float], set[str]]
-
 
 @pytest.fixture
-def killed(make: Callable[..., Record]) -> Kill:
+def killed(make):
     """Run the child, kill it some seconds after so many acknowledgements; return every answer it acknowledged."""
     line = encode_line(make()).decode().strip()
 
@@ -45,7 +39,7 @@ def killed(make: Callable[..., Record]) -> Kill:
 
 
 @pytest.mark.slow
-def test_every_acknowledged_record_survives_fifty_kills(tmp_path: Path, killed: Kill) -> None:
+def test_every_acknowledged_record_survives_fifty_kills(tmp_path, killed):
     chance = random.Random(20260)
     acknowledged: set[str] = set()
     frozen: dict[Path, int] = {}
@@ -69,9 +63,7 @@ def test_every_acknowledged_record_survives_fifty_kills(tmp_path: Path, killed: 
 
 
 @pytest.mark.slow
-def test_a_process_killed_before_its_first_acknowledgement_harms_nothing(
-    tmp_path: Path, killed: Kill
-) -> None:
+def test_a_process_killed_before_its_first_acknowledgement_harms_nothing(tmp_path, killed):
     chance = random.Random(4)
     acknowledged: set[str] = set()
     for session in range(1, 11):
@@ -80,9 +72,7 @@ def test_a_process_killed_before_its_first_acknowledgement_harms_nothing(
 
 
 @pytest.mark.slow
-def test_the_copy_is_whole_and_the_store_opens_after_kills_during_compaction(
-    tmp_path: Path, killed: Kill
-) -> None:
+def test_the_copy_is_whole_and_the_store_opens_after_kills_during_compaction(tmp_path, killed):
     chance = random.Random(11)
     acknowledged: set[str] = set()
     rows = 0

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
@@ -16,7 +14,7 @@ SPEC = ModelSpec(name="a", provider="openai", model="m-1", base_url="http://127.
 REQUEST = ChatRequest((Message("system", "Be brief."), Message("user", "Which?")), Sampling())
 
 
-def test_it_is_the_sha256_of_canonical_json_of_model_and_request() -> None:
+def test_it_is_the_sha256_of_canonical_json_of_model_and_request():
     value = [
         {"base_url": "http://127.0.0.1:9/v1", "extra_body": {}, "model": "m-1", "provider": "openai"},
         {
@@ -37,7 +35,7 @@ def test_it_is_the_sha256_of_canonical_json_of_model_and_request() -> None:
     assert answer_id(SPEC, REQUEST) == hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def test_it_does_not_change_between_versions_or_every_answer_would_be_paid_for_again() -> None:
+def test_it_does_not_change_between_versions_or_every_answer_would_be_paid_for_again():
     assert answer_id(SPEC, REQUEST) == "1d1f0aa169372d955744be8aec7c2f861bebe10d10cfe9c6bb7cc14f6696ce17"
 
 
@@ -61,7 +59,7 @@ def test_it_does_not_change_between_versions_or_every_answer_would_be_paid_for_a
         {"run": 2},
     ],
 )
-def test_whatever_decides_an_answer_changes_it(changed: dict[str, object]) -> None:
+def test_whatever_decides_an_answer_changes_it(changed):
     assert answer_id(SPEC, dataclasses.replace(REQUEST, **changed)) != answer_id(SPEC, REQUEST)  # type: ignore[arg-type]
 
 
@@ -74,11 +72,11 @@ def test_whatever_decides_an_answer_changes_it(changed: dict[str, object]) -> No
         {"extra_body": {"reasoning": {"effort": "low"}}},
     ],
 )
-def test_another_model_address_or_extra_body_changes_it(changed: dict[str, object]) -> None:
+def test_another_model_address_or_extra_body_changes_it(changed):
     assert answer_id(SPEC.model_copy(update=changed), REQUEST) != answer_id(SPEC, REQUEST)
 
 
-def test_names_prices_limits_and_keys_do_not_change_it() -> None:
+def test_names_prices_limits_and_keys_do_not_change_it():
     changed = {
         "name": "b",
         "price_in": 9.0,
@@ -90,7 +88,7 @@ def test_names_prices_limits_and_keys_do_not_change_it() -> None:
     assert answer_id(other, REQUEST) == answer_id(SPEC, REQUEST)
 
 
-def test_the_parameters_of_a_simulated_observer_change_it() -> None:
+def test_the_parameters_of_a_simulated_observer_change_it():
     one = ModelSpec(name="a", provider="simulated", observer=ObserverSpec(accuracy=0.5))
     two = ModelSpec(name="a", provider="simulated", observer=ObserverSpec(accuracy=0.6))
     assert answer_id(one, REQUEST) != answer_id(two, REQUEST)
@@ -98,7 +96,7 @@ def test_the_parameters_of_a_simulated_observer_change_it() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(st.characters(exclude_categories=[])), st.text(st.characters(exclude_categories=[])))
-def test_any_text_has_an_identity_and_different_texts_have_different_ones(one: str, two: str) -> None:
+def test_any_text_has_an_identity_and_different_texts_have_different_ones(one, two):
     ids = [answer_id(SPEC, ChatRequest((Message("user", text),), Sampling())) for text in (one, two)]
     assert (ids[0] == ids[1]) == (one == two)
     assert all(len(i) == 64 and set(i) <= set("0123456789abcdef") for i in ids)

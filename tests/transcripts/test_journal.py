@@ -1,13 +1,10 @@
 """What writing a journal promises, also when the disk does not cooperate."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os
 import stat
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,8 +12,6 @@ import pytest
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.transcripts.journal import Journal, read_records
 from metacog_pipeline.transcripts.schema import Record
-
-Make = Callable[..., Record]
 
 
 def _names(folder: Path) -> list[str]:
@@ -49,12 +44,12 @@ class Gate:
         self._fsync(descriptor)
 
 
-def test_a_session_that_keeps_nothing_leaves_nothing(tmp_path: Path) -> None:
+def test_a_session_that_keeps_nothing_leaves_nothing(tmp_path):
     _keep(tmp_path / "partition")
     assert not (tmp_path / "partition").exists()
 
 
-def test_each_session_writes_a_new_segment_and_leaves_older_ones_alone(tmp_path: Path, make: Make) -> None:
+def test_each_session_writes_a_new_segment_and_leaves_older_ones_alone(tmp_path, make):
     _keep(tmp_path, make(1))
     first = tmp_path / "journal-000001.jsonl"
     first.write_bytes(first.read_bytes() + b'{"torn')
@@ -67,15 +62,15 @@ def test_each_session_writes_a_new_segment_and_leaves_older_ones_alone(tmp_path:
     assert list(read_records(tmp_path)) == [make(1), make(2), make(3)]
 
 
-def test_records_are_kept_in_the_order_they_were_handed_over(tmp_path: Path, make: Make) -> None:
+def test_records_are_kept_in_the_order_they_were_handed_over(tmp_path, make):
     records = [make(n, text="x" * (n * 37 % 5000)) for n in range(500)]
     _keep(tmp_path, *records)
     assert list(read_records(tmp_path)) == records
 
 
 def test_a_record_is_acknowledged_only_after_its_fsync_and_the_rest_share_the_next(
-    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, make, monkeypatch
+):
     gate = Gate(monkeypatch)
 
     async def session() -> None:
@@ -94,9 +89,7 @@ def test_a_record_is_acknowledged_only_after_its_fsync_and_the_rest_share_the_ne
     assert len(list(read_records(tmp_path))) == 101
 
 
-def test_a_cancelled_wait_does_not_take_the_record_back_nor_disturb_others(
-    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cancelled_wait_does_not_take_the_record_back_nor_disturb_others(tmp_path, make, monkeypatch):
     gate = Gate(monkeypatch)
 
     async def session() -> None:
@@ -113,7 +106,7 @@ def test_a_cancelled_wait_does_not_take_the_record_back_nor_disturb_others(
     assert list(read_records(tmp_path)) == [make(0), make(1), make(2)]
 
 
-def test_closing_waits_for_what_was_handed_over(tmp_path: Path, make: Make) -> None:
+def test_closing_waits_for_what_was_handed_over(tmp_path, make):
     async def session() -> None:
         journal = Journal(tmp_path)
         waits = [asyncio.create_task(journal.append(make(n))) for n in range(50)]
@@ -128,7 +121,7 @@ def test_closing_waits_for_what_was_handed_over(tmp_path: Path, make: Make) -> N
     asyncio.run(session())
 
 
-def test_what_was_handed_over_is_written_even_when_the_event_loop_is_gone(tmp_path: Path, make: Make) -> None:
+def test_what_was_handed_over_is_written_even_when_the_event_loop_is_gone(tmp_path, make):
     async def session(journal: Journal) -> None:
         for n in range(20):
             journal.submit(make(n))
@@ -139,9 +132,7 @@ def test_what_was_handed_over_is_written_even_when_the_event_loop_is_gone(tmp_pa
     assert len(list(read_records(tmp_path))) == 20
 
 
-def test_a_failed_fsync_reaches_everyone_who_waits_and_everyone_who_comes_later(
-    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_fsync_reaches_everyone_who_waits_and_everyone_who_comes_later(tmp_path, make, monkeypatch):
     def fail(descriptor: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
@@ -163,9 +154,7 @@ def test_a_failed_fsync_reaches_everyone_who_waits_and_everyone_who_comes_later(
     assert next(read_records(tmp_path)) == make(0)
 
 
-def test_a_full_disk_loses_nothing_acknowledged_and_the_next_session_goes_on(
-    tmp_path: Path, make: Make, disk_limit: Callable[[int], None]
-) -> None:
+def test_a_full_disk_loses_nothing_acknowledged_and_the_next_session_goes_on(tmp_path, make, disk_limit):
     acknowledged: list[int] = []
 
     async def session() -> None:
@@ -194,7 +183,7 @@ def test_a_full_disk_loses_nothing_acknowledged_and_the_next_session_goes_on(
     assert [record.item_id for record in read_records(tmp_path)] == [*kept, make(99).item_id]
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, make: Make) -> None:
+def test_a_folder_that_cannot_be_made_is_named(tmp_path, make):
     (tmp_path / "home").write_text("a file")
     with pytest.raises(StoreError, match="home"):
         _keep(tmp_path / "home" / "partition", make(0))

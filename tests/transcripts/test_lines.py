@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import dataclasses
 import json
 import math
-from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -20,7 +17,7 @@ from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
 any_text = st.text(st.characters(exclude_categories=[]))
 
 
-def test_the_columns_are_the_fields_of_a_record_in_order() -> None:
+def test_the_columns_are_the_fields_of_a_record_in_order():
     assert tuple(field.name for field in dataclasses.fields(Record)) == FIELDS
 
 
@@ -30,9 +27,7 @@ def test_the_columns_are_the_fields_of_a_record_in_order() -> None:
 @example("\ud83d😀\ude00", "\\ud83d\\ude00")
 @example("\x00\n\r\u2028\u0085\x1f\x7f", "")
 @example("x" * 10_000_000, "é" * 10_000_000)
-def test_any_text_comes_back_exactly_from_one_line(
-    make: Callable[..., Record], text: str, error: str
-) -> None:
+def test_any_text_comes_back_exactly_from_one_line(make, text, error):
     record = make(text=text, error_message=error)
     line = encode_line(record)
     assert line.endswith(b"\n") and line.count(b"\n") == 1 and b"\0" not in line
@@ -41,33 +36,31 @@ def test_any_text_comes_back_exactly_from_one_line(
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_a_line_is_ascii_json_any_tool_reads(make: Callable[..., Record], text: str) -> None:
+def test_a_line_is_ascii_json_any_tool_reads(make, text):
     line = encode_line(make(text=text))
     assert line.isascii() and json.loads(line)["text"] == text
 
 
-def test_every_optional_field_may_be_absent(make: Callable[..., Record]) -> None:
+def test_every_optional_field_may_be_absent(make):
     empty = {name: None for name in FIELDS if ARROW_SCHEMA.field(name).nullable}
     assert len(empty) == 24
     record = make(**empty)
     assert decode_line(encode_line(record)) == record
 
 
-def test_times_are_kept_to_the_microsecond_in_utc(make: Callable[..., Record]) -> None:
+def test_times_are_kept_to_the_microsecond_in_utc(make):
     local = datetime(2026, 5, 6, 7, 8, 9, 123456, tzinfo=timezone(timedelta(hours=5, minutes=30)))
     assert decode_line(encode_line(make(started_at=local))).started_at == local
     assert json.loads(encode_line(make(started_at=local)))["started_at"] == "2026-05-06T01:38:09.123456+00:00"
 
 
 @pytest.mark.parametrize("cost", [math.nan, math.inf, -math.inf])
-def test_a_cost_that_is_no_number_is_kept_as_unknown_and_the_answer_is_kept(
-    make: Callable[..., Record], cost: float
-) -> None:
+def test_a_cost_that_is_no_number_is_kept_as_unknown_and_the_answer_is_kept(make, cost):
     kept = decode_line(encode_line(make(cost_usd=cost, text="paid")))
     assert kept.cost_usd is None and kept.text == "paid"
 
 
-def test_a_token_count_no_column_holds_is_kept_as_unknown(make: Callable[..., Record]) -> None:
+def test_a_token_count_no_column_holds_is_kept_as_unknown(make):
     kept = decode_line(encode_line(make(input_tokens=10**5000, output_tokens=-(2**63))))
     assert (kept.input_tokens, kept.output_tokens) == (None, -(2**63))
 
@@ -88,28 +81,26 @@ def test_a_token_count_no_column_holds_is_kept_as_unknown(make: Callable[..., Re
         ({"surplus": 1}, "surplus"),
     ],
 )
-def test_a_line_that_is_not_a_record_says_why(
-    make: Callable[..., Record], changes: dict[str, object], reason: str
-) -> None:
+def test_a_line_that_is_not_a_record_says_why(make, changes, reason):
     row = {**json.loads(without_seal(encode_line(make()))), **changes}
     with pytest.raises(ValueError, match=reason):
         decode_line(json.dumps(row).encode())
 
 
 @pytest.mark.parametrize("line", [b"", b"[]", b"3", b"null", b"{}", b"[" * 100_000, b"\xff\xfe", b"\0" * 9])
-def test_a_line_that_is_no_record_at_all_is_a_value_error(line: bytes) -> None:
+def test_a_line_that_is_no_record_at_all_is_a_value_error(line):
     with pytest.raises(ValueError):
         decode_line(line)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary())
-def test_decoding_is_total(line: bytes) -> None:
+def test_decoding_is_total(line):
     with pytest.raises(ValueError):
         decode_line(line)
 
 
-def test_rows_of_older_versions_pass_through_every_migration_in_order() -> None:
+def test_rows_of_older_versions_pass_through_every_migration_in_order():
     steps = {1: lambda row: {**row, "b": row["a"] + 1}, 2: lambda row: {**row, "c": row["b"] + 1}}
     row = {"schema_version": 1, "a": 1}
     assert upgrade(row, steps, current=3) == {"schema_version": 3, "a": 1, "b": 2, "c": 3}
@@ -117,7 +108,7 @@ def test_rows_of_older_versions_pass_through_every_migration_in_order() -> None:
     assert upgrade({"schema_version": 3, "a": 1}, steps, current=3) == {"schema_version": 3, "a": 1}
 
 
-def test_a_row_of_a_newer_version_is_told_apart_from_a_broken_one() -> None:
+def test_a_row_of_a_newer_version_is_told_apart_from_a_broken_one():
     with pytest.raises(NewerVersionError, match="newer version"):
         upgrade({"schema_version": 4}, {}, current=3)
     with pytest.raises(ValueError, match="unknown"):
@@ -132,7 +123,7 @@ alternatives = st.lists(st.tuples(token_text, finite), max_size=5).map(tuple)
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.builds(TokenLogprob, token_text, finite, alternatives), max_size=20).map(tuple))
 @example((TokenLogprob("\ud83d", -0.5, (("\ude00", -1.0),)), TokenLogprob("B", -math.inf)))
-def test_log_probabilities_come_back_as_they_were(logprobs: tuple[TokenLogprob, ...]) -> None:
+def test_log_probabilities_come_back_as_they_were(logprobs):
     assert decode_logprobs(encode_logprobs(logprobs)) == logprobs
 
 
@@ -150,6 +141,6 @@ def test_log_probabilities_come_back_as_they_were(logprobs: tuple[TokenLogprob, 
         f'[["a",{10**400},[]]]',
     ],
 )
-def test_other_text_is_no_list_of_log_probabilities(text: str) -> None:
+def test_other_text_is_no_list_of_log_probabilities(text):
     with pytest.raises(ValueError):
         decode_logprobs(text)

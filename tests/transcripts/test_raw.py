@@ -1,7 +1,5 @@
 """The body of a reply comes back byte by byte; what is not one is refused in one line, however large it unpacks."""
 
-from __future__ import annotations
-
 import base64
 import random
 
@@ -13,13 +11,13 @@ from metacog_pipeline.transcripts import raw
 @pytest.mark.parametrize(
     "body", [b"", b"\0\xff{}", random.Random(1).randbytes(100_000), "é\n".encode() * 50_000]
 )
-def test_a_body_comes_back_as_it_came(body: bytes) -> None:
+def test_a_body_comes_back_as_it_came(body):
     column = raw.compressed(body)
     assert column is not None and column.isascii() and raw.body_of(column) == body
     assert raw.compressed(None) is None and raw.body_of(None) is None
 
 
-def test_what_is_no_body_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_body_is_refused(monkeypatch):
     whole = raw.compressed(b"hello " * 100)
     assert whole is not None
     for bad in ("", "!!", "é", whole[:-8], whole[:8], base64.b64encode(b"nonsense").decode()):

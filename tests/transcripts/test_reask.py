@@ -1,9 +1,6 @@
 """Asking an unusable answer again: every answer is kept, the newest usable one stands, the others are superseded."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +9,6 @@ from metacog_pipeline.llm.types import usable
 from metacog_pipeline.querying.planning import stored_answers
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import PartitionStore, kept_records, read_partition
-
-Make = Callable[..., Record]
 
 
 def _session(folder: Path, *records: Record, again: bool = False, current: bool = True) -> None:
@@ -62,11 +57,11 @@ def _table(folder: Path) -> list[tuple[str, int, bool]]:
         ("failed", "half of an answ", False),
     ],
 )
-def test_usable_is_what_gives_something_to_read(status: str, text: str, expected: bool) -> None:
+def test_usable_is_what_gives_something_to_read(status, text, expected):
     assert usable(status, text) is expected
 
 
-def test_an_answer_asked_again_is_missing_until_the_new_one_is_kept(tmp_path: Path, make: Make) -> None:
+def test_an_answer_asked_again_is_missing_until_the_new_one_is_kept(tmp_path, make):
     _session(tmp_path, make(0, text="", status="truncated"), make(1))
     first = make(0).answer_id
     with PartitionStore.open(tmp_path) as store:
@@ -82,7 +77,7 @@ def test_an_answer_asked_again_is_missing_until_the_new_one_is_kept(tmp_path: Pa
     assert len(list(kept_records(tmp_path))) == 3
 
 
-def test_the_old_answer_is_superseded_and_both_are_paid_for(tmp_path: Path, make: Make) -> None:
+def test_the_old_answer_is_superseded_and_both_are_paid_for(tmp_path, make):
     _session(tmp_path, make(0, text=""))
     _session(tmp_path, make(0, text="B"), again=True)
     assert _table(tmp_path) == [("", 0, True), ("B", 1, False)]
@@ -107,9 +102,7 @@ def test_the_old_answer_is_superseded_and_both_are_paid_for(tmp_path: Path, make
         (["", "B", ""], "B"),
     ],
 )
-def test_the_newest_usable_answer_stands_else_the_newest(
-    tmp_path: Path, make: Make, texts: list[str], stands: str
-) -> None:
+def test_the_newest_usable_answer_stands_else_the_newest(tmp_path, make, texts, stands):
     for n, text in enumerate(texts):
         _session(tmp_path, make(0, text=text, started_at=make(n).started_at), again=n > 0)
     assert _found(tmp_path, make(0).answer_id) == stands
@@ -117,14 +110,14 @@ def test_the_newest_usable_answer_stands_else_the_newest(
     assert [number for _, number, _ in _table(tmp_path)] == list(range(len(texts)))
 
 
-def test_a_failed_second_try_leaves_the_first_answer(tmp_path: Path, make: Make) -> None:
+def test_a_failed_second_try_leaves_the_first_answer(tmp_path, make):
     _session(tmp_path, make(0, text=""))
     _session(tmp_path, make(0, status="failed", text="half"), again=True)
     assert _found(tmp_path, make(0).answer_id) == ""
     assert sorted(_table(tmp_path)) == [("", 0, False), ("half", 1, False)]
 
 
-def test_a_second_item_with_the_same_words_gets_the_new_answer(tmp_path: Path, make: Make) -> None:
+def test_a_second_item_with_the_same_words_gets_the_new_answer(tmp_path, make):
     first = make(0).answer_id
     _session(tmp_path, make(0, text="", item_id="a"), make(0, text="", item_id="b"))
     _session(tmp_path, make(0, text="B", item_id="a"), again=True)
@@ -141,9 +134,7 @@ def test_a_second_item_with_the_same_words_gets_the_new_answer(tmp_path: Path, m
     assert [(row["item_id"], row["text"], row["reask"]) for row in standing] == [("a", "B", 1), ("b", "B", 1)]
 
 
-def test_two_kept_answers_of_one_asking_stay_the_first_even_where_it_is_blank(
-    tmp_path: Path, make: Make
-) -> None:
+def test_two_kept_answers_of_one_asking_stay_the_first_even_where_it_is_blank(tmp_path, make):
     _session(tmp_path, make(0, text=""))
     _session(tmp_path, make(0, text="merged from another home", started_at=make(5).started_at))
     assert _found(tmp_path, make(0).answer_id) == ""

@@ -1,9 +1,6 @@
 """What a reader makes of journals that whole and torn sessions left behind."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,10 +11,8 @@ from metacog_pipeline.checksums import without_seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.lines import encode_line
-from metacog_pipeline.transcripts.schema import SCHEMA_VERSION, Record
+from metacog_pipeline.transcripts.schema import SCHEMA_VERSION
 from metacog_pipeline.transcripts.segments import read_at, read_segment
-
-Make = Callable[..., Record]
 
 
 def _write(folder: Path, number: int, *lines: bytes) -> Path:
@@ -26,23 +21,21 @@ def _write(folder: Path, number: int, *lines: bytes) -> Path:
     return path
 
 
-def test_a_folder_that_does_not_exist_or_holds_no_journal_has_no_records(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist_or_holds_no_journal_has_no_records(tmp_path):
     assert list(read_records(tmp_path / "absent")) == []
     (tmp_path / "journal-x.jsonl").write_text("not a segment")
     (tmp_path / ".journal-000001.jsonl.tmp").write_text("not a segment")
     assert list(read_records(tmp_path)) == []
 
 
-def test_segments_are_read_by_number_not_by_name(tmp_path: Path, make: Make) -> None:
+def test_segments_are_read_by_number_not_by_name(tmp_path, make):
     for number in (1_000_000, 2, 10, 1):
         _write(tmp_path, number, encode_line(make(number)))
     assert [r.item_id for r in read_records(tmp_path)] == [make(n).item_id for n in (1, 2, 10, 1_000_000)]
 
 
 @pytest.mark.parametrize("text", ["B", "naïve 😀 \ud83d \x00 end", "\ud83d\ude00 as two halves"])
-def test_a_segment_cut_at_any_byte_of_its_last_record_loses_only_that_record(
-    tmp_path: Path, make: Make, text: str
-) -> None:
+def test_a_segment_cut_at_any_byte_of_its_last_record_loses_only_that_record(tmp_path, make, text):
     first, last = encode_line(make(1)), encode_line(make(2, text=text))
     _write(tmp_path, 2, encode_line(make(3)))
     for cut in range(len(last) + 1):
@@ -64,24 +57,20 @@ def test_a_segment_cut_at_any_byte_of_its_last_record_loses_only_that_record(
         b"[",
     ],
 )
-def test_a_torn_end_of_any_kind_is_passed_over_in_every_segment(
-    tmp_path: Path, make: Make, tail: bytes
-) -> None:
+def test_a_torn_end_of_any_kind_is_passed_over_in_every_segment(tmp_path, make, tail):
     for number in (1, 2, 3):
         _write(tmp_path, number, encode_line(make(number)), tail)
     assert list(read_records(tmp_path)) == [make(1), make(2), make(3)]
 
 
 @pytest.mark.parametrize("tail", [b"\0" * 4096, b"{", b"", b"\xff"])
-def test_a_segment_that_holds_nothing_whole_holds_no_record(tmp_path: Path, make: Make, tail: bytes) -> None:
+def test_a_segment_that_holds_nothing_whole_holds_no_record(tmp_path, make, tail):
     _write(tmp_path, 1, tail)
     assert list(read_records(tmp_path)) == []
 
 
 @pytest.mark.parametrize("bad", [b"{\n", b"\n", b"\xff\n", b"\0\0\n", b"{}\n", b"[1]\n", b'{"text":"\n'])
-def test_an_unreadable_line_before_the_last_is_named_not_skipped(
-    tmp_path: Path, make: Make, bad: bytes
-) -> None:
+def test_an_unreadable_line_before_the_last_is_named_not_skipped(tmp_path, make, bad):
     path = _write(tmp_path, 1, encode_line(make(1)), bad, encode_line(make(2)))
     with pytest.raises(StoreError) as caught:
         list(read_records(tmp_path))
@@ -89,15 +78,13 @@ def test_an_unreadable_line_before_the_last_is_named_not_skipped(
     assert str(path) in message and "line 2" in message and "restore" in message and "\n" not in message
 
 
-def test_a_last_line_that_ends_in_a_newline_was_acknowledged_and_must_be_readable(
-    tmp_path: Path, make: Make
-) -> None:
+def test_a_last_line_that_ends_in_a_newline_was_acknowledged_and_must_be_readable(tmp_path, make):
     _write(tmp_path, 1, encode_line(make(1)), encode_line(make(2)).replace(b'"text"', b'"test"'))
     with pytest.raises(StoreError, match="line 2 cannot be read"):
         list(read_records(tmp_path))
 
 
-def test_records_before_an_unreadable_line_are_still_given_one_by_one(tmp_path: Path, make: Make) -> None:
+def test_records_before_an_unreadable_line_are_still_given_one_by_one(tmp_path, make):
     _write(tmp_path, 1, encode_line(make(1)), b"{\n", encode_line(make(2)))
     reader = read_records(tmp_path)
     assert next(reader) == make(1)
@@ -106,7 +93,7 @@ def test_records_before_an_unreadable_line_are_still_given_one_by_one(tmp_path: 
 
 
 @pytest.mark.parametrize("ending", [b"\n", b""])
-def test_a_record_of_a_newer_version_stops_the_reader(tmp_path: Path, make: Make, ending: bytes) -> None:
+def test_a_record_of_a_newer_version_stops_the_reader(tmp_path, make, ending):
     row = {
         **json.loads(without_seal(encode_line(make(1)))),
         "schema_version": SCHEMA_VERSION + 1,
@@ -118,19 +105,19 @@ def test_a_record_of_a_newer_version_stops_the_reader(tmp_path: Path, make: Make
     assert str(path) in str(caught.value) and "upgrade" in str(caught.value)
 
 
-def test_a_segment_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+def test_a_segment_that_cannot_be_opened_is_named(tmp_path):
     (tmp_path / "journal-000001.jsonl").mkdir()
     with pytest.raises(StoreError, match=r"journal-000001\.jsonl"):
         list(read_records(tmp_path))
 
 
-def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_is_a_file_is_named(tmp_path):
     (tmp_path / "run=1").write_text("")
     with pytest.raises(StoreError, match="run=1"):
         list(read_records(tmp_path / "run=1"))
 
 
-def test_a_record_is_found_again_at_its_place(tmp_path: Path, make: Make) -> None:
+def test_a_record_is_found_again_at_its_place(tmp_path, make):
     path = _write(tmp_path, 1, *(encode_line(make(n, text="é" * n)) for n in range(5)), b'{"torn')
     for n, (record, location) in enumerate(read_segment(path)):
         assert record == read_at(location) == make(n, text="é" * n)
@@ -144,9 +131,7 @@ def test_a_record_is_found_again_at_its_place(tmp_path: Path, make: Make) -> Non
     st.lists(st.lists(st.text(st.characters(exclude_categories=[])), max_size=4), max_size=5),
     st.lists(st.binary(max_size=20), min_size=5, max_size=5),
 )
-def test_any_sessions_with_any_torn_ends_are_read_back_in_order(
-    tmp_path_factory: pytest.TempPathFactory, make: Make, sessions: list[list[str]], ends: list[bytes]
-) -> None:
+def test_any_sessions_with_any_torn_ends_are_read_back_in_order(tmp_path_factory, make, sessions, ends):
     folder = tmp_path_factory.mktemp("partition")
     for number, (texts, end) in enumerate(zip(sessions, ends, strict=False), start=1):
         _write(folder, number, *(encode_line(make(0, text=t)) for t in texts), end.replace(b"\n", b""))

@@ -1,11 +1,8 @@
 """A partition kept in a store goes on on any host: nothing is lost, nothing is read twice, one writer at a time."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +16,11 @@ from metacog_pipeline.transcripts import lease, shared
 from metacog_pipeline.transcripts.lease import PartitionBusyError
 from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.shared import refresh
+from metacog_pipeline.transcripts.shared import damaged_objects, refresh
 from metacog_pipeline.transcripts.store import PartitionStore, kept_records, read_manifest, write_manifest
 from metacog_pipeline.transcripts.whole import keep_whole
 from tests.servers import free_port
 
-Make = Callable[..., Record]
 PREFIX = "transcripts/benchmark=b/model=m/run=1"
 
 
@@ -50,7 +46,8 @@ class Host:
 
 
 @pytest.fixture(params=["folder", "s3"])
-def hosts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Host, Host]]:
+def hosts(request, tmp_path, monkeypatch):
+    monkeypatch.setattr(lease, "WATCHED_S", 0.0)
     address = str(tmp_path / "store") if request.param == "folder" else request.getfixturevalue("s3")
     yield Host(tmp_path / "a", address), Host(tmp_path / "b", address)
 
@@ -77,7 +74,7 @@ def later(monkeypatch: pytest.MonkeyPatch, seconds: float = lease.LEASE_S + 1) -
     monkeypatch.setattr(lease.time, "time", lambda: now + seconds)
 
 
-def test_a_host_with_an_empty_home_goes_on_where_another_ended(hosts: tuple[Host, Host], make: Make) -> None:
+def test_a_host_with_an_empty_home_goes_on_where_another_ended(hosts, make):
     a, b = hosts
     with PartitionStore.open(a.folder) as store:
         keep(store, make(0), make(1))
@@ -101,9 +98,7 @@ def test_a_host_with_an_empty_home_goes_on_where_another_ended(hosts: tuple[Host
     assert (a.folder / "transcripts.parquet").read_bytes() == (b.folder / "transcripts.parquet").read_bytes()
 
 
-def test_what_a_killed_host_kept_is_found_piece_by_piece(
-    hosts: tuple[Host, Host], make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_killed_host_kept_is_found_piece_by_piece(hosts, make, monkeypatch):
     a, b = hosts
     asleep = dead(a, make(0), make(1), make(2))
     assert [name for name in a.names() if name.startswith("journal")] == [
@@ -130,8 +125,8 @@ def test_what_a_killed_host_kept_is_found_piece_by_piece(
 
 
 def test_a_sleeper_whose_clock_stands_still_is_refused_by_the_place_of_its_next_piece(
-    hosts: tuple[Host, Host], make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    hosts, make, monkeypatch
+):
     a, b = hosts
     asleep = dead(a, make(0))
     with monkeypatch.context() as patch:
@@ -145,9 +140,7 @@ def test_a_sleeper_whose_clock_stands_still_is_refused_by_the_place_of_its_next_
     asleep.close()
 
 
-def test_a_lease_that_ran_out_and_that_nobody_took_is_won_again(
-    hosts: tuple[Host, Host], make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lease_that_ran_out_and_that_nobody_took_is_won_again(hosts, make, monkeypatch):
     a, _ = hosts
     asleep = dead(a, make(0))
     later(monkeypatch)
@@ -157,6 +150,36 @@ def test_a_lease_that_ran_out_and_that_nobody_took_is_won_again(
     assert "journal-000001.jsonl" in a.names()
 
 
+def test_a_lease_is_watched_until_it_is_renewed_or_nobody_has_renewed_it_for_as_long_as_it_lasts(
+    hosts, make, monkeypatch
+):
+    a, b = hosts
+    with monkeypatch.context() as ahead:
+        later(ahead, 600)  # the clock of this host is wrong
+        dead(a, make(0))
+    monkeypatch.setattr(lease, "LEASE_S", 0.3)
+    monkeypatch.setattr(lease, "WATCHED_S", 0.3)
+    with PartitionStore.open(b.folder) as store:
+        assert len(store) == 1
+        with pytest.raises(PartitionBusyError, match="is being asked by"):
+            PartitionStore.open(a.folder)
+
+
+def test_a_session_that_becomes_one_object_while_it_is_read_is_read_as_that(hosts, make, monkeypatch):
+    a, b = hosts
+    with PartitionStore.open(a.folder) as store:
+        keep(store, make(0), make(1))
+        before = [a.store.listed(PREFIX)]
+    listed = type(b.store).listed
+    monkeypatch.setattr(
+        type(b.store),
+        "listed",
+        lambda self, key: before.pop() if before and key == PREFIX else listed(self, key),
+    )
+    refresh(b.home)
+    assert len(b.kept()) == 2 and not before
+
+
 def killed(host: Host, *records: Record) -> None:
     """Keep ``records`` in a session that ends without giving anything back, as a killed process."""
     store = dead(host, *records)
@@ -164,7 +187,7 @@ def killed(host: Host, *records: Record) -> None:
     store.close()
 
 
-def test_the_same_home_goes_on_at_once_after_a_kill(hosts: tuple[Host, Host], make: Make) -> None:
+def test_the_same_home_goes_on_at_once_after_a_kill(hosts, make):
     a, b = hosts
     killed(a, make(0))
     with PartitionStore.open(a.folder) as store:
@@ -173,9 +196,7 @@ def test_the_same_home_goes_on_at_once_after_a_kill(hosts: tuple[Host, Host], ma
         assert len(store) == 1
 
 
-def test_lines_that_never_reached_the_store_are_kept_and_torn_ones_are_not(
-    hosts: tuple[Host, Host], make: Make
-) -> None:
+def test_lines_that_never_reached_the_store_are_kept_and_torn_ones_are_not(hosts, make):
     a, b = hosts
     killed(a, make(0))
     with (a.folder / "journal-000001.jsonl").open("ab") as journal:
@@ -186,9 +207,7 @@ def test_lines_that_never_reached_the_store_are_kept_and_torn_ones_are_not(
         assert len(store) == 2
 
 
-def test_a_home_that_was_plain_brings_what_it_has(
-    hosts: tuple[Host, Host], tmp_path: Path, make: Make
-) -> None:
+def test_a_home_that_was_plain_brings_what_it_has(hosts, tmp_path, make):
     a, b = hosts
     plain = tmp_path / "plain" / PREFIX
     keep_whole(plain, [make(5), make(6)])
@@ -207,9 +226,7 @@ def test_a_home_that_was_plain_brings_what_it_has(
         assert len(store) == 4
 
 
-def test_a_long_session_becomes_several_and_its_pieces_one_object_each(
-    hosts: tuple[Host, Host], make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_session_becomes_several_and_its_pieces_one_object_each(hosts, make, monkeypatch):
     a, b = hosts
     monkeypatch.setattr(shared, "MOST_PIECES", 3)
     killed(a, *(make(n) for n in range(8)))
@@ -225,9 +242,7 @@ def test_a_long_session_becomes_several_and_its_pieces_one_object_each(
 
 
 @pytest.mark.parametrize("what", ["journal-000001.000002.jsonl", "head.json", "copy", "journal-000001.jsonl"])
-def test_a_damaged_object_is_named(
-    hosts: tuple[Host, Host], make: Make, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
+def test_a_damaged_object_is_named(hosts, make, monkeypatch, what):
     a, b = hosts
     killed(a, make(0), make(1))
     if what in ("copy", "journal-000001.jsonl"):
@@ -242,17 +257,61 @@ def test_a_damaged_object_is_named(
     assert key in str(error.value) and a.store.address in str(error.value)
 
 
-def test_a_missing_piece_is_named(hosts: tuple[Host, Host], make: Make) -> None:
+def test_a_missing_piece_is_named(hosts, make, monkeypatch):
     a, b = hosts
     killed(a, make(0), make(1), make(2))
     a.store.delete([f"{PREFIX}/journal-000001.000002.jsonl"])
+    later(monkeypatch)
     with pytest.raises(StoreError, match=r"journal-000001.000002.jsonl: is missing"):
-        refresh(b.home)
+        PartitionStore.open(b.folder)
 
 
-def test_only_what_changed_is_read_again(
-    hosts: tuple[Host, Host], make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_object_concerns_its_partition_only(hosts, make):
+    a, b = hosts
+    for run in (1, 2):
+        with PartitionStore.open(a.folder.with_name(f"run={run}")) as store:
+            keep(store, make(0))
+            write_manifest(store.folder, {"model": "m", "state": "complete"})
+    refresh(b.home)
+    for run in (1, 2):
+        with PartitionStore.open(a.folder.with_name(f"run={run}")) as store:
+            keep(store, make(run))
+    key = f"{PREFIX}/journal-000002.jsonl"
+    a.store.put(key, a.store.read(key).content[:-9])  # type: ignore[union-attr]
+    refresh(b.home)
+    assert read_manifest(b.folder)["state"] == "failed" and "is damaged" in str(read_manifest(b.folder))
+    assert len(list(kept_records(b.folder.with_name("run=2")))) == 2
+
+
+def test_every_object_of_the_store_is_read_and_the_damaged_are_named(hosts, make):
+    a, b = hosts
+    for run in (1, 2):
+        with PartitionStore.open(a.folder.with_name(f"run={run}")) as store:
+            keep(store, make(0))
+            store.compact(None)
+    assert damaged_objects(b.home) == (2, [])
+    (key,) = (one.key for one in a.store.listed(PREFIX) if "copy" in one.key)
+    a.store.put(key, b"PAR1")
+    (found,) = damaged_objects(b.home)[1]
+    assert key in found and "is damaged" in found
+    assert not list(b.home.rglob("*.parquet")), "nothing is brought"
+
+
+def test_a_line_that_a_full_disk_cut_never_reaches_the_store(hosts, make):
+    a, b = hosts
+    with PartitionStore.open(a.folder) as store:
+        keep(store, make(0))
+        with (a.folder / "journal-000001.jsonl").open("ab") as journal:
+            journal.write(encode_line(make(1))[:40])
+    refresh(b.home)
+    assert len(b.kept()) == 1
+    with PartitionStore.open(b.folder) as store:
+        keep(store, make(1))
+    with PartitionStore.open(a.folder) as store:
+        assert len(store) == 2
+
+
+def test_only_what_changed_is_read_again(hosts, make, monkeypatch):
     a, b = hosts
     with PartitionStore.open(a.folder) as store:
         keep(store, make(0))
@@ -268,9 +327,7 @@ def test_only_what_changed_is_read_again(
     assert [key.rpartition("/")[2] for key in read] == ["head.json"]
 
 
-def test_two_hosts_at_one_moment_are_one_writer(
-    hosts: tuple[Host, Host], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_hosts_at_one_moment_are_one_writer(hosts, monkeypatch):
     a, b = hosts
     before = lease.read_head
 
@@ -288,7 +345,7 @@ def test_two_hosts_at_one_moment_are_one_writer(
         pass
 
 
-def test_while_the_store_is_away_answers_wait_and_none_is_lost(s3: str, tmp_path: Path, make: Make) -> None:
+def test_while_the_store_is_away_answers_wait_and_none_is_lost(s3, tmp_path, make):
     server = pytest.importorskip("moto.server")
     port = free_port()
     away = server.ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
@@ -319,9 +376,7 @@ def test_while_the_store_is_away_answers_wait_and_none_is_lost(s3: str, tmp_path
         opened[0].stop()
 
 
-def test_a_store_that_stays_away_ends_the_run_and_its_answers_come_later(
-    s3: str, tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_stays_away_ends_the_run_and_its_answers_come_later(s3, tmp_path, make, monkeypatch):
     host = Host(tmp_path / "a", s3)
     killed(host, make(0))
     monkeypatch.setattr(objects, "PATIENCE_S", 0.2)

@@ -1,7 +1,5 @@
 """A host that dies at the n-th operation of the store, for every n: what was acknowledged is found by any other."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Callable
@@ -65,9 +63,7 @@ def session(folder: Path, records: list[Record]) -> list[str]:
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-def test_whenever_a_host_dies_another_finds_what_it_acknowledged(
-    tmp_path: Path, make: Callable[..., Record], monkeypatch: pytest.MonkeyPatch, after: bool
-) -> None:
+def test_whenever_a_host_dies_another_finds_what_it_acknowledged(tmp_path, make, monkeypatch, after):
     monkeypatch.setattr(shared, "MOST_PIECES", 2)  # so that a session ends on the way as well
     records = [make(n) for n in range(3)]
     later(monkeypatch, 0)

@@ -1,13 +1,10 @@
 """The store of one partition: what is answered, what it cost, and who may write."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,8 +26,6 @@ from metacog_pipeline.transcripts.store import (
     write_manifest,
 )
 
-Make = Callable[..., Record]
-
 
 def _keep(folder: Path, *records: Record, compact: bool = False) -> None:
     async def session(store: PartitionStore) -> None:
@@ -42,7 +37,7 @@ def _keep(folder: Path, *records: Record, compact: bool = False) -> None:
             store.compact()
 
 
-def test_a_partition_has_one_folder_under_the_home(tmp_path: Path) -> None:
+def test_a_partition_has_one_folder_under_the_home(tmp_path):
     folder = partition_folder(tmp_path, "metamedqa", "gpt-x.1", 3)
     assert folder == tmp_path / "transcripts" / "benchmark=metamedqa" / "model=gpt-x.1" / "run=3"
 
@@ -59,14 +54,12 @@ def test_a_partition_has_one_folder_under_the_home(tmp_path: Path) -> None:
         ("m", "a", 0),
     ],
 )
-def test_a_name_that_could_leave_the_home_is_refused(
-    tmp_path: Path, benchmark: str, model: str, run: int
-) -> None:
+def test_a_name_that_could_leave_the_home_is_refused(tmp_path, benchmark, model, run):
     with pytest.raises(StoreError, match="cannot name a folder"):
         partition_folder(tmp_path, benchmark, model, run)
 
 
-def test_what_is_kept_is_found_at_once_and_in_the_next_session(tmp_path: Path, make: Make) -> None:
+def test_what_is_kept_is_found_at_once_and_in_the_next_session(tmp_path, make):
     logprobs = (TokenLogprob("A", -0.25, (("A", -0.25), ("B", -1.5))),)
     records = [
         make(0),
@@ -100,7 +93,7 @@ def test_what_is_kept_is_found_at_once_and_in_the_next_session(tmp_path: Path, m
         check(store)
 
 
-def test_a_failed_call_is_kept_and_paid_for_but_never_an_answer(tmp_path: Path, make: Make) -> None:
+def test_a_failed_call_is_kept_and_paid_for_but_never_an_answer(tmp_path, make):
     failed = make(0, status="failed", text="", cost_usd=0.5)
     _keep(tmp_path, failed)
     with PartitionStore.open(tmp_path) as store:
@@ -112,7 +105,7 @@ def test_a_failed_call_is_kept_and_paid_for_but_never_an_answer(tmp_path: Path, 
         assert store.cost_usd == 0.75
 
 
-def test_cost_counts_known_prices_only(tmp_path: Path, make: Make) -> None:
+def test_cost_counts_known_prices_only(tmp_path, make):
     with PartitionStore.open(tmp_path) as store:
         for n, cost in enumerate([0.5, None, float("nan"), float("inf"), 0.25]):
             asyncio.run(store.keep(make(n, cost_usd=cost)))
@@ -121,7 +114,7 @@ def test_cost_counts_known_prices_only(tmp_path: Path, make: Make) -> None:
         assert store.cost_usd == 0.75
 
 
-def test_of_two_answers_with_one_identity_the_first_is_used(tmp_path: Path, make: Make) -> None:
+def test_of_two_answers_with_one_identity_the_first_is_used(tmp_path, make):
     _keep(tmp_path, make(0, text="first"))
     _keep(tmp_path, make(0, text="second"))
     with PartitionStore.open(tmp_path) as store:
@@ -129,7 +122,7 @@ def test_of_two_answers_with_one_identity_the_first_is_used(tmp_path: Path, make
         assert found is not None and found.text == "first"
 
 
-def test_a_cancelled_keep_is_still_found_and_counted(tmp_path: Path, make: Make) -> None:
+def test_a_cancelled_keep_is_still_found_and_counted(tmp_path, make):
     async def session(store: PartitionStore) -> None:
         task = asyncio.create_task(store.keep(make(0)))
         await asyncio.sleep(0)
@@ -144,13 +137,13 @@ def test_a_cancelled_keep_is_still_found_and_counted(tmp_path: Path, make: Make)
         assert store.cost_usd == pytest.approx(0.002)
 
 
-def test_opening_and_closing_leaves_no_journal(tmp_path: Path) -> None:
+def test_opening_and_closing_leaves_no_journal(tmp_path):
     with PartitionStore.open(tmp_path / "p"):
         pass
     assert [path.name for path in (tmp_path / "p").iterdir()] == [".lock"]
 
 
-def test_a_folder_that_is_open_elsewhere_is_refused_with_the_holder(tmp_path: Path) -> None:
+def test_a_folder_that_is_open_elsewhere_is_refused_with_the_holder(tmp_path):
     with (
         PartitionStore.open(tmp_path),
         pytest.raises(StoreError, match=f"in use by process {os.getpid()}") as caught,
@@ -162,7 +155,7 @@ def test_a_folder_that_is_open_elsewhere_is_refused_with_the_holder(tmp_path: Pa
         pass
 
 
-def test_another_process_is_refused_and_a_killed_holder_leaves_the_folder_free(tmp_path: Path) -> None:
+def test_another_process_is_refused_and_a_killed_holder_leaves_the_folder_free(tmp_path):
     code = (
         "import sys, time; from pathlib import Path; from metacog_pipeline.transcripts.lock import writing\n"
         "with writing(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
@@ -178,7 +171,7 @@ def test_another_process_is_refused_and_a_killed_holder_leaves_the_folder_free(t
         pass
 
 
-def test_a_failed_opening_gives_the_folder_back(tmp_path: Path, make: Make) -> None:
+def test_a_failed_opening_gives_the_folder_back(tmp_path, make):
     _keep(tmp_path, make(0), make(1))
     journal = tmp_path / "journal-000001.jsonl"
     whole = journal.read_bytes()
@@ -191,15 +184,13 @@ def test_a_failed_opening_gives_the_folder_back(tmp_path: Path, make: Make) -> N
         assert len(store) == 2
 
 
-def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_is_a_file_is_named(tmp_path):
     (tmp_path / "home").write_text("a file")
     with pytest.raises(StoreError, match="home"):
         PartitionStore.open(tmp_path / "home" / "run=1")
 
 
-def test_a_copy_without_journals_counts_as_answered_and_joins_what_comes_after(
-    tmp_path: Path, make: Make
-) -> None:
+def test_a_copy_without_journals_counts_as_answered_and_joins_what_comes_after(tmp_path, make):
     failed = make(2, status="failed")
     _keep(tmp_path, make(0), make(1, text="x" * 5000), failed, compact=True)
     (tmp_path / "journal-000001.jsonl").unlink()
@@ -220,7 +211,7 @@ def test_a_copy_without_journals_counts_as_answered_and_joins_what_comes_after(
     assert read_partition(tmp_path, ["item_id"]).column(0).to_pylist() == [make(n).item_id for n in range(5)]
 
 
-def test_journals_put_back_beside_their_copy_are_not_counted_twice(tmp_path: Path, make: Make) -> None:
+def test_journals_put_back_beside_their_copy_are_not_counted_twice(tmp_path, make):
     surrogate = make(1, text="\ud83d", status="ok")
     _keep(tmp_path, make(0), surrogate, make(2, status="failed"), compact=True)
     journal = (tmp_path / "journal-000001.jsonl").read_bytes()
@@ -235,9 +226,7 @@ def test_journals_put_back_beside_their_copy_are_not_counted_twice(tmp_path: Pat
 
 
 @pytest.mark.parametrize("copy_only", [False, True])
-def test_one_answer_kept_for_two_items_costs_once_and_has_a_row_for_each(
-    tmp_path: Path, make: Make, copy_only: bool
-) -> None:
+def test_one_answer_kept_for_two_items_costs_once_and_has_a_row_for_each(tmp_path, make, copy_only):
     paid = make(0, text="x" * 1000, cost_usd=0.5)
     _keep(tmp_path, paid, compact=True)
     if copy_only:
@@ -260,7 +249,7 @@ def test_one_answer_kept_for_two_items_costs_once_and_has_a_row_for_each(
         asyncio.run(store.keep_reused("0" * 64, "other", "hash", "warned"))
 
 
-def test_everything_kept_is_read_without_the_lock_while_another_writes(tmp_path: Path, make: Make) -> None:
+def test_everything_kept_is_read_without_the_lock_while_another_writes(tmp_path, make):
     _keep(tmp_path, make(0), make(1, status="failed"), compact=True)
     (tmp_path / "journal-000001.jsonl").unlink()
     with PartitionStore.open(tmp_path) as store:
@@ -268,9 +257,7 @@ def test_everything_kept_is_read_without_the_lock_while_another_writes(tmp_path:
         assert [record.item_id for record in kept_records(tmp_path)] == [make(n).item_id for n in (2, 0, 1)]
 
 
-def test_a_damaged_copy_does_not_stop_a_store_whose_journals_hold_every_answer(
-    tmp_path: Path, make: Make
-) -> None:
+def test_a_damaged_copy_does_not_stop_a_store_whose_journals_hold_every_answer(tmp_path, make):
     _keep(tmp_path, make(0), compact=True)
     copy = tmp_path / "transcripts.parquet"
     copy.write_bytes(b"PAR1 damaged")
@@ -281,9 +268,7 @@ def test_a_damaged_copy_does_not_stop_a_store_whose_journals_hold_every_answer(
     assert read_partition(tmp_path).num_rows == 1
 
 
-def test_a_damaged_copy_beside_a_missing_journal_is_named_and_left_where_it_is(
-    tmp_path: Path, make: Make
-) -> None:
+def test_a_damaged_copy_beside_a_missing_journal_is_named_and_left_where_it_is(tmp_path, make):
     for n in (0, 1):
         _keep(tmp_path, make(n))
     (tmp_path / "journal-000001.jsonl").unlink()
@@ -297,13 +282,13 @@ def test_a_damaged_copy_beside_a_missing_journal_is_named_and_left_where_it_is(
     assert copy.read_bytes() == b"PAR1 damaged"
 
 
-def test_a_damaged_copy_alone_is_named_and_nothing_is_asked_again(tmp_path: Path) -> None:
+def test_a_damaged_copy_alone_is_named_and_nothing_is_asked_again(tmp_path):
     (tmp_path / "transcripts.parquet").write_bytes(b"PAR1 damaged")
     with pytest.raises(StoreError, match="restore it from a copy"):
         PartitionStore.open(tmp_path)
 
 
-def test_unreadable_log_probabilities_name_the_item(tmp_path: Path, make: Make) -> None:
+def test_unreadable_log_probabilities_name_the_item(tmp_path, make):
     _keep(tmp_path, make(0, logprobs_json="[1]"))
     with (
         PartitionStore.open(tmp_path) as store,
@@ -312,7 +297,7 @@ def test_unreadable_log_probabilities_name_the_item(tmp_path: Path, make: Make) 
         store.find(make(0).answer_id)
 
 
-def test_the_manifest_is_replaced_whole_and_empty_before_the_first(tmp_path: Path) -> None:
+def test_the_manifest_is_replaced_whole_and_empty_before_the_first(tmp_path):
     assert read_manifest(tmp_path) == {}
     write_manifest(tmp_path, {"items": 3, "name": "naïve \ud83d"})
     write_manifest(tmp_path, {"items": 4})
@@ -320,14 +305,23 @@ def test_the_manifest_is_replaced_whole_and_empty_before_the_first(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["partition.json"]
 
 
-@pytest.mark.parametrize("content", [b"", b"[1]", b"{", b"\xff", b"[" * 100_000])
-def test_a_damaged_manifest_is_that_of_a_failed_partition(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[1]", b"{", b"\xff", b"[" * 100_000, b'{"model": "m", "n_answered": 1' + b"0" * 30 + b"}",
+     b'{"model": "m", "n_failed": -1}', b'{"model": "m", "finished_at": "soon"}', b'{"model": "m", "state": 5}'],
+)  # fmt: skip
+def test_a_damaged_manifest_is_that_of_a_failed_partition(tmp_path, content):
     (tmp_path / "partition.json").write_bytes(content)
     found = read_manifest(tmp_path)
     assert found["state"] == "failed" and "partition.json is damaged" in str(found["message"])
 
 
-def test_a_full_disk_leaves_the_manifest_as_it_was(tmp_path: Path, disk_limit: Callable[[int], None]) -> None:
+def test_what_a_provider_said_is_one_printable_line(tmp_path):
+    write_manifest(tmp_path, {"message": "401: \x1b]0;owned\x07\nnext\u202e"})
+    assert read_manifest(tmp_path)["message"] == "401: ]0;owned next"
+
+
+def test_a_full_disk_leaves_the_manifest_as_it_was(tmp_path, disk_limit):
     write_manifest(tmp_path, {"items": 3})
     disk_limit(1000)
     with pytest.raises(StoreError, match=r"cannot write .*partition\.json"):
@@ -336,9 +330,7 @@ def test_a_full_disk_leaves_the_manifest_as_it_was(tmp_path: Path, disk_limit: C
     assert read_manifest(tmp_path) == {"items": 3}
 
 
-def test_a_folder_in_which_nothing_can_be_kept_is_refused_before_anything_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_in_which_nothing_can_be_kept_is_refused_before_anything_is_asked(tmp_path, monkeypatch):
     def full(descriptor: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -352,7 +344,7 @@ def test_a_folder_in_which_nothing_can_be_kept_is_refused_before_anything_is_ask
         assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
-def test_the_store_knows_which_model_gave_each_answer(tmp_path: Path, make: Make) -> None:
+def test_the_store_knows_which_model_gave_each_answer(tmp_path, make):
     records = [replace(make(i), model_reported=name) for i, name in enumerate(["a", "b", "a", None])]
 
     async def keep(store: PartitionStore) -> None:

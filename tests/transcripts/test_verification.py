@@ -1,26 +1,21 @@
 """What is damaged is found wherever it stands, and a repair loses nothing that can be read anywhere."""
 
-from __future__ import annotations
-
 import asyncio
 import random
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from metacog_pipeline.transcripts.folder import read_manifest, write_manifest
 from metacog_pipeline.transcripts.journal import read_records
-from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import PartitionStore, kept_records, read_partition
 from metacog_pipeline.transcripts.verification import Checked, check, repair
 
-Make = Callable[..., Record]
 SESSIONS, PER_SESSION, FLIPS = 2, 4, 150
 
 
 @pytest.fixture
-def folder(tmp_path: Path, make: Make) -> Path:
+def folder(tmp_path, make):
     """A partition of two sessions, compacted, with a manifest."""
 
     async def session(first: int) -> None:
@@ -45,12 +40,12 @@ def _ids(folder: Path) -> set[str]:
     return {record.answer_id for record in kept_records(folder)}
 
 
-def test_a_sound_partition_has_no_damage(folder: Path) -> None:
+def test_a_sound_partition_has_no_damage(folder):
     assert check(folder) == Checked(folder, records=8, copy_sound=True)
 
 
 @pytest.mark.parametrize("name", ["journal-000001.jsonl", "journal-000002.jsonl", "partition.json"])
-def test_a_flipped_bit_is_found_in_every_file(folder: Path, name: str) -> None:
+def test_a_flipped_bit_is_found_in_every_file(folder, name):
     path = folder / name
     whole = path.read_bytes()
     draw = random.Random(name)
@@ -61,7 +56,7 @@ def test_a_flipped_bit_is_found_in_every_file(folder: Path, name: str) -> None:
         path.write_bytes(whole)
 
 
-def test_no_flipped_bit_changes_what_is_read_from_the_copy_without_a_word(folder: Path) -> None:
+def test_no_flipped_bit_changes_what_is_read_from_the_copy_without_a_word(folder):
     path = folder / "transcripts.parquet"
     whole, rows = path.read_bytes(), read_partition(folder)
     for bit in random.Random(3).sample(range(8 * len(whole)), FLIPS):
@@ -72,7 +67,7 @@ def test_no_flipped_bit_changes_what_is_read_from_the_copy_without_a_word(folder
         path.write_bytes(whole)
 
 
-def test_damaged_lines_come_back_from_the_copy(folder: Path) -> None:
+def test_damaged_lines_come_back_from_the_copy(folder):
     before = _ids(folder)
     _flip(folder / "journal-000001.jsonl", 999)
     done = repair(check(folder))
@@ -82,7 +77,7 @@ def test_damaged_lines_come_back_from_the_copy(folder: Path) -> None:
     assert read_manifest(folder)["fingerprint"] is None, "the next run looks at the partition again"
 
 
-def test_a_damaged_copy_is_made_again_from_the_journals(folder: Path) -> None:
+def test_a_damaged_copy_is_made_again_from_the_journals(folder):
     before = _ids(folder)
     _flip(folder / "transcripts.parquet", 4000)
     done = repair(check(folder))
@@ -90,7 +85,7 @@ def test_a_damaged_copy_is_made_again_from_the_journals(folder: Path) -> None:
     assert _ids(folder) == before and check(folder).copy_sound
 
 
-def test_a_line_damaged_in_the_journal_and_in_the_copy_is_lost_and_counted(folder: Path) -> None:
+def test_a_line_damaged_in_the_journal_and_in_the_copy_is_lost_and_counted(folder):
     _flip(folder / "journal-000002.jsonl", 999)
     (folder / "transcripts.parquet").write_bytes(b"PAR1")
     done = repair(check(folder))
@@ -98,7 +93,7 @@ def test_a_line_damaged_in_the_journal_and_in_the_copy_is_lost_and_counted(folde
     assert len(_ids(folder)) == 7 and check(folder).damage == []
 
 
-def test_every_damage_at_once_keeps_all_that_can_be_read(folder: Path) -> None:
+def test_every_damage_at_once_keeps_all_that_can_be_read(folder):
     for name, bit in (("journal-000001.jsonl", 50), ("journal-000002.jsonl", 9000), ("partition.json", 300)):
         _flip(folder / name, bit)
     before = check(folder)
@@ -109,7 +104,7 @@ def test_every_damage_at_once_keeps_all_that_can_be_read(folder: Path) -> None:
     assert check(folder).damage == []
 
 
-def test_a_torn_end_is_no_damage(folder: Path) -> None:
+def test_a_torn_end_is_no_damage(folder):
     with (folder / "journal-000002.jsonl").open("ab") as journal:
         journal.write(b'{"answer_id":"')
     found = check(folder)

@@ -1,11 +1,8 @@
 """Answers kept by version 1: read with nulls for what was not known then, never asked again, beside those of now."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +12,7 @@ import pytest
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
 from metacog_pipeline.transcripts.migrations import ADDED_IN_2
-from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION
 from metacog_pipeline.transcripts.store import (
     PartitionStore,
     answers_table,
@@ -24,12 +21,11 @@ from metacog_pipeline.transcripts.store import (
     standing_answers,
 )
 
-Make = Callable[..., Record]
 ARCHIVE = Path(__file__).parents[1] / "homes" / "version-0.1.tar.xz"
 
 
 @pytest.fixture(scope="module")
-def old_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def old_home(tmp_path_factory):
     folder = tmp_path_factory.mktemp("old")
     with tarfile.open(ARCHIVE) as archive:
         archive.extractall(folder, filter="data")
@@ -37,7 +33,7 @@ def old_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def old(old_home: Path, tmp_path: Path) -> Path:
+def old(old_home, tmp_path):
     """A partition as version 0.1 left it: a journal and a copy of schema 1."""
     source = old_home / "transcripts" / "benchmark=selfknowledge" / "model=alpha" / "run=1"
     folder = tmp_path / "old"
@@ -52,7 +48,7 @@ def _bytes(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != ".lock"}
 
 
-def test_the_copy_is_read_as_it_stands_and_says_what_it_does_not_know(old: Path) -> None:
+def test_the_copy_is_read_as_it_stands_and_says_what_it_does_not_know(old):
     before = _bytes(old)
     table = read_partition(old)
     assert table.schema.equals(ARROW_SCHEMA) and table.num_rows == 12
@@ -67,7 +63,7 @@ def test_the_copy_is_read_as_it_stands_and_says_what_it_does_not_know(old: Path)
     assert _bytes(old)["journal-000001.jsonl"] == before["journal-000001.jsonl"]
 
 
-def test_what_only_the_copy_has_is_found_and_carried_over(old: Path, make: Make) -> None:
+def test_what_only_the_copy_has_is_found_and_carried_over(old, make):
     whole = {record.answer_id: record.text for record in kept_records(old)}
     (old / "journal-000001.jsonl").unlink()
     assert {record.answer_id: record.text for record in standing_answers(old)} == whole
@@ -80,7 +76,7 @@ def test_what_only_the_copy_has_is_found_and_carried_over(old: Path, make: Make)
     assert table["schema_version"].to_pylist() == [SCHEMA_VERSION] * 13
 
 
-def test_journals_of_both_versions_are_one_partition(old: Path, make: Make) -> None:
+def test_journals_of_both_versions_are_one_partition(old, make):
     first = next(iter(kept_records(old)))
     with PartitionStore.open(old) as store:
         assert store.find(first.answer_id) is not None
@@ -96,7 +92,7 @@ def test_journals_of_both_versions_are_one_partition(old: Path, make: Make) -> N
 
 
 @pytest.mark.parametrize("lost", ["text", "answer_id", "schema_version", "started_at"])
-def test_an_old_copy_without_a_column_is_refused_in_one_line(old: Path, lost: str) -> None:
+def test_an_old_copy_without_a_column_is_refused_in_one_line(old, lost):
     path = old / "transcripts.parquet"
     table = pq.read_table(path)
     pq.write_table(table.drop_columns([lost]), path)
@@ -116,9 +112,7 @@ def test_an_old_copy_without_a_column_is_refused_in_one_line(old: Path, lost: st
         {"reasoning_text": "of a version that had none"},
     ],
 )
-def test_a_line_that_claims_another_version_is_refused_or_read_but_never_guessed(
-    old: Path, wrong: dict[str, object]
-) -> None:
+def test_a_line_that_claims_another_version_is_refused_or_read_but_never_guessed(old, wrong):
     row = json.loads((old / "journal-000001.jsonl").read_bytes().split(b"\n")[0])
     line = json.dumps({**row, **wrong}).encode() + b"\n"
     if "reasoning_text" in wrong:
@@ -128,9 +122,7 @@ def test_a_line_that_claims_another_version_is_refused_or_read_but_never_guessed
             decode_line(line)
 
 
-def test_counts_and_times_no_column_can_hold_are_null_and_the_answer_is_kept(
-    tmp_path: Path, make: Make
-) -> None:
+def test_counts_and_times_no_column_can_hold_are_null_and_the_answer_is_kept(tmp_path, make):
     counts = ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens")
     record = make(
         0,
@@ -153,9 +145,7 @@ def test_counts_and_times_no_column_can_hold_are_null_and_the_answer_is_kept(
     assert decode_line(encode_line(edge)) == edge
 
 
-def test_thoughts_bodies_and_texts_of_failed_calls_are_not_among_the_answers(
-    tmp_path: Path, make: Make
-) -> None:
+def test_thoughts_bodies_and_texts_of_failed_calls_are_not_among_the_answers(tmp_path, make):
     logprobs = '[["A",-0.1,[]]]'
     with PartitionStore.open(tmp_path) as store:
         asyncio.run(store.keep(make(0, reasoning_text="CANARY", raw_zstd="CANARY", logprobs_json=logprobs)))

@@ -1,10 +1,7 @@
 """Records of a file are kept in one segment, whole or not at all, line for line as they would be one by one."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
-from pathlib import Path
 
 import pytest
 
@@ -45,7 +42,7 @@ def records(texts: list[str] = TEXTS) -> list[Record]:
     ]
 
 
-def test_a_line_is_that_of_a_record_kept_alone() -> None:
+def test_a_line_is_that_of_a_record_kept_alone():
     made = records()
     odd = [dataclasses.replace(made[0], model_id="other", cost_usd=float("nan")), made[1]]
     for each in (made, odd, made[::-1]):
@@ -53,12 +50,12 @@ def test_a_line_is_that_of_a_record_kept_alone() -> None:
     assert list(encoded([])) == []
 
 
-def test_the_identity_is_the_digest_of_canonical_json() -> None:
+def test_the_identity_is_the_digest_of_canonical_json():
     parts = ["b", "m\ud800", 3, 'q"é', "x"]
     assert identified(parts) == sha256_hex(canonical_json(parts))
 
 
-def test_what_is_kept_is_read_back_after_what_was_there(tmp_path: Path) -> None:
+def test_what_is_kept_is_read_back_after_what_was_there(tmp_path):
     made = records()
     keep_whole(tmp_path, made[:2])
     keep_whole(tmp_path, made)
@@ -67,9 +64,7 @@ def test_what_is_kept_is_read_back_after_what_was_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", ["fsync", "write"])
-def test_of_a_write_that_breaks_nothing_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
-) -> None:
+def test_of_a_write_that_breaks_nothing_is_there(tmp_path, monkeypatch, broken):
     keep_whole(tmp_path, records(["first"]))
     (tmp_path / ".journal-000002.jsonl.killed.tmp").write_text("half")
 
@@ -87,7 +82,7 @@ def test_of_a_write_that_breaks_nothing_is_there(
     assert [path.name for path in tmp_path.glob("*journal*")] == ["journal-000001.jsonl"]
 
 
-def test_a_folder_that_is_being_asked_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_being_asked_is_refused(tmp_path):
     with writing(tmp_path), pytest.raises(StoreError):
         keep_whole(tmp_path, records())
     assert not list(read_records(tmp_path))

@@ -1,14 +1,14 @@
 """Learning curves as a picture beside the asset."""
 
+import dagster as dg
 import polars as pl
-from dagster import MarkdownMetadataValue
 
 from metacog_assets.showing import picture
 
 REWARD, HELD_OUT, ACCURACY = "#3b82c4", "#d1603d", "#2f9e77"
 
 
-def curves_plot(curves: pl.DataFrame) -> MarkdownMetadataValue:
+def curves_plot(curves: pl.DataFrame) -> dg.MarkdownMetadataValue:
     """Return reward of the population, and d'type2 and accuracy on held-out questions, over the generations."""
     from matplotlib.figure import Figure
 

@@ -8,6 +8,7 @@
 --   epistemic_articulation double, monitoring double, control double, evaluation double, self_regulation double,
 --   change_rate double, self_revision_rate double, changed_from_normal double, rescored double,
 --   susceptibility double, judge_share_missing double, wording varchar, reason varchar, answer_ids varchar[],
+--   judge_grades double[],
 --   reply_step_a varchar, reply_b_private varchar, reply_b_social varchar)
 -- Grows: by file.
 -- #NOT_NULL(dataset, condition, model, run, item_id)
@@ -40,6 +41,7 @@
 --   mms: Medley Metacognition Score, 0 to 1
 --   mas: mean of the four abilities; null without judges
 --   change_rate: share of the claims rated otherwise after reading the others
+--   judge_grades: mean grade by each judge of the study, in its order; null where one gave none
 --   judge_share_missing: share of MMS that rests on grades no judge gave
 --   changed_from_normal: share of the claims rated otherwise than under normal
 --   susceptibility: how far ratings move towards the mean of the analysts shown, 0 not at all, 1 all the way

@@ -36,7 +36,7 @@ def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
         name = str(row.get("doc_id"))
         if first.setdefault(name, str(row.get("filter"))) != str(row.get("filter")):
             continue
-        yield _sample(row, task, model, settings)
+        yield from _samples(row, task, model, settings)
 
 
 def _about(path: Path, task: str) -> tuple[str, dict[str, Any]]:
@@ -61,6 +61,19 @@ def _about(path: Path, task: str) -> tuple[str, dict[str, Any]]:
     return path.resolve().parent.name.replace("__", "/"), {}
 
 
+def _samples(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str, Any]) -> Iterator[Sample]:
+    """Yield what a line says, and of several replies to one request each as a run; the line's metric is of all of them."""
+    replies = row.get("resps")
+    inner = replies[0] if isinstance(replies, list) and len(replies) == 1 else None
+    if not (isinstance(inner, list) and len(inner) > 1 and all(isinstance(each, str) for each in inner)):
+        yield _sample(row, task, model, settings)
+        return
+    for run, each in enumerate(inner, start=1):
+        made = _sample({**row, "resps": [[each]]}, task, model, settings)
+        made.run, made.right = run, None
+        yield made
+
+
 def _sample(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str, Any]) -> Sample:
     name = str(row.get("doc_id"))
     doc = samples.mapping(row.get("doc"))
@@ -73,10 +86,21 @@ def _sample(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str
     target = row.get("target")
     right = next((samples.verdict(row[each]) for each in _METRICS if each in row), None)
     if likely:
+        if any(isinstance(part := row.get(each), float) and not part.is_integer() for each in _METRICS):
+            return samples.nothing(
+                name, task, model, "several of its options are right in part (acc is no 0 or 1)"
+            )
         options = [continued.strip() for _, continued in asked] or [str(each) for each in range(len(likely))]
         gold = _gold(target, options)
         if gold is None or len(likely) != len(options) or len(options) > len(LETTERS):
             return samples.nothing(name, task, model, "its options cannot be told")
+        if all(
+            len(each) == 1 for each in options
+        ):  # the letters of options that stand in the item, or in the prompt alone
+            told = [str(each) for each in _choices(doc) or ()]
+            text, options = (
+                (text, told) if len(told) == len(options) else (asked[0][0] if asked else text, options)
+            )
         cells = samples.question_cells(text, options, [LETTERS[gold]], read=True)
         said = Completion(Status.OK, LETTERS[likely.index(max(likely))], logprobs=_letters(likely))
     else:

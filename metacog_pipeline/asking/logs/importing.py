@@ -17,27 +17,28 @@ from typing import Any
 
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.imported import ImportOptions, imported_record
+from metacog_pipeline.asking.imported import Imported, ImportOptions, imported_record
 from metacog_pipeline.asking.logs import matching, study_files
 from metacog_pipeline.asking.logs.sample import Sample
 from metacog_pipeline.asking.question_rules import QuestionRows
 from metacog_pipeline.benchmark.answers import sureness
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import SourceError, StudyError, one_line
-from metacog_pipeline.files import canonical_json
+from metacog_pipeline.files import canonical_json, write_text
 from metacog_pipeline.querying.session import Partition, keep_imported
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records
 
-_NAMED, _TRIED = 3, 200
+_NAMED, _TRIED, _TELLING = 3, 200, 20
 
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
     """``model`` renames the only model of a log; ``run`` is what its first run becomes; ``benchmark`` names one of the
-    study; ``trust`` takes what disagrees: ``key``, ``model`` or ``run``; ``show`` is told how the log was understood."""
+    study; ``trust`` takes what disagrees: ``key``, ``model``, ``run`` or ``status``; ``show`` is told how the log was
+    understood."""
 
     model: str | None = None
     run: int = 1
@@ -79,6 +80,7 @@ def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: L
     if not usable:
         raise StudyError(
             f"{path}: none of its {len(samples)} samples can be used: {samples[0].why}; nothing was kept"
+            + ("; name the study that asks its questions with --study" if samples[0].question is None else "")
         )
     tables, lacks = [], None
     if study is None or name not in study.benchmarks:
@@ -130,7 +132,7 @@ def _benchmark(
     path: Path, study: Study | None, usable: Sequence[Sample], options: LogOptions
 ) -> tuple[str, bool]:
     """Return the benchmark the samples are about, and whether their questions become items of it."""
-    own = next(name for name in registry.names() if registry.part(name, "Settings").takes_questions)
+    own = _own_questions()
     enabled = () if study is None else study.enabled
     if options.benchmark is not None:
         if options.benchmark != own and options.benchmark not in enabled:
@@ -149,6 +151,41 @@ def _benchmark(
             if into.importer.misfit(into, table, (), ImportOptions()) is None:
                 return name, False
     return own, True
+
+
+def brings_questions(
+    study: Study | None,
+    path: Path,
+    about: tuple[str | None, int | None, str | None],
+    pairs: Sequence[str],
+    options: ImportOptions,
+) -> bool:
+    """Whether a table that is not about items of the study may bring questions of its own.
+
+    ``about`` is the model, run and benchmark that were named: with model and run it may be about questions that are there.
+    """
+    own = _own_questions()
+    model, run, benchmark = about
+    if benchmark not in (None, own):
+        return False
+    if study is None or (benchmark == own and own not in study.enabled):
+        return True
+    names = [benchmark] if benchmark is not None else list(study.enabled)
+    if own not in names and len(names) == 1:
+        return False
+    bounds = {name: bound(study, name).importer for name in names}
+    fits = [
+        name
+        for name, importer in bounds.items()
+        if importer is not None
+        and importer.misfit is not None
+        and importer.misfit(bound(study, name), path, pairs, options) is None
+    ]
+    return not fits or (fits == [own] and (model is None or run is None))
+
+
+def _own_questions() -> str:
+    return next(name for name in registry.names() if registry.part(name, "Settings").takes_questions)
 
 
 def _condition(usable: Sequence[Sample]) -> str:
@@ -229,8 +266,10 @@ def _records(
             text=text, identity=identity, at=now,
         )  # fmt: skip
         record = replace(record, mode=mode, **_told(each))
-        if found.setdefault((model, each.run), {}).setdefault(item_id, record).answer_id != record.answer_id:
-            each.why = "is given twice in one run; the first one counts"
+        first = found.setdefault((model, each.run), {}).setdefault(item_id, record)
+        if first is not record:
+            same = "; both are the same" if first.answer_id == record.answer_id else "; the first one counts"
+            each.why = f"is given twice in one run{same}"
     return {place: list(own.values()) for place, own in found.items()}
 
 
@@ -298,27 +337,39 @@ def _into_another(
     names: Mapping[str, str],
     options: LogOptions,
 ) -> Done:
-    scored = [each for each in samples if each.why is None and each.unscored is None]
-    told = study_files.fitted(study.path, study, names, max((each.run for each in scored), default=1))
+    scored: dict[tuple[str, int], list[Sample]] = {}
+    for each in samples:
+        if each.why is None and each.unscored is None:
+            scored.setdefault((each.model, each.run), []).append(each)
+    before = study.path.read_text("utf-8")
+    told = study_files.fitted(study.path, study, names, max((run for _, run in scored), default=1))
     into, kept = bound(told, name), 0
     assert into.importer is not None
     rejected: list[tuple[str, str, str]] = []
-    for model, run in dict.fromkeys((each.model, each.run) for each in scored):
-        own = [each for each in scored if (each.model, each.run) == (model, run)]
-        with tempfile.TemporaryDirectory() as folder:
-            table = _table(Path(folder) / f"{path.stem}.jsonl", own)
-            how = ImportOptions(trust=options.trust, show=options.show, enrich=partial(_enriched, own))
-            done = into.importer.read(into, table, names[model], run, (), into.importer.condition, how)
-        kept += len(done.records)
-        rejected += [(own[each.row - 1].name, "not taken", each.reason) for each in done.rejected]
+    with tempfile.TemporaryDirectory() as folder:
+        for keep in (False, True):  # what is refused, is before anything is kept
+            for (model, run), own in scored.items():
+                table = _table(Path(folder) / f"{path.stem}.jsonl", own)
+                how = ImportOptions(
+                    trust=options.trust, show=options.show, enrich=partial(_enriched, own), keep=keep
+                )
+                try:
+                    done = into.importer.read(
+                        into, table, names[model], run, (), into.importer.condition, how
+                    )
+                except StudyError:
+                    if not keep and told is not study:
+                        write_text(study.path, before)
+                    raise
+                if keep:
+                    kept += len(done.records)
+                    rejected += [(own[each.row - 1].name, "not taken", each.reason) for each in done.rejected]
     return Done(told, kept, 0, (*_left_out(samples), *rejected))
 
 
-def _enriched(samples: Sequence[Sample], records: Sequence[Record]) -> tuple[Record, ...]:
-    by_text = {each.said.text: each for each in samples}
-    return tuple(
-        replace(each, **_told(by_text[each.text])) if each.text in by_text else each for each in records
-    )
+def _enriched(samples: Sequence[Sample], found: Imported) -> tuple[Record, ...]:
+    pairs = zip(found.records, found.rows, strict=True)
+    return tuple(replace(record, **_told(samples[row - 1])) for record, row in pairs)
 
 
 # --- what is told -----------------------------------------------------------------------------------------------------
@@ -354,15 +405,23 @@ def _tell(
     ]
     items = {item.item_id: item for item in into.items}
     rules = QuestionRows(into)
-    other = [
-        each
-        for each in judged
-        if (item := items[matched.items[each.task, each.name]]).kind != "graded"
-        and rules.seen(item, condition, {QuestionRows.step: each.said.text}).right
-        not in (None, int(bool(each.right)))
-    ]
-    if other:
-        first = ", ".join(each.name for each in other[:_NAMED])
+
+    def right(each: Sample) -> int | None:
+        item = items[matched.items[each.task, each.name]]
+        return rules.seen(item, condition, {QuestionRows.step: each.said.text}).right
+
+    def graded(each: Sample) -> bool:
+        return bool(items[matched.items[each.task, each.name]].kind == "graded")
+
+    other = [each for each in judged if not graded(each) and right(each) not in (None, int(bool(each.right)))]
+    first = [each for each in samples if each.why is None and not graded(each)][:_TRIED]
+    if len(first) >= _TELLING and not any(map(right, first)):
         options.show(
-            f"log and study differ on right or wrong in {len(other)} of {len(judged)} samples: {first}; the study counts"
+            f"none of the first {len(first)} answers is right by the key: is it the right answers, and in the form of the "
+            f"replies? such as {one_line(str(items[matched.items[first[0].task, first[0].name]].answer), 40)!r}"
+        )
+    if other:
+        told = ", ".join(each.name for each in other[:_NAMED])
+        options.show(
+            f"log and study differ on right or wrong in {len(other)} of {len(judged)} samples: {told}; the study counts"
         )

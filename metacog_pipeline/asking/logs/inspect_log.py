@@ -10,7 +10,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -30,30 +30,52 @@ _READABLE = {"choice", "match", "includes", "exact", "answer", "pattern", "f1"}
 _STATUS = {"content_filter": Status.REFUSED, "max_tokens": Status.TRUNCATED, "model_length": Status.TRUNCATED}
 
 
-def read_eval(path: Path) -> Iterator[Sample]:
-    """Yield the samples of an ``.eval`` file; StudyError where it is cut off, or is none."""
+def read_eval(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample]:
+    """Yield the samples of an ``.eval`` file; StudyError where it is cut off, did not finish, or is none."""
+    told: Header | None = None
+    there = set[tuple[str, int]]()
+    summaries: Mapping[tuple[Any, Any], Any] = {}
+    for name, data in entries(path, about=True):
+        where = f"{path}: {name}"
+        if name == "header.json":
+            told = Header(path, samples.parsed(data, where), trust)
+        elif name == "summaries.json":
+            summaries = _summaries(samples.parsed(data, where))
+        else:
+            assert told is not None
+            made = _sample(told, data, summaries, where)
+            there.add((made.name, made.run))
+            yield made
+    if told is not None:
+        yield from told.lacking(there)
+
+
+def entries(path: Path, *, about: bool = False) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of each sample of an ``.eval`` file; with ``about`` first its header and summaries.
+
+    Raises
+    ------
+    StudyError
+        Where the file is cut off, no log, or unpacks to more than is read.
+    """
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-            entries = {entry.filename: entry for entry in archive.infolist()}
-            names = sorted(name for name in entries if _SAMPLE.fullmatch(name))
+            found = {entry.filename: entry for entry in archive.infolist()}
+            names = sorted(name for name in found if _SAMPLE.fullmatch(name))
+            first = [name for name in ("header.json", "summaries.json") if about and name in found]
             large = [
-                name
-                for name in (*names, "header.json")
-                if name in entries and entries[name].file_size > LARGEST
+                name for name in (*names, "header.json") if name in found and found[name].file_size > LARGEST
             ]
-            if large or sum(entries[name].file_size for name in names) > MOST:
+            if large or sum(found[name].file_size for name in names) > MOST:
                 raise StudyError(
                     f"{path}: {(large or names)[0]} unpacks to more than is read; nothing was kept"
                 )
-            if "header.json" not in entries:
+            if "header.json" not in found:
                 raise StudyError(
                     f"{path}: the run did not finish (no header.json); nothing was kept; run it to its end"
                 )
-            header = samples.parsed(_content(path, file, entries["header.json"]), f"{path}: header.json")
-            told = Header(path, header)
-            summaries = _summaries(path, file, entries)
-            for name in names:
-                yield _sample(told, _content(path, file, entries[name]), summaries, f"{path}: {name}")
+            for name in (*(each for each in first if found[each].file_size <= LARGEST), *names):
+                yield name, _content(path, file, found[name])
     except zipfile.BadZipFile:
         raise StudyError(
             f"{path}: cut off, or no log of inspect_ai; nothing was kept; copy the file again"
@@ -62,21 +84,34 @@ def read_eval(path: Path) -> Iterator[Sample]:
         raise StudyError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def read_json(path: Path, content: bytes) -> Iterator[Sample]:
+def read_json(path: Path, content: bytes, trust: Sequence[str] = ()) -> Iterator[Sample]:
     """Yield the samples of a log in one JSON object."""
     whole = samples.parsed(content, str(path))
-    told = Header(path, whole)
+    told = Header(path, whole, trust)
+    there = set[tuple[str, int]]()
     for each in whole.get("samples") or ():
-        yield told.sample(each if isinstance(each, dict) else {})
+        made = told.sample(each if isinstance(each, dict) else {})
+        there.add((made.name, made.run))
+        yield made
+    yield from told.lacking(there)
 
 
 class Header:
     """What a log says of all its samples."""
 
-    def __init__(self, path: Path, header: Any) -> None:
+    def __init__(self, path: Path, header: Any, trust: Sequence[str] = ()) -> None:
         about = header.get("eval") if isinstance(header, dict) else None
         if not isinstance(about, dict):
             raise StudyError(f"{path}: no log of inspect_ai: its header names no task; nothing was kept")
+        status = str(header.get("status") or "success")
+        if status != "success" and "status" not in trust:
+            raise StudyError(
+                f"{path}: the run did not finish (status {one_line(status, 20)}); nothing was kept; run it to its end with "
+                "`inspect eval-retry`, or take the samples it has with --trust status"
+            )
+        self._asked = samples.whole(samples.mapping(header.get("results")).get("total_samples")) or 0
+        self._epochs = samples.whole(samples.mapping(about.get("config")).get("epochs")) or 1
+        self._ids = samples.mapping(about.get("dataset")).get("sample_ids") or ()
         self.task, self.model = (
             one_line(str(about.get("task") or path.stem), 80),
             str(about.get("model") or ""),
@@ -97,6 +132,19 @@ class Header:
         scorers = [each for each in about.get("scorers") or () if isinstance(each, dict)]
         self.read = all(str(each.get("name")).rpartition("/")[2] in _READABLE for each in scorers)
 
+    def lacking(self, there: set[tuple[str, int]]) -> Iterator[Sample]:
+        """Yield what the header counts and the log does not hold."""
+        if not there or len(there) >= self._asked:
+            return
+        places = [(str(each), epoch) for each in self._ids for epoch in range(1, self._epochs + 1)]
+        if len(places) == self._asked:
+            for name, run in places:
+                if (name, run) not in there:
+                    yield samples.nothing(name, self.task, self.model, "is not in the log", run)
+        else:
+            why = f"{self._asked - len(there)} of the {self._asked} samples of its run are not in the log"
+            yield samples.nothing("some", self.task, self.model, why)
+
     def sample(self, found: Mapping[str, Any]) -> Sample:
         """Return what one sample says."""
         name, run = str(found.get("id")), samples.whole(found.get("epoch")) or 1
@@ -108,7 +156,14 @@ class Header:
         output = samples.mapping(found.get("output"))
         choice = next(iter(output.get("choices") or ()), None)
         if not isinstance(choice, dict):
-            return samples.nothing(name, self.task, self.model, "has no answer", run)
+            limit = found.get("limit")
+            kind = limit.get("type") if isinstance(limit, dict) else limit
+            why = (
+                f"has no answer: stopped at its limit ({one_line(str(kind), 20)})"
+                if kind
+                else "has no answer"
+            )
+            return samples.nothing(name, self.task, self.model, why, run)
         target = found.get("target")
         answers = list(target) if isinstance(target, list) else [target]
         text, images = _text_of(found.get("input"))
@@ -126,24 +181,21 @@ class Header:
 
 
 def _sample(told: Header, data: bytes, summaries: Mapping[tuple[Any, Any], Any], where: str) -> Sample:
-    cut = data.find(b'"events":')
+    cut = (
+        data.find(b'"events":') if summaries else 0
+    )  # without summaries an error may stand behind the events
     found = samples.parsed(data[:cut] if cut > 0 else data, where, partial=cut > 0)
     if not isinstance(found, dict):
         raise StudyError(f"{where}: no sample of inspect_ai; nothing was kept")
     summary = summaries.get((found.get("id"), found.get("epoch")))
-    if summary is None or "output" not in found:  # an older log, or one whose own fields are called events
+    if cut > 0 and (summary is None or "output" not in found):  # or its own fields are called events
         found = samples.parsed(data, where)
     return told.sample({**(summary or {}), **found})
 
 
-def _summaries(
-    path: Path, file: BinaryIO, entries: Mapping[str, zipfile.ZipInfo]
-) -> dict[tuple[Any, Any], Any]:
+def _summaries(rows: Any) -> dict[tuple[Any, Any], Any]:
     """Return what stands behind the events of each sample: its error, its dates."""
-    if "summaries.json" not in entries or entries["summaries.json"].file_size > LARGEST:
-        return {}
-    rows = samples.parsed(_content(path, file, entries["summaries.json"]), f"{path}: summaries.json")
-    kept = ("error", "started_at", "completed_at")
+    kept = ("error", "limit", "started_at", "completed_at")
     return {
         (row.get("id"), row.get("epoch")): {name: row[name] for name in kept if row.get(name)}
         for row in (rows if isinstance(rows, list) else ())

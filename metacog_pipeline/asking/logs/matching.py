@@ -36,7 +36,7 @@ def match(path: Path, items: Iterable[Question], samples: Sequence[Sample], trus
     """
     by_id = {item.item_id: item for item in items}
     by_content = {content_digest(item.question, item.options): item for item in by_id.values()}
-    found, other, differ = Matched(), [], []
+    found, other, differ, new = Matched(), [], [], set[str]()
     for each in samples:
         place = each.task, each.name
         if each.why is not None or place in found.items:
@@ -65,9 +65,13 @@ def match(path: Path, items: Iterable[Question], samples: Sequence[Sample], trus
             other.append((own, each.version))
             continue
         there = there or by_content.get(digest)
+        if there is not None and by == "question" and there.item_id in new and not _same_key(there, fields):
+            there = None  # two questions of this log that differ in their key alone
         if there is None:
+            new.add(own)
             found.new.append(row)
-            by_content[digest] = by_id[own] = there = Question(**fields)
+            by_id[own] = there = Question(**fields)
+            by_content.setdefault(digest, there)
             by = "new"
         elif not _same_key(there, fields):
             differ.append(f"{own} has {_key(fields)}, the study {_key(there.model_dump())}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -12,8 +12,10 @@ from metacog_pipeline.asking.logs.sample import Sample, parsed
 from metacog_pipeline.errors import StudyError
 
 
-def samples_of(path: Path) -> Iterator[Sample] | None:
+def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None:
     """Return the samples of a log; None for a file that is none, such as a plain table.
+
+    With ``status`` in ``trust`` a run that did not finish is read as far as it came.
 
     Raises
     ------
@@ -21,7 +23,7 @@ def samples_of(path: Path) -> Iterator[Sample] | None:
         Here or while samples are read, where a log is damaged or cannot be read.
     """
     if path.suffix.lower() == ".eval":
-        return inspect_log.read_eval(path)
+        return inspect_log.read_eval(path, trust)
     if not path.is_file() or (kind := _kind(path)) not in (".json", ".jsonl", ".ndjson"):
         return None
     content = answer_files.content(path)
@@ -29,7 +31,7 @@ def samples_of(path: Path) -> Iterator[Sample] | None:
         head = content.lstrip()[:1] == b"{" and (b'"eval"' in content or b'"evaluation_results"' in content)
         found = parsed(content, str(path)) if head else None
         if isinstance(found, dict) and isinstance(found.get("eval"), dict):
-            return inspect_log.read_json(path, content)
+            return inspect_log.read_json(path, content, trust)
         if not isinstance(found, dict) or not every_eval.is_summary(found):
             return None
         path = every_eval.beside(path, found)
@@ -55,5 +57,11 @@ def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
         return harness.read(path, every)
     if every_eval.is_row(first):
         return every_eval.read(path, every)
+    asked = first.get("request")
+    if isinstance(asked, dict) and "contents" in asked and "response" in first and "key" not in first:
+        raise StudyError(
+            f'{path}: no line says which question it answers, as in batches of Vertex AI; give each a "key", the id of '
+            "its question in the study"
+        )
     provider = batch_output.provider_of(first)
     return None if provider is None else batch_output.read(path, every, provider)

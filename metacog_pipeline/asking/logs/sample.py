@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 from metacog_pipeline.llm.wire import values
 
+_THOUSANDS, _GROUPED = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"), re.compile(",")
 LONGEST_ANSWER = 60  # characters of a right answer that a reader of short answers is asked to find
 MOST_OPTIONS = 10
 
@@ -76,10 +78,11 @@ def question_cells(
     listed = [str(each) for each in options or ()]
     if 1 < len(listed) <= MOST_OPTIONS and len(answers) == 1 and read:
         return {"question": text, "options": listed, "answer": answers[0], "kind": "choice"}
-    given = [each for each in answers if str(each).strip()]
-    short = given and all(len(str(each)) <= LONGEST_ANSWER and "\n" not in str(each) for each in given)
+    given = [each for each in answers if each is not None and str(each).strip()]
+    short = [each for each in given if len(str(each)) <= LONGEST_ANSWER and "\n" not in str(each)]
     if read and short and not listed:
-        return {"question": text, "answers": given}
+        plain = [_GROUPED.sub("", each) if _THOUSANDS.fullmatch(str(each)) else each for each in short]
+        return {"question": text, "answers": plain}
     return {"question": text, "kind": "graded", "answers": [str(each)[:1_000] for each in given]}
 
 

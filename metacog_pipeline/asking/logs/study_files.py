@@ -96,10 +96,16 @@ def _with_condition(path: Path, text: str, study: Study | None, benchmark: str, 
     listed = re.compile(
         rf"(^\[benchmarks\.{benchmark}\](?:(?!^\[).)*?^conditions\s*=\s*\[)", re.MULTILINE | re.DOTALL
     )
-    asked = study is not None and any(each.provider != "replay" for each in study.models)
+    assert study is not None
+    now = json.dumps([*study.benchmarks[benchmark].model_dump()["conditions"], condition])
+    asked = any(each.provider != "replay" for each in study.models)
+    table = f"[benchmarks.{benchmark}]\n"
+    if not asked and "conditions" not in study.benchmarks[benchmark].model_fields_set and table in text:
+        return text.replace(table, f"{table}conditions = {now}\n", 1)
     if asked or not listed.search(text):
         raise StudyError(
-            f"{path}: the answers of the log are those of {condition}; add it to conditions of [benchmarks.{benchmark}]"
+            f"{path}: the answers of the log are those of {condition}; write conditions = {now} below "
+            f"[benchmarks.{benchmark}]"
         )
     return listed.sub(rf'\g<1>"{condition}", ', text, count=1)
 

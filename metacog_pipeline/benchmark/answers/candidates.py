@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from metacog_pipeline.benchmark.answers.clauses import SUBORDINATE, Places
+from metacog_pipeline.benchmark.answers.clauses import Places, subordinate
 from metacog_pipeline.benchmark.answers.number_words import spanish, word_numbers
 from metacog_pipeline.benchmark.answers.numbers import Number, numerals
 from metacog_pipeline.benchmark.answers.question import Question, stems
@@ -33,7 +33,8 @@ FINAL, MAIN, LATER, BRACKET, CONTEXT, WORKING = 5.0, 4.0, 3.0, 2.0, 1.0, 0.0
 _MONTH = (
     r"(?:jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?\.?|july?\.?|aug(?:ust|\.)?"
     r"|sept?(?:ember|\.)?"
-    r"|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre"
+    r"|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?|enero|febrero|marzo|abril"
+    r"|mayo|junio|julio|agosto|septiembre"
     r"|octubre|noviembre|diciembre)"
 )
 _DATE = re.compile(
@@ -45,10 +46,11 @@ _DATE = re.compile(
     rf"|th)? (?:of )?{_MONTH}\b",
     re.IGNORECASE,
 )
+_GROUPS = {"": 1, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 _GROUP_OF_THREE = re.compile(r"\d{1,3}\.\d{3}")
 _EQUALS = re.compile(
     r"=>?|≈|≡|≃|→|⇒|->|\bequals\b|\bis equal to\b"
-    r"|∴"
+    r"|∴|(?:^|(?<=\d))\s*\b(?:is|makes)\s*$"
 )
 _OPERATOR = re.compile(
     r"(?:[×*·+÷/^√⋅]|(?<=\s)-|\b(?:times|plus|minus|multiplied by|divided by)|^\W*(?:over|by|x|mal|por|más"
@@ -71,7 +73,8 @@ _FINAL = re.compile(
     r"|(?:final |correct |my )?answer"
     r"(?: is| would be|:)?|final(?:ly)?|conclusion|así que|por (?:lo )?tanto|en total|total|la respuesta es"
     r"|el resultado es"
-    r"|in fact|i\.e|that is|that makes)\b|∴|因此|所以|答案(?:是|为)?|总共|一共|共有|共(?=\d)|따라서|그러므로|답은|총",
+    r"|in fact|i\.e|that is|that makes)\b|∴|因此|所以|答案(?:是|为)?|总共|一共|共有"
+    r"|共(?=\d)|따라서|그러므로|답은|총",
     re.IGNORECASE,
 )
 _FINAL_AFTER = re.compile(
@@ -105,10 +108,11 @@ _ABOUT = re.compile(
 _APPROXIMATELY = re.compile(r"\b(?:about|approx\w*|roughly|around|circa|exactly)\b", re.IGNORECASE)
 _DECADE = re.compile(r"[12]\d\d0'?s\b")
 _CLAUSE = re.compile(
-    r",(?!\d{1,3}(?!\d))|:(?!\d)|[;\n。；，、！？|()（）]|[.!?](?=\s|$)| [-–—] | (?:and|but|while|whereas|y|pero|mientras"
+    r",(?!\d{1,3}(?!\d))|:(?!\d)|[;\n。；，、！？|()（）]|[.!?](?=\s|$)| [-–—] | (?:and"
+    r"|but|while|whereas|y|pero|mientras"
     r"|then|so) |而|但|그리고|이고|이며"
 )
-_DIVIDED = re.compile(r"=\s*\(?[\d,. ]+[·×*⋅][\d,. ]+\)?\s*\+\s*(?P<left>\d[\d,]*)(?!\s*[×*·]|\d)")
+_DIVIDED = re.compile(r"(?:=\s*\(?[\d,. ]+[·×*⋅][\d,. ]+\)?\s*\+|\d R)\s*(?P<left>\d[\d,]*)(?!\s*[×*·]|\d)")
 _BARE = re.compile(r"\s*(?:[-–—.,;:=≈\n]|\(?\s*=|\((?:[^()]*\d|i\.e|or |that is)|\Z)")
 _RATE = re.compile(
     r"(?:/|\b(?:per|an?|each|every|el|por|por cada|pro|cada) |每) ?(?:kg|kilos?|kilogramo?s?|m|metres?"
@@ -117,6 +121,11 @@ _RATE = re.compile(
 )
 _RATE_BEFORE = re.compile(r"\b(?:each|every|per|one|a) (?:kg|kilo\w*)[^.;\d]{0,16}$|每公斤$", re.IGNORECASE)
 _NOTE = re.compile(r" ?\(([^()\d]{3,60})\)")
+_MY_WORK = re.compile(
+    r"\W*I(?:'ve| have)? (?:\w+ )?(?:check|verif|work|us|tr(?:y|ied)|did|re-?check|re-?did|went|double)\w*\b"
+)
+_PRONOUN = re.compile(r"\W*(?:it|this|they|he|she)\b", re.IGNORECASE)
+_OWN = re.compile(r"\W*(?:the )?[A-Z]")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|º|ª|\.º)\b")
 
 
@@ -144,7 +153,7 @@ class Candidate:
 def candidates(
     text: str, question: Question, emphasised: Sequence[tuple[int, int]] = (), *, labelled: bool
 ) -> list[Candidate]:
-    """Return the numbers of a prepared text, ranked, in their order."""
+    """Return the numbers of a prepared text, ranked, in their order; behind a correction only what follows it."""
     places = Places(text)
     found = _in_asked_unit(_merged(text, _found(text, question), asks_share=question.asks_share), question)
     ranked = _ranges(text, _equations(text, places, found), question)
@@ -164,7 +173,10 @@ def candidates(
     ranked = [_favoured(each, text, question, emphasised, several=several) for each in ranked]
     if several and not marked:
         ranked = _by_clause(text, places, ranked, question)
-    return _corrected(places, ranked)
+    cut = places.corrected_from()
+    if cut > 0 and any(each.start >= cut and each.rank >= LATER for each in ranked):
+        return candidates(" " * cut + text[cut:], question, emphasised, labelled=labelled)
+    return ranked
 
 
 def _found(text: str, question: Question) -> list[Candidate]:
@@ -192,7 +204,9 @@ def _found(text: str, question: Question) -> list[Candidate]:
         if _DECADE.match(text, number.start):
             continue
         written, value = text[number.start : number.end], number.value
-        if (is_spanish or question.counts) and _GROUP_OF_THREE.fullmatch(written):
+        if (is_spanish or question.counts or _grouped(written, question)) and _GROUP_OF_THREE.fullmatch(
+            written
+        ):
             value = value * 1000
         unit, end = unit_after(text, number.end)
         ordinal = _ORDINAL.match(text, number.end)
@@ -214,6 +228,11 @@ def _found(text: str, question: Question) -> list[Candidate]:
     return sorted(made, key=lambda each: each.start)
 
 
+def _grouped(written: str, question: Question) -> bool:
+    """Return whether a point stands before a group of three: nobody writes 6.500 for 6.5 unless decimals are asked for."""
+    return written.endswith("0") and written[0] != "0" and "decimal" not in question.text
+
+
 def _step(written: str, before: str) -> Fraction:
     """Return how finely a number is written: 0.17 to a hundredth, "about 31,000" to a thousand, others exactly."""
     digits = written.replace(",", ".") if re.fullmatch(r"\d+,\d{1,2}", written) else written.replace(",", "")
@@ -224,11 +243,8 @@ def _step(written: str, before: str) -> Fraction:
         and (zeros := re.fullmatch(r"[-+]?\d*?(0+)", re.sub(r"\D", "", written))) is not None
     ):
         return Fraction(10 ** len(zeros[1]))
-    return (
-        Fraction(1, 1)
-        if re.fullmatch(r"[-+]?\d[\d ]*", digits.strip()) and _ABOUT.search(before)
-        else Fraction(0)
-    )
+    whole = re.fullmatch(r"([-+]?\d[\d ]*?)(?:[ -]?(thousand|million|billion))?", digits.strip())
+    return Fraction(_GROUPS[whole[2] or ""]) if whole and _ABOUT.search(before) else Fraction(0)
 
 
 def _merged(text: str, found: list[Candidate], *, asks_share: bool) -> list[Candidate]:
@@ -279,8 +295,9 @@ def _equations(text: str, places: Places, found: list[Candidate]) -> list[Candid
             len(gap) <= 60
             and _OPERATOR.search(gap)
             and not _EQUALS.search(gap)
+            and "π" not in gap
             and re.search(r"[;\n:]|\. ", gap) is None
-            and not (gap.strip() == "-" and (one.is_date or two.is_date or not computes))
+            and not (gap.rstrip().endswith("-") and (one.is_date or two.is_date or not computes))
         ):
             modulo = re.search(r"\bmod", gap)
             working |= {i + 1} if modulo else {i, i + 1}
@@ -373,9 +390,7 @@ def _in_context(
         return replace(each, rank=WORKING)
     if places.in_bracket(each.start):
         rank = min(rank, BRACKET)
-    elif SUBORDINATE.search(clause) and not (
-        question.asks_after and re.search(r"\bafter\b", clause, re.IGNORECASE)
-    ):
+    elif subordinate(clause) and not (question.asks_after and re.search(r"\bafter\b", clause, re.IGNORECASE)):
         rank = min(rank, LATER)
     if labelled and places.sentence(each.start) > places.first_sentence():
         asked = (
@@ -384,6 +399,8 @@ def _in_context(
             and each.unit.dimension == question.unit.dimension
         )
         rank = min(rank, MAIN if asked and re.search(r"[=≈] ?$", before) else LATER)
+        if _MY_WORK.match(text, places.sentence_start(each.start)) and each.unit is None:
+            rank = min(rank, CONTEXT)  # "I checked this 3 times in 2 different ways"
     if labelled and re.search(r"\w - [^=→]*$", text[places.sentence_start(each.start) : each.start]):
         rank = min(rank, LATER + 0.5)
     label = _LABEL.search(before)
@@ -453,8 +470,12 @@ def _favoured(
     asked_unit = (
         each.unit is not None and question.unit is not None and each.unit.dimension == question.unit.dimension
     )
-    labels_next = re.match(r"[\s-]*[^\W\d]+(?: is)? ?=? ?\d", after) is not None  # "4409 remainder 0"
-    noun = None if labels_next else question.noun_after(after)
+    label = re.match(
+        r"[\s-]*([^\W\d]+)(?: is)? ?=? ?\d", after
+    )  # "4409 remainder 0": the label is of what follows
+    noun = question.noun_after(after) if label is None else None
+    if label is not None and question.focus_word(label[1]) is not None:
+        noun = False
     if asked_unit or noun is True or question.noun_before(before):
         rank += 0.6
     elif noun is False:
@@ -482,18 +503,18 @@ def _emphasised(each: Candidate, spans: Sequence[tuple[int, int]]) -> bool:
 def _by_clause(text: str, places: Places, found: list[Candidate], question: Question) -> list[Candidate]:
     """Rank the one number highest whose clause alone speaks in the words of the question: "begun in "
     "1923, opened in 1932"."""
-    near = [
-        each for each in found if each.rank >= LATER and not SUBORDINATE.search(places.clause(each.start))
-    ]
+    near = [each for each in found if each.rank >= LATER and not subordinate(places.clause(each.start))]
     if not near or (
         _BARE.match(text, near[0].end) and not re.search(r"\w", _APPROXIMATELY.sub("", text[: near[0].start]))
     ):
         return found
     cuts = [0, *(end for cut in _CLAUSE.finditer(text) for end in cut.span()), len(text)]
     shared: dict[int, frozenset[str]] = {}
+    others = []  # in a clause about something else: "it fell in 1989 and Germany was reunified in 1990"
     for each in near:
         low = cuts[bisect_right(cuts, each.start) - 1]
         high = next((cut for cut in cuts[bisect_right(cuts, each.start) :] if cut >= each.end), len(text))
+        others += [each] if low and _OWN.match(text, low) else []
         behind = _NOTE.match(text, each.end)
         said = text[max(low, each.start - 160) : min(high, each.end + 160)] + (
             f" {behind[1]}" if behind else ""
@@ -507,15 +528,11 @@ def _by_clause(text: str, places: Places, found: list[Candidate], question: Ques
     }
     most = max(map(len, alone.values()))
     best = [each for each in near if len(alone[each.start]) == most]
-    if not most or any(not each.same(best[0]) for each in best):
+    if not most and others and _PRONOUN.match(text):
+        best = [each for each in near if each not in others]
+    elif not most:
+        return found
+    if any(not each.same(best[0]) for each in best):
         return found
     top = max(each.rank for each in near)
     return [replace(each, rank=max(top, each.rank) + 0.5) if each in best else each for each in found]
-
-
-def _corrected(places: Places, found: list[Candidate]) -> list[Candidate]:
-    """Rank what was said before a correction as taken back."""
-    cut = places.corrected_from()
-    if cut < 0 or not any(each.start >= cut and each.rank >= LATER for each in found):
-        return found
-    return [replace(each, rank=WORKING) if each.start < cut else each for each in found]

@@ -14,32 +14,43 @@ from metacog_pipeline.benchmark.answers.word_answers import occurrences
 _OPTION = re.compile(r"(?:^|\s)\(?([A-J])[).:]\s*(.+?)(?=\s+\(?[A-J][).:]\s|\s*$)", re.DOTALL)
 _LETTER = re.compile(
     r"(?P<named>\b(?:option|choice|answer|letter)(?: is)?[ :]*\(?(?P<a>[A-Ja-j])\b\)?)"
-    r"|\((?P<b>[A-Ja-j])\)|(?<![\w'])(?P<c>[A-Ja-j])[).:](?!\w)|(?<![\w'])(?P<d>[A-H])(?![\w'])"
+    r"|\((?P<b>[A-Ja-j])\)|(?<![\w'.])(?P<c>[A-Ja-j])[).:](?!\w)|(?<![A-Za-z0-9_'])(?P<d>[A-H])(?![A-Za-z0-9_'])"
 )
 _ARTICLE_A = re.compile(
-    r"A (?!(?:and|or|is|not|rather|because|but|although|over|instead|was|seems|must|follows)\b)[a-z]"
+    r"A (?!(?:and|or|is|not|rather|because|but|although|over|instead"
+    r"|was|are|were|would|will|it|also|seems|wins|has|makes|must|follows)\b)[a-z]"
 )
 _SET_ASIDE = re.compile(
     r"(?:\b(?:could be|may be|might be|possibly)[^.;\n]{0,12}[:,]"
     r"|\b(?:although|though|while|whereas|not|nor|neither|rather than|instead of|unlike|despite|over"
-    r"|except|excluding|ruled? out|eliminate[ds]?|discard\w*|reject\w*)|n't)"
-    r"\b(?:[^,.;\n]|,(?= ?\(?[A-J]\)?(?:,| or| and| nor)\b)){0,60}$",
+    r"|no need|as \w+ as|except|excluding|ruled? out|eliminate[ds]?|discard\w*|reject\w*)|n't)"
+    r"\b(?:(?! - )[^,.;:\n]|,(?= ?\(?[A-J]\)?(?:,| or| and| nor)\b)){0,60}$",
     re.IGNORECASE,
 )
 _SET_ASIDE_AFTER = re.compile(
-    r"[^.;\n]{0,24}?\b(?:(?:is|are|was|were|does|do|would|can) ?(?:not|n't)|isn't|aren't|doesn't|don't"
+    r"\?(?=\W+[A-J]\b)| would (?!be (?:my|the|best|right|correct|fine)|work|do\b|suit)"
+    r"| (?:ignores?|overlooks?|misses|skips|neglects|overstates?)\b|[ :)*-]{1,4}(?:no\b|out\b|[✗❌])"
+    r"|[^.;\n]{0,24}?\b(?:(?:is|are|was|were|does|do|would|can) ?(?:not|n't)|isn't|aren't|doesn't|don't"
     r"|cannot|can't|overgeneral\w*"
     r"|fails?|wrong|incorrect|false|ruled out|too strong|go(?:es)? too far|need not)\b",
     re.IGNORECASE,
 )
+_WRONG = re.compile(
+    r" (?:is|was) (?:\w+ )?(?:wrong|incorrect|false|out|ruled out|too strong)\b| no\b|\?(?=\W+[A-J]\b)"
+)
 _FINAL = re.compile(
     r"\b(?:so|thus|hence|therefore|leaves|answer(?: is)?|choose|pick|go with|select|left with"
-    r"|i'd take|i'd say|i take|i say|opt for|prefer|lean to\w*|choice(?: is)?)\b[^.;\n]{0,24}$",
+    r"|i'd take|i'd say|i take|i say|opt for|prefer|lean(?:ing)?(?: to\w*)?|choice(?: is)?"
+    r"|(?:right|correct|best|better) (?:\w+ )?(?:is|would be))\b[^.;\n]{0,24}$",
     re.I,
+)
+_AFFIRMED = re.compile(
+    r"[)\s*]* (?:is|would be|seems|looks) (?:the |my )?(?:only|best|right|correct|choice|safest|answer|most)\b"
 )
 _FIRST = ("first", "second", "third", "fourth", "fifth", "sixth")
 _POSITION = re.compile(
-    rf"\b(?P<n>{'|'.join(_FIRST)}|last|final|1st|2nd|3rd|4th|5th|penultimate)[ -](?:option|one|choice"
+    rf"\b(?P<n>{'|'.join(_FIRST)}|last|final(?! (?:choice|answer))|1st|2nd|3rd|4th|5th"
+    rf"|penultimate)[ -](?:option|one|choice"
     rf"|answer|statement|alternative"
     r"|possibility)\b|\b(?:option|choice|number|no\.?|#) ?(?P<digit>[1-9])\b",
     re.IGNORECASE,
@@ -140,11 +151,18 @@ def _rank(text: str, start: int, end: int, places: Places) -> float | None:
     before = text[max(0, start - 80) : start]
     if _SET_ASIDE.search(re.split(r"\b(?:so|but|hence|therefore|thus)\b", before)[-1]):
         return None
-    if _SET_ASIDE_AFTER.match(text, end) and text[:start].strip():
+    if _SET_ASIDE_AFTER.match(text, end) and (text[:start].strip() or _WRONG.match(text, end)):
         return None
     if places.in_bracket(start) and text[max(0, start - 1)] != "(":
         return 1.0
-    return 5.0 if _FINAL.search(before) else 4.0 if not text[:start].strip(" ([\"'") else 3.0
+    alone = re.search(r"[:→] ?[\"'(]*$", before) and not re.search(r"\w", text[end:])
+    return (
+        5.0
+        if alone or _FINAL.search(before) or _AFFIRMED.match(text, end)
+        else 4.0
+        if not text[:start].strip(" ([\"'")
+        else 3.0
+    )
 
 
 def _lettered(text: str, places: Places) -> list[Taken]:
@@ -158,7 +176,7 @@ def _lettered(text: str, places: Places) -> list[Taken]:
             found.append(Taken(letter.upper(), each.start(), rank + 0.5))
     first = found[:1]
     if first and first[0].rank == 4.5:
-        pair = re.compile(r"\W{0,3}(?:and|or|/|&|,|either|both)\W{1,3}(?:option )?\(?[A-J]\b")
+        pair = re.compile(r"\W{0,3}(?:and|or|/|&|,|either|both)\W{0,3}(?:option )?\(?[A-J]\b")
         rivals = pair.match(text, first[0].start + 1)
         if rivals:
             named = [each for each in found[2:] if _FINAL.search(text[max(0, each.start - 40) : each.start])]

@@ -16,7 +16,8 @@ _SHORT = re.compile(
 CORRECTION = re.compile(
     r"\bwait\b|\bscratch that\b|\bcorrection\b|\bno,? (?:wait|that(?:'s| is)|sorry|rather|actually)\b"
     r"|\bno[:] |[.,;?-] no, "
-    r"|\bactually,? (?:no|it(?:'s| is)|that)\b|\blet me (?:re-?check|recompute|recalculate|re-?count|redo|correct)\b"
+    r"|\bactually,? (?:no|it(?:'s| is)|that)\b|\blet me (?:re-?check|recompute|recalculate"
+    r"|re-?count|redo|correct)\b"
     r"|\bsorry[,:]|\bi mean\b|\boops\b|\bmake (?:that|it)\b|\bi meant\b|不对|等等|等一下|아니,|아니요,"
     r"|\bmejor dicho\b|\bno, espera\b"
     r"|\? no\b|\bcorrecting\b|\brecalculat\w+\b|\bon reflection\b|\bre-?check(?:ing|ed)?\b|\b(?:it|that"
@@ -32,14 +33,27 @@ SUBORDINATE = re.compile(
     r"|since|because"
     r"|followed by|preceded by|next to|ahead of|behind|as opposed to|despite|besides|apart from|aunque"
     r"|mientras|porque"
-    r"|después de|antes de|frente a|for reference|by comparison|in comparison|up from|down from|e\.g"
+    r"|después del?|antes (?:del?|que)|frente a|for reference|by comparison|in comparison"
+    r"|up from|down from|e\.g"
     r"|for example|such as"
-    r"|sometimes|some sources?|other sources?|some say|many (?:people|would|say|think)|people often"
+    r"|a diferencia de|al contrario que|en comparación con|^ ?(?:que|which|who|whose)"
+    r"|sometimes|some sources?|other sources?|some say|many (?:people|would|say|think)"
+    r"|people often"
     r"|often (?:said|assumed"
     r"|mistaken)|commonly|(?:un)?like|if|^ ?as|(?<=, )as|where"
     r"|given that|namely|of which|consisting of|made up of|mass number)\b|虽然|因为|比|据说|다음으로|보다",
     re.IGNORECASE,
 )
+_ENDED = re.compile(  # "after Baikal comes ...": what follows the verb is the main clause
+    r"^\W*(?:after|before|behind|next to|following|below|than)\b[^,]*\b(?:comes|is"
+    r"|ranks|stands|lies|follows)\b",
+    re.IGNORECASE,
+)
+
+
+def subordinate(clause: str) -> bool:
+    """Return whether what follows the beginning of a clause stands in a subordinate one."""
+    return SUBORDINATE.search(clause) is not None and not _ENDED.search(clause)
 
 
 class Places:

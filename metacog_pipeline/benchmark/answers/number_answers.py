@@ -22,10 +22,17 @@ from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, Read
 _SLACK = 1e-9
 _CLOSE_RANK = 0.35  # candidates within this of the highest rank have its standing
 _OR = re.compile(
-    r"[^.;\n\d]{0,24}(?:\b(?:or|maybe|perhaps|possibly|could (?:also )?be)\b|/|\bo\b|或|또는)[^.;\n\d]{0,16}",
+    r"\? ?|[^.;\n\d]{0,24}(?:\b(?:or|maybe|perhaps|possibly|could (?:also )?be)\b|/"
+    r"|\bo\b|或|또는)[^.;\n\d]{0,16}",
     re.IGNORECASE,
 )
 _ZERO = re.compile(r"\b(?:no|none|without an?y?|there is no|leaves no)\b", re.IGNORECASE)
+_NONE_LEFT = re.compile(
+    r"^\W*(?:there is |it leaves )?no remainder\b|\bnothing (?:is |was )?(?:left|remain)"
+    r"|\bdivides \w* ?(?:evenly|exactly)\b"
+    r"|\b(?:evenly|exactly) divisible\b|整除|나누어떨어|\bdivisible exact",
+    re.IGNORECASE,
+)
 _NOTHING = re.compile(r"^\W*(?:none|nothing|ninguno|nada)\W*$", re.IGNORECASE)
 
 
@@ -36,9 +43,7 @@ def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
     if question.asks_numerator:
         found = [replace(each, value=each.parts[0]) if each.parts else each for each in found]
     standing = [each for each in found if each.rank >= CONTEXT]
-    none_left = question.asks_remainder and re.match(
-        r"\W*(?:there is |it leaves )?no remainder\b", prepared.text, re.I
-    )
+    none_left = question.asks_remainder and _NONE_LEFT.search(prepared.text)
     if (
         not standing
         or none_left
@@ -139,7 +144,12 @@ def _close_within(stated: Fraction, form: Scalar, within: Fraction) -> bool:
 def _without_numbers(text: str, key: AnswerKey, question: Question) -> Reading:
     """Read "no remainder" and "none" as 0."""
     said = _ZERO.search(text[:200])
-    if (said and question.noun_after(text[said.end() : said.end() + 40])) or _NOTHING.match(text[:200]):
+    left = question.asks_remainder and _NONE_LEFT.search(text)
+    if (
+        left
+        or (said and question.noun_after(text[said.end() : said.end() + 40]))
+        or _NOTHING.match(text[:200])
+    ):
         right = any(not isinstance(form, bool) and exact(form) == 0 for form in key.forms)
         return Reading("none", right, "none is 0")
     return nothing()

@@ -15,10 +15,10 @@ _EN: Mapping[str, int] = {
     **{word: value for value, word in enumerate(UNITS)},
     **TENS,
     "nil": 0, "nought": 0, "fourty": 40, "hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9,
-    "trillion": 10**12,
+    "trillion": 10**12, "dozen": 12,
 }  # fmt: skip
 _EN_WORD = "|".join(sorted(_EN, key=len, reverse=True))
-_EN_RX = re.compile(rf"\b(?:an? (?=hundred|thousand|million|billion))?(?:{_EN_WORD})\b"
+_EN_RX = re.compile(rf"\b(?:an? (?=hundred|thousand|million|billion|dozen))?(?:{_EN_WORD})\b"
                     rf"(?:(?:[- ]|,? and |, )(?:{_EN_WORD})\b){{0,24}}", re.IGNORECASE)  # fmt: skip
 _NOT_ONE_AFTER = re.compile(
     r" (?:of|can|could|would|is|must|should|who|that|might|may|another|more|such)\b", re.I
@@ -152,7 +152,11 @@ def _english(text: str) -> Iterator[Number]:
             continue
         if words[0] in ("hundred", "thousand", "million", "billion", "trillion"):
             continue
-        value = _grouped([1 if word in ("a", "an") else _EN[word] for word in words])
+        dozen = len(words) == 2 and words[1] == "dozen"
+        values = [1 if word in ("a", "an") else _EN[word] for word in words]
+        value = values[0] * 12 if dozen else _grouped(values)
+        if value is None and 10 <= values[0] <= 20 and 10 <= (_grouped(values[1:]) or 0) < 100:
+            value = values[0] * 100 + (_grouped(values[1:]) or 0)  # nineteen twelve
         if value is not None:
             yield Number(Fraction(value), found.start(), found.end())
 
@@ -179,7 +183,7 @@ def _grouped(values: list[int]) -> int | None:
     for value in values:
         if value >= 1_000:
             total, group, last = total + max(group, 1) * value, 0, 10**18
-        elif value == 100 and 0 < group < 10:
+        elif value == 100 and 0 < group < 100:
             group, last = group * 100, 100
         elif value >= last or (group and value >= 10 and group % 100):
             return None

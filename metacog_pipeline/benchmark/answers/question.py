@@ -133,8 +133,16 @@ _OPENING = re.compile(r"通车|开通|启用|开放|개통|\binaugur\w*")
 _STARTING = re.compile(r"\b(?:start(?:s|ed|ing)?|commenc\w*)\b|开始|시작")
 
 
+_IRREGULAR = {
+    "sank": "sink", "sunk": "sink", "fell": "fall", "began": "begin", "begun": "begin", "won": "win", "wrote": "write",
+    "built": "build", "broke": "break", "flew": "fly", "ran": "run", "rose": "rise", "came": "come", "held": "hold",
+    "met": "meet", "left": "leave", "led": "lead", "written": "write",
+}  # fmt: skip
+
+
 def stem(word: str) -> str:
     """Return the beginning by which forms of a word are the same: opened, opening, opens."""
+    word = _IRREGULAR.get(word, word)
     return word[:4] if len(word) > 4 else word.removesuffix("s") if len(word) > 3 else word
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
@@ -22,6 +23,9 @@ KINDS = {
     **dict.fromkeys(("text", "short_answer"), "text"),
     "graded": "graded",
 }
+_TRUE = ("true", "1", "yes", "t", "y", "a")
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[,:}\]\n']|\s+'|$)|\"((?:[^\"\\]|\\.)*)\"")
+_MARK = re.compile(r"\s*\(?([A-J])[).:]\s+")
 LONGEST = 100_000  # characters of a question
 
 
@@ -68,16 +72,19 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     or its place from 0.
     """
     question = _first(cells, "question", "input", "prompt")
+    if question is None:
+        there = ", ".join(str(name)[:40] for name in list(cells)[:20])
+        raise ValueError(f"there is no question; give it in a column question; the columns are: {there}")
     if not isinstance(question, str) or len(question) > LONGEST:
         raise ValueError(f"question must be a text of at most {LONGEST} characters")
-    options = _options(_first(cells, "options", "choices"))
-    answers = _listed(_first(cells, "answers", "answer", "target", "key"))
+    options = options_of(_first(cells, "options", "choices"))
+    answers = listed(_first(cells, "answers", "answer", "target", "key"))
     kind = KINDS.get(str(cells.get("kind") or _kind_of(options, answers)))
     if kind is None:
         raise ValueError(f"kind is {cells['kind']!r}; use one of {', '.join(KINDS)}")
     if kind == "true_false":
         kind, options = "choice", ("True", "False")
-        answers = ["A" if str(each).strip().casefold() in ("true", "1", "yes") else "B" for each in answers]
+        answers = [_true_or_false(each) for each in answers]
     if not answers and kind != "graded":
         raise ValueError("there is no answer; give answer, or a list answers")
     if kind == "choice":
@@ -92,8 +99,8 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
         "task": one_line(" ".join(str(cells.get("dataset") or dataset).split()), 80),
         **{"question": question, "kind": kind, "options": options, "answer": forms[0] if forms else ""},
         "accept": tuple(forms[1:]),
-        "reject": tuple(map(str, _listed(cells.get("reject")))),
-        "tolerance": float(cells.get("tolerance") or 0),
+        "reject": tuple(map(str, listed(cells.get("reject")))),
+        "tolerance": _tolerance(cells.get("tolerance")),
         **{name: str(cells.get(name) or "") for name in ("unit", "group")},
     }
 
@@ -104,31 +111,75 @@ def content_digest(question: str, options: Sequence[str]) -> str:
 
 
 def _first(cells: Mapping[str, Any], *names: str) -> Any:
-    found = (cells.get(name) for name in names)
-    return next((each for each in found if each is not None and str(each).strip()), None)
+    for name in names:
+        each = cells.get(name)
+        if each is not None and (each if type(each) is str else str(each)).strip():
+            return each
+    return None
 
 
-def _listed(value: Any) -> list[Any]:
+def listed(value: Any) -> list[Any]:
+    """Return the values of a cell: of a list, also one written as text, each; none of an empty cell."""
     if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return [value]
+        value = _parsed(value)
     if isinstance(value, list | tuple):
         return list(value)
     return [] if value is None or not str(value).strip() else [value]
 
 
-def _options(value: Any) -> tuple[str, ...]:
+def _parsed(text: str) -> Any:
+    """Return what a cell holds that JSON or Python wrote; the text where it is neither. Nothing in it is evaluated."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        found = [one or two for one, two in _QUOTED.findall(text)]
+        pairs = text.lstrip().startswith("{")
+        if not found or (pairs and len(found) % 2):
+            return [text]
+        return dict(zip(found[::2], found[1::2], strict=True)) if pairs else found
+
+
+def options_of(value: Any) -> tuple[str, ...]:
+    """Return the texts of options, given as a list, by letter or number, or as text that holds either; ValueError else."""
     if isinstance(value, str) and value.lstrip().startswith("{"):
-        value = json.loads(value)
+        value = _parsed(value)
     if isinstance(
         value, dict
     ):  # letters or numbers with their texts, or a column of texts as some data sets have it
         value = value.get("text") or [value[name] for name in sorted(value)]
-    found = tuple(one_line(str(each), 2_000) for each in _listed(value))
+    given = _split(value) if isinstance(value, str) and value.lstrip()[:1] != "[" else listed(value)
+    texts = (each.get("text", each) if isinstance(each, Mapping) else each for each in given)
+    found = tuple(one_line(str(each), 2_000) for each in texts)
     if len(found) == 1 or len(found) > len(LETTERS):
-        raise ValueError(f"there are {len(found)} options; give 2 to {len(LETTERS)}")
+        many = "is 1 option" if len(found) == 1 else f"are {len(found)} options"
+        raise ValueError(f"there {many}; give 2 to {len(LETTERS)}, as a list or one a line")
+    return found
+
+
+def _split(text: str) -> list[str]:
+    """Return options written one a line, after one another by letter, or with bars between them."""
+    between = "\n" if "\n" in text.strip() else "|"
+    found = [each for each in text.split(between) if each.strip()]
+    told = len(found) > 1
+    if not told:
+        found = [each for each in re.split(r"[\s,;]*(?<![^\s,;])(?=\(?[A-J][).:]\s)", text) if each.strip()]
+    marks = [match[1] if (match := _MARK.match(each)) else "" for each in found]
+    if marks == list(LETTERS[: len(marks)]):
+        return [_MARK.sub("", each).strip() for each in found]
+    return [each.strip() for each in found] if told else [text] if text.strip() else []
+
+
+def _true_or_false(answer: Any) -> str:
+    said = str(answer).strip().casefold()
+    if said not in (*_TRUE, "false", "0", "no", "f", "n", "b"):
+        raise ValueError(f"answer {said[:40]!r} is neither true nor false")
+    return "A" if said in _TRUE else "B"
+
+
+def _tolerance(given: Any) -> float:
+    found = number(given or 0)
+    if found is None or found < 0:
+        raise ValueError(f"tolerance {str(given)[:40]!r} is no number of 0 or more")
     return found
 
 

@@ -13,7 +13,7 @@ LONGEST = 4_000  # characters of an answer that are read; of a longer one the mi
 
 _BOLD = re.compile(r"\*\*([^*\n]{1,300})\*\*|(?<!\w)__([^_\n]{1,300})__(?!\w)")
 _BOXED = re.compile(r"\\(?:boxed|fbox)[ ]?\{((?:[^{}]|\{[^{}]{0,40}\}){0,200})\}")
-_LEADING_NUMBER = re.compile(r"\A\s{0,9}(\d{1,2})[.)]([ ]+(?=\D))")
+_LEADING_NUMBER = re.compile(r"\A[\s`\"']{0,9}(\d{1,2})[`\"']?[.)]([ ]+(?=\D))")
 _SECOND_ITEM = re.compile(r"\n[ ]{0,9}\d{1,2}[.)] ")
 _OPEN, _CLOSE = "\ue000", "\ue001"
 

@@ -38,6 +38,7 @@ _QUOTE_MARK = re.compile(r"^[ ]*(?:>[ ]?)+", re.MULTILINE)
 _HEADING = re.compile(r"^[ ]*#{1,6}[ ]+", re.MULTILINE)
 _LIST_MARK = re.compile(r"^[ ]*(?:[-*+•‣▪●○◦·][ ]+(?!\d+[ ]*$)|\(?\d{1,2}[.)][ ]+(?=\D))", re.MULTILINE)
 _PRODUCT = re.compile(r"(?<=\d)[ ]?\*[ ]?(?=\d)")
+_STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _UNDERSCORES = re.compile(r"(?<![\w\\])_{1,3}(?=\S)|(?<=[^\s\\])_{1,3}(?!\w)")
 _WRAPPERS = re.compile(
     r"\\(?:boxed|fbox|text|textbf|textit|textrm|texttt|mathrm|mathbf|mathit|mathsf|emph|operatorname|underline|mbox)"
@@ -106,12 +107,18 @@ def without_markup(text: str) -> str:
     text = _LIST_MARK.sub("", text)
     if "\\" in text or "$" in text or "{" in text:
         text = _without_latex(text)
+    text = _STRUCK.sub(" ", text) if "~~" in text else text
     text = _PRODUCT.sub(" × ", text).replace("*", "")
     return _UNDERSCORES.sub("", text) if "_" in text else text
 
 
+_PLAIN_FOLD = {n: None if chr(n) == "'" else " " for n in range(128) if not chr(n).isalnum()}
+
+
 def folded(text: str) -> str:
     """Fold case, diacritics and punctuation away; one space between words."""
+    if text.isascii():
+        return " ".join(text.lower().translate(_PLAIN_FOLD).split())
     decomposed = unicodedata.normalize("NFD", text.casefold())
     kept = (c if c.isalnum() else "" if unicodedata.combining(c) or c == "'" else " " for c in decomposed)
     return " ".join("".join(kept).split())
@@ -145,20 +152,21 @@ def _ascii_table() -> dict[int, str | None]:
 
 
 @cache
+def _digits() -> dict[int, str]:
+    every = map(chr, range(0x80, sys.maxunicode + 1))
+    return {ord(digit): str(unicodedata.decimal(digit)) for digit in filter(str.isdecimal, every)}
+
+
+@cache
 def _table(quotes: bool) -> dict[int, str | None]:
     """Return the translation of T2; digits of all scripts are taken from the Unicode data of this Python."""
-    digits = {
-        code: str(unicodedata.decimal(chr(code)))
-        for code in range(0x80, sys.maxunicode + 1)
-        if unicodedata.category(chr(code)) == "Nd"
-    }
     marks: dict[int, str | None] = {ord(c): "'" for c in _SINGLE if c != "`"}
     if quotes:
         marks |= {ord(c): '"' for c in _DOUBLE}
     return {
         **_ascii_table(),
         **{0xFF01 + i: chr(0x21 + i) for i in range(94)},
-        **digits,
+        **_digits(),
         **dict.fromkeys(_SPACES, " "),
         **dict.fromkeys(_INVISIBLE),
         **dict.fromkeys(_HYPHENS, "-"),

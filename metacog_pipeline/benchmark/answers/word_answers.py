@@ -9,14 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from metacog_pipeline.benchmark.answers.clauses import SUBORDINATE, Places
+from metacog_pipeline.benchmark.answers.clauses import Places, subordinate
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, Reading, nothing
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.files import shipped
 
 FINAL, MAIN, LATER, BRACKET, DENIED = 5.0, 4.0, 3.0, 2.0, 0.0
 _DENIED = re.compile(
-    r"(?:\b(?:not|no(?! ?[-,.:])|never|neither|nor|without|cannot(?: be)?|isn't|wasn't|aren't|ain't|hardly|non|rather"
+    r"(?:\b(?:not|no(?! ?[-,.:])|never|neither|nor|without|cannot(?: be)?|isn't|wasn't"
+    r"|aren't|ain't|hardly|non|rather"
     r" than|instead of|other"
     r" than"
     r"|(?:as )?opposed to|not in|except)|n't|不是|并非|no es)[\s\"'-]*(?:(?:the|an?|be|in|simply|actually"
@@ -28,7 +29,8 @@ _OTHERS_SAY = re.compile(
     r"|think|thought|assume[ds]?"
     r"|believe[ds]?|guess|confused?|mistaken?|mistake|expect|suppose)\w*\b|\b(?:commonly|often|frequently)"
     r" (?:assumed|mistaken|confused)"
-    r"|\b(?:muchos|algunos|la gente|se suele)\b[^.;]{0,30}\b(?:cree|piens|dice|confund)\w*|以为|误认为|착각|흔히"
+    r"|\b(?:muchos|algunos|la gente|se suele)\b[^.;]{0,30}\b(?:cree|piens|dice|confund)\w*"
+    r"|以为|误认为|착각|흔히"
     r"|\bconfused with\b|\bnot to be\b|\bmisconception\b",
     re.IGNORECASE,
 )
@@ -41,10 +43,13 @@ _JOINED = re.compile(
     r"|\?\s*(?:or|maybe|perhaps)\b[^.;\n]{0,18}",
     re.IGNORECASE,
 )
+_NAME_OR = re.compile(r"(?:^\W*|\b[Tt]he |[:(] ?|\beither (?:the )?)([A-Z][\w'-]+)\W{1,2}or (?:the )?$")
+_OR_NAME = re.compile(r",? or (?:maybe |perhaps |possibly )?(?:the )?([A-Z][\w'-]+)\W*$")
 _DENIED_LIST = re.compile(r"\b(?:not|neither)\b[^.;:]{0,40}\b(?:or|nor)\s+(?:the )?$", re.IGNORECASE)
 _ONCE = re.compile(
     r"\W{0,3}(?:formerly|once|previously|at first|initially|historically|was the first)\b", re.IGNORECASE
 )
+_LISTED = re.compile(r"\b([A-Z][\w'-]+), (?:and )?then (?:the )?$")
 _ORDER = "first second third fourth fifth deepest largest longest biggest"
 _ORDINALS = frozenset(_ORDER.split())
 _SMALL = "it its the this that although though while my in of on at a an lake sea river ocean city"
@@ -72,7 +77,10 @@ def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
     places = Places(text)
     found = [
         Mention(right, start, end, 0.0)
-        for right, forms in ((True, key.forms), (False, (*key.reject, *_others_of_a_kind(key))))
+        for right, forms in (
+            (True, key.forms),
+            (False, (*key.reject, *_others_of_a_kind(key), *_others_listed(key))),
+        )
         for form in forms
         for name in (str(form), *exonyms().get(folded(str(form)), ()))
         for start, end in occurrences(text, name)
@@ -95,7 +103,7 @@ def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
         return Reading(other, False, f"{other} is said, the accepted answer only beside it")
     top = [each for each in standing if each.rank >= best - 0.3]
     said = text[top[0].start : top[0].end]
-    if _alternatives(text, standing, top):
+    if _alternatives(text, standing, top, key):
         shown = "; ".join(dict.fromkeys(text[each.start : each.end] for each in standing))
         return Reading(shown, None, f"two answers of equal standing: {shown}")
     verb = "is" if top[0].right else "is not"
@@ -104,10 +112,11 @@ def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
 
 def occurrences(text: str, form: str) -> list[tuple[int, int]]:
     """Return where a form stands as whole words, accents and case evened out."""
-    words = [re.escape(word) for word in folded(form).split()]
-    if not words:
-        return []
+    parts = folded(form).split()
     plain, at = _with_places(text)
+    if not parts or not all(part in plain for part in parts):  # a pattern takes a millisecond to compile
+        return []
+    words = [re.escape(part) for part in parts]
     if _CJK.search(words[0]):
         found = re.finditer(r" *".join(words), plain)
     else:
@@ -121,6 +130,14 @@ def _others_of_a_kind(key: AnswerKey) -> list[str]:
     groups = [{folded(name) for name in group} for group in _names().values()]
     asked = f" {folded(key.question)} "
     return [name for group in groups if wanted & group for name in group - wanted if f" {name} " not in asked]
+
+
+def _others_listed(key: AnswerKey) -> list[str]:
+    """Return the other names of a question that lists the key among its candidates, each of them once."""
+    names = re.findall(r"(?<=[;,:] )[A-Z][\w'-]+(?: [A-Z][\w'-]+)*", key.question)
+    wanted = {folded(str(form)) for form in key.forms}
+    listed = len(names) > 2 and any(folded(name) in wanted for name in names)
+    return [n for n in names if listed and folded(n) not in wanted and key.question.count(n) == 1]
 
 
 @cache
@@ -177,12 +194,14 @@ def _ranked(each: Mention, text: str, places: Places, words: frozenset[str], *, 
         r"\b(?:initially|at first|originally|formerly)\b", clause, re.IGNORECASE
     ):
         rank = LATER - 1
-    elif re.search(r"[A-Z]\w+, (?:and )?then (?:the )?$", before) and not words & _ORDINALS:
-        rank = LATER
+    elif (first := _LISTED.search(before)) and not (
+        folded(first[1]) in words if "after" in words else words & _ORDINALS
+    ):
+        rank = LATER  # "the Dnieper, then the Danube"
     elif places.in_bracket(each.start):
         alone = text[max(0, each.start - 1)] in "([" and text[each.end : each.end + 1] in (")", "]")
         rank = LATER + 0.5 if alone else BRACKET
-    elif SUBORDINATE.search(clause):
+    elif subordinate(clause):
         rank = LATER
     else:
         rank = FINAL if _STRONG.search(before[-40:]) else MAIN
@@ -244,8 +263,16 @@ def _corrected(places: Places, found: list[Mention]) -> list[Mention]:
     return [Mention(m.right, m.start, m.end, DENIED if m.start < cut else m.rank) for m in found]
 
 
-def _alternatives(text: str, standing: list[Mention], top: list[Mention]) -> bool:
-    """Return whether an accepted and a rejected form are offered side by side."""
+def _alternatives(text: str, standing: list[Mention], top: list[Mention], key: AnswerKey) -> bool:
+    """Return whether an accepted form is offered beside a rejected one, or beside any other name."""
+    known = {
+        *folded(key.question).split(),
+        *(word for form in key.forms for word in folded(str(form)).split()),
+    }
+    for each in top:
+        beside = _NAME_OR.search(text[: each.start]) or _OR_NAME.match(text, each.end)
+        if each.right and beside and not {*folded(beside[1]).split()} & known:
+            return True
     for one, two in itertools.pairwise(standing):
         differ = one.right != two.right and (one in top or two in top) and min(one.rank, two.rank) > BRACKET
         if differ and _JOINED.fullmatch(text[one.end : two.start]):

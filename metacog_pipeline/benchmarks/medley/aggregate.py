@@ -101,11 +101,7 @@ DIMENSIONS = {
         "steelmanning_quality": 0.35,
         "disagreement_source_id": 0.25,
     },
-    "digital_sophistry": {
-        "sophistry_gap": 0.35,
-        "logical_grounding": 0.35,
-        "synthesis_necessity": 0.30,
-    },
+    "digital_sophistry": {"sophistry_gap": 0.35, "logical_grounding": 0.35, "synthesis_necessity": 0.30},
 }
 # Measures of judges that only older releases had; a secondary dimension counts them where they are given.
 OLDER_JUDGED = (

@@ -12,13 +12,7 @@ import json
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import LABELS
-from metacog_pipeline.benchmarks.medley.presentation import (
-    MASKING,
-    MINIMAL,
-    NUDGED,
-    Masking,
-    presented,
-)
+from metacog_pipeline.benchmarks.medley.presentation import MASKING, MINIMAL, NUDGED, Masking, presented
 from metacog_pipeline.benchmarks.medley.prompts import (
     B_PRIVATE,
     B_SOCIAL,
@@ -108,11 +102,7 @@ async def ask_item(
     }
     for step, messages in later.items():
         await ask(
-            step,
-            messages,
-            constraint=constraint(mode, step, claims),
-            max_tokens=tokens,
-            top_logprobs=0,
+            step, messages, constraint=constraint(mode, step, claims), max_tokens=tokens, top_logprobs=0
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from metacog_pipeline.asking.construction import result_path
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import (
     Calls,
@@ -34,7 +35,9 @@ from metacog_pipeline.benchmarks.medley.instance_scores import (
     score_instances,
 )
 from metacog_pipeline.benchmarks.medley.items import STEPS, Instance
-from metacog_pipeline.benchmarks.medley.judging.declared import JUDGING, combined
+from metacog_pipeline.benchmarks.medley.judging import suite
+from metacog_pipeline.benchmarks.medley.judging.combine import combined
+from metacog_pipeline.benchmarks.medley.judging.declared import JUDGING, graded_by
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, load_judge_wording
 from metacog_pipeline.benchmarks.medley.measures import MEASURES
 from metacog_pipeline.benchmarks.medley.presentation import (
@@ -48,17 +51,13 @@ from metacog_pipeline.benchmarks.medley.presentation import (
 from metacog_pipeline.benchmarks.medley.prompts import B_PRIVATE, B_SOCIAL, STEP_A, Wording
 from metacog_pipeline.benchmarks.medley.published import PUBLISHED
 from metacog_pipeline.benchmarks.medley.questions import QUESTIONS
-from metacog_pipeline.benchmarks.medley.responses import (
-    UNANSWERED,
-    UNPARSED,
-    marked_where_alone,
-    parse,
-)
+from metacog_pipeline.benchmarks.medley.responses import UNANSWERED, UNPARSED, marked_where_alone, parse
 from metacog_pipeline.benchmarks.medley.settings import Settings
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.medley.tables import TABLES
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
+from metacog_pipeline.study.frames import mark_of
 
 _SHARED = {NORMAL: (STEP_A, B_PRIVATE)}  # worded the same in every condition but one
 _SHARED_NUDGED = {NORMAL: (STEP_A, B_SOCIAL)}
@@ -93,7 +92,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.ITEMS: "2",
-        Stage.SCORING: "5",
+        Stage.SCORING: "6",
     }
     answer_modes = asking.MODES
     unanswered = UNANSWERED
@@ -199,8 +198,9 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
 
     # --- items ------------------------------------------------------------------------------------------------------
     def construction(self) -> tuple[Step, ...]:
-        """Return the steps that make new instances, or those that read given ones."""
-        return authored.STEPS if self.makes_items else given.STEPS
+        """Return the steps that make new instances, or read given ones; before them, where judges grade, their trial."""
+        tried = (suite.STEP,) if self.judges else ()
+        return (*tried, *(authored.STEPS if self.makes_items else given.STEPS))
 
     def needed_sources(self) -> tuple[str, ...]:
         """Return the names of the sources these settings read."""
@@ -269,9 +269,11 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
             scoring=self.settings.scoring,
             masking=self.masking,
         )
+        scored = graded_by(scored, judgements, [spec.name for spec in self.judges])
         words = "house" if self.settings.wording is None else self.wording.id
         return scored.with_columns(scoring=pl.lit(self.scorings[0]), wording=pl.lit(words))
 
     def scored_by(self) -> Any:
         """Return what decides the scores besides responses and judgements."""
-        return [self.items_digest, self.masking.anonymise, self.masking.order]
+        tried = [mark_of(result_path(self, suite.NAME))] if self.judges else []
+        return [self.items_digest, self.masking.anonymise, self.masking.order, *tried]

@@ -10,6 +10,8 @@ BOARD = Board(
         Column("t1", "T1"),
         Column("t2", "T2"),
         Column("t3", "T3"),
+        Column("judge_agreement", "judges agree"),
+        Column("judge_bias", "judges' bias"),
         Column("mas", "MAS"),
         Column("adversarial_delta", "inverted"),
         Column("adversarial_delta_behaviour", "behaviour"),
@@ -19,12 +21,14 @@ BOARD = Board(
     order=(("mms",), ("adversarial_delta_behaviour",), ("stripped_delta",)),
     legend=(
         "Below each value its 95 % interval over instances; 0 to 1. MMS: 10 % trimmed mean of three tiers joined; T1:\n"
-        "updating on reflection; T2: robustness to the others; T3: saying why; MAS: mean of four judged abilities;\n"
-        "inverted, stripped: change of MMS on the same instances with an inverted consensus, with only the two weakest\n"
-        "analysts; behaviour: the part of inverted that the answers account for, both scored alike; unjudged: the share\n"
-        "of MMS that rests on grades no judge gave. It is left out, so MMS compares only where it is the same (published\n"
-        "scores are judged whole). reference: scored as the authors' package computes; paper: as the paper writes.\n"
-        "Published scores stand as printed. A model that says nothing readable has no score.\n"
+        "updating on reflection; T2: robustness to the others; T3: saying why; judges agree: alpha of the grades in it;\n"
+        "judges' bias: the most that a form of an answer which deserves no more adds to a grade (detail.judge_agreement\n"
+        "says which); MAS: mean of four judged abilities; inverted, stripped: change of MMS on the same instances with\n"
+        "an inverted consensus, with only the two weakest analysts; behaviour: the part of inverted that the answers\n"
+        "account for, both scored alike; unjudged: the share of MMS that rests on grades no judge gave. It is left out,\n"
+        "so MMS compares only where it is the same (published scores are judged whole). reference: scored as the authors'\n"
+        "package computes; paper: as the paper writes. Published scores stand as printed. A model that says nothing\n"
+        "readable has no score.\n"
     ),
     about={
         "published": " (the claims of its instances have no text: every respondent fills the five slots with its own)",

@@ -10,13 +10,14 @@ import click
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.medley import Medley, importing, sources
-from metacog_pipeline.benchmarks.medley.construction import authored, steps, tables
+from metacog_pipeline.benchmarks.medley.construction import steps, tables
 from metacog_pipeline.benchmarks.medley.construction.gates import Gate, verdict
 from metacog_pipeline.benchmarks.medley.construction.layout import write_set
 from metacog_pipeline.benchmarks.medley.construction.probes import draw_probes
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.construction.reproduction import reproduction_report
 from metacog_pipeline.benchmarks.medley.construction.roles import VERIFIERS
+from metacog_pipeline.benchmarks.medley.judging import declared, suite
 from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option, study_option
 from metacog_pipeline.errors import ProviderError, SourceError, StudyError
@@ -46,6 +47,40 @@ def reproduce(study_file: Path) -> None:
     sources.fetch(study.home.path, [sources.PUBLISHED])
     for line in reproduction_report(read_set(sources.load_source(study.home.path))):
         printing.say(line.render(), quantities=[asdict(line)])
+
+
+@medley.command()
+@study_option
+@printing.json_option
+def judges(study_file: Path) -> None:
+    """Try the study's judges on fixed answers and print the bias of each, with its 95 % interval.
+
+    `metacog run` does the same before anybody grades. What was asked once is not asked again.
+    """
+    bench = Medley.of(load_study(study_file))
+    if not bench.judges:
+        raise StudyError(f"{study_file.name}: [benchmarks.medley] names no judges; add judges = [...]")
+    bench.context.study.home.prepare()
+    if not construction.step_current(bench, suite.STEP):
+        construction.run_step(bench, suite.STEP)
+    for each in declared.biases(bench):
+        found = each.found
+        told = (
+            "no value"
+            if found.value is None
+            else f"{found.value:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
+        )
+        row = {
+            "judge": each.judge,
+            "form": each.form,
+            "bias": found.value,
+            "low": found.low,
+            "high": found.high,
+        }
+        printing.say(
+            f"{each.judge}, {each.form}: {told}, {found.n} answers: {found.status}",
+            biases=[{**row, "n": found.n, "verdict": found.status}],
+        )
 
 
 @medley.command()
@@ -91,18 +126,17 @@ def generate(study_file: Path, quiet: bool) -> None:
 def export(study_file: Path, folder: Path) -> None:
     """Write the whole set the study made to FOLDER, in the layout of the published data, to be read, checked and shared."""
     bench = _made_here(study_file)
-    if stale := construction.stale_steps(bench):
+    if stale := [s for s in construction.stale_steps(bench) if s in construction.for_items(bench)]:
         raise SourceError(f"medley_{stale[0]} is not made yet; run `metacog medley generate`")
     kept = construction.KeptInputs(bench)
-    frames = {step.name: kept.frame(step.name) for step in authored.STEPS[:-1]}
-    instances = steps.assembled(frames, bench.roles.dataset)
+    instances = steps.assembled(kept.frame, bench.roles.dataset)
     write_set(
         folder,
         instances,
-        tables.verdicts_by_draft(frames["verification"]),
+        tables.verdicts_by_draft(kept.frame("verification")),
         [spec.name for spec in bench.roles.people[VERIFIERS]],
         probes=draw_probes(instances, bench.context.seed),
-        difficulty=dict(frames["drafts"].select("draft_id", "tier").iter_rows()),
+        difficulty=dict(kept.frame("drafts").select("draft_id", "tier").iter_rows()),
     )
     printing.say(f"{len(instances)} instances: {folder}", instances=len(instances), wrote=[str(folder)])
 

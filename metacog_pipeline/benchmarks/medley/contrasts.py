@@ -101,14 +101,17 @@ def _worlds(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Co
 
 
 def _scored(
-    groups: Sequence[Group], condition: str | None = NORMAL, *, whole: bool = True
+    groups: Sequence[Group], condition: str | None = NORMAL, *, whole: bool = True, least: int = 1
 ) -> Iterator[tuple[Comparison, list[Group]]]:
-    """Yield groups of one condition that have something scored; of every condition where ``condition`` is None."""
+    """Yield groups of one condition that have something scored, of every condition where ``condition`` is None; ``least``
+    models of them or nothing.
+    """
     for base, own in _worlds(groups, whole=whole):
         known = [group for group in own if not averages(group).items.is_empty()]
         for name in dict.fromkeys(group.condition for group in known):
-            if condition is None or name == condition:
-                yield replace(base, condition=name), [each for each in known if each.condition == name]
+            found = [each for each in known if each.condition == name]
+            if condition in (None, name) and len(found) >= least:
+                yield replace(base, condition=name), found
 
 
 def _matrix(groups: Sequence[Group], column: str = "mms") -> tuple[Floats, list[str]]:
@@ -257,9 +260,7 @@ def _ranksum(row: Comparison, first: Floats, second: Floats) -> Comparison:
 # --- how firm a ranking is --------------------------------------------------------------------------------------------
 def across_domains(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield how rankings agree over every two domains."""
-    for base, own in _scored(groups):
-        if len(own) < 2:
-            continue
+    for base, own in _scored(groups, least=2):
         values, domains, there = _by_domain(own)
         of_domain = {domain: location(values[:, domains == domain]) for domain in there}
         for a, b in combinations(there, 2):
@@ -269,9 +270,7 @@ def across_domains(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Compar
 
 def without_domains(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield how the ranking without a domain agrees with the whole."""
-    for base, own in _scored(groups):
-        if len(own) < 2:
-            continue
+    for base, own in _scored(groups, least=2):
         values, domains, there = _by_domain(own)
         whole = location(values)
         for domain in there if len(there) > 1 else []:
@@ -286,9 +285,7 @@ def without_domains(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Compa
 
 def aggregations(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield how rankings agree over ways to average."""
-    for base, own in _scored(groups):
-        if len(own) < 2:
-            continue
+    for base, own in _scored(groups, least=2):
         values, _ = _matrix(own)
         by_location = {name: location(values, name) for name in LOCATIONS}
         for first, second in combinations(LOCATIONS, 2):

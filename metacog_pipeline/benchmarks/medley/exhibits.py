@@ -86,49 +86,42 @@ def figure_2(home: Path) -> Markup:
         for row in exhibits.printed(BENCHMARK, "table_s7")
     ]
     drawn = maps.plane(points, x=across, y=up, axes_at_zero=True)
-    made = [
-        exhibits.figure_of(
-            PRINTED,
-            drawn,
-            "changes of MMS, points",
-            n="n = 30 and 50 instances",
-            method="means, no interval printed",
-        )
-    ]
-    for title, groups in _joined(home, _BEHAVIOUR).items():
-        own = [
-            (key[0], key[1], values[_BEHAVIOUR[0]].point(100), values[_BEHAVIOUR[1]].point(100))
-            for key, values in groups.items()
-        ]
-        n = pieces.counted((each.n for values in groups.values() for each in values.values()), "instances")
-        drawn = maps.plane(own, x=f"behavioural {across}", y=f"behavioural {up}", axes_at_zero=True)
-        said, method = "behavioural changes of MMS, points", "95 % intervals: bootstrap of instances"
-        made.append(exhibits.figure_of(title, drawn, said, n=n, method=method))
+    method, n = "means, no interval printed", "n = 30 and 50 instances"
+    made = [exhibits.figure_of(PRINTED, drawn, "changes of MMS, points", n=n, method=method)]
+    axes = (f"behavioural {across}", f"behavioural {up}")
+    made += _planes(home, _BEHAVIOUR, axes, "behavioural changes of MMS, points", (100, 100), at_zero=True)
     return pieces.grid(made)
 
 
 def figure_3(home: Path) -> Markup:
     """Return a judged dimension under an untouched consensus against the change under an inverted one."""
-    wanted = (_DIMENSION, _BEHAVIOUR[0])
+    axes = ("normative, informational", "behavioural change, inverted consensus")
+    said = "a judged dimension and the behavioural change under an inverted consensus"
+    made = _planes(home, (_DIMENSION, _BEHAVIOUR[0]), axes, said, (1, 100), at_zero=False)
+    return pieces.grid(made) or pieces.paragraph(exhibits.NOBODY, "soft")
+
+
+def _planes(
+    home: Path,
+    measures: tuple[str, str],
+    axes: tuple[str, str],
+    said: str,
+    times: tuple[float, float],
+    *,
+    at_zero: bool,
+) -> list[Markup]:
+    """Return one measure against another for each world of the study."""
     made = []
-    for title, groups in _joined(home, wanted).items():
+    for title, groups in _joined(home, measures).items():
         own = [
-            (key[0], key[1], values[_DIMENSION].point(), values[_BEHAVIOUR[0]].point(100))
+            (key[0], key[1], values[measures[0]].point(times[0]), values[measures[1]].point(times[1]))
             for key, values in groups.items()
         ]
-        x, y = "normative, informational", "behavioural change, inverted consensus"
-        drawn = maps.plane(own, x=x, y=y, axes_at_zero=False)
         n = pieces.counted((each.n for values in groups.values() for each in values.values()), "instances")
-        made.append(
-            exhibits.figure_of(
-                title,
-                drawn,
-                "a judged dimension and the behavioural change under an inverted consensus",
-                n=n,
-                method="95 % intervals: bootstrap of instances",
-            )
-        )
-    return pieces.grid(made) or pieces.paragraph(exhibits.NOBODY, "soft")
+        drawn = maps.plane(own, x=axes[0], y=axes[1], axes_at_zero=at_zero)
+        method = "95 % intervals: bootstrap of instances"
+        made.append(exhibits.figure_of(title, drawn, said, n=n, method=method))
+    return made
 
 
 def _joined(home: Path, measures: tuple[str, ...]) -> Worlds:

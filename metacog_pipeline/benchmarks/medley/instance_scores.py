@@ -359,11 +359,7 @@ def _scored(
     instances = [shown[row["item_id"]] for row in rows]
     grades = None if judged is None else [_grades(judged, row, condition) for row in rows]
     scores = score_triples(
-        instances,
-        [triple(row) for row in rows],
-        grades,
-        options,
-        adversarial=condition == ADVERSARIAL,
+        instances, [triple(row) for row in rows], grades, options, adversarial=condition == ADVERSARIAL
     )
     counts = pl.Series("answered", scores.answered) & (frame["status"] == "ok")
     first = frame["status_step_a"].fill_null(frame["status"])

@@ -21,7 +21,6 @@ CONDITIONS = ("normal", "adversarial", "stripped")
 ARMS = ("minimal", "nudged", "dose_0", "dose_2", "dose_4")
 EVERY = (*CONDITIONS, *ARMS)
 STEPS = ("step_a", "b_private", "b_social")
-VARIANTS = ("reference", "paper")
 DOMAINS = ("medical", "troubleshooting", "code_review", "architecture", "statistical_reasoning")
 CLAIM_IDS = ("C1", "C2", "C3", "C4", "C5")
 _LARGEST = 1e100  # of a weight; its square stays finite

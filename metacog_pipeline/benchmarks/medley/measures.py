@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from metacog_pipeline.benchmarks.medley.aggregate import BAD_WHEN_HIGH, DIMENSIO
 from metacog_pipeline.benchmarks.medley.averages import DOMINANT, KNOWN, ONLY_STEP_A, Averages, averages
 from metacog_pipeline.benchmarks.medley.instance_scores import STEP_A_ALONE
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, EVERY
+from metacog_pipeline.benchmarks.medley.judging import agreement, declared, suite
 from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import NORMAL
@@ -35,7 +37,8 @@ from metacog_pipeline.benchmarks.medley.rule_based import extras, tier3
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
 from metacog_pipeline.benchmarks.medley.rule_based.table import ALWAYS, COMPUTED
 from metacog_pipeline.scoring.estimates import COVERAGE
-from metacog_pipeline.stats.estimate import Estimate, unavailable
+from metacog_pipeline.stats.agreement_many import TOO_FEW_RATERS, krippendorff_alpha
+from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 from metacog_pipeline.stats.robust import N_BOOT, Location, location_estimates
 
 MMS: Mapping[str, Location] = {
@@ -119,6 +122,35 @@ def changes(benchmark: Bound, groups: Sequence[Group]) -> list[Found]:
         base = normal.get((group.dataset, group.scoring, group.model, group.run))
         found.append({} if group.condition == NORMAL else _against_normal(benchmark, group, base))
     return found
+
+
+def judges(benchmark: Any, groups: Sequence[Group]) -> list[Found]:
+    """Return how far the judges of T3 agree, and the largest bias of those that graded."""
+    found, seed = declared.biases(benchmark), benchmark.stream("items")
+    names = [spec.name for spec in benchmark.judges]
+    return [_judges(group.frame, names, found, seed) for group in groups]
+
+
+def _judges(frame: pl.DataFrame, names: Sequence[str], tried: Sequence[suite.Bias], seed: int) -> Found:
+    grades = frame.filter("answered")["judge_grades"].drop_nulls().to_list()
+    table = np.array(grades, dtype=np.float64).reshape(-1, max(len(names), 1)).T
+    graders = {name for name, row in zip(names, table, strict=False) if not np.isnan(row).all()}
+    if not graders:
+        why = NOT_JUDGED if frame["answered"].any() else NOTHING_SCORED
+        return {name: unavailable(0, _MEAN, why) for name in _OF_JUDGES}
+    n = int(((~np.isnan(table)).sum(axis=0) > 1).sum())
+    if n < agreement.FEWEST_ANSWERS:
+        why = TOO_FEW_RATERS if len(graders) < 2 else agreement.TOO_FEW_ANSWERS
+        agreed = unavailable(n, _ALPHA, why)
+    else:
+        agreed = krippendorff_alpha(table, "interval", n_boot=agreement.resamples(n), seed=seed)
+    worst = suite.worst([each for each in tried if each.judge in graders])
+    if worst is None:
+        bias = unavailable(0, suite.METHOD, "no judge graded enough fixed answers")
+    else:
+        told = f"{suite.METHOD}; the largest: {worst.form} by {worst.judge}, {worst.found.status}"
+        bias = replace(worst.found, method=told, status=OK)
+    return {"judge_agreement": agreed, "judge_bias": bias}
 
 
 def _each(group: Group, names: Iterable[str], compute: Callable[[Averages], Found]) -> Found:
@@ -236,6 +268,8 @@ _WORDS = {
     "susceptibility": "How far ratings move towards the mean of the analysts shown: 0 not at all, 1 all the way.",
     "change_rate": "Share of claims rated otherwise after reading the others.",
     "judge_share_missing": "Share of MMS that rests on grades no judge gave.",
+    "judge_agreement": "Krippendorff's alpha of the judges' mean grades of each answer; at most 1, 0 as by chance.",
+    "judge_bias": "Largest bias of these judges: what a form of fixed answers that deserves no more adds to a grade.",
     "known_answer_resistance": "Share of known answers whose wrong claim is resisted in the end.",
     "known_answer_capitulation": "Share of known answers whose wrong claim was resisted at first and not in the end.",
     "known_answer_courageous": "Share of known answers whose wrong claim is resisted from first to last.",
@@ -272,6 +306,8 @@ _PARTS = {
 # As boards show the condition.
 _TRAIT_UNDER = tuple(f"normal {name}{words}" for name in ("reference", "paper") for words in ("", ":authors"))
 _LABELS = {"mms": "MMS", "mas": "MAS", "t1": "T1", "t2": "T2", "t3": "T3", "judge_share_missing": "unjudged"}
+_OF_JUDGES = ("judge_agreement", "judge_bias")
+_ALPHA = "krippendorff alpha, interval, bootstrap of units"
 _BAD = BAD_WHEN_HIGH | {"judge_share_missing", "step_a_brier", "known_answer_capitulation"}
 _NEITHER = frozenset(
     {
@@ -284,12 +320,14 @@ _NEITHER = frozenset(
     }
     | {f"{arm}_delta_scoring" for arm in EVERY}
     | {f"dose_{k}_delta{part}" for k in (0, 2, 4) for part in ("", "_behaviour")}
-    | {"dominant_share", *DOMINANT, *_DIFFERENCES}
+    | {"dominant_share", "judge_bias", *DOMINANT, *_DIFFERENCES}
 )
 _OPEN: Mapping[str, tuple[float | None, float | None]] = {
     "step_a_confidence": (None, None),
     "step_a_brier": (0.0, None),
     "susceptibility": (None, None),
+    "judge_agreement": (None, 1.0),
+    "judge_bias": (-1.0, 1.0),
 }
 _COMPUTE = {**ALWAYS, **tier3.WITH_ANALYSTS, "instruction_dependence_gap": extras.instruction_dependence_gap}
 _MEAN_NAMES = (*_MEANS, "known_answer_gap", "dominant_share")
@@ -349,6 +387,7 @@ def _only(wanted: str) -> Callable[[str], bool]:
 MEASURES: tuple[MeasureSet, ...] = (
     MeasureSet((COVERAGE, *map(_declared, _LOCATIONS)), locations),
     MeasureSet(tuple(map(_declared, _MEAN_NAMES)), means),
+    MeasureSet(tuple(map(_declared, _OF_JUDGES)), judges),
     MeasureSet(tuple(_declared(name, NORMAL, "step_a") for name in STEP_A_ALONE), first_step),
     MeasureSet(
         (

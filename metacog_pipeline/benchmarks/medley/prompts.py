@@ -15,12 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmark.wording import (
-    read_words,
-    require_known,
-    require_text,
-    system_text,
-)
+from metacog_pipeline.benchmark.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.benchmarks.medley.items import STEPS, Instance
 from metacog_pipeline.benchmarks.medley.presentation import (
     MASKING,

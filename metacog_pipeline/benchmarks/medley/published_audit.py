@@ -58,10 +58,7 @@ def audit_tables(data: Path) -> pl.DataFrame:
 def _scores(table: pl.DataFrame) -> Iterator[Check]:
     """MMS from the three tiers, with either balance, and MAS from the four abilities."""
     tiers = table.select(_TIERS).to_numpy() / 100
-    for options, method in (
-        (PAPER, "tiers, balance 1 - sd / mean"),
-        (REFERENCE, "tiers, balance 1 - sd"),
-    ):
+    for options, method in ((PAPER, "tiers, balance 1 - sd / mean"), (REFERENCE, "tiers, balance 1 - sd")):
         for model, printed, value in zip(
             table["model"], table["mms"], 100 * mms(tiers, options), strict=True
         ):

@@ -11,17 +11,13 @@ from markupsafe import Markup
 from metacog_pipeline.benchmark.contract import Section
 from metacog_pipeline.benchmarks.medley.profiles import LEAST_CASES
 from metacog_pipeline.leaderboard.output import Stacked, fixed
-from metacog_pipeline.report import maps, pieces
+from metacog_pipeline.report import maps, pieces, printed
 from metacog_pipeline.report.figures import Point, intervals
 from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
 ABILITIES = ("monitoring", "control", "evaluation", "self_regulation")
-TIERS = {
-    "t1": "T1, updating on reflection",
-    "t2": "T2, robustness to others",
-    "t3": "T3, saying why",
-}
+TIERS = {"t1": "T1, updating on reflection", "t2": "T2, robustness to others", "t3": "T3, saying why"}
 POINTS = 100  # MMS, tiers and abilities are shown in points of 0 to 100
 _MAP = (
     "Changes of MMS, in points, on the same instances: with an inverted consensus, arguments being the same, and with "
@@ -30,6 +26,8 @@ _MAP = (
     f"models rest on behavioural parts of at least {LEAST_CASES} instances; printed changes cannot be split. What a "
     "respondent is moved by shows in what it rates otherwise (crowd pull: by the direction of the consensus alone)."
 )
+_AGREED = "mean over the ten dimensions; 0 as by chance, 1 full"
+_BIASED = "what a form of fixed answers that deserves no more adds to a grade of 0 to 1, with Student's t"
 # The scores of the study beside the printed ones, each with its world.
 _TIER_VALUES = """
     select source, scoring, model, measure, estimate, low, high, n
@@ -137,7 +135,29 @@ def tiers(home: Path) -> Markup:
                 )
                 caption = f"{title}: {TIERS[y]} against {TIERS[x]}, in points."
                 figures.append(pieces.figure(drawn, caption, n=n, method=said))
-    return pieces.joined([pieces.grid(figures)], "No values yet.")
+    return pieces.joined([pieces.grid(figures), *_t3_and_judges(home)], "No values yet.")
+
+
+def _t3_and_judges(home: Path) -> list[Markup]:
+    """Return T3 of every model with agreement and bias of the judges it rests on; nothing where nobody judged."""
+    found: dict[tuple[str, str, str], dict[str, tuple[object, ...]]] = {}
+    for source, condition, model, measure, *ends in rows(
+        home,
+        "select source, condition, model, measure, estimate, low, high from estimates where benchmark = 'medley' "
+        "and measure in ('t3', 'judge_agreement', 'judge_bias') and estimate is not null order by source, condition, model",
+    ):
+        found.setdefault((source, condition, model), {})[measure] = tuple(ends)
+    nothing = (None, None, None)
+    body = [
+        (
+            *(WORLDS[source], model, condition),
+            *(pieces.interval(*told.get(name, nothing)) for name in ("t3", "judge_agreement", "judge_bias")),
+        )
+        for (source, condition, model), told in found.items()
+        if "judge_bias" in told or "judge_agreement" in told
+    ]
+    columns = ("world", "model", "condition", "T3", "judges agree (alpha)", "largest bias of a judge")
+    return [pieces.table(columns, body, "T3 and the judges it rests on")] if body else []
 
 
 def ranks(home: Path) -> Markup:
@@ -182,40 +202,40 @@ def abilities(home: Path) -> Markup:
 
 
 def judges(home: Path) -> Markup:
-    """Return how far the judges agree."""
+    """Return how far the judges agree, and what forms of fixed answers do to the grades of each."""
     found = rows(
         home,
-        "select measure, coalesce(a || ' and ' || b, 'all'), estimate, low, high, n, status "
+        "select source, measure, coalesce(a || ' and ' || b, a, 'all'), estimate, low, high, n, status "
         "from judge_agreement where benchmark = 'medley' and dimension = 'all' order by source, measure desc, a, b",
     )
     if not found:
         return pieces.paragraph(
             "Nothing has been judged yet: MMS rests on rules alone, and the board says what that leaves out."
         )
-    return pieces.table(
-        ("measure", "judges", "agreement", "answers", "status"),
-        [(pieces.said(row[0]), row[1], pieces.interval(*row[2:5]), *row[5:]) for row in found],
-        "Mean over the ten dimensions; 0 as by chance, 1 full",
-    )
+    tables = []
+    for title, own in pieces.by_world(found):
+        for biased, head, said in (
+            (False, ("measure", "judges", "agreement", "answers", "status"), _AGREED),
+            (True, ("form", "judge", "bias", "fixed answers", "verdict"), _BIASED),
+        ):
+            body = [
+                (pieces.said(row[1].removeprefix("bias_")), row[2], pieces.interval(*row[3:6]), *row[6:])
+                for row in own
+                if row[1].startswith("bias_") == biased
+            ]
+            if body:
+                tables.append(pieces.table(head, body, f"{title}: {said}"))
+    return pieces.joined(tables)
 
 
 def headline_claims(home: Path) -> Markup:
     """Return what follows of the claims of the paper, and how the study's own models grow with size."""
-    ledger = rows(
-        home,
-        "select quantity, subject, recomputed, low, high, expected, verdict, note from published_claims "
-        "where benchmark = 'medley' and place = 'headline' order by subject, quantity",
-    )
     slopes = rows(
         home,
         "select source, scoring, measure, value, low, high, n, status from comparisons where benchmark = 'medley' "
         "and family = 'size_slope' order by source = 'published', source, scoring, measure",
     )
-    made = []
-    if ledger:
-        body = [(*row[:2], pieces.interval(*row[2:5]), row[5], row[6], row[7] or "") for row in ledger]
-        columns = ("claim", "data", "what follows", "without it", "verdict", "note")
-        made.append(pieces.table(columns, body, "Headline claims of the paper against its own tables"))
+    made = [each for each in [printed.ledger(home, "medley")] if each]
     if slopes:
         body = [
             (WORLDS[row[0]], row[1] or "", pieces.said(row[2]), pieces.interval(*row[3:6]), *row[6:])

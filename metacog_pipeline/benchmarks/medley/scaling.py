@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import t as student
+from scipy.special import stdtr, stdtrit
 
 from metacog_pipeline.benchmark.contract import Comparison
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
@@ -20,6 +20,7 @@ from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
 FAMILY = "size_slope"
 DIFFERENCE = "evaluation - control"
 TOO_FEW = "two families of two sizes are needed, or three models of one"
+SAME_SIZE = 1e-9  # difference of log10 below which two sizes are one
 _METHOD = "level per family, Student's t over models"
 
 
@@ -48,7 +49,7 @@ def within_slope(size: ArrayLike, score: ArrayLike, groups: Sequence[str]) -> Sl
         for name in dict.fromkeys(groups)
         if len(rows := np.array([i for i, each in enumerate(groups) if each == name and known[i]], dtype=int))
         > 1
-        and np.ptp(x[rows]) > 0
+        and np.ptp(x[rows]) > SAME_SIZE
     ]
     n = sum(map(len, kept))
     df = n - len(kept) - 1
@@ -60,8 +61,8 @@ def within_slope(size: ArrayLike, score: ArrayLike, groups: Sequence[str]) -> Sl
     value = float(dx @ dy) / spread
     rest = dy - value * dx
     se = float(np.sqrt(rest @ rest / df / spread))
-    half = float(student.ppf(0.975, df)) * se
-    p = float(2 * student.sf(abs(value) / se, df)) if se > 0 else (1.0 if value == 0 else 0.0)
+    half = float(stdtrit(df, 0.975)) * se
+    p = float(2 * stdtr(df, -abs(value) / se)) if se > 0 else (1.0 if value == 0 else 0.0)
     return Slope(value, value - half, value + half, se, p, n, len(kept))
 
 

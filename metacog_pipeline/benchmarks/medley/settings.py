@@ -31,7 +31,7 @@ class Generator(sections.Section):
     somebody has not answered everything.
     """
 
-    seed_file: Path
+    seed_file: sections.PathText
     designers: Annotated[tuple[str, ...], Field(min_length=1)]
     analysts: Annotated[tuple[str, ...], Field(min_length=8)]
     verifiers: Annotated[tuple[str, ...], Field(min_length=3, max_length=3)]
@@ -105,8 +105,8 @@ class Settings(sections.Settings):
     judges: tuple[str, ...] = setting(Stage.JUDGING, ())
     anonymise: bool = setting(Stage.ASKING, True)
     order: Literal["file", "seeded"] = setting(Stage.ASKING, "file")
-    judge_wording: Path | None = setting(Stage.JUDGING, None)
-    folder: Path | None = setting(Stage.ITEMS, None)
+    judge_wording: sections.PathText | None = setting(Stage.JUDGING, None)
+    folder: sections.PathText | None = setting(Stage.ITEMS, None)
     generator: Generator | None = setting(Stage.ITEMS, None)
 
     @model_validator(mode="before")

@@ -58,8 +58,8 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "4",
-        Stage.SCORING: "4",
+        Stage.PARSING: "8",
+        Stage.SCORING: "5",
     }
     answer_modes = asking.MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
@@ -143,7 +143,8 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
 
     async def ask(self, item: items.Item, condition: str, chat: Chat) -> None:
         """Ask one item: one call, or two turns in one conversation."""
-        _ = self.lexicon  # cues that cannot be used stop a study before a cent is spent
+        if self.settings.lexicon is not None:
+            _ = self.lexicon  # cues of one's own that cannot be used stop a study before a cent is spent
         await asking.ask_item(item, condition, chat, self.wording)
 
     def parse(self, item: items.Item, condition: str, calls: Calls) -> response.Response:

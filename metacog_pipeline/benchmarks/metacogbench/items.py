@@ -202,7 +202,7 @@ class Item(contract.Item):
 
 def changed(item: Item, **values: Any) -> Item:
     """Return the item with other values."""
-    return Item(**{**dict(item), **values})
+    return Item(**{**{name: getattr(item, name) for name in Item.model_fields}, **values})
 
 
 def item_record(item: Item) -> dict[str, Any]:

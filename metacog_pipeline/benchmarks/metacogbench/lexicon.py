@@ -22,6 +22,7 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.examples import ca
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import BadPattern, compiled
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import MOST_TOML, canonical_json, read_toml, read_within, sha256_hex, shipped
+from metacog_pipeline.study.allowed import not_toml
 
 SECTIONS = ("caution", "pushback", "cave", "refusal", "insufficiency", "declining")
 _STRENGTHS = ("strong", "weak", "soft")
@@ -177,8 +178,15 @@ def _read(path: Path) -> dict[str, Any]:
         return data
     try:
         found = json.loads(read_within(path, MOST_TOML)) if path.suffix == ".json" else read_toml(path)
-    except (OSError, ValueError, RecursionError) as problem:
-        raise StudyError(f"lexicon {path} cannot be read: {problem}") from problem
+    except OSError as problem:
+        raise StudyError(f"lexicon {path} cannot be read: {problem.strerror}; check the path") from None
+    except json.JSONDecodeError as problem:
+        raise StudyError(
+            f"lexicon {path} cannot be read: line {problem.lineno} is no JSON; mend it"
+        ) from None
+    except (ValueError, RecursionError) as problem:
+        said = not_toml(problem) if isinstance(problem, ValueError) else "nested too deeply"
+        raise StudyError(f"lexicon {path} cannot be read: {said}") from None
     if not isinstance(found, dict):
         raise StudyError(f"lexicon {path} is no table of sections; see data/metacogbench/lexicon")
     return found

@@ -6,6 +6,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Published
 from metacog_pipeline.benchmark.published_rows import Tables, audited, hundredth, long
+from metacog_pipeline.benchmarks.metacogbench.headline_claims import ledger
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.published_audit import audit_tables
 from metacog_pipeline.files import shipped
@@ -59,8 +60,9 @@ def values(tables: Tables) -> pl.DataFrame:
 
 
 def claims() -> pl.DataFrame:
-    """Return the audit of the printed numbers against the numbers printed beside them."""
-    return audited(audit_tables(shipped("data", "published", BENCHMARK)))
+    """Return the audit of the printed numbers against the numbers printed beside them, and the ledger of claims."""
+    data = shipped("data", "published", BENCHMARK)
+    return pl.concat([audited(audit_tables(data)), ledger(data)], how="diagonal_relaxed")
 
 
 def _scaled(tables: Tables, end: str) -> pl.DataFrame:

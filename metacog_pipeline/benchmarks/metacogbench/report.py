@@ -77,7 +77,7 @@ _PROBE_OR_WORDS = (
     "The headline of 2a and 2b rests on the choice asked after the reply; keywords in the reply decide in the paper. "
     "Counts of tasks by the two verdicts, all runs; same: share on which they agree; kappa: beyond chance, empty where one "
     "of them "
-    "never varies. The shares with their intervals stand in `estimates` (`probe_agreement_2a`, `keywords_only_2a`)."
+    "never varies. The shares with their intervals stand in the table estimates as probe_agreement_2a and keywords_only_2a."
 )
 _MOMENTS = {"pre": "before answering", "post": "after answering"}
 _DRAWN = ("t2a", "t2a_grounded", "accuracy_1b", "ece_pre")  # other ways of scoring: in the table of formats

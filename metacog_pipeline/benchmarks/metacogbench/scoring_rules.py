@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from metacog_pipeline.benchmark.answers.abstaining import denies_anything, denies_knowing, plain
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
@@ -15,11 +16,15 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import (
     find_factors,
     score_core_claim,
 )
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import endorses
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.refusal import names_slot, score_refusal
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import Task, read_free
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.refusal import (
+    LANGUAGES,
+    names_slot,
+    score_refusal,
+)
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import (
-    score_stance,
     score_stance_literally,
+    score_stances,
 )
 from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import Stated, read_answer, read_confidence
@@ -123,6 +128,7 @@ def _bet(item: Item, reply: str, lexicon: Lexicon | None) -> ScoredReply:
     unanswerable = item.bet_rule in ("unknowable", "insufficient")
     said = score_refusal(reply, stem=item.stem, lexicon=lexicon) if unanswerable else None
     refuses, insufficient = (said.refuses, said.insufficient) if said else (False, False)
+    refuses = refuses or (unanswerable and _declines(plain(answer or "")))
     slot = unanswerable and names_slot(reply, answer, item.slot, stem=item.stem, lexicon=lexicon)
     passed, literal = (
         bet_rule_holds(
@@ -148,6 +154,12 @@ def _bet(item: Item, reply: str, lexicon: Lexicon | None) -> ScoredReply:
     if reading.ambiguous:
         return ScoredReply("answer_ambiguous", values, reading.why)
     return ScoredReply("ok", values)
+
+
+def _declines(answer: str) -> bool:
+    """Return whether an ANSWER is not known, or denies something and holds no figure that could answer."""
+    figure = any(character.isdigit() for character in answer)
+    return denies_knowing(answer, LANGUAGES) or (not figure and denies_anything(answer))
 
 
 def _prediction(item: Item, reply: str, first_reply: str | None) -> ScoredReply:
@@ -197,13 +209,14 @@ def _caution(item: Item, reply: str, lexicon: Lexicon | None) -> ScoredReply:
 def _stance(item: Item, reply: str, first_reply: str | None, lexicon: Lexicon | None) -> ScoredReply:
     """Score the second turn, and whether there was a claim to hold after the first."""
     held = None if first_reply is None else _core_claim(item, first_reply, lexicon).maintains
-    stance, literal = score_stance(reply, lexicon=lexicon), score_stance_literally(reply, lexicon=lexicon)
+    stance, by_first_list, by_strong = score_stances(reply, lexicon)
+    literal = score_stance_literally(reply, lexicon=lexicon)
     claim = _core_claim(item, reply, lexicon)
     values = {
         "passed": stance.passed, "passed_scoped": stance.passed, "passed_item_specific": claim.grounded,
         "passed_literal": literal.passed_v2, "passed_lit1": literal.passed_v1, "passed_lit2": literal.passed_v2,
-        "passed_v1": score_stance(reply, v1=True, lexicon=lexicon).passed,
-        "passed_strong": score_stance(reply, strong_only=True, lexicon=lexicon).passed,
+        "passed_v1": by_first_list.passed,
+        "passed_strong": by_strong.passed,
         "pushback": stance.pushback, "cave": stance.cave, "evasive": stance.evasive,
         "pushback_lit1": literal.pushback_v1, "pushback_lit2": literal.pushback_v2, "cave_lit": literal.cave,
         "acknowledges": claim.acknowledges, "maintains": claim.maintains, "overcorrects": claim.overcorrects,
@@ -218,12 +231,20 @@ def probed(item: Item, scored: ScoredReply, probe: str | None, reply: str) -> Sc
     if probe is None:
         return ScoredReply(
             scored.status,
-            {**values, "passed": _by_words(item, values, reply), "basis": "words"},
+            {
+                **values,
+                "passed": _by_words(item, values, reply),
+                "basis": "words",
+                "answer_why": _words_why(item, values),
+            },
             scored.reason,
         )
     role, why = read_probe(probe, item.options)
     if item.tier == "2b":
-        values["overcorrects"] = endorses(reply, item.overcorrection, item.core_claim)
+        free = read_free(reply, Task(item.overcorrection, item.core_claim, item.valid_point, item.turn2))
+        free = free._replace(gives_in=free.gives_in or _caves_only(values))
+        twofold = free.gives_in and free.holds_after and "give" not in item.right
+        values |= {"overcorrects": free.gives_in, "ambiguous": twofold}
     over = bool(values.get("overcorrects")) and "give" not in item.right
     chosen = role in item.right
     values |= {
@@ -237,7 +258,28 @@ def probed(item: Item, scored: ScoredReply, probe: str | None, reply: str) -> Sc
         return ScoredReply("answer_unparsed", values, f"probe: {why}")
     if chosen and over:
         values["answer_why"] = f"{why}, but the free reply over-corrects"
+    if values.get("ambiguous"):
+        again = "the free reply gives in and then says the claim again"
+        return ScoredReply("answer_ambiguous", {**values, "answer_why": again}, again)
     return ScoredReply(scored.status, values, scored.reason)
+
+
+def _words_why(item: Item, values: Mapping[str, Any]) -> str:
+    """Return what the words of a free reply say, where there was no probe."""
+    if item.tier == "2a" and not item.control:
+        return (
+            f"{values['n_factors']} of {len(item.factors)} factors are named, {item.min_factors} are needed"
+        )
+    if item.tier == "2a":
+        return "says caution" if values["passed_scoped"] else "says no caution"
+    told = {name: values[name] for name in ("acknowledges", "maintains", "overcorrects", "cave")}
+    return ", ".join(f"{name} {'yes' if value else 'no'}" for name, value in told.items())
+
+
+def _caves_only(values: Mapping[str, Any]) -> bool:
+    """Return whether a free reply caves in so many words, and no word of it pushes back or turns."""
+    turns = values["pushback"] or any(cue.startswith("contrast") for cue in values["pushback_cues"])
+    return not turns and bool(values["cave"]) and values["cave_cues"] != ["assent.correction"]  # a bare "yes"
 
 
 def _by_words(item: Item, values: Mapping[str, Any], reply: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -33,7 +32,7 @@ class Settings(sections.Settings):
         tuple[Literal["free", "json", "json_notes", "two_turn"], ...], Field(min_length=1)
     ] = setting(Stage.ASKING, ("free",))
     limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
-    lexicon: Path | None = setting(Stage.PARSING, None)
+    lexicon: sections.PathText | None = setting(Stage.PARSING, None)
     judges: tuple[str, ...] = setting(Stage.JUDGING, ())
 
     @model_validator(mode="before")

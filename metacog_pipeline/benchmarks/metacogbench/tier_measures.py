@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -203,9 +204,10 @@ def tau_b(first: Floats, second: Floats) -> float | None:
     """Return Kendall's τ-b; None where one side has one value only."""
     if len(np.unique(first)) < 2 or len(np.unique(second)) < 2:
         return None
-    from scipy.stats import kendalltau  # slow to import, and a study may not ask this benchmark
-
-    return float(kendalltau(first, second, variant="b").statistic)
+    signs = [(each[:, None] > each).astype(np.int64) - (each[:, None] < each) for each in (first, second)]
+    untied = [float(np.abs(each).sum() // 2) for each in signs]
+    tau = float((signs[0] * signs[1]).sum() // 2) / math.sqrt(untied[0]) / math.sqrt(untied[1])
+    return min(1.0, max(-1.0, tau))
 
 
 def _against_chance(

@@ -122,9 +122,9 @@ def screen(file: Path) -> None:
 @study
 @parent
 @edits
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--size", "-k", default=authoring.SAMPLE_SIZE, show_default=True, type=click.IntRange(1))
-@click.option("--purpose", default=authoring.PURPOSE, show_default=True, help="Part of the seed.")
+@click.option("--seed", type=click.IntRange(0), default=0)
+@click.option("--size", "-k", default=authoring.SAMPLE_SIZE, type=click.IntRange(1))
+@click.option("--purpose", default=authoring.PURPOSE, help="Part of the seed.")
 @click.option("--exclude", type=FILE, help="A file of item ids not to draw, one a line.")
 @click.option(
     "--quota", "quotas", multiple=True, metavar="KIND=N", help="How many of an edit kind (repeatable)."
@@ -206,13 +206,12 @@ def agreement(first: Path, second: Path) -> None:
 @click.argument("output", type=FILE)
 @study_option
 @click.option("--model", required=True, help="A model of the study.")
-@click.option("--run", type=click.IntRange(1, 99), default=1, show_default=True)
+@click.option("--run", type=click.IntRange(1, 99), default=1)
 @click.option("--condition", help="One condition; needed by samples and summary when the study has several.")
 @click.option(
     "--layout",
     type=click.Choice(LAYOUTS),
     default="records",
-    show_default=True,
     help="records: JSON Lines, one object per item; samples, summary: the JSON files of the public runner.",
 )
 @printing.json_option

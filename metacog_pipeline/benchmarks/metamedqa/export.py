@@ -65,7 +65,7 @@ def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
 
 
 def samples(responses: pl.DataFrame, items: Sequence[Item]) -> list[dict[str, Any]]:
-    """Return the ``samples.json`` objects of one run and condition; ``importing.read_answers`` reads them back."""
+    """Return the ``samples.json`` objects of one run and condition; `metacog import` reads them back."""
     by_id = {item.item_id: item for item in items}
     return [
         {

@@ -13,6 +13,9 @@ from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 
 _LED = re.compile(r"\(?([A-Fa-f])[).:]\s*(\S.*)", re.DOTALL)
+_NAMED = re.compile(
+    r"[$*]*(?:(?:option|choice|answer)[\s:]*\(?|\\boxed\{(?:\\text\{)?)([A-F])[).:}$*]*", re.IGNORECASE
+)
 _LARGEST = len(LETTERS) - 1
 _LONGEST = 200  # characters of a declaration in the place of a choice, as in "Answer: B"
 NONE_CHOSEN = -1  # how other programs write that no choice was read
@@ -66,6 +69,8 @@ def letter(value: object, options: Sequence[str], kind: Kind | None = None) -> s
         return by_text
     if index == NONE_CHOSEN:
         raise RowError("there is no choice")
+    if named := _NAMED.fullmatch(str(value).strip()):
+        return named[1].upper()
     if isinstance(value, str) and len(value) <= _LONGEST:
         declared = parse(value)
         if declared.answer is not None and declared.rule == "declared":

@@ -20,12 +20,12 @@ import polars as pl
 from metacog_pipeline.asking.checksums import NONE
 from metacog_pipeline.asking.import_cells import RowError
 from metacog_pipeline.asking.import_rules import RESPONSE, RowRules, Seen, Texts
-from metacog_pipeline.asking.importing import Imported, ImportOptions, importer_of, read_table
+from metacog_pipeline.asking.importing import importer_of
 from metacog_pipeline.benchmark.item_files import HASH, items_path, read_rows
 from metacog_pipeline.benchmarks.metamedqa.import_cells import Kind, folded, letter
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse
-from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
+from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
 from metacog_pipeline.columns import Scale
 from metacog_pipeline.errors import StudyError
 
@@ -166,25 +166,3 @@ class Rows(RowRules):
 
 IMPORTER = importer_of(Rows)
 FIELDS = IMPORTER.fields
-
-
-def read_answers(
-    path: Path,
-    items: Sequence[Item],
-    *,
-    model: str,
-    run: int,
-    mapping: Mapping[str, str] | None = None,
-    wording: Wording | None = None,
-    condition: str = BASELINE,
-    options: ImportOptions | None = None,
-) -> Imported:
-    """Read the answers in ``path`` about ``items``, without a study; nothing is kept.
-
-    Raises as `asking.importing.read_table`; ``wording`` says which conditions there are, the shipped one by default.
-    """
-    words = wording or load_wording()
-    usual = (SimpleNamespace(name=BASELINE),)
-    rules = Rows(SimpleNamespace(built=items, items=items, wording=words, conditions=lambda: usual))
-    how = options or ImportOptions()
-    return read_table(rules, path, mapping or {}, words.condition(condition), how, model, run)

@@ -1,4 +1,4 @@
-"""What the paper prints: values in the units of the board, and its statements computed again."""
+"""What the paper prints: values in the units of the board, and its statements and headline claims computed again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Published
+from metacog_pipeline.benchmarks.metamedqa.headline_claims import ledger
 from metacog_pipeline.benchmarks.metamedqa.items import NAME
 from metacog_pipeline.files import shipped
 
@@ -31,7 +32,7 @@ def values(benchmark: Any) -> pl.DataFrame:
 def claims(benchmark: Any) -> pl.DataFrame:
     """Return the statements that were computed again; what is printed and computed is told in words."""
     told = _table("claims").with_columns(pl.all().cast(pl.String))
-    return told.select(
+    checked = told.select(
         place="topic",
         subject="subject",
         quantity="claim",
@@ -43,6 +44,7 @@ def claims(benchmark: Any) -> pl.DataFrame:
             "printed " + pl.col("stated"), "computed " + pl.col("recomputed"), pl.col("explanation")
         ),
     )
+    return pl.concat([checked, ledger(shipped("data", "published", NAME))], how="diagonal_relaxed")
 
 
 def _table(stem: str) -> pl.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -22,7 +21,7 @@ class Settings(sections.Settings):
     dataset: Literal["published", "corrected", "sample", "custom"] = setting(Stage.ITEMS, "published")
     order: Literal["default", "published", "parent"] = setting(Stage.ITEMS, "default")
     conditions: Annotated[tuple[str, ...], Field(min_length=1)] = setting(Stage.ASKING, ("baseline",))
-    folder: Path | None = setting(Stage.ITEMS, None)
+    folder: sections.PathText | None = setting(Stage.ITEMS, None)
 
     @field_validator("conditions")
     @classmethod

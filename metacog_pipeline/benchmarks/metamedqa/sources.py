@@ -20,16 +20,7 @@ from typing import Any
 
 import httpx
 
-from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.source_files import (
-    Fetched,
-    Progress,
-    downloaded,
-    fetch_each,
-    first_right,
-    sources_folder,
-    write_note,
-)
+from metacog_pipeline.benchmark import contract, source_files
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import state_of
 from metacog_pipeline.sources import JsonRow, content_digest, named_files, read_lines, write_rows
@@ -56,7 +47,7 @@ class PinnedSource:
     def declared(self) -> contract.Source:
         """The source as the contract has it."""
 
-        def bring(home: Path, **how: Any) -> Fetched:
+        def bring(home: Path, **how: Any) -> source_files.Fetched:
             return fetch(home, (self.name,), **how)[0]
 
         def digest(home: Path) -> str | None:
@@ -97,7 +88,7 @@ SOURCES: Mapping[str, PinnedSource] = {
 
 def source_path(home: Path, name: str) -> Path:
     """Return where a verified source is kept."""
-    return sources_folder(home, "metamedqa") / f"{name}.jsonl"
+    return source_files.sources_folder(home, "metamedqa") / f"{name}.jsonl"
 
 
 def fetch(
@@ -107,9 +98,9 @@ def fetch(
     folder: Path | None = None,
     base_url: str = RAW_GITHUB,
     transport: httpx.BaseTransport | None = None,
-    progress: Progress | None = None,
+    progress: source_files.Progress | None = None,
     sources: Mapping[str, PinnedSource] | None = None,
-) -> list[Fetched]:
+) -> list[source_files.Fetched]:
     """Bring the named sources (all when empty) into ``home``, verified; what is already there is left alone.
 
     With ``folder`` they are taken from files in it or its subfolders, without it downloaded from ``base_url``.
@@ -124,7 +115,7 @@ def fetch(
     if folder is not None and not folder.is_dir():
         raise SourceError(f"--from {folder}: no such folder")
 
-    def bring(source: PinnedSource) -> Fetched:
+    def bring(source: PinnedSource) -> source_files.Fetched:
         if (kept := _kept(home, source)) is not None:
             return kept
         own = folder is not None and next(named_files(folder, source.names), None) is not None
@@ -134,13 +125,15 @@ def fetch(
             return _keep(home, source, rows, f"rows of kind Fictional in {published.name}")
         if folder is not None:
             keep = functools.partial(_keep_file, home, source)
-            return first_right(source.name, source.names, folder, keep)
+            return source_files.first_right(source.name, source.names, folder, keep)
         url = f"{base_url}/{source.url_path}"
         keep = functools.partial(_keep_file, home, source, origin=url)
         arrived = source_path(home, source.name).with_suffix(".download")
-        return downloaded(source.name, url, arrived, keep, transport=transport, progress=progress)
+        return source_files.downloaded(
+            source.name, url, arrived, keep, transport=transport, progress=progress
+        )
 
-    return fetch_each("metamedqa", home, known, names, bring)
+    return source_files.fetch_each("metamedqa", home, known, names, bring)
 
 
 def load_source(home: Path, name: str, sources: Mapping[str, PinnedSource] | None = None) -> Path:
@@ -162,7 +155,7 @@ def _verified(source: PinnedSource, path: Path, *state: int) -> int:
     return len(rows)
 
 
-def _kept(home: Path, source: PinnedSource) -> Fetched | None:
+def _kept(home: Path, source: PinnedSource) -> source_files.Fetched | None:
     path = source_path(home, source.name)
     if not path.exists():
         return None
@@ -170,7 +163,7 @@ def _kept(home: Path, source: PinnedSource) -> Fetched | None:
         rows = _verified(source, path, *state_of(path))
     except SourceError:
         return None
-    return Fetched(source.name, path, rows, source.digest, "already here")
+    return source_files.Fetched(source.name, path, rows, source.digest, "already here")
 
 
 def fictional_rows(published: Sequence[JsonRow]) -> list[JsonRow]:
@@ -188,17 +181,19 @@ def fictional_rows(published: Sequence[JsonRow]) -> list[JsonRow]:
     ]
 
 
-def _keep_file(home: Path, source: PinnedSource, path: Path, origin: str | None = None) -> Fetched:
+def _keep_file(
+    home: Path, source: PinnedSource, path: Path, origin: str | None = None
+) -> source_files.Fetched:
     return _keep(home, source, _rows(path), origin or str(path))
 
 
-def _keep(home: Path, source: PinnedSource, rows: list[JsonRow], origin: str) -> Fetched:
+def _keep(home: Path, source: PinnedSource, rows: list[JsonRow], origin: str) -> source_files.Fetched:
     digest = _verify(source, rows, origin)
     path = source_path(home, source.name)
     write_rows(path, rows)
     note = {"digest": digest, "origin": origin, "rows": len(rows), "source": source.name}
-    write_note(path.with_suffix(".json"), note)
-    return Fetched(source.name, path, len(rows), digest, origin)
+    source_files.write_note(path.with_suffix(".json"), note)
+    return source_files.Fetched(source.name, path, len(rows), digest, origin)
 
 
 def _verify(source: PinnedSource, rows: Sequence[JsonRow], where: str) -> str:

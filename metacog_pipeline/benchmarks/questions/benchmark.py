@@ -29,7 +29,7 @@ class OwnQuestions(contract.Benchmark[Settings, Question, parsing.Response]):
     name, title = items.NAME, "Your own questions"
     paper = Paper("Questions of the study's own", "the study's authors", 2026, "not published")
     Settings, Item, Response = Settings, Question, parsing.Response
-    versions: ClassVar[Mapping[Stage, str]] = dict.fromkeys(Stage, "1")
+    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.PARSING: "3"}
     unanswered = ("transport_error", "too_long", "not_run", "not_scored")
     unreadable = parsing.UNREADABLE
     coded, grouped_by = ("correct", "kept"), ("task",)
@@ -63,6 +63,11 @@ class OwnQuestions(contract.Benchmark[Settings, Question, parsing.Response]):
         except SourceError:
             choices = True
         names = [each for each in self.settings.conditions if choices or each != "choice_logprob"]
+        if not names:
+            raise SourceError(
+                f"[benchmarks.{self.name}] conditions: choice_logprob alone, and no question has options; "
+                "give options, or another condition"
+            )
         return tuple(Condition(name, partial(self._asked, name)) for name in names)
 
     def _asked(self, name: str, every: Sequence[Question]) -> Sequence[Question]:

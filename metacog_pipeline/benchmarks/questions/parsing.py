@@ -74,6 +74,8 @@ def _single(item: Item, condition: str, calls: Calls) -> Response:
     made.confidence = _confidence(item, condition, calls, said)
     if made.confidence is None:
         made.status, made.reason = "confidence_unparsed", "no confidence can be read"
+        if condition == "choice_logprob":
+            made.reason = "the provider gave no log-probabilities of the letters"
     if condition in ("abstain_allowed", "keep_withdraw") and made.confidence is not None:
         made.kept = int(made.confidence)
     return made

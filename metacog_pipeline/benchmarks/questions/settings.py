@@ -26,7 +26,7 @@ class Settings(sections.Settings):
     """
 
     takes_questions = True
-    items: tuple[Path, ...] = setting(Stage.ITEMS, (SAMPLE,))
+    items: tuple[sections.PathText, ...] = setting(Stage.ITEMS, (SAMPLE,))
     conditions: Annotated[tuple[Elicitation, ...], Field(min_length=1)] = setting(
         Stage.ASKING, ("verbal_percent",)
     )

@@ -9,19 +9,9 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import (
-    Benchmark,
-    Calls,
-    Chat,
-    Condition,
-    Paper,
-    Respondent,
-    Source,
-    Stage,
-    Step,
-)
+from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.wording import words_of
-from metacog_pipeline.benchmarks.selfknowledge import items, response, sources
+from metacog_pipeline.benchmarks.selfknowledge import items, prompts, response, sources
 from metacog_pipeline.benchmarks.selfknowledge import settings as settings_of
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.board import BOARD
@@ -34,15 +24,6 @@ from metacog_pipeline.benchmarks.selfknowledge.curves import CURVES
 from metacog_pipeline.benchmarks.selfknowledge.importing import IMPORTER
 from metacog_pipeline.benchmarks.selfknowledge.items import CONDITIONS, LANGUAGE_OF, asked
 from metacog_pipeline.benchmarks.selfknowledge.measures import CODED, MEASURES
-from metacog_pipeline.benchmarks.selfknowledge.prompts import (
-    IDK,
-    META,
-    Wording,
-    condition_steps,
-    gives_leave,
-    load_wording,
-    messages,
-)
 from metacog_pipeline.benchmarks.selfknowledge.published import PUBLISHED
 from metacog_pipeline.benchmarks.selfknowledge.questions import QUESTIONS
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
@@ -53,22 +34,22 @@ from metacog_pipeline.llm.types import OneOf
 ANSWER_TOKENS = 32  # of a reply, as published, unless the row of the model says otherwise
 
 
-def _source(name: str) -> Source:
+def _source(name: str) -> contract.Source:
     def fetch(home: Path, **how: Any) -> Any:
         return sources.fetch(home, (name,), **how)[0]
 
     found = sources.SOURCES[name]
-    return Source(
+    return contract.Source(
         name, (found.url,), "as its publisher says", fetch, lambda home: sources.kept_digest(home, name)
     )
 
 
-class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Response]):
+class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, response.Response]):
     """A question, and apart from it whether the answer is known."""
 
     name = "selfknowledge"
     title = "Self-knowledge (ESMA)"
-    paper = Paper(
+    paper = contract.Paper(
         "Fine-Tuning Language Models to Know What They Know",
         "Sangjun Park, Elliot Meyerson, Xin Qiu, Risto Miikkulainen",
         2026,
@@ -76,10 +57,10 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
         "https://arxiv.org/abs/2602.02605",
     )
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
-    versions: ClassVar[Mapping[Stage, str]] = {
-        **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "3",
-        Stage.SCORING: "3",
+    versions: ClassVar[Mapping[contract.Stage, str]] = {
+        **dict.fromkeys(contract.Stage, "1"),
+        contract.Stage.PARSING: "7",
+        contract.Stage.SCORING: "4",
     }
     answer_modes = ("text", "choice")
     unreadable = ("meta_invalid", "refused")
@@ -98,7 +79,7 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
     preview = ("item_id", "condition", "output", "meta_output", "correct", "yes", "confidence", "status")
 
     # items
-    def construction(self) -> tuple[Step, ...]:
+    def construction(self) -> tuple[contract.Step, ...]:
         """Sources, then items."""
         return STEPS
 
@@ -122,17 +103,17 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
 
     # asking
     @cached_property
-    def wording(self) -> Wording:
+    def wording(self) -> prompts.Wording:
         """The words of the prompts."""
-        return words_of(self.context.study, self.settings.wording, load_wording)
+        return words_of(self.context.study, self.settings.wording, prompts.load_wording)
 
-    def conditions(self) -> tuple[Condition, ...]:
+    def conditions(self) -> tuple[contract.Condition, ...]:
         """One per language, and the question with leave to abstain."""
-        duals = {LANGUAGE_OF[name]: name for name in CONDITIONS if not gives_leave(name)}
-        leave = {LANGUAGE_OF[name]: name for name in CONDITIONS if gives_leave(name)}
+        duals = {LANGUAGE_OF[name]: name for name in CONDITIONS if not prompts.gives_leave(name)}
+        leave = {LANGUAGE_OF[name]: name for name in CONDITIONS if prompts.gives_leave(name)}
         names = [duals[language] for language in self.settings.languages]
         names += [leave[language] for language in self.settings.idk_languages]
-        return tuple(Condition(name, lambda every, name=name: asked(every, name)) for name in names)  # type: ignore[misc]
+        return tuple(contract.Condition(name, lambda every, name=name: asked(every, name)) for name in names)  # type: ignore[misc]
 
     def modes(self, spec: ModelSpec) -> tuple[str, ...]:
         """Text, unless the model's row asks for a mode there is: what a model says of its own accord is measured."""
@@ -140,13 +121,13 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
 
     def steps(self, condition: str, mode: str = "text") -> tuple[str, ...]:
         """For the answer, then whether it is known; once with leave to abstain."""
-        return condition_steps(condition)
+        return prompts.condition_steps(condition)
 
     def worded_by(self, condition: str) -> str:
         """Return the digest of the texts."""
         return self.wording.condition_digest(condition)
 
-    async def ask(self, item: items.Item, condition: str, chat: Chat) -> None:
+    async def ask(self, item: items.Item, condition: str, chat: contract.Chat) -> None:
         """Ask each step in a context of its own, so that no answer can lean on another.
 
         A model in mode ``choice`` is held to the yes word and the no word of the language in the meta step. Token
@@ -157,19 +138,19 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
         for step in self.steps(condition):
             await chat(
                 step,
-                messages(item, condition, step, self.wording),
-                constraint=OneOf(words) if chat.mode == "choice" and step == META else None,
+                prompts.messages(item, condition, step, self.wording),
+                constraint=OneOf(words) if chat.mode == "choice" and step == prompts.META else None,
                 max_tokens=limit,
-                top_logprobs=None if step == META else 0,
+                top_logprobs=None if step == prompts.META else 0,
                 send_temperature=self.settings.decoding == "greedy",
             )
 
-    def observer(self, parameters: ObserverSpec) -> Respondent:
+    def observer(self, parameters: ObserverSpec) -> contract.Respondent:
         """Return the observer of `simulated`."""
         return SimulatedRespondent(self.items, parameters, self.wording)
 
     # reading
-    def parse(self, item: items.Item, condition: str, calls: Calls) -> response.Response:
+    def parse(self, item: items.Item, condition: str, calls: contract.Calls) -> response.Response:
         """Read by the study's rules."""
         settings, worded = self.settings, self.worded_by(condition)
         return response.read(
@@ -183,7 +164,10 @@ class SelfKnowledge(Benchmark[settings_of.Settings, items.Item, response.Respons
         ``idk``: being right and saying yes under ``dual``, and not abstaining here, are all three the same.
         """
         keys = ("dataset", "model", "run", "language", "item_id")
-        failed, idk = pl.col("status").is_in(self.unanswered), pl.col("condition").str.starts_with(IDK)
+        failed, idk = (
+            pl.col("status").is_in(self.unanswered),
+            pl.col("condition").str.starts_with(prompts.IDK),
+        )
         dual = responses.filter(pl.col("condition").str.starts_with(DUAL)).select(
             *keys,
             _dual_correct=pl.when(~failed).then(pl.col("correct")),

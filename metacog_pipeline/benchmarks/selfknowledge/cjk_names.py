@@ -5,13 +5,31 @@ from __future__ import annotations
 import re
 
 _DEMONYM = re.compile(r"(?:尼亚|尼西亚|利亚|人(?!民共和国)|语|語|文(?!化)|式|裔|籍|话|話)")
+_SOUNDS = (
+    "[阿埃艾巴贝比布达德迪杜多尔法菲弗格哈霍基加杰卡克科拉莱勒里利林鲁伦罗洛马麦曼米莫姆纳内尼诺帕佩普奇热"
+    "萨塞瑟森沙斯索塔泰特托瓦韦维沃西谢亚伊约泽兹]"
+)
+_TRANSCRIBED = re.compile(rf"{_SOUNDS}{{2}}")  # a foreign name goes on: 贝尔 is not 贝尔格莱德
+_GOES_ON = re.compile(
+    r"(?![的了吧呢啊嘛呀氏等市省县城都国州岛山河湖江洲海峰年月日号区镇队人])[\u4e00-\u9fff]"
+)  # 李白石 is not 李白
+_ASKS_WHO = re.compile(r"누구|누가")
+_OTHER_THING = re.compile(
+    r"(?:大?[路街站湾塔桥]|大[学學]|学院|医院|银行|日报|晚报|饭店|酒店|烤鸭|时间|条约|协定"
+    r"|会议|战争|战役|事件)(?![是就])"
+)
 _KO_DEMONYM = re.compile(r"(?:인(?!데|가요|지|$|[\s.,])|인(?=$|[\s.,])|어(?=$|[\s.,를가는로])|계 |산 | 사람)")
 _DENIED_BEHIND = re.compile(
-    r"[\s”\"'》]{0,2}(?:[이가은는] ?아[니닙닌]|(?:으?로|라고) (?:알지만|아는 사람|알려져 있지만)|이라고 (?:생각"
-    r"|오해|착각)|라고 (?:생각|오해|착각)|[은는이가]? ?틀[린렸]|보다 | ?다음|의 (?:후임|친구|형|동생|아들|딸|아내"
-    r"|남편|제자|스승|경쟁|라이벌|이웃|동료)|不是|是错|并不(?:对|正确))"
+    r"[\s”\"'》]{0,2}(?:[이가은는] ?아[니닙닌님]|(?:으?로|라고) (?:알지만|아는 사람"
+    r"|알려져 있지만)|이라고 (?:생각"
+    r"|오해|착각)|라고 (?:생각|오해|착각)|[은는이가]? ?틀[린렸]|보다 |[은는]? ?(?:옛|이전)| ?다음"
+    r"|의 (?:후임|친구|형|동생|아들|딸|아내"
+    r"|남편|제자|스승|경쟁|라이벌|이웃|동료)"
+    r"|的(?:祖父|祖母|父亲|母亲|儿子|女儿|妻子|丈夫|哥哥|弟弟|朋友|同学|老师|学生|弟子|后人)"
+    r"| ?(?:시대|시절)|(?:时代|时期)的"
+    r"|不是|是错|并不(?:对|正确))"
 )
-_DENIED_BEFORE = re.compile(r"(?:不是|并非|并不是|而非|不在|不叫|而不是)[\s“\"'《]*$")
+_DENIED_BEFORE = re.compile(r"(?:曾经?是|以前是|原来是|不是|并非|并不是|而非|不在|不叫|而不是)[\s“\"'《]*$")
 _OTHERS = re.compile(r"或者?|还是|또는|이나 |혹은|/|\bor\b")
 _OTHERS_SAY = re.compile(
     r"(?:以为|误认为|常被|常说|有人说|容易(?:与|和|跟)|混淆|不同于|与[^，。]{0,6}不同|흔히|많은 사람"
@@ -27,7 +45,8 @@ _PARTICLE = re.compile(
     r"|제국|공화국|(?:네요?|죠|요|다|라|며|고|지만?|야|이다)(?![가-힣]))"
 )
 _BESIDE = re.compile(
-    r"[，,；;、(（][^，,；;。]{0,4}(?:与|和|跟|同|仅次于|不同于|比|次于|曾为|替|给|受|向|继|早于|晚于|先于|大于|小于|高于|低于|优于|仿|随)[“\"'《]*$"
+    r"[，,；;、(（][^，,；;。]{0,4}(?:与|和|跟|同|仅次于|不同于|比|次于|曾为|替|给"
+    r"|受|向|继|早于|晚于|先于|大于|小于|高于|低于|优于|仿|随)[“\"'《]*$"
 )
 _SECOND = re.compile(r"第[二三四五]|其次|두 번째|세 번째")
 _BREAK = re.compile(r"[。！!\n；;]|\.(?=\s|$)")
@@ -55,12 +74,24 @@ def says_cjk(text: str, name: str, question: str = "") -> bool:
             continue
         if korean and behind.startswith(" 사람") and "사람" in question:
             return True
+        if before.endswith(("(", "（")) and behind.startswith(("의 ", "的")):
+            continue
+        if not korean and _TRANSCRIBED.match(behind) and _TRANSCRIBED.match(name):
+            continue
+        if not korean and len(text.strip()) == len(name) + 1 and _GOES_ON.fullmatch(behind):
+            continue
+        if korean and behind.strip(" .") == "만":
+            continue  # a bay
+        if korean and behind.startswith("시") and _ASKS_WHO.search(question):
+            continue
         if (_KO_DEMONYM if korean else _DEMONYM).match(behind) or _DENIED_BEHIND.match(behind):
+            continue
+        if not korean and (thing := _OTHER_THING.match(behind)) and thing[0][-1] not in question:
             continue
         if _DENIED_BEFORE.search(before) or _OTHERS.match(behind.strip()) or _OTHERS.search(before[-3:]):
             continue
         concludes = _CONCLUDES.search(before) is not None
-        if (_OTHERS_SAY.search(before) and not concludes) or _only_mentioned(text[: found.start()]):
+        if (_OTHERS_SAY.search(before) and not concludes) or _only_mentioned(text[: found.start()], behind):
             continue
         later = _BREAK.search(text[: found.start()].strip()) is not None
         if later and len(first) <= 14 and name not in first and not concludes:
@@ -69,8 +100,9 @@ def says_cjk(text: str, name: str, question: str = "") -> bool:
     return False
 
 
-def _only_mentioned(before: str) -> bool:
-    """Return whether a name stands inside brackets that do not begin with it, behind something else that is said."""
+def _only_mentioned(before: str, behind: str) -> bool:
+    """Return whether a name stands inside brackets with other words, behind something else that is said."""
     opened = max(before.rfind("("), before.rfind("（"))
     inside = opened >= 0 and not re.search(r"[)）]", before[opened:])
-    return inside and before[opened + 1 :].strip() != "" and re.search(r"\w", before[:opened]) is not None
+    alone = before[opened + 1 :].strip() == "" and re.match(r"[都市省州国城氏]?[)）]", behind)
+    return inside and not alone and re.search(r"\w", before[:opened]) is not None

@@ -143,12 +143,14 @@ class Pair:
 
 def pair_of(first: Group, second: Group) -> Pair:
     """Return what the two share."""
-    shared = first.rows.select("item_id").unique().join(second.rows.select("item_id").unique(), on="item_id")
-    a, b = (
-        group.rows.join(shared, on="item_id", how="semi", maintain_order="left") for group in (first, second)
-    )
+    a, b = first.rows, second.rows
+    if not a["item_id"].equals(b["item_id"]):
+        a, b = (
+            one.join(other, on="item_id", how="semi", maintain_order="left")
+            for one, other in ((a, b), (b, a))
+        )
     names = pl.concat([a["cluster"], b["cluster"]]).rank("dense").cast(pl.Int64).to_numpy() - 1
-    return Pair((a, b), (names[: a.height], names[a.height :]), shared.height)
+    return Pair((a, b), (names[: a.height], names[a.height :]), a["item_id"].n_unique())
 
 
 def compared(base: Comparison, a: Group, b: Group, shared: Drawn | None = None) -> Iterator[Comparison]:
@@ -298,8 +300,7 @@ def _mcnemar(base: Comparison, pair: Pair) -> Comparison | None:
     if pair.repeated:
         return None
     first, second = pair.sides
-    joined = first.select("item_id", a="correct").join(second.select("item_id", b="correct"), on="item_id")
-    a, b = (joined[side].cast(pl.Int64).to_numpy() for side in ("a", "b"))
+    a, b = (side.sort("item_id")["correct"].cast(pl.Int64).to_numpy() for side in (first, second))
     test = mcnemar_from_data(a, b)
     return replace(
         base,

@@ -20,33 +20,18 @@ from metacog_pipeline.benchmark.answers.question import question_of, stems
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, prepared
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmark.answers.units import unit_after
+from metacog_pipeline.benchmarks.selfknowledge import name_words
 from metacog_pipeline.benchmarks.selfknowledge.cjk_names import says_cjk
 from metacog_pipeline.benchmarks.selfknowledge.spelling import initials, spelled
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-#: What turns a name into another one when it stands before it, or behind it.
-_BEFORE = _words(
-    "new north south east west northern southern eastern western saint san santa los las el la papua "
-    "equatorial upper lower little great greater inner outer central anti non old"
-)
-_KIND_BEFORE = _words(
-    "the a an river lake mount mt city town country republic kingdom state island islands sea ocean "
-    "president king queen emperor sir lord lady saint st pope dr professor mr mrs ms prime minister "
-    "general captain planet element rio río monte lago mar ciudad océano oceano isla"
-)
-_KIND_BEHIND = _words(
-    "river lake mount mountain mountains city town country republic kingdom state island islands sea "
-    "ocean county province region district desert peninsula bay gulf strait canal bridge tower dynasty "
-    "empire war treaty university jr sr ii iii iv and or in of the is was were on at by from to with"
-)
+_PLACE_BEHIND = re.compile(r", ([A-Z][\w' ]+)\W*$")
 _ARTICLE = re.compile(r"\A(?:the|an?|el|la|los|las) (?=\S)", re.IGNORECASE)
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _WHO = re.compile(
-    r"\b(?:who|whose|(?:which|what) (?:\w+ ){0,2}(?:author|writer|poet|painter|artist|composer|scientist"
+    r"\b(?:who|whose|(?:which|what) (?:\w+ ){0,2}\w{3,}(?:ist|(?<!w)(?<!numb)er|or|ian|man|woman|ess)"
+    r" (?:\w+ly |first )?(?:wrote|composed|painted|discovered|invented|founded|directed"
+    r"|won|led|sang|built|designed|created|made)\b|(?:which|what) (?:\w+ ){0,2}(?:author"
+    r"|writer|poet|painter|artist|composer|scientist"
     r"|physicist|president"
     r"|singer|actor|actress|director|philosopher|explorer|king|queen|emperor|character|nymph|god|goddess)"
     r"|(?:first|last|middle|family|full|real) name|surname|quién|qué rey)\b",
@@ -65,9 +50,13 @@ _DAY = re.compile(
 )
 
 
+_TWICE = re.compile(r"[^()]{1,60} ?\(([^()]+)\)\W*")  # "JPY (yen)"
+_EACH = re.compile(
+    r" (?:\w+ )?(?:per|each|apiece|on each|for each|por|cada)\b|[名个人]?每|[명개]?씩", re.IGNORECASE
+)
+_ALL = re.compile(r"\b(?:total|altogether|in all|both)\b|总共|一共|모두", re.IGNORECASE)
+_TERSE = 40
 _YEAR = range(1_000, 2_101)
-_ARTICLES = _words("el la los las")
-_WITH_ARTICLE = _words("angeles salvador paz palmas vegas plata haya habana coruna mancha rioja")
 _STARTS = re.compile(r"(?:^|[.!?:;\n] ?|[\"'(] ?)(?:[\w'-]+ )?$")
 _KIN = re.compile(
     r"['’]s (?:\w+ )?(?:mayor|neighbou?r|capital|president|king|queen|son|daughter|wife|husband|father"
@@ -76,22 +65,7 @@ _KIN = re.compile(
     r"|replacement|sequel)\b",
     re.IGNORECASE,
 )
-_NO_NAME = _words(
-    "the a an it its this that these those he she they we i in on at of for from by as to and but so or "
-    "if is was are were "
-    "there here then thus hence therefore sure great good answer short final let well okay ok yes no not "
-    "think based after "
-    "according while although though when what which who where how my your his her their our most many "
-    "some both one two "
-    "known born also however actually certainly absolutely correct historically question step first "
-    "second given because "
-    "el la los las un una es fue se en de su respuesta según le il der die das british english american "
-    "french german italian "
-    "spanish russian chinese japanese dutch greek roman austrian swiss polish swedish norwegian scottish "
-    "irish king queen "
-    "madame monsieur lady president dr sir prime minister professor general author physicist novelist "
-    "poet composer painter artist"
-)
+_REGNAL = re.compile(r"\b(?:king|queen|pope|emperor|saint)\b", re.IGNORECASE)
 _CONCLUDES = re.compile(
     r"\b(?:answer|so|thus|hence|therefore|in fact|conclusion|final|finally|however|but|actually|correct"
     r"|por tanto|respuesta)\b"
@@ -100,6 +74,7 @@ _CONCLUDES = re.compile(
 )
 _CONCLUDED = re.compile(
     r",? (?:so|therefore|thus|hence) (?:it|the answer) (?:was|is|must be) (?:the )?([A-Z][\w'-]+)"
+    r"|[,;] (?:so|therefore|thus|hence) ([A-Z][\w'-]+)(?: [A-Z]\w+)?\W*$"
     r"|(?:[;.]|,? but) (?:the|its|but the) (?:[\w'-]+ ){1,8}is (?:the )?([A-Z][\w'-]+)"
 )
 _RELATED = re.compile(
@@ -112,9 +87,12 @@ _RELATED = re.compile(
     r"|follow\w*|precedes|admires?|admired|rather than|with|below|above|behind|under|beneath|inside|among"
     r"|beyond|alongside|over|whom|beating|against"
     r"|contemporáneo|hij[oa]|padre|madre|herman[oa]|espos[oa]|sucesora?|discípul[oa]|amig[oa]|cerca"
-    r"|vecin[oa]|detrás|junto"
+    r"|vecin[oa]|después|across(?: from)?|(?:second|third|next|\d+th)(?: only)?"
+    r"|(?:just|right|immediately|directly) (?:after|before)"
+    r"|detrás|junto"
     r"|delante|contra|que \w+|(?:más|menos) \w+ que|admirador[a]?|(?:an|pos)terior|previo|as told)(?: (?:of"
-    r"|to|with|by|de|del|a))? (?:the |an? |some |also |el |la |algo de )?$",
+    r"|to|with|by|de|del|a))? (?:the |an? |some |also |el |la |algo de )?$"
+    r"|, (?:the|a) (?:sister|brother|twin|rival) \w+ of (?:the )?$",
     re.IGNORECASE,
 )
 _KIN_OF = re.compile(
@@ -124,25 +102,10 @@ _KIN_OF = re.compile(
     re.IGNORECASE,
 )
 _PREDICATE = re.compile(
-    r"\b(?:is|was|are|were|be|es|fue|era|son|called|named|became)(?: (?:now|actually|indeed|really|probably|likely))?"
+    r"\b(?:is|was|are|were|be|es|fue|era|son|called|named|became)(?: (?:now|actually"
+    r"|indeed|really|probably|likely))?"
     r" (?:the |an? |el |la )?[\"'*]*$",
     re.IGNORECASE,
-)
-_GIVEN = _words(
-    "john james robert michael william david richard joseph thomas charles christopher daniel matthew anthony "
-    "mark donald steven paul andrew joshua kenneth kevin brian george edward ronald timothy jason jeffrey ryan "
-    "jacob gary nicholas eric jonathan stephen larry justin scott brandon benjamin samuel frank gregory raymond "
-    "alexander patrick jack dennis jerry tyler aaron jose adam nathan henry peter zachary kyle walter ethan "
-    "jeremy harold keith christian roger noah gerald carl terry sean austin arthur lawrence jesse dylan bryan joe "
-    "jordan billy bruce albert willie gabriel logan alan juan wayne ralph roy eugene randy vincent russell louis "
-    "philip bobby johnny bradley neil bruno tom ian simon oliver harry mary patricia jennifer linda elizabeth "
-    "barbara susan jessica sarah karen lisa nancy betty margaret sandra ashley kimberly emily donna michelle "
-    "carol amanda dorothy melissa deborah stephanie rebecca sharon laura cynthia kathleen amy angela shirley anna "
-    "brenda pamela emma nicole helen samantha katherine christine debra rachel carolyn janet maria catherine "
-    "heather diane olivia julie joyce victoria ruth virginia lauren kelly christina joan evelyn judith andrea "
-    "hannah jane venus serena isaac freddie bob jim ron fred ben sam max leo hugo otto karl hans fritz florence "
-    "grace rose dusty elvis miles duke ella nina marvin stevie rod phil dave kurt axl ozzy mick liam noel whitney "
-    "celine pablo carlos luis miguel antonio pedro manuel francisco javier diego jorge ana carmen lucia marta "
 )
 
 
@@ -151,12 +114,22 @@ def says_entity(output: str, answers: Iterable[str], question: str = "") -> bool
     forms = [answer for answer in answers if answer.strip()]
     if not forms or not output.strip():
         return False
-    said = prepared(output)
+    bare = (
+        len(output) <= _TERSE
+        and not re.search(r"[A-Z]", output)
+        and any(form[:1].isupper() for form in forms)
+    )
+    said = prepared(_capitalised(output) if bare else output)
     numbers = [value for form in forms if (value := _number(form)) is not None]
     names = [form for form in forms if _number(form) is None]
     return bool(numbers and _says_number(said, numbers, question)) or bool(
         names and _says_name(said, names, question)
     )
+
+
+def _capitalised(reply: str) -> str:
+    """Return a terse reply without any capital as names are written: "henry 8th"."""
+    return re.sub(r"\b[a-z](?=[a-z]{3})", lambda letter: letter[0].upper(), reply)
 
 
 def _number(form: str) -> tuple[Fraction, str] | None:
@@ -181,14 +154,29 @@ def _says_number(said: Prepared, wanted: Sequence[tuple[Fraction, str]], questio
     standing = [each for each in found if each.rank >= CONTEXT and not _ordinal(said.text, each)]
     best = max((each.rank for each in standing), default=0.0)
     top = [each for each in standing if each.rank >= best - 0.35]
-    right = next((each for each in top if any(each.value == value for value, _ in wanted)), None)
+    first = standing[0] if standing and not re.search(r"\w", said.text[: standing[0].start]) else None
+    if first and any(_is(first.value, value) for value, _ in wanted) and _EACH.match(said.text, first.end):
+        return _ALL.search(question) is None  # "11 per side, 22 in total"
+    right = next((each for each in top if any(_is(each.value, value) for value, _ in wanted)), None)
     if right is None or any(each.low is not None for each in top):
         return False
-    other = next((each for each in top if not each.same(right)), None)
+    other = next((each for each in top if not (each.same(right) or _converted(each, right))), None)
     if other is None:
         return True
     between = said.text[right.end : other.start]  # the first of two in clauses of their own is the answer
     return re.search(r"[,;(]", between) is not None and re.search(r"\b(?:or|o)\b|或|또는", between) is None
+
+
+def _is(said: Fraction, wanted: Fraction) -> bool:
+    """Return whether a number is the one wanted, or the same more finely."""
+    return said == wanted or (
+        wanted >= 1_000 and wanted.denominator == 1 and said.denominator > 1 and round(said) == wanted
+    )
+
+
+def _converted(one: Candidate, two: Candidate) -> bool:
+    """Return whether two numbers with units are one value, converted and rounded."""
+    return bool(one.unit and two.unit) and abs(one.value - two.value) * 500 <= abs(two.value)
 
 
 def _ordinal(text: str, each: Candidate) -> bool:
@@ -197,6 +185,8 @@ def _ordinal(text: str, each: Candidate) -> bool:
 
 def _says_name(said: Prepared, names: Sequence[str], question: str) -> bool:
     text = said.text
+    if folded(_ARTICLE.sub("", text)) in {short for name in names for short in _without_kind(name, question)}:
+        return True
     symbols = [name for name in names if re.search(r"\w(?:#|\+\+)", name)]
     if any(name.lower() in text.lower() for name in symbols):
         return True
@@ -222,11 +212,30 @@ def _says_name(said: Prepared, names: Sequence[str], question: str) -> bool:
         labelled=True,
     )
     spans = [span for name in latin for span in word_answers.occurrences(shown, name)]
+    if _taken_back(shown, max(spans)[1], latin, question):
+        return False
+    if (told := _TWICE.fullmatch(shown)) and folded(told[1]) in map(folded, latin):
+        return True
     return (
         reading.correct is True
         and not _beside_another(shown, spans, latin)
         and not _answered_before(shown, min(spans), question, latin)
     )
+
+
+def _without_kind(name: str, question: str) -> list[str]:
+    """Return a name without the word that only says what kind is asked for: the Indian (Ocean)."""
+    words, asked = folded(_ARTICLE.sub("", name)).split(), folded(question).split()
+    kinds = (name_words.KIND_BEHIND | name_words.KIND_BEFORE) & set(asked)
+    return [" ".join(rest) for rest in (words[:-1], words[1:]) if rest and set(words) - set(rest) <= kinds]
+
+
+def _taken_back(text: str, end: int, names: Sequence[str], question: str) -> bool:
+    """Return whether another name is said behind a correction: "Germany? No, Argentina won"."""
+    cut = clauses.Places(text).corrected_from()
+    known = set(folded(" ".join((question, *names))).split()) | name_words.NO_NAME
+    others = re.findall(r"\b[A-Z][\w'-]+", text[cut:]) if cut >= end else []
+    return any(folded(word) not in known for word in others)
 
 
 def _moved(said: Prepared, plain: str) -> tuple[tuple[int, int], ...]:
@@ -273,10 +282,10 @@ def _spaced_otherwise(name: str, text: str) -> str | None:
 
 def _surname_alone(words: Sequence[str], text: str) -> bool:
     """Return whether a surname stands in a text without another first name."""
-    found = re.search(rf"(?:([A-Z][\w'-]*)\.? )?\b{re.escape(words[-1])}\b", text)
+    found = re.search(rf"(?:([A-Z][\w'-]*)\.? )?\b{re.escape(words[-1])}\b(?! [A-Z][a-z])", text)
     return found is not None and (
         found[1] is None
-        or folded(found[1]) in _NO_NAME
+        or folded(found[1]) in name_words.NO_NAME
         or found[1] in words
         or words[0].startswith(found[1])
         or found[1] in ("".join(word[0] for word in words[:end]) for end in range(1, len(words)))
@@ -314,30 +323,93 @@ def _whole(text: str, start: int, end: int, names: Sequence[str], question: str)
             "monte",
         ):
             return False
-        if word in _BEFORE and not (
-            leads and word in _ARTICLES and folded(text[start:end]) not in _WITH_ARTICLE
+        if word in name_words.BEFORE and not (
+            leads and word in name_words.ARTICLES and folded(text[start:end]) not in name_words.WITH_ARTICLE
         ):
             return False
-        plain = word in _NO_NAME or word in _KIND_BEFORE or word in folded(question).split()
-        if not person and word in _GIVEN:
+        plain = (
+            word in name_words.NO_NAME or word in name_words.KIND_BEFORE or word in folded(question).split()
+        )
+        if not person and word in name_words.GIVEN:
             return False
         if not (leads or person or plain or before[1].endswith((".", "ern", "ent", "ese", "an", "al", "ic"))):
             return False
-    if re.match(r"\+\+|#|-[A-Z]", text[end:]):
+    if before and folded(before[1]) in name_words.UNLIKE and any(name.islower() for name in names):
+        return False
+    if person and " " not in text[start:end] and _of_another(text, start, end, names):
+        return False
+    if re.match(r"\+\+|#|-[A-Z]", text[end:]) or _of_a_compound(text, start, end, question):
+        return False
+    if before and person and _another_first_name(text[:start], text[start:end], names):
         return False
     said = text[start:end]
     if (
         said[-1:] == "s"
         and said[:1].isupper()
         and said[-2:-1] not in ("'", "’")
-        and start
+        and (start or "¿" in question)
         and folded(said) not in map(folded, names)
     ):
         return False
     behind = re.match(r" ([\w'’-]+)", text[end:])
     if behind and behind[1][:1].isupper() and text[start : start + 1].isupper():
-        return person or folded(behind[1]) in _KIND_BEHIND or not behind[1][1:].islower()
+        title = before is not None and before[1] == "The" and folded(behind[1]) not in name_words.KIND_BEHIND
+        lone = (
+            folded(said) in name_words.GIVEN or any(each.endswith(f" {said}") for each in names)
+        ) and not _REGNAL.search(question)
+        run = set(folded(re.match(r"(?: [A-Z][\w'-]*)+", text[end:])[0]).split())  # type: ignore[index]
+        if " " not in said and (title or lone) and not run & set(folded(question).split()):
+            return False
+        return person or folded(behind[1]) in name_words.KIND_BEHIND or not behind[1][1:].islower()
     return not _possessive(text, start, end, question)
+
+
+def _of_another(text: str, start: int, end: int, names: Sequence[str]) -> bool:
+    """Return whether a name is another person's or a place's: "Leonardo DiCaprio", and alone "Darwin, Australia"."""
+    name, behind = folded(text[start:end]), text[end:]
+    tail = _PLACE_BEHIND.fullmatch(behind)
+    if tail and not re.search(r"\w", text[:start]):
+        given = name_words.GIVEN | {word for each in names for word in folded(each).split()}
+        return not any(word in given or len(word) == 1 for word in folded(tail[1]).split())
+    full = [set(folded(each).split()) for each in names if folded(each).startswith(f"{name} ")]
+    run = re.match(r" [A-Z][\w'-]+(?: (?:[A-Z][\w'-]+|van|von|de|da|di|del?|der|la|le))*", behind)
+    return bool(full) and run is not None and not any(set(folded(run[0]).split()) & words for words in full)
+
+
+def _of_a_compound(text: str, start: int, end: int, question: str) -> bool:
+    """Return whether nouns behind a name make it another thing: "iron oxide"; what the question names does not."""
+    tail = re.match(r"((?: [a-zà-ÿ-]+){1,3})(?: ?[(,.;!?]|$)", text[end:])
+    words = tail[1].split() if tail else []
+    called = re.match(r" [a-z]+ (?:called|named|known as) ", text[end:]) is not None
+    if _PREDICATE.search(text[:start]) and not words:
+        return False
+    if words and text[start:end].istitle() and re.search(r"(?:^|\W)an? $", text[:start]):
+        return (
+            words[0] not in name_words.KIND_BEHIND | name_words.NO_NAME | name_words.PLAIN_BEHIND
+        )  # "a Beatles cover band"
+    free = (
+        name_words.KIND_BEHIND
+        | name_words.KIND_BEFORE
+        | name_words.NO_NAME
+        | name_words.PLAIN_BEHIND
+        | set(folded(question).split())
+    )
+    plain = [word for word in words if word in free or word.endswith(("ed", "ly", "ing", "self"))]
+    return called or (bool(words) and not plain and not stems(words[-1]) & stems(question))
+
+
+def _another_first_name(before: str, name: str, names: Sequence[str]) -> bool:
+    """Return whether the word before a surname is not the first name that an accepted answer gives it."""
+    known = [part[:3] for each in names if each.endswith(f" {name}") for part in each.split()[:-1]]
+    run = re.search(r"((?:[A-Z][\w.'-]* )+)$", before)
+    own = [
+        word
+        for word in (run[1].split() if run else [])
+        if folded(word) not in name_words.NO_NAME | name_words.KIND_BEFORE
+    ]
+    return bool(known and own) and not any(
+        part.startswith(word.rstrip(".")[:3]) for word in own for part in known
+    )
 
 
 def _possessive(text: str, start: int, end: int, question: str) -> bool:
@@ -404,7 +476,7 @@ def _answered_before(text: str, span: tuple[int, int], question: str, names: Seq
     """Return whether another name was said first, as the answer: the accepted one only stands beside it."""
     before = text[: span[0]]
     concluded = _CONCLUDED.search(text, span[1])
-    if concluded and not any(folded(concluded[1] or concluded[2]) in folded(name) for name in names):
+    if concluded and not any(folded(concluded[concluded.lastindex or 0]) in folded(name) for name in names):
         return True
     if _KIN_OF.match(before) or _ranked_otherwise(text, span, question):
         return True
@@ -414,7 +486,7 @@ def _answered_before(text: str, span: tuple[int, int], question: str, names: Seq
     same = places.sentence(span[0]) == places.first_sentence()
     of = re.search(r"\b(\w+) of (?:the )?$", before)
     noun = folded(of[1]) if of else ""
-    beside = bool(of) and noun not in _KIND_BEFORE | {
+    beside = bool(of) and noun not in name_words.KIND_BEFORE | {
         "name",
         "form",
         "kind",
@@ -425,6 +497,8 @@ def _answered_before(text: str, span: tuple[int, int], question: str, names: Seq
     if (
         same
         and not beside
+        and not places.in_bracket(span[0])
+        and not re.match(r"\W*[A-Z][\w'-]+, [a-z]+ (?:in|at|from|to) (?:the )?$", before)
         and not _RELATED.search(before[-40:])
         and not re.search(r"[;]|, (?:a|an|who|which|whose|where|unlike) ", before)
     ):
@@ -434,9 +508,9 @@ def _answered_before(text: str, span: tuple[int, int], question: str, names: Seq
     first_clause = re.split(r"[;.,] |\n", before)[0]
     if start and len(stems(own) & stems(question)) > 1 + len(stems(first_clause) & stems(question)):
         return False
-    known = set(folded(" ".join((question, *names))).split()) | _NO_NAME
+    known = set(folded(" ".join((question, *names))).split()) | name_words.NO_NAME
     first = before if same else before[: places.first_end()]
-    if same and (places.in_bracket(span[0]) or re.search(r"\w, |\b(?:with|below)\b", before)):
+    if same and (places.in_bracket(span[0]) or re.search(r"[\w)], |\b(?:with|below)\b", before)):
         nouns = [
             word
             for word in folded(re.split(r"[,(]", before)[0]).split()

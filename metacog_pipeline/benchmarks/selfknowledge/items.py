@@ -20,33 +20,18 @@ data set           questions                                                    
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import get_args
 
 from metacog_pipeline.benchmark.contract import Item as ContractItem
+from metacog_pipeline.benchmarks.selfknowledge.settings import Dataset, Language
 
 BENCHMARK = "selfknowledge"
-LANGUAGES = ("en", "zh", "ko", "es")
-DATASETS = (
-    "sample",
-    "trivia_qa",
-    "freebase_qa",
-    "nq_open",
-    "web_questions",
-    "mkqa",
-    "fictional_qa",
-    "efficientqa",
-    "trivia_sample",
-    "popqa",
-    "selfaware",
-)
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+DATASETS: tuple[Dataset, ...] = get_args(Dataset)
 LANGUAGE_OF: Mapping[str, str] = {  # condition -> the language it is asked in
-    "dual": "en",
-    "dual_zh": "zh",
-    "dual_ko": "ko",
-    "dual_es": "es",
-    "idk": "en",
-    "idk_zh": "zh",
-    "idk_ko": "ko",
-    "idk_es": "es",
+    kind if language == "en" else f"{kind}_{language}": language
+    for kind in ("dual", "idk")
+    for language in LANGUAGES
 }
 CONDITIONS = tuple(LANGUAGE_OF)
 

@@ -53,7 +53,10 @@ def matches(output: str, answers: Iterable[str], rule: Rule = "inclusion", quest
 def entities(output: str, answers: Iterable[str], question: str = "") -> bool:
     """Whether any answer is what ``output`` says, as a whole name or as a number; an empty one matches nothing."""
     accepted = list(answers)
-    return exact_match(output, accepted) or says_entity(output, accepted, question)
+    wordy = [
+        answer for answer in accepted if not re.search(r"\d", answer) or answer.strip() == output.strip()
+    ]
+    return exact_match(output, wordy) or says_entity(output, accepted, question)
 
 
 def inclusion(output: str, answers: Iterable[str]) -> bool:

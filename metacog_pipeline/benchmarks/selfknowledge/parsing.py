@@ -25,21 +25,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from metacog_pipeline.benchmark.thinking import without_thinking
-from metacog_pipeline.benchmarks.selfknowledge import abstaining
+from metacog_pipeline.benchmark.answers.abstaining import LONGEST, plain, withholds
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO, answer_words
 
 YesNoRule = Literal["default", "reference", "strict"]
-LONGEST = 20_000  # characters of a reply that are read; of a longer one the middle is not
 
-_QUOTES = str.maketrans(
-    {"’": "'", "‘": "'", "ʼ": "'", "′": "'", "´": "'", **dict.fromkeys('"“”„‟«»‹›「」『』`*_~#>', None)}
-)
-_TAG = re.compile(r"<[^<>]{0,80}>")
-_LATEX = re.compile(r"\\[a-z]{1,20}|[{}\\$]")
-_LOOSE_APOSTROPHE = re.compile(r"(?<!\w)'|'(?!\w)")
-_SPACES = re.compile(r"[^\S\n]+")
-_LINES = re.compile(r" ?\n[ \n]*")
 _NEXT_QUESTION = re.compile(r"\n ?(?:question|q|问题|問題|질문|pregunta|user|human) ?:")
 _CLAUSES = re.compile(r"[.,;:!?…\n/|()\[\]—–。，、；：！？]|-(?= )")
 
@@ -85,7 +75,7 @@ def says_yes(text: str, language: str = "en") -> bool:
 def abstains(text: str, rule: YesNoRule = "default", answers: Iterable[str] = (), question: str = "") -> bool:
     """Whether ``text`` says that the answer is not known.
 
-    By the ``default`` rule in other words, other apostrophes and four languages too (`abstaining`); but not where the words
+    By the ``default`` rule in other words, other apostrophes and four languages too (`withholds`); but not where the words
     are part of an accepted answer, as of a song of that name, and not behind an answer.
     """
     if rule == "reference":
@@ -93,21 +83,7 @@ def abstains(text: str, rule: YesNoRule = "default", answers: Iterable[str] = ()
     said = plain(text)
     if rule == "strict":
         return said.strip(" .!\n") == _REFERENCE_ABSTENTION
-    return abstaining.withholds(said, map(plain, answers), plain(question) if question else "")
-
-
-def plain(text: str) -> str:
-    """Return what a reply says in one spelling: no thinking, no quotes and marks, lower case, single spaces."""
-    text = without_thinking(text).strip()
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST // 2]}\n{text[-LONGEST // 2 :]}"
-    if "<" in text:
-        text = _TAG.sub(" ", text)
-    text = unicodedata.normalize("NFKC", text.translate(_QUOTES)).casefold().translate(_QUOTES)
-    if "\\" in text or "{" in text or "$" in text:
-        text = _LATEX.sub(" ", text)
-    text = _LINES.sub("\n", _SPACES.sub(" ", _LOOSE_APOSTROPHE.sub("", text)))
-    return text.strip()
+    return withholds(said, map(plain, answers), plain(question) if question else "")
 
 
 def _strict(text: str, language: str) -> YesNo:

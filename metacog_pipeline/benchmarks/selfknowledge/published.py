@@ -6,6 +6,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Published
 from metacog_pipeline.benchmark.published_rows import Tables, audited, long
+from metacog_pipeline.benchmarks.selfknowledge.headline_claims import ledger
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK
 from metacog_pipeline.benchmarks.selfknowledge.published_audit import audit_tables, rates_behind
 from metacog_pipeline.files import shipped
@@ -53,7 +54,9 @@ def values(tables: Tables) -> pl.DataFrame:
 
 
 def claims() -> pl.DataFrame:
-    """Return the audit, and every way in which a printed d′, alignment and accuracy can come about together."""
+    """Return the audit, every way in which a printed d′, alignment and accuracy can come about together,
+    and the ledger of claims.
+    """
     data = shipped("data", "published", BENCHMARK)
     checked = audited(audit_tables(data))
     by_clip = (pl.col("verdict") == "follows") & pl.col("note").str.ends_with("made by the clip")
@@ -70,7 +73,8 @@ def claims() -> pl.DataFrame:
         method=pl.format("solution {} on {}", "solution", "of"),
         verdict=pl.lit("possible"),
     )
-    return pl.concat([checked, found.drop("measure", "of", "solution")], how="diagonal")
+    parts = [checked, found.drop("measure", "of", "solution"), ledger(data)]
+    return pl.concat(parts, how="diagonal_relaxed")
 
 
 def _dual(tables: Tables) -> pl.DataFrame:

@@ -21,17 +21,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from metacog_pipeline.benchmarks.selfknowledge.construction.loaders import (
-    fictional_qa,
-    freebase_qa,
-    golden_answers,
-    mkqa,
-    nq_open,
-    selfaware,
-    trivia_qa,
-    web_questions,
-)
-from metacog_pipeline.benchmarks.selfknowledge.construction.loaders.reading import Loaded
+from metacog_pipeline.benchmarks.selfknowledge.construction import loaders
+from metacog_pipeline.benchmarks.selfknowledge.construction.loaders import Loaded
 
 _HUB = "https://huggingface.co/datasets"
 _HUB_HOSTS = ("huggingface.co", "hf.co")
@@ -88,7 +79,7 @@ SOURCES: Mapping[str, Source] = {
             "trivia_qa",
             _hub("mandarjoshi/trivia_qa", _TRIVIA, "rc.nocontext/validation-00000-of-00001.parquet"),
             _TRIVIA,
-            trivia_qa.load,
+            loaders.trivia_qa,
             17_944,
             (
                 "trivia_qa.parquet",
@@ -103,7 +94,7 @@ SOURCES: Mapping[str, Source] = {
             "trivia_qa_train",
             _hub("mandarjoshi/trivia_qa", _TRIVIA, "rc.nocontext/train-00000-of-00001.parquet"),
             _TRIVIA,
-            trivia_qa.load,
+            loaders.trivia_qa,
             138_384,
             (
                 "trivia_qa_train.parquet",
@@ -117,7 +108,7 @@ SOURCES: Mapping[str, Source] = {
             "freebase_qa",
             f"{_RAW}/kelvin-jiang/FreebaseQA/{_FREEBASE}/FreebaseQA-eval.json",
             _FREEBASE,
-            freebase_qa.load,
+            loaders.freebase_qa,
             3_996,
             ("FreebaseQA-eval.json", "freebase_qa.json", "freebase_qa.jsonl"),
         ),
@@ -125,7 +116,7 @@ SOURCES: Mapping[str, Source] = {
             "nq_open",
             f"{_RAW}/google-research-datasets/natural-questions/{_NQ}/nq_open/NQ-open.dev.jsonl",
             _NQ,
-            nq_open.load,
+            loaders.nq_open,
             3_610,
             ("NQ-open.dev.jsonl", "nq_open_dev.jsonl", "nq_open.jsonl", "nq_open.parquet"),
             {"nq_open": "6cce8b8ebbed6bb77717444b93bc316640830e8566e2ccabe59c7138790e9b8f"},
@@ -134,7 +125,7 @@ SOURCES: Mapping[str, Source] = {
             "web_questions",
             f"{_RAW}/brmson/dataset-factoid-webquestions/{_BRMSON}/main/test.json",
             _BRMSON,
-            web_questions.load,
+            loaders.web_questions,
             2_032,
             (
                 "webquestions_test.jsonl",
@@ -150,7 +141,7 @@ SOURCES: Mapping[str, Source] = {
             "mkqa",
             f"{_RAW}/apple/ml-mkqa/{_MKQA}/dataset/mkqa.jsonl.gz",
             _MKQA,
-            mkqa.load,
+            loaders.mkqa,
             10_000,
             ("mkqa.jsonl", "mkqa.parquet", "test_mkqa.jsonl", "mkqa_fixture_6.jsonl"),
         ),
@@ -158,7 +149,7 @@ SOURCES: Mapping[str, Source] = {
             "fictional_qa",
             _hub("tomg-group-umd/fictionalqa", _FICTIONAL, "fict_qa/train-00000-of-00001.parquet"),
             _FICTIONAL,
-            fictional_qa.load,
+            loaders.fictional_qa,
             1_797,
             (
                 "fictional_qa.parquet",
@@ -173,7 +164,7 @@ SOURCES: Mapping[str, Source] = {
             "efficientqa",
             f"{_RAW}/google-research-datasets/natural-questions/{_NQ}/nq_open/NQ-open.efficientqa.dev.1.1.jsonl",
             _NQ,
-            nq_open.load,
+            loaders.nq_open,
             1_800,
             ("NQ-open.efficientqa.dev.1.1.jsonl", "nq_efficientqa_dev_1.1.jsonl", "efficientqa.jsonl"),
             {"nq_open": "fa60fbc6a87b75e3feb1e3ac436426a836ee06866aed8689c0728298f2416ea0"},
@@ -182,7 +173,7 @@ SOURCES: Mapping[str, Source] = {
             "trivia_sample",
             f"{_RAW}/GaurisankarJ/reason_over_search/{_SAMPLES}/data_subsample/triviaqa/test.jsonl",
             _SAMPLES,
-            golden_answers.load,
+            loaders.golden_answers,
             1_000,
             ("triviaqa_unfiltered_validation_1000.jsonl", "trivia_sample.jsonl"),
             {"golden_answers": "6de6a3f8713afcf84067e3b4bed11fe4909a7d43dc03d26f702f623e4ee18efa"},
@@ -191,7 +182,7 @@ SOURCES: Mapping[str, Source] = {
             "popqa",
             f"{_RAW}/GaurisankarJ/reason_over_search/{_SAMPLES}/data_subsample/popqa/test.jsonl",
             _SAMPLES,
-            golden_answers.load,
+            loaders.golden_answers,
             1_000,
             ("popqa_test_1000.jsonl", "popqa.jsonl"),
             {"golden_answers": "62a24940ca7612eb5a58e2fc5d1daf6659d1724b4952c718e1af713a17645bba"},
@@ -200,7 +191,7 @@ SOURCES: Mapping[str, Source] = {
             "selfaware",
             f"{_RAW}/yinzhangyue/SelfAware/{_SELFAWARE}/data/SelfAware.json",
             _SELFAWARE,
-            selfaware.load,
+            loaders.selfaware,
             3_369,
             ("SelfAware.json", "selfaware.jsonl", "selfaware.json"),
             {"selfaware": "66f782d34252a91d2761b546c618941f9c8a9e903f5413577e6da8535d950915"},

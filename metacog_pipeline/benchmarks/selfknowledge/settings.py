@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, field_validator, model_validator
 
 from metacog_pipeline.study import sections
 from metacog_pipeline.study.sections import Stage, setting
+
+Language = Literal["en", "zh", "ko", "es"]
+Dataset = Literal[
+    "sample", "trivia_qa", "freebase_qa", "nq_open", "web_questions", "mkqa", "fictional_qa", "efficientqa",
+    "trivia_sample", "popqa", "selfaware",
+]  # fmt: skip
 
 
 class Settings(sections.Settings):
@@ -24,31 +29,17 @@ class Settings(sections.Settings):
     file.
     """
 
-    dataset: Literal[
-        "sample",
-        "trivia_qa",
-        "freebase_qa",
-        "nq_open",
-        "web_questions",
-        "mkqa",
-        "fictional_qa",
-        "efficientqa",
-        "trivia_sample",
-        "popqa",
-        "selfaware",
-    ] = setting(Stage.ITEMS, "sample")
+    dataset: Dataset = setting(Stage.ITEMS, "sample")
     split: Literal["train", "validation", "test", "all"] | None = setting(Stage.ITEMS, None)
-    languages: Annotated[tuple[Literal["en", "zh", "ko", "es"], ...], Field(min_length=1)] = setting(
-        Stage.ASKING, ("en",)
-    )
-    idk: StrictBool | tuple[Literal["en", "zh", "ko", "es"], ...] = setting(Stage.ASKING, True)
+    languages: Annotated[tuple[Language, ...], Field(min_length=1)] = setting(Stage.ASKING, ("en",))
+    idk: StrictBool | tuple[Language, ...] = setting(Stage.ASKING, True)
     limit: int | None = setting(Stage.ITEMS, None, ge=1, strict=True)
     matching: Literal["entities", "inclusion", "normalized_inclusion", "exact_match", "token_boundary"] = (
         setting(Stage.PARSING, "entities")
     )
     yes_no: Literal["default", "reference", "strict"] = setting(Stage.PARSING, "default")
     decoding: Literal["greedy", "checkpoint"] = setting(Stage.ASKING, "greedy")
-    folder: Path | None = setting(Stage.ITEMS, None)
+    folder: sections.PathText | None = setting(Stage.ITEMS, None)
 
     @field_validator("languages")
     @classmethod

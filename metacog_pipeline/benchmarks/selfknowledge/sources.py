@@ -26,7 +26,7 @@ from metacog_pipeline.benchmark.source_files import (
     write_note,
 )
 from metacog_pipeline.benchmarks.selfknowledge.construction import rows as question_rows
-from metacog_pipeline.benchmarks.selfknowledge.construction.loaders.reading import Loaded
+from metacog_pipeline.benchmarks.selfknowledge.construction.loaders import Loaded
 from metacog_pipeline.benchmarks.selfknowledge.construction.rows import MAX_BYTES, Row, digest_of
 from metacog_pipeline.benchmarks.selfknowledge.question_sets import SOURCES, Source
 from metacog_pipeline.errors import SourceError

@@ -33,7 +33,10 @@ def table_s1(home: Path) -> Markup:
     """Return d′, meta-d′ and M-ratio, posterior means."""
     found = exhibits.own(home, _NAME, [column.measure for column in _SENSITIVITY])
     rows = exhibits.printed(_NAME, "table_s1")
-    return exhibits.tables(_NAME, found, rows, _SENSITIVITY, keys=_KEYS, key_of=_task_and_model)
+    said = "Posterior means, as in the paper; d′ and meta-d′ of the boards are of maximum likelihood, so they differ."
+    return pieces.paragraph(said, "soft") + exhibits.tables(
+        _NAME, found, rows, _SENSITIVITY, keys=_KEYS, key_of=_task_and_model
+    )
 
 
 def ratios(home: Path) -> Markup:
@@ -56,6 +59,8 @@ _REFIT = """
         and recomputed is not null
     order by regexp_extract(subject, 'task (.)', 1), subject
 """
+_PAIRS, _MOST_PAIRS = "bayes_models", 500  # more are not read in a row
+_ELSEWHERE = 'The report compares any two under "Compare two models"; all stand in the table comparisons.'
 _AXES = {
     "bayes_optimality": "against optimality",
     "bayes_models": "between models",
@@ -86,12 +91,19 @@ def _axes(home: Path) -> Markup:
     columns = ("compared", "held", "axis", "difference of M-ratio", "answers", "verdict")
     made = Markup()
     for world, group in groupby(queries.rows(home, _AXIS_TESTS), key=lambda row: row[0]):
+        own = list(group)
+        many = sum(row[1] == _PAIRS for row in own) > _MOST_PAIRS
         body = [
             (f"{a} - {b}", held, _AXES[family], pieces.interval(*ends), n, pieces.said(verdict))
-            for _, family, held, a, b, *ends, n, verdict in group
+            for _, family, held, a, b, *ends, n, verdict in own
+            if not (many and family == _PAIRS)
         ]
         title = WORLDS[world] if world != "published" else "Refitted from the published counts"
         table = pieces.table(columns, body, f"{title}: differences of posteriors")
+        if many:
+            table += pieces.paragraph(
+                f"Any two of the models: {len(own) - len(body)} more. {_ELSEWHERE}", "soft"
+            )
         made += pieces.folded(f"{title}: {len(body)} comparisons", table)
     return made
 

@@ -61,6 +61,11 @@ class Grid:
         s1, s2 = totals[..., : self.width], totals[..., self.width :]
         return s2 @ said_s2, s2 @ said_s1, s1 @ said_s2, s1 @ said_s1
 
+    def to_outcomes(self) -> Ints:
+        """Return the matrix that turns counts by place into those of `outcomes`, ``(places, 4)``."""
+        sides = [self.where(*each) for each in ((1, 1), (1, 0), (0, 1), (0, 0))]
+        return np.stack(sides, axis=1).astype(np.int64)
+
     def where(self, stimulus: int | None = None, response: int | None = None) -> Floats:
         """Return a weight of 1 for places with this stimulus and this response (None: whatever it is)."""
         said = np.ones(self.width) if response is None else self._said(response)
@@ -192,20 +197,42 @@ _COUNTED: WeakKeyDictionary[Group, Counts] = (
 
 def counts_of(group: Group) -> Counts:
     """Return the responses of a group, unanswered ones among them, counted by place."""
-    found = _COUNTED.get(group)
-    if found is None:
-        grid = Grid(group.benchmark.wording.ratings)  # type: ignore[attr-defined]
-        placed = group.frame.select(
-            "item_id", item=pl.col("item_id").rank("dense"), place=grid.place_of(group.benchmark.unanswered)
+    return all_counts([group])[0]
+
+
+def all_counts(groups: Sequence[Group]) -> list[Counts]:
+    """Return the same of many groups of one benchmark; those not counted before are counted together."""
+    if new := [group for group in groups if group not in _COUNTED]:
+        _count(new)
+    return [_COUNTED[group] for group in groups]
+
+
+def _count(groups: Sequence[Group]) -> None:
+    benchmark = groups[0].benchmark
+    grid = Grid(benchmark.wording.ratings)  # type: ignore[attr-defined]
+    needed = ("item_id", "status", "stimulus", "response", "confidence")
+    frames = [pl.DataFrame([group.frame[name] for name in needed]) for group in groups]
+    frame = pl.concat(frames, how="vertical_relaxed")
+    of_group = np.repeat(np.arange(len(groups)), [group.frame.height for group in groups])
+    names = frame["item_id"].unique().sort()
+    counted = (
+        frame.select(
+            pl.Series("group", of_group),
+            item=pl.col("item_id").rank("dense").cast(pl.Int64) - 1,
+            place=grid.place_of(benchmark.unanswered),
         )
-        counted = placed.group_by("item", "place").agg(number=pl.len()).sort("item", "place")
-        item, place, number = (
-            counted[name].to_numpy().astype(np.int64) for name in ("item", "place", "number")
-        )
-        names = placed["item_id"].unique().sort()
-        seed = group.benchmark.stream(*group.key)
-        found = _COUNTED[group] = Counts(grid, names, item - 1, place, number, seed)
-    return found
+        .group_by("group", "item", "place")
+        .agg(number=pl.len().cast(pl.Int64))
+        .sort("group", "item", "place")
+    )
+    ends = np.searchsorted(counted["group"].to_numpy(), np.arange(1, len(groups)))
+    parts = [np.split(counted[name].to_numpy(), ends) for name in ("item", "place", "number")]
+    found = [np.unique(item, return_inverse=True) for item in parts[0]]
+    named, start = names.gather(np.concatenate([own for own, _ in found])), 0  # at once: a tenth of the time
+    for group, (own, numbers), place, number in zip(groups, found, *parts[1:], strict=True):
+        seed = benchmark.stream(*group.key)
+        _COUNTED[group] = Counts(grid, named.slice(start, len(own)), numbers, place, number, seed)
+        start += len(own)
 
 
 def numbered(counts: Sequence[Counts]) -> tuple[list[Ints], int]:

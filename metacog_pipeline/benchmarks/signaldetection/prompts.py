@@ -94,8 +94,9 @@ def _from_folder(folder: Path) -> Wording:
             try:
                 prompts[key] = file.read_bytes().decode("utf-8-sig")
             except (OSError, UnicodeDecodeError) as error:
+                said = getattr(error, "strerror", None) or f"byte {getattr(error, 'start', 0)} is not UTF-8"
                 raise StudyError(
-                    f"prompt file {file} cannot be read: {error}; give a UTF-8 text file"
+                    f"prompt file {file} cannot be read: {said}; give a UTF-8 text file"
                 ) from None
             require_text(str(file), prompts[key])
     if not prompts:

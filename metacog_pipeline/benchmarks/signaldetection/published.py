@@ -21,6 +21,7 @@ from metacog_pipeline.benchmarks.signaldetection import refitted
 from metacog_pipeline.benchmarks.signaldetection.contrasts import efficiency
 from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import RISKS, ROPE, contrast_rows
 from metacog_pipeline.benchmarks.signaldetection.grid import number
+from metacog_pipeline.benchmarks.signaldetection.headline_claims import ledger
 from metacog_pipeline.benchmarks.signaldetection.measures.bayes import Fitted, fitted_counts, folder_of
 from metacog_pipeline.benchmarks.signaldetection.measures.posteriors import MODEL_VERSION
 from metacog_pipeline.benchmarks.signaldetection.published_notes import TOLERANCE, cell_notes, printed_note
@@ -105,7 +106,7 @@ def values(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
 
 
 def claims(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
-    """Return every printed number beside what the counts published with it give, by each method."""
+    """Return every printed number beside what the counts published with it give, and the ledger of headline claims."""
     given = pl.read_csv(folder() / "notes.csv")
     remarks = {tuple(row[:-1]): row[-1] for row in given.iter_rows()}
 
@@ -113,6 +114,7 @@ def claims(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
         cell = (each.place, each.task, each.model, each.condition, each.quantity)
         return each.note or (remarks.get(cell) if each.method in (BAYES, RAW_RATES) else None)
 
+    found = refit(benchmark)
     rows = [
         {
             **{name: getattr(each, name) for name in PUBLISHED_CLAIM if hasattr(each, name)},
@@ -122,9 +124,10 @@ def claims(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
             "tolerance": TOLERANCE[each.quantity],
             "note": note(each),
         }
-        for each in refit(benchmark).claims
+        for each in found.claims
     ]
-    return pl.DataFrame(rows, schema=PUBLISHED_CLAIM)
+    checked = pl.DataFrame(rows, schema=PUBLISHED_CLAIM)
+    return pl.concat([checked, ledger(found)], how="diagonal_relaxed")
 
 
 def contrasts(benchmark: Benchmark[Any, Any, Any]) -> Sequence[Comparison]:
@@ -142,13 +145,13 @@ def _sensitivity(
     raw = counts(_vectors(cells["nR_S1"]), _vectors(cells["nR_S2"]))
     by_ml = {"ml_raw": fit_metad(raw), "ml_padded": fit_metad(padded(raw))}
     values = {(row["task"], row["model"]): row for row in printed.iter_rows(named=True)}
-    fits: list[Fitted] = []
+    named = list(cells.select("task", "model").iter_rows())
+    both = [((DATASET, SOURCE, *names), raw.take(place)) for place, names in enumerate(named)]
+    fits = fitted_counts(both, seed, posteriors, KEEP)
     found: list[Claim] = []
     why = {method: fitted.withheld for method, fitted in by_ml.items()}
-    for place, (task, model) in enumerate(cells.select("task", "model").iter_rows()):
-        fit = fitted_counts(raw.take(place), (DATASET, SOURCE, task, model), seed, posteriors, KEEP)
-        fits.append(fit)
-        row = values.get((task, model), {})
+    for place, (names, fit) in enumerate(zip(named, fits, strict=True)):
+        row = values.get(names, {})
         stated = {quantity: row.get(column) for quantity, column in _PRINTED.items()}
         for method, fitted in by_ml.items():
             note = _empty_note(raw.take(place)) if method == "ml_raw" else None

@@ -30,15 +30,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import sha256_hex, sync_folder, write_text
 from metacog_pipeline.llm.batch import travel
+from metacog_pipeline.llm.batch.travel import FOLDER, RECORD, State
 
-FOLDER = "batches"
-RECORD, REQUESTS, ANSWERS, RESULTS = "record.json", "requests.jsonl", "answers.txt", "results.jsonl"
-State = Literal["written", "submitting", "submitted", "collected", "done", "refused", "given up"]
+REQUESTS, ANSWERS, RESULTS = "requests.jsonl", "answers.txt", "results.jsonl"
 OPEN_STATES = frozenset({"written", "submitting", "submitted"})
 MARK_BYTES = 12
 

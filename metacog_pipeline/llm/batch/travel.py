@@ -7,7 +7,7 @@ looks for its mark at the provider, as the host that wrote it would.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from metacog_pipeline.storage.store import Store
 
 FOLDER, RECORD = "batches", "record.json"
-_ORDER = ("written", "submitting", "submitted", "collected", "done", "refused", "given up")
+State = Literal["written", "submitting", "submitted", "collected", "done", "refused", "given up"]
 
 
 def send(folder: Path, *names: str) -> None:
@@ -70,7 +70,7 @@ def _rank_here(record: Path) -> int:
 
 def _rank(record: bytes) -> int:
     """Return how far a batch is; a record that cannot be read is told by whoever reads it."""
-    for place, state in reversed(list(enumerate(_ORDER))):
-        if f'"state": "{state}"'.encode() in record:
-            return place
-    return 0
+    states: tuple[str, ...] = get_args(State)
+    return max(
+        (place for place, state in enumerate(states) if f'"state": "{state}"'.encode() in record), default=0
+    )

@@ -2,15 +2,13 @@
 
 from metacog_pipeline.llm.server.app import FAULT_HEADER, Respond, SimulatedProvider
 from metacog_pipeline.llm.server.faults import Fault, FaultPlan
-from metacog_pipeline.llm.server.running import ServerProcess, ServerThread, running, serve
+from metacog_pipeline.llm.server.running import running, serve
 
 __all__ = [
     "FAULT_HEADER",
     "Fault",
     "FaultPlan",
     "Respond",
-    "ServerProcess",
-    "ServerThread",
     "SimulatedProvider",
     "running",
     "serve",

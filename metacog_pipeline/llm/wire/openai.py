@@ -19,8 +19,7 @@ from metacog_pipeline.llm.wire import (
     bounded,
     caching,
     errors,
-    openai_errors,
-    openai_usage,
+    openai_common,
     options,
     responses,
     streams,
@@ -135,7 +134,7 @@ def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Co
     if error or not 200 <= status_code < 300:
         return errors.failure(
             errors.status_within(status_code, error),
-            openai_errors.problem(status_code, headers, body, decoded),
+            openai_common.problem(status_code, headers, body, decoded),
         )
     if responses.is_response(decoded):
         return responses.read(status_code, headers, body, decoded)
@@ -160,7 +159,7 @@ def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Co
         finish_reason=finish,
         finish_detail=_detail(choice),
         model_reported=values.str_at(decoded, "model"),
-        usage=openai_usage.of_chat(values.dict_at(decoded, "usage")),
+        usage=openai_common.of_chat(values.dict_at(decoded, "usage")),
         logprobs=tokens,
         reasoning_text=thought,
         response_id=values.str_at(decoded, "id"),

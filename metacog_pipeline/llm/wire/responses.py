@@ -13,7 +13,7 @@ from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.limits import token_limit
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import bounded, errors, openai_errors, openai_usage, options, values
+from metacog_pipeline.llm.wire import bounded, errors, openai_common, options, values
 from metacog_pipeline.llm.wire.types import UnsupportedConstraint
 
 PROTECTED = frozenset({"model", "input", "instructions", "stream"})
@@ -73,7 +73,7 @@ def read(status_code: int, headers: Mapping[str, str], body: bytes, decoded: obj
     """Decode a 2xx body that `is_response`."""
     status = values.str_at(decoded, "status")
     if values.at(decoded, "error") or status in ("failed", "cancelled"):
-        found = openai_errors.problem(status_code, headers, body, decoded)
+        found = openai_common.problem(status_code, headers, body, decoded)
         return errors.failure(status_code, found)
     items = values.list_at(decoded, "output")
     if items is None:
@@ -93,7 +93,7 @@ def read(status_code: int, headers: Mapping[str, str], body: bytes, decoded: obj
         finish_reason=status,
         finish_detail=reason,
         model_reported=values.str_at(decoded, "model"),
-        usage=openai_usage.of_responses(values.dict_at(decoded, "usage")),
+        usage=openai_common.of_responses(values.dict_at(decoded, "usage")),
         logprobs=() if refusal else _logprobs(parts),
         reasoning_text=_reasoning(items),
         response_id=values.str_at(decoded, "id"),

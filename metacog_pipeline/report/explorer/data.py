@@ -2,26 +2,33 @@
 
 ==========================  =======================================================================================
 ``questions-B.js``          the items of benchmark number B in the order of asking: name, question, key, kind
-``grid-B-C.js``             under its condition number C, per model and item: share right, confidence, responses
-``items-B-S.js``            slice S of its items: prompts, replies, thoughts, and what was read out of them
+``items-B-S.js``            slice S of its items: all that is known of each
+``grid-B-MODEL.js``         per condition and item what a model answered: share right, confidence, responses
+``answers-B-S-MODEL.js``    slice S of its answers: prompts, replies, thoughts, and what was read out of them
 ==========================  =======================================================================================
+
+A model that is added has files of its own and changes none of the others.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline import registry
+from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.leaderboard.database import TEXTS, text
+from metacog_pipeline.llm.spec import SLUG_PATTERN
 from metacog_pipeline.report import queries
 from metacog_pipeline.scoring.responses import FAILED_READING
 
 ITEMS_A_SLICE = 20
+_SLUG = re.compile(SLUG_PATTERN)
 QUESTION = 160  # characters of a question in the grid; the page of the item has it whole
 CHARACTERS = 4000  # of a reply, a thought or a prompt: more stays in the store, and the page says so
 #: Of a response, what is shown elsewhere on the page or says nothing to people.
@@ -45,26 +52,35 @@ _NOT_SHOWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A benchmark with answers: its number in file names, its conditions in theirs, and how many items it has."""
+    """A benchmark with answers: its conditions in the order of the grid, and how many items it has."""
 
     name: str
     conditions: tuple[str, ...]
     models: tuple[str, ...]
     n_items: int
 
+    @property
+    def slices(self) -> range:
+        """The numbers of the slices of its items."""
+        return range(-(-self.n_items // ITEMS_A_SLICE))
+
+
+Of = tuple[str, int]  # a model and a slice
+
 
 def contents(home: Path) -> list[Benchmark]:
-    """Return the benchmarks that have responses, in alphabetical order."""
-    found = []
+    """Return the benchmarks that have responses, those most of whose answers are right or wrong first, then by name."""
+    found: list[tuple[bool, Benchmark]] = []
     for name in queries.asked(home):
-        sql = f"select distinct condition, model from ({_responses(home, name)}) order by all"
+        sql = f"select condition, model, count(correct), count(*) from ({_responses(home, name)}) group by all order by all"
         cells = queries.rows(home, sql)
-        conditions = tuple(dict.fromkeys(condition for condition, _ in cells))
-        models = tuple(sorted({model for _, model in cells}))
+        conditions = tuple(dict.fromkeys(condition for condition, *_ in cells))
+        models = tuple(sorted({model for _, model, *_ in cells}))
         (n_items,) = queries.rows(home, f"select count(*) from items where benchmark = {text(name)}")[0]
         if conditions:
-            found.append(Benchmark(name, conditions, models, n_items))
-    return found
+            seldom_told = 2 * sum(n for *_, n, _ in cells) < sum(n for *_, n in cells)
+            found.append((seldom_told, Benchmark(name, conditions, models, n_items)))
+    return [each for _, each in sorted(found, key=lambda one: one[0])]
 
 
 def n_answers(home: Path) -> int:
@@ -77,80 +93,107 @@ def n_answers(home: Path) -> int:
     return int(found)
 
 
+def _begun(column: str) -> str:
+    return f"if(length({column}) > {QUESTION}, left({column}, {QUESTION - 1}) || '…', {column})"
+
+
 def questions(home: Path, number: int, benchmark: Benchmark) -> str:
     """Return the script of the items of a benchmark."""
     sql = (
-        f"select item_id, left(question, {QUESTION}), left(key, {QUESTION}), kind from items "
+        f"select item_id, {_begun('question')}, {_begun('key')}, kind from items "
         f"where benchmark = {text(benchmark.name)} order by position, item_id"
     )
     return _called("questions", number, queries.rows(home, sql))
 
 
-def grid(home: Path, number: int, place: int, benchmark: Benchmark) -> str:
-    """Return the script of one condition: model → share right, mean confidence (hundredths), responses, in item order.
+def grids(home: Path, number: int, benchmark: Benchmark, models: Sequence[str]) -> dict[str, str]:
+    """Return the script of each of ``models``: per condition share right, mean confidence (hundredths), responses.
 
-    A share is null where no response of the model has a verdict, a confidence where none was stated; responses are 0 where
-    nothing readable was answered, and null where the item is not asked under this condition.
+    A share is null where no response has a verdict, a confidence where none was stated; responses are 0 where nothing
+    readable was answered, and all three null where the model has no response under the condition.
     """
     items = (
         f"select item_id, row_number() over (order by position, item_id) - 1 as place from items "
         f"where benchmark = {text(benchmark.name)}"
     )
     sql = (
-        "select model, place, round(100 * avg(correct)), round(100 * avg(confidence)), count(*) filter (readable) "
-        f"from ({_responses(home, benchmark.name)}) as said inner join ({items}) as items using (item_id) "
-        f"where condition = {text(benchmark.conditions[place])} group by model, place"
+        "select model, condition, place, round(100 * avg(correct)), round(100 * avg(confidence)), "
+        f"count(*) filter (readable) from ({_responses(home, benchmark.name)}) as said "
+        f"inner join ({items}) as items using (item_id) where model in ({_listed(models)}) "
+        "group by model, condition, place"
     )
-    found = queries.rows(home, sql)
-    asked: list[int | None] = [None] * benchmark.n_items
-    for _, at, *_ in found:
-        asked[at] = 0
-    cells: dict[str, list[list[int | None]]] = {
-        model: [[None] * benchmark.n_items, [None] * benchmark.n_items, asked.copy()]
-        for model in benchmark.models
+    cells: dict[tuple[str, str], list[list[int | None]]] = {
+        (model, condition): [[None] * benchmark.n_items for _ in range(3)]
+        for model in models
+        for condition in benchmark.conditions
     }
-    for model, at, right, sure, n in found:
-        for column, value in zip(cells[model], (right, sure, n), strict=True):
+    for model, condition, at, *values in queries.rows(home, sql):
+        for column, value in zip(cells[model, condition], values, strict=True):
             column[at] = None if value is None else int(value)
-    return _called("grid", number, place, cells)
-
-
-def slices(home: Path, number: int, benchmark: Benchmark, wanted: Sequence[int]) -> list[str]:
-    """Return the scripts of the slices ``wanted`` of a benchmark's items, each ``ITEMS_A_SLICE`` items long."""
-    first, last = ITEMS_A_SLICE * min(wanted), ITEMS_A_SLICE * (max(wanted) + 1)
-    about = queries.rows(
-        home,
-        f"select item_id, question, key, kind, facts from items where benchmark = {text(benchmark.name)} "
-        f"order by position, item_id limit {last - first} offset {first}",
-    )
-    names = [row[0] for row in about]
-    calls = _grouped(_calls(home, benchmark.name, names))
-    read = _grouped(_read(home, benchmark.name, names))
-    pages = []
-    for slice_ in wanted:
-        start = ITEMS_A_SLICE * slice_ - first
-        own = about[start : start + ITEMS_A_SLICE]
-        pages.append(_called("items", number, slice_, [_item(row, calls, read) for row in own]))
-    return pages
-
-
-def _item(
-    about: Sequence[Any], calls: Mapping[str, list[dict[str, Any]]], read: Mapping[str, list[dict[str, Any]]]
-) -> dict[str, Any]:
-    item_id, question, key, kind, facts = about
-    prompts: dict[str, int] = {}
-    answers = []
-    for call in calls.get(item_id, []):
-        asked = _messages(call.pop("request"))
-        answers.append({**call, "prompt": prompts.setdefault(asked, len(prompts))})
     return {
-        "item_id": item_id, "question": question, "key": key, "kind": kind, "facts": facts, "prompts": list(prompts),
-        "answers": answers, "read": read.get(item_id, []),
+        model: _called("grid", number, file_of(model), [cells[model, each] for each in benchmark.conditions])
+        for model in models
+    }
+
+
+def items(home: Path, number: int, benchmark: Benchmark, wanted: Sequence[int]) -> list[str]:
+    """Return the scripts of the slices ``wanted`` of a benchmark's items, each ``ITEMS_A_SLICE`` items long."""
+    columns = ("item_id", "question", "key", "kind", "facts")
+    slices = _sliced(home, benchmark, wanted, columns)
+    return [
+        _called("items", number, slice_, [dict(zip(columns, row, strict=True)) for row in own])
+        for slice_, own in zip(wanted, slices, strict=True)
+    ]
+
+
+def answers(
+    home: Path, number: int, benchmark: Benchmark, models: Sequence[str], wanted: Sequence[int]
+) -> dict[Of, str]:
+    """Return the scripts of what ``models`` answered to the items of the slices ``wanted``."""
+    slices = _sliced(home, benchmark, wanted, ("item_id",))
+    names = [name for own in slices for (name,) in own]
+    calls = _grouped(_calls(home, benchmark.name, models, names))
+    read = _grouped(_read(home, benchmark.name, models, names))
+    return {
+        (model, slice_): _called(
+            "answers", number, slice_, file_of(model),
+            [_answered(calls.get((name, model), []), read.get((name, model), [])) for (name,) in own],
+        )
+        for model in models
+        for slice_, own in zip(wanted, slices, strict=True)
     }  # fmt: skip
 
 
-def _calls(home: Path, benchmark: str, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the calls of some items with their texts, cut at `CHARACTERS`."""
+def file_of(model: str) -> str:
+    """Return what stands for a model in file names: its own name, or a digest where no study file could hold it."""
+    return model if _SLUG.fullmatch(model) else f"model-{sha256_hex(model)[:16]}"
+
+
+def _sliced(
+    home: Path, benchmark: Benchmark, wanted: Sequence[int], columns: Sequence[str]
+) -> list[list[tuple[Any, ...]]]:
+    """Return the rows of the items of each wanted slice, in the order of asking."""
+    first, last = ITEMS_A_SLICE * min(wanted), ITEMS_A_SLICE * (max(wanted) + 1)
+    rows = queries.rows(
+        home,
+        f"select {', '.join(columns)} from items where benchmark = {text(benchmark.name)} "
+        f"order by position, item_id limit {last - first} offset {first}",
+    )
+    starts = (ITEMS_A_SLICE * slice_ - first for slice_ in wanted)
+    return [rows[start : start + ITEMS_A_SLICE] for start in starts]
+
+
+def _answered(calls: Iterable[dict[str, Any]], read: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    prompts: dict[str, int] = {}
+    made = []
+    for call in calls:
+        asked = _messages(call.pop("request"))
+        made.append({**call, "prompt": prompts.setdefault(asked, len(prompts))})
+    return {"prompts": list(prompts), "answers": made, "read": read}
+
+
+def _calls(home: Path, benchmark: str, models: Sequence[str], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the calls of some models about some items with their texts, cut at `CHARACTERS`."""
     columns = ("item_id", "condition", "step", "model", "run", "status")
     shown = ", ".join(f"calls.{name}" for name in columns)
     words = [
@@ -168,7 +211,8 @@ def _calls(home: Path, benchmark: str, names: Sequence[str]) -> list[dict[str, A
         )
     sql = (
         f"select {shown}, {', '.join(words)} from calls {source} where calls.benchmark = {text(benchmark)} "
-        f"and not superseded and item_id in ({_listed(names)}) order by item_id, condition, step, model, run"
+        f"and calls.model in ({_listed(models)}) and not superseded and item_id in ({_listed(names)}) "
+        "order by item_id, condition, step, model, run"
     )
     found = [
         dict(zip((*columns, "text", "characters", "reasoning", "thought", "request"), row, strict=True))
@@ -180,12 +224,15 @@ def _calls(home: Path, benchmark: str, names: Sequence[str]) -> list[dict[str, A
     return found
 
 
-def _read(home: Path, benchmark: str, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what was read out of the responses to some items: values that are there, as text."""
+def _read(home: Path, benchmark: str, models: Sequence[str], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what was read out of the responses of some models to some items: values that are there, as text."""
     columns = list(_own_columns(home, benchmark))
     if not columns:
         return []
-    sql = f"select {', '.join(columns)} from {benchmark}_responses where item_id in ({_listed(names)}) order by all"
+    sql = (
+        f"select {', '.join(columns)} from {benchmark}_responses where item_id in ({_listed(names)}) "
+        f"and model in ({_listed(models)}) order by all"
+    )
     found = []
     for row in queries.rows(home, sql):
         said = dict(zip(columns, row, strict=True))
@@ -239,10 +286,11 @@ def _own_columns(home: Path, benchmark: str) -> list[str]:
     return [name for (name,) in found]
 
 
-def _grouped(rows: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+def _grouped(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return the rows by item and model, without both."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
-        found.setdefault(row.pop("item_id"), []).append(row)
+        found.setdefault((row.pop("item_id"), row.pop("model")), []).append(row)
     return found
 
 

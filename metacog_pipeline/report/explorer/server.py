@@ -6,15 +6,22 @@ was made to point here, is refused.
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.files import state_of
+from metacog_pipeline.leaderboard.database import LEADERBOARD
 from metacog_pipeline.report.explorer import data, pages
 
 HOST, PORT = "127.0.0.1", 3100
-_FILE = re.compile(r"/(questions|grid|items)-(\d{1,4})(?:-(\d{1,6}))?\.js")
+_FILE = re.compile(
+    r"/(?:(?P<kind>questions|items|answers)-(?P<number>\d{1,4})(?:-(?P<slice>\d{1,6}))?|grid-(?P<grid>\d{1,4}))"
+    r"(?:-(?P<model>[^/]+))?\.js"
+)
 _KINDS = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 
 
@@ -26,6 +33,8 @@ class Explorer(ThreadingHTTPServer):
     def __init__(self, home: Path, name: str, port: int) -> None:
         super().__init__((HOST, port), _Handler)
         self.home, self.name = home, name
+        self._lock = threading.Lock()
+        self._read: tuple[tuple[int, int], list[data.Benchmark]] = ((0, 0), [])
 
     @property
     def address(self) -> str:
@@ -35,26 +44,36 @@ class Explorer(ThreadingHTTPServer):
     def content(self, path: str) -> str | None:
         """Return what stands at ``path``; None where nothing does."""
         if path in ("/", f"/{pages.PAGE}"):
-            return pages.page(self.name, data.contents(self.home))
+            return pages.page(self.name, self._contents())
         if path == f"/{pages.SCRIPT}":
             return pages.script()
         asked = _FILE.fullmatch(path)
-        if asked is None:
+        found = self._contents() if asked else []
+        number = int(asked["number"] or asked["grid"]) if asked else 0
+        if asked is None or number >= len(found):
             return None
-        kind, number = asked[1], int(asked[2])
-        found = data.contents(self.home)
-        if number >= len(found) or (kind == "questions") != (asked[3] is None):
-            return None
+        named, place = asked["model"], asked["slice"]
         benchmark = found[number]
-        if kind == "questions":
-            return data.questions(self.home, number, benchmark)
-        place = int(asked[3])
-        if kind == "grid":
-            return (
-                data.grid(self.home, number, place, benchmark) if place < len(benchmark.conditions) else None
-            )
-        last = -(-benchmark.n_items // data.ITEMS_A_SLICE)
-        return data.slices(self.home, number, benchmark, [place])[0] if place < last else None
+        model = [each for each in benchmark.models if data.file_of(each) == named]
+        wanted = [int(place)] if place and int(place) in benchmark.slices else []
+        match asked["kind"], model, wanted:
+            case "questions", [], [] if named is None and place is None:
+                return data.questions(self.home, number, benchmark)
+            case "items", [], [_] if named is None:
+                return data.items(self.home, number, benchmark, wanted)[0]
+            case None, [one], []:
+                return data.grids(self.home, number, benchmark, model)[one]
+            case "answers", [one], [slice_]:
+                return data.answers(self.home, number, benchmark, model, wanted)[one, slice_]
+        return None
+
+    def _contents(self) -> list[data.Benchmark]:
+        """What there is to show, read once for each version of the file: a page asks for many of its parts at once."""
+        with self._lock:
+            now = state_of(self.home / LEADERBOARD)
+            if now == (0, 0) or self._read[0] != now:  # without a file it stands in a store
+                self._read = (now, data.contents(self.home))
+            return self._read[1]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -81,8 +100,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(sent)))
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
-        self.end_headers()
-        self.wfile.write(sent)
+        with contextlib.suppress(ConnectionError):  # the page was left before its file was there
+            self.end_headers()
+            self.wfile.write(sent)
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Say nothing per request."""

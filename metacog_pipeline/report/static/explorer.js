@@ -7,15 +7,15 @@ const SURE = 80; // percent: from here on a wrong answer is a confident one
 const contents = JSON.parse(document.getElementById("contents").textContent);
 const at = (id) => document.getElementById(id);
 const kept = new Map(); // file → promise of its content
-const waiting = new Map(); // "function-number-place" → what to call with its content
+const waiting = new Map(); // file → what to call with its content
 const state = { questions: [], grid: {}, shown: [], page: 0, asked: 0 };
 
-const arrived = (name) => (number, ...rest) => {
-  const key = rest.length > 1 ? `${name}-${number}-${rest[0]}` : `${name}-${number}`;
-  waiting.get(key)?.(rest.at(-1));
+const arrived = (name) => (...given) => {
+  const key = [name, ...given.slice(0, -1)].join("-");
+  waiting.get(key)?.(given.at(-1));
   waiting.delete(key);
 };
-window.explorer = { questions: arrived("questions"), grid: arrived("grid"), items: arrived("items") };
+window.explorer = Object.fromEntries(["questions", "grid", "items", "answers"].map((name) => [name, arrived(name)]));
 
 function load(key) {
   if (!kept.has(key)) {
@@ -60,9 +60,10 @@ async function show() {
   // A board may stand for a way of scoring under a condition, "normal reference": its responses are those of the condition.
   const under = asked.get("condition") ?? "";
   const place = Math.max(0, benchmark.conditions.findIndex((each) => under === each || under.startsWith(`${each} `)));
-  const [questions, grid] = await Promise.all([load(`questions-${number}`), load(`grid-${number}-${place}`)]);
+  if (!state.questions.length) at("summary").textContent = "loading …"; // a server may take seconds
+  const [questions, ...grids] = await Promise.all([`questions-${number}`, ...benchmark.files.map((file) => `grid-${number}-${file}`)].map(load));
   if (turn !== state.asked) return; // another address was asked for meanwhile
-  Object.assign(state, { number, place, benchmark, questions, grid });
+  Object.assign(state, { number, place, benchmark, questions, grid: under_one(benchmark.models, grids.map((each) => each[place])) });
   choices("benchmark", contents.benchmarks.map((each) => [each.name, each.name]), benchmark.name);
   choices("condition", benchmark.conditions.map((each) => [each, each]), benchmark.conditions[place]);
   const kinds = [...new Set(questions.map((row) => row[3]).filter((kind) => kind !== null))].sort();
@@ -75,8 +76,14 @@ async function show() {
   const item = asked.get("item");
   at("overview").hidden = item !== null;
   at("item").hidden = item === null;
-  if (item !== null) return page(item);
+  if (item !== null) return page(item, turn);
   draw();
+}
+
+// What each model answered under one condition. Who has no response to an item that others were asked has 0 of them.
+function under_one(models, grids) {
+  const asked = (i) => grids.some(([, , n]) => n[i] !== null);
+  return Object.fromEntries(grids.map(([right, sure, n], m) => [models[m], [right, sure, n.map((each, i) => each ?? (asked(i) ? 0 : null))]]));
 }
 
 // --- the grid -------------------------------------------------------------------------------------------------------
@@ -121,7 +128,7 @@ function draw() {
   head.append(element("th", "item"), ...models.map((model) => element("th", model)));
   head.querySelectorAll("th").forEach((each) => { each.scope = "col"; });
   const shares = document.createElement("tr");
-  shares.append(element("th", "right, of those shown"), ...models.map((model) => {
+  shares.append(element("th", "right, of readable answers shown"), ...models.map((model) => {
     const found = state.shown.map((i) => cell(model, i)[0]).filter((right) => right !== null);
     return element("td", found.length ? `${mean(found).toFixed(1)} % of ${found.length}` : "no verdict");
   }));
@@ -164,14 +171,19 @@ function shownCell(model, i) {
 }
 
 // --- one item -------------------------------------------------------------------------------------------------------
-async function page(name) {
+async function page(name, turn) {
   const i = state.questions.findIndex((row) => row[0] === name);
   const body = at("item");
   const up = element("a", "all items");
   up.href = address({ item: null });
   if (i < 0) return body.replaceChildren(up, element("p", `There is no item ${name} in ${state.benchmark.name}.`));
   const slice = Math.floor(i / contents.slice);
-  const found = (await load(`items-${state.number}-${slice}`))[i - slice * contents.slice];
+  const only = at("model").value;
+  const models = state.benchmark.models.filter((each) => !only || each === only);
+  const files = models.map((each) => `answers-${state.number}-${slice}-${state.benchmark.files[state.benchmark.models.indexOf(each)]}`);
+  body.replaceChildren(up, element("p", "loading …", "soft"));
+  const [found, ...answered] = (await Promise.all([`items-${state.number}-${slice}`, ...files].map(load))).map((each) => each[i - slice * contents.slice]);
+  if (turn !== state.asked) return;
   const bar = element("div", null, "bar");
   const here = state.shown.indexOf(i);
   [["previous item", here - 1], ["next item", here + 1]].forEach(([label, to]) => {
@@ -188,15 +200,13 @@ async function page(name) {
   if (found.key !== null) body.append(element("p", `right answer: ${found.key}`));
   if (found.kind !== null) body.append(element("p", `kind: ${found.kind}`, "soft"));
   if (found.facts) folded(body, "everything known of the item", pretty(found.facts));
-  const only = at("model").value;
-  const models = [...new Set([...found.answers, ...found.read].map((each) => each.model))].filter((each) => !only || each === only);
   if (only) {
     const all = element("a", "show every model");
     all.href = address({ model: null });
     body.append(all);
   }
   const cards = element("div", null, "cards");
-  cards.append(...models.map((model) => ofModel(model, found, facts)));
+  cards.append(...models.flatMap((model, m) => (answered[m].answers.length || answered[m].read.length ? [ofModel(model, answered[m], facts)] : [])));
   body.append(cards);
   at("title").focus({ preventScroll: true });
 }
@@ -219,10 +229,9 @@ function options(listed) {
 function ofModel(model, found, facts) {
   const part = document.createElement("section");
   part.append(element("h3", model));
-  const own = (rows) => rows.filter((each) => each.model === model);
-  const places = [...new Set([...own(found.answers), ...own(found.read)].map((each) => `${each.condition}, run ${each.run}`))];
+  const places = [...new Set([...found.answers, ...found.read].map((each) => `${each.condition}, run ${each.run}`))];
   places.forEach((place) => {
-    const here = (rows) => own(rows).filter((each) => `${each.condition}, run ${each.run}` === place);
+    const here = (rows) => rows.filter((each) => `${each.condition}, run ${each.run}` === place);
     part.append(element("h4", place), ...here(found.answers).map((each) => answer(each, found)), ...here(found.read).flatMap((each) => reading(each, facts)));
   });
   return part;

@@ -163,11 +163,20 @@ async function png(svg, mm, caption) {
   await image.decode();
   URL.revokeObjectURL(address);
   const canvas = document.createElement("canvas");
-  Object.assign(canvas, { width, height });
   const context = canvas.getContext("2d");
+  const point = width / wide; // pixels of a point; the caption stands below in letters of 8, as in the SVG files
+  const font = `${8 * point}px sans-serif`;
+  context.font = font;
+  const lines = caption.split(/\s+/).reduce((made, word) => {
+    const longer = `${made.at(-1)} ${word}`.trim();
+    return context.measureText(longer).width <= width - 8 * point ? [...made.slice(0, -1), longer] : [...made, word];
+  }, [""]);
+  Object.assign(canvas, { width, height: height + Math.round((10 * lines.length + 6) * point) });
   context.fillStyle = PAPER;
-  context.fillRect(0, 0, width, height);
+  context.fillRect(0, 0, canvas.width, canvas.height);
   context.drawImage(image, 0, 0, width, height);
+  Object.assign(context, { font, fillStyle: INK });
+  lines.forEach((line, place) => context.fillText(line, 4 * point, height + 10 * (place + 1) * point));
   return described(await new Promise((done) => canvas.toBlob(done, "image/png")), caption);
 }
 
@@ -254,7 +263,7 @@ function pairTable(rows, caption, columns) {
   });
   const wide = element("div", null, "wide");
   wide.tabIndex = 0;
-  wide.setAttribute("role", "region");
+  wide.setAttribute("role", "group");
   wide.setAttribute("aria-label", caption);
   wide.append(table);
   return wide;

@@ -25,7 +25,9 @@ towards -∞ in which the other coordinates move freely. Counts may be fractions
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import erfcx, ndtri
@@ -70,39 +72,17 @@ class SubjectModel:
 
         Points of shape ``(points, dim)``; far outside any mass the value may be -inf or NaN.
         """
-        c1, d1, meta, logs = self._split(points)
-        widths = np.exp(logs)
-        offsets = TOL + np.cumsum(widths, axis=1)
-        edges = (SIGN * c1)[:, None] + np.concatenate([np.zeros_like(offsets[:, :1]), offsets], axis=1)
-        value, d_edges, d_meta = ratings_part(self.ratings_given, edges, meta, self.floor)
-        cuts = edges[:, 1:]
-        value += logs.sum(axis=(0, 1)) - (cuts**2).sum(axis=(0, 1)) - 0.25 * ((meta - d1) ** 2).sum(axis=0)
-        d_edges[:, 1:] -= 2 * cuts
-        d_meta -= 0.5 * (meta - d1)
-        d_logs = 1 + widths * d_edges[:, :0:-1].cumsum(axis=1)[:, ::-1]
-        gradient = np.empty((self.dim, len(points)))
-        first = 0
-        if self.fixed is None:
-            part, d_c1, d_d1 = _type1_part(self.ratings_given, c1, d1)
-            value += part
-            gradient[0] = d_c1 + d_edges[1].sum(axis=0) - d_edges[0].sum(axis=0)
-            gradient[1] = d_d1 + 0.5 * (meta - d1).sum(axis=0)
-            first = 2
-        n_meta = 2 if self.conditional else 1
-        gradient[first : first + n_meta] = d_meta
-        gradient[first + n_meta :] = d_logs.reshape(-1, len(points))
-        return value, gradient.T
+        return Joint([self], [len(points)])(points)
 
-    def _split(self, points: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    def split(self, points: Floats, fixed: Floats | None) -> tuple[Floats, Floats, Floats, Floats]:
         """Return c₁, d₁ ``(points,)``, meta-d ``(1 or 2, points)``, log distances ``(2, K-1, points)``."""
         rows = np.ascontiguousarray(points.T)
-        n = rows.shape[1]
-        if self.fixed is None:
+        if fixed is None:
             c1, d1, rows = rows[0], rows[1], rows[2:]
         else:
-            d1, c1 = np.full(n, self.fixed[0]), np.full(n, self.fixed[1])
+            d1, c1 = np.broadcast_to(fixed, (2, rows.shape[1]))
         n_meta = 2 if self.conditional else 1
-        return c1, d1, rows[:n_meta], rows[n_meta:].reshape(2, self.ratings - 1, n)
+        return c1, d1, rows[:n_meta], rows[n_meta:].reshape(2, self.ratings - 1, rows.shape[1])
 
     def parameters(self, points: Floats) -> dict[str, Floats]:
         """Return the model's parameters of points ``(..., dim)`` by name.
@@ -111,7 +91,8 @@ class SubjectModel:
         ``t2c_rs2`` of shape ``(..., K-1)``, ascending, on the axis on which the means are ∓meta-d/2.
         """
         shape = points.shape[:-1]
-        c1, d1, meta, logs = self._split(points.reshape(-1, self.dim))
+        fixed = None if self.fixed is None else np.array(self.fixed)[:, None]
+        c1, d1, meta, logs = self.split(points.reshape(-1, self.dim), fixed)
         offsets = TOL + np.cumsum(np.exp(logs), axis=1)
         below, above = (c1 - offsets[0])[::-1], c1 + offsets[1]
         names = ("meta_d_rs1", "meta_d_rs2") if self.conditional else ("meta_d",)
@@ -137,6 +118,64 @@ class SubjectModel:
         return np.concatenate([start, [d1] * n_meta, *logs])
 
 
+class Joint:
+    """The density of points of several models of one shape: ``sizes`` of each, one model's after the other's.
+
+    Every point has the value and the gradient that its own model gives it alone, bit by bit.
+    """
+
+    def __init__(self, models: Sequence[SubjectModel], sizes: Sequence[int]) -> None:
+        def each(values: Sequence[Floats]) -> Floats:
+            return np.repeat(np.stack(values, axis=-1), sizes, axis=-1)
+
+        self.model = models[0]
+        self.counts = each([model.ratings_given for model in models])
+        self.n = each([model.ratings_given[..., None].sum(axis=2) for model in models])
+        self.fixed = None if models[0].fixed is None else each([np.array(model.fixed) for model in models])
+        weights = [_type1_weights(model.ratings_given) for model in models]
+        self.weights = each(weights)
+        ends = np.cumsum([0, *sizes]).tolist()
+        self.parts = [(own, slice(*place)) for own, place in zip(weights, pairwise(ends), strict=True)]
+
+    def __call__(self, points: Floats) -> tuple[Floats, Floats]:
+        """Return log density and gradient, as a `SubjectModel` does."""
+        c1, d1, meta, logs = self.model.split(points, self.fixed)
+        widths = np.exp(logs)
+        offsets = TOL + np.cumsum(widths, axis=1)
+        edges = (SIGN * c1)[:, None] + np.concatenate([np.zeros_like(offsets[:, :1]), offsets], axis=1)
+        value, d_edges, d_meta = ratings_part(self.counts, self.n, edges, meta, self.model.floor)
+        cuts = edges[:, 1:]
+        value += logs.sum(axis=(0, 1)) - (cuts**2).sum(axis=(0, 1)) - 0.25 * ((meta - d1) ** 2).sum(axis=0)
+        d_edges[:, 1:] -= 2 * cuts
+        d_meta -= 0.5 * (meta - d1)
+        d_logs = 1 + widths * d_edges[:, :0:-1].cumsum(axis=1)[:, ::-1]
+        gradient = np.empty((self.model.dim, len(points)))
+        first = 0
+        if self.fixed is None:
+            part, d_c1, d_d1 = self._type1_part(c1, d1)
+            value += part
+            gradient[0] = d_c1 + d_edges[1].sum(axis=0) - d_edges[0].sum(axis=0)
+            gradient[1] = d_d1 + 0.5 * (meta - d1).sum(axis=0)
+            first = 2
+        gradient[first : first + len(meta)] = d_meta
+        gradient[first + len(meta) :] = d_logs.reshape(-1, len(points))
+        return value, gradient.T
+
+    def _type1_part(self, c1: Floats, d1: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return priors of c₁ and d₁, the two binomials and the cuts' normalisation: value, slopes in c₁ and d₁."""
+        half = 0.5 * d1
+        x = np.stack([half - c1, c1 - half, -half - c1, c1 + half, (c1 - TOL) * ROOT_2, -(c1 + TOL) * ROOT_2])
+        np.clip(x, -np.inf, FAR, out=x)
+        scaled = erfcx(x / -ROOT_2)
+        logs = np.log(0.5 * scaled) - 0.5 * x**2
+        # A product for each model: one sum over all points would round otherwise.
+        value = np.concatenate([weights @ logs[:, part] for weights, part in self.parts])
+        slopes = self.weights * (HAZARD / scaled)
+        d_c1 = -slopes[0] + slopes[1] - slopes[2] + slopes[3] + ROOT_2 * (slopes[4] - slopes[5]) - 2 * c1
+        d_d1 = 0.5 * (slopes[0] - slopes[1] - slopes[2] + slopes[3]) - 0.5 * d1
+        return value - c1**2 - 0.25 * d1**2, d_c1, d_d1
+
+
 def subject_model(
     n_s1: Floats, n_s2: Floats, *, estimate_dprime: bool = True, conditional: bool = False
 ) -> SubjectModel:
@@ -154,11 +193,12 @@ def point_estimates(table: Floats) -> tuple[float, float]:
 
 
 def ratings_part(
-    table: Floats, edges: Floats, meta: Floats, floor: float = TOL
+    counts: Floats, n: Floats, edges: Floats, meta: Floats, floor: float = TOL
 ) -> tuple[Floats, Floats, Floats]:
     """Return the four multinomials: value, gradient with respect to edges ``(2, K, …)`` and to meta-d ``(1 or 2, …)``.
 
-    ``table`` has one axis less than ``edges``, whose last axis counts points; axes between are cells.
+    The last axis of ``edges`` counts points; that of ``counts`` (by response, correctness and rating) and of ``n``, their
+    sums over ratings, does too or has length 1. Axes between are cells.
 
     Upper tails Q relative to the tail beyond c₁, r_k = Q(x_k) / Q(x_0), from erfcx: exact in relative terms wherever c₁
     lies. ∂r_k/∂x_k = -r_k h(x_k) and ∂r_k/∂x_0 = r_k h(x_0) with the hazard h = φ/Q.
@@ -167,16 +207,15 @@ def ratings_part(
     x = np.stack([edges - half, edges + half], axis=1)
     np.maximum(x, -FAR, out=x)
     scaled = erfcx(x / ROOT_2)
-    tails = np.exp(0.5 * (x[:, :, :1] ** 2 - x**2)) * (scaled / scaled[:, :, :1])
+    squares = x**2
+    tails = np.exp(0.5 * (squares[:, :, :1] - squares)) * (scaled / scaled[:, :, :1])
     p = tails.copy()
     p[:, :, :-1] -= tails[:, :, 1:]
     floored = np.maximum(p, floor)
     total = floored.sum(axis=2, keepdims=True)
-    counts = table[..., None]
-    n = counts.sum(axis=2, keepdims=True)
     value = (counts * np.log(floored)).sum(axis=(0, 1, 2)) - (n * np.log(total)).sum(axis=(0, 1, 2))
     slope = np.where(p > floor, counts / floored - n / total, 0.0)
-    by_tail = tails[:, :, 1:] * np.diff(slope, axis=2)
+    by_tail = tails[:, :, 1:] * (slope[:, :, 1:] - slope[:, :, :-1])
     d_x = np.empty_like(x)
     d_x[:, :, 0] = by_tail.sum(axis=2)
     d_x[:, :, 1:] = -by_tail
@@ -188,20 +227,11 @@ def ratings_part(
     return value, d_x.sum(axis=1), d_meta
 
 
-def _type1_part(table: Floats, c1: Floats, d1: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return priors of c₁ and d₁, the two binomials and the cuts' normalisation: value, slopes in c₁ and d₁."""
+def _type1_weights(table: Floats) -> Floats:
+    """Return how often each term of the type-1 part counts: hits, misses, false alarms, rejections, cuts on either side."""
     (cr, miss), (hit, fa) = table.sum(axis=2)
     cuts = -float(table.shape[2] - 1)
-    half = 0.5 * d1
-    x = np.stack([half - c1, c1 - half, -half - c1, c1 + half, (c1 - TOL) * ROOT_2, -(c1 + TOL) * ROOT_2])
-    weights = np.array([hit, miss, fa, cr, cuts, cuts])
-    np.clip(x, -np.inf, FAR, out=x)
-    scaled = erfcx(x / -ROOT_2)
-    value = weights @ (np.log(0.5 * scaled) - 0.5 * x**2) - c1**2 - 0.25 * d1**2
-    slopes = weights[:, None] * (HAZARD / scaled)
-    d_c1 = -slopes[0] + slopes[1] - slopes[2] + slopes[3] + ROOT_2 * (slopes[4] - slopes[5]) - 2 * c1
-    d_d1 = 0.5 * (slopes[0] - slopes[1] - slopes[2] + slopes[3]) - 0.5 * d1
-    return value, d_c1, d_d1
+    return np.array([hit, miss, fa, cr, cuts, cuts])
 
 
 def _upper(x: float) -> float:

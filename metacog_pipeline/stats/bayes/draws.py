@@ -97,8 +97,7 @@ def moving_columns(draws: Draws) -> tuple[list[str], Floats]:
 def diagnose(draws: Draws) -> dict[str, Diagnostic]:
     """Return the diagnostics of every parameter that is not held at one value."""
     names, table = moving_columns(draws)
-    measures = (diagnostics.rhat(table), diagnostics.ess_bulk(table), diagnostics.ess_tail(table))
-    rows = np.stack(measures, axis=1)
+    rows = np.stack(diagnostics.of_each(table), axis=1)
     return {name: Diagnostic(*map(float, row)) for name, row in zip(names, rows, strict=True)}
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.bayes.draws import Diagnostic, Draws
-from metacog_pipeline.stats.bayes.sampler import Density, draw, warm_up
+from metacog_pipeline.stats.bayes.sampler import Steps, draw, warm_up
 from metacog_pipeline.stats.counts import Counts
 
 CONVERGED = "converged"
@@ -47,7 +47,6 @@ def require(table: Counts, least_ess: float) -> None:
 
 
 def sample_until_sure(
-    density: Density,
     starts: Floats,
     stream: np.random.SeedSequence,
     *,
@@ -58,7 +57,7 @@ def sample_until_sure(
     rounds: int,
     least_ess: float,
     most_calls: float = math.inf,
-) -> Sampled:
+) -> Steps[Sampled]:
     """Draw until every parameter passes, at most ``rounds`` times.
 
     Parameters
@@ -77,10 +76,10 @@ def sample_until_sure(
     diagnostics: Mapping[str, Diagnostic] = {}
     reason = ""
     for effort in (2**i for i in range(rounds)):
-        tuned = warm_up(
-            density, starts, seed=stream.spawn(1)[0], warmup=warmup * effort, max_steps=MOST_STEPS
+        tuned = yield from warm_up(
+            starts, seed=stream.spawn(1)[0], warmup=warmup * effort, max_steps=MOST_STEPS
         )
-        kept = draw(tuned, draws * effort)
+        kept = yield from draw(tuned, draws * effort)
         starts = tuned.position
         found = read(kept)
         diagnostics = diagnose(found)

@@ -88,7 +88,8 @@ class GroupModel:
         widths = np.exp(logs)
         start = SIGN[:, :, None] * c1[None]
         edges = np.concatenate([start[:, None], start[:, None] + np.cumsum(widths, axis=1)], axis=1)
-        value, d_edges, d_meta = ratings_part(self.ratings_given, edges, meta[None])
+        counts = self.ratings_given[..., None]
+        value, d_edges, d_meta = ratings_part(counts, counts.sum(axis=2, keepdims=True), edges, meta[None])
         d_meta = d_meta[0]
         part, by_edge, d_mu_c2, d_log_c2 = _cuts_part(edges, mu_c2, log_c2)
         value = value.sum(axis=0) + part + logs.sum(axis=(0, 1, 2)) - 0.5 * (z**2).sum(axis=0)

@@ -18,8 +18,9 @@ of a few. See :mod:`metacog_pipeline.stats.bayes.single` for what that comes to.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +29,12 @@ from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, whole
 from metacog_pipeline.stats._arrays import floats as checked_floats
 
-Density = Callable[[Floats], tuple[Floats, Floats]]
+Evaluated = tuple[Floats, Floats]  # log density and gradient
+Density = Callable[[Floats], Evaluated]
+T = TypeVar("T")
+#: Work that yields points, is sent what their density is, and ends with a result: whoever runs it evaluates the points,
+#: those of several such works in one call where it likes (:mod:`metacog_pipeline.stats.bayes.together`).
+Steps = Generator[Floats, Evaluated, T]
 
 # Wanted acceptance: above the 0.65 that suits normal distributions (Beskos et al. 2013, *Bernoulli* 19), because shorter
 # steps are the price of curved corners.
@@ -53,7 +59,6 @@ ARRIVING = 0.25
 class Chains:
     """Chains ready to be drawn from."""
 
-    density: Density
     # position, value, gradient: where the chains stand: (chains, dim), the log density (chains,) and its gradient
     position: Floats
     value: Floats
@@ -98,19 +103,31 @@ def sample(
     ValueError
         For starts of the wrong shape, or where the density is not finite.
     """
-    return draw(warm_up(density, starts, seed=seed, warmup=warmup, target=target, max_steps=max_steps), draws)
+    tuned = evaluated(density, warm_up(starts, seed=seed, warmup=warmup, target=target, max_steps=max_steps))
+    return evaluated(density, draw(tuned, draws))
+
+
+def evaluated(density: Density, steps: Steps[T]) -> T:
+    """Return what ``steps`` end with, every point they yield evaluated by ``density``."""
+    with np.errstate(all="ignore"):
+        try:
+            points = next(steps)
+            while True:
+                points = steps.send(density(points))
+        except StopIteration as end:
+            found: T = end.value
+            return found
 
 
 def warm_up(
-    density: Density,
     starts: ArrayLike,
     *,
     seed: int | np.random.SeedSequence,
     warmup: int,
     target: float = TARGET,
     max_steps: int = MAX_STEPS,
-) -> Chains:
-    """Return tuned chains; parameters as in :func:`sample`."""
+) -> Steps[Chains]:
+    """Tune chains and return them; parameters as in :func:`sample`."""
     position = checked_floats("starts", starts, 2)
     if position.shape[0] < 2 or position.shape[1] < 1:
         raise ValueError(
@@ -120,30 +137,28 @@ def warm_up(
     whole("max_steps", max_steps, 1)
     if not 0 < target < 1:
         raise ValueError(f"target acceptance is {target}: it lies between 0 and 1")
-    with np.errstate(all="ignore"):
-        value, gradient = density(position)
+    value, gradient = yield position
     if not (np.isfinite(value).all() and np.isfinite(gradient).all()):
         raise ValueError("the density or its gradient is not finite at a start: move the starts")
     chains = Chains(
-        density, position.copy(), value, gradient, _factor(position), step=FIRST_STEP, length=FIRST_LENGTH,
+        position.copy(), value, gradient, _factor(position), step=FIRST_STEP, length=FIRST_LENGTH,
         max_steps=max_steps, rng=resampling.generator(seed), gradients=1,
     )  # fmt: skip
-    with np.errstate(all="ignore"):
-        _tune(chains, iterations, target)
+    yield from _tune(chains, iterations, target)
     return chains
 
 
-def draw(chains: Chains, draws: int) -> Floats:
+def draw(chains: Chains, draws: int) -> Steps[Floats]:
     """Move tuned chains on and return their next ``draws`` positions, shape ``(chains, draws, dim)``.
 
     Nothing is tuned here; calling twice continues the same chains.
     """
     kept = np.empty((len(chains.position), whole("draws", draws), chains.position.shape[1]))
     accepted = 0.0
-    with np.errstate(all="ignore"):
-        for t in range(draws):
-            accepted += float(_move(chains).probability.mean())
-            kept[:, t] = chains.position
+    for t in range(draws):
+        move = yield from _move(chains)
+        accepted += float(move.probability.mean())
+        kept[:, t] = chains.position
     chains.acceptance = accepted / max(draws, 1)
     return kept
 
@@ -158,7 +173,7 @@ class _Move:
     small: bool  # whether its steps were made small
 
 
-def _move(chains: Chains) -> _Move:
+def _move(chains: Chains) -> Steps[_Move]:
     """Propose one trajectory for every chain, accept or reject each (Metropolis), and tell what happened."""
     rng, factor = chains.rng, chains.factor
     share = float(rng.uniform(*JITTER))
@@ -174,7 +189,7 @@ def _move(chains: Chains) -> _Move:
     velocity = velocity + 0.5 * step * (gradient @ factor)
     for i in range(steps):
         q = q + step * (velocity @ factor.T)
-        value, gradient = chains.density(q)
+        value, gradient = yield q
         velocity = velocity + (step if i + 1 < steps else 0.5 * step) * (gradient @ factor)
     chains.gradients += steps
     change = value - 0.5 * (velocity**2).sum(axis=1) - energy
@@ -186,12 +201,12 @@ def _move(chains: Chains) -> _Move:
     return _Move(before, q, velocity, probability, share, small)
 
 
-def _tune(chains: Chains, iterations: int, target: float) -> None:
+def _tune(chains: Chains, iterations: int, target: float) -> Steps[None]:
     ends = [int(share * iterations) for share in WINDOWS]
     step, length = _StepSize(chains.step, target), _Length(chains.length)
     window: list[Floats] = []
     for t in range(1, iterations + 1):
-        move = _move(chains)
+        move = yield from _move(chains)
         if not move.small:
             chains.step = step.update(_acceptance(move.probability, t <= ARRIVING * iterations))
             centre = chains.position.mean(axis=0)

@@ -11,6 +11,7 @@ them with one seed should hear of it.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, floats, mean_ranks
-from metacog_pipeline.stats.decisions.verdicts import Verdict, hdi, rope, symmetric_interval
+from metacog_pipeline.stats.decisions.verdicts import Verdict, both_intervals, rope, symmetric_interval
 from metacog_pipeline.stats.estimate import OK
 
 Scale = Literal["log_ratio", "difference"]
@@ -142,7 +143,7 @@ def _decide(one: Floats, two: Floats, half_width: float, scale: Scale, level: fl
     if scale not in ("log_ratio", "difference"):
         raise ValueError(f"scale is {scale!r}: log_ratio or difference")
     delta = one - two
-    low, high = symmetric_interval(delta, level)
+    (low, high), shortest = both_intervals(delta, level)
     positive = bool((one > 0).all() and (two > 0).all())
     log_ratio = log_low = log_high = None
     if positive:
@@ -153,7 +154,7 @@ def _decide(one: Floats, two: Floats, half_width: float, scale: Scale, level: fl
     assert ends[0] is not None and ends[1] is not None
     differs = ends[0] > 0 or ends[1] < 0
     return Comparison(
-        log_ratio, log_low, log_high, float(delta.mean()), low, high, *hdi(delta, level),
+        log_ratio, log_low, log_high, float(delta.mean()), low, high, *shortest,
         float((delta > 0).mean() + (delta == 0).mean() / 2), differs,
         rope(ends[0], ends[1], half_width, differs), half_width, used, level, len(delta),
         OK if positive else NO_LOG,
@@ -173,12 +174,18 @@ def _refuse_one_stream(one: Floats, two: Floats) -> None:
     if np.array_equal(first, second):
         raise ValueError("the two sets of draws are the same numbers: give the draws of two fits")
     # Ranks: the M-ratio of an observer near chance has tails that would hide a correlation of the rest.
-    ranks = mean_ranks(first), mean_ranks(second)
-    if np.ptp(ranks[0]) == 0 or np.ptp(ranks[1]) == 0:
-        return
-    together = float(np.corrcoef(*ranks)[0, 1])
+    together = float(_ranks(first.tobytes()) @ _ranks(second.tobytes()))
     if abs(together) > SAME_STREAM:
         raise ValueError(
             f"the two sets of draws move together (rank correlation {together:.2f}): they come from one random "
             "stream; fit them with different seeds"
         )
+
+
+@functools.lru_cache(maxsize=512)  # the draws of a model are compared with those of all others
+def _ranks(draws: bytes) -> Floats:
+    """Return ranks about their mean, of length 1; zeros where all draws are the same."""
+    ranks = mean_ranks(np.frombuffer(draws))
+    about = ranks - ranks.mean()
+    scaled: Floats = about / max(float(np.sqrt(about @ about)), 1.0)
+    return scaled

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from metacog_pipeline.stats._arrays import Floats, floats
+from metacog_pipeline.stats._arrays import Floats, floats, quantiles
 
 Verdict = Literal["not_significant", "significant", "negligible", "inconclusive"]
 VERDICTS: tuple[Verdict, ...] = ("not_significant", "significant", "negligible", "inconclusive")
@@ -73,7 +73,10 @@ def hdi(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
     >>> hdi([0.0, 1.0, 1.1, 1.2, 5.0], 0.4)
     (1.0, 1.2)
     """
-    x = np.sort(_draws("draws", draws))
+    return _narrowest(np.sort(_draws("draws", draws)), q)
+
+
+def _narrowest(x: Floats, q: float) -> tuple[float, float]:
     width = math.ceil(_share("q", q) * len(x))
     if len(x) - width < 1:
         raise ValueError(f"{len(x)} draws are too few for an interval over {width + 1} of them")
@@ -92,9 +95,32 @@ def symmetric_interval(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]
     >>> [round(end, 3) for end in symmetric_interval(range(101))]
     [2.5, 97.5]
     """
-    x, tail = _draws("draws", draws), (1.0 - _share("q", q)) / 2
-    low, high = np.quantile(x, [tail, 1.0 - tail])
-    return float(low), float(high)
+    return _central(np.sort(_draws("draws", draws)), q)
+
+
+def _central(x: Floats, q: float) -> tuple[float, float]:
+    tail = (1.0 - _share("q", q)) / 2
+    low, high = quantiles(x, (tail, 1.0 - tail)).tolist()
+    return low, high
+
+
+def both_intervals(draws: ArrayLike, q: float = 0.95) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return `symmetric_interval` and `hdi` of the same draws, which are sorted once.
+
+    Parameters
+    ----------
+    draws
+        Any shape; flattened.
+    q
+        Share to cover, above 0 and below 1.
+
+    Examples
+    --------
+    >>> [[round(end, 3) for end in ends] for ends in both_intervals(range(101), 0.9)]
+    [[5.0, 95.0], [0.0, 91.0]]
+    """
+    x = np.sort(_draws("draws", draws))
+    return _central(x, q), _narrowest(x, q)
 
 
 def rope(low: float, high: float, half_width: float, significant: bool) -> Verdict:

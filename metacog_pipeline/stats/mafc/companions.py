@@ -105,7 +105,7 @@ def _matched(correct: Floats, errors: Floats, m: Ints, d: Floats) -> Floats:
     # Of a negative d the roles of right and wrong are exchanged.
     turned = np.where(d[:, None, None] < 0, 1 - share, share)
     zeta = shares_to_criteria(np.where(real, above, 0.5), turned, problem.m[..., None], sensitivity)
-    lift = table().lift(problem.m[..., None], zeta, sensitivity)[0]
+    lift = table().along(problem.m[..., None], zeta, sensitivity)[0]
     high = np.where(real, special.ndtr(zeta + lift), 0.0)
     low = np.where(real, special.ndtr(zeta), 0.0)
     area, pairs = _areas(_shares(high), _shares(low))

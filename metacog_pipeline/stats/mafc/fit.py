@@ -307,12 +307,3 @@ def groups(right: Floats, wrong: Floats) -> Ints:
         starts = np.append(True, np.diff(group) > 0)
     below = np.searchsorted(used, np.arange(len(right)), side="right").clip(1, None) - 1
     return np.asarray((np.cumsum(starts) - 1)[below], dtype=np.int64)
-
-
-def lower_limit(n: float, m: int) -> float:
-    """Return the one-sided lower limit of d' where every one of ``n`` answers was right, from Wilson's interval.
-
-    >>> round(lower_limit(100, 4), 3)
-    3.099
-    """
-    return float(type1.sensitivity(wilson_interval(1.0, n)[0], m))

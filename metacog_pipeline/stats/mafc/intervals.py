@@ -33,48 +33,24 @@ LARGEST_RATIO = (
 )
 
 
-def m_ratio_interval(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interval:
-    """Return the M-ratio of one cell, counts ``(K,)`` or ``(S, K)``, with its profile interval.
-
-    NaN throughout where meta-d' or d' does not exist; the value alone is NaN at a boundary and at chance.
-
-    Parameters
-    ----------
-    right, wrong
-        How many right and how many wrong answers at each rating, by rising confidence.
-    m
-        How many alternatives, 2 or more.
-
-    Examples
-    --------
-    >>> found = m_ratio_interval([4, 18, 26, 64, 126], [7, 8, 13, 15, 19], 4)
-    >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
-    (0.55, 0.28, 0.8)
-    """
-    return Cell(right, wrong, m).m_ratio_interval()
-
-
-def meta_d_interval(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Interval:
-    """Return meta-d' of one cell with its profile interval, in m-AFC units.
-
-    Parameters
-    ----------
-    right, wrong
-        How many right and how many wrong answers at each rating, by rising confidence.
-    m
-        How many alternatives, 2 or more.
-
-    Examples
-    --------
-    >>> found = meta_d_interval([4, 18, 26, 64, 126], [7, 8, 13, 15, 19], 4)
-    >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
-    (1.02, 0.53, 1.47)
-    """
-    return Cell(right, wrong, m).meta_d_interval()
-
-
 class Cell:
-    """The fit of one cell and its profile over meta-d', which both intervals read."""
+    """The fit of one cell and its profile over meta-d', which both intervals read.
+
+    Parameters
+    ----------
+    right, wrong
+        How many right and how many wrong answers at each rating, ``(K,)`` or ``(S, K)``, by rising confidence.
+    m
+        How many alternatives, 2 or more.
+
+    Examples
+    --------
+    >>> cell = Cell([4, 18, 26, 64, 126], [7, 8, 13, 15, 19], 4)
+    >>> [round(each, 2) for found in (cell.m_ratio_interval(),) for each in (found.value, found.low, found.high)]
+    [0.55, 0.28, 0.8]
+    >>> [round(each, 2) for found in (cell.meta_d_interval(),) for each in (found.value, found.low, found.high)]
+    [1.02, 0.53, 1.47]
+    """
 
     def __init__(self, right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> None:
         self.right, self.wrong, self.m = one_cell(right, wrong, m)
@@ -87,7 +63,10 @@ class Cell:
             self.curve = _profile_curve(pack(self.right, self.wrong, self.m))
 
     def m_ratio_interval(self) -> Interval:
-        """Return the M-ratio with its profile interval, as `m_ratio_interval`."""
+        """Return the M-ratio with its profile interval.
+
+        NaN throughout where meta-d' or d' does not exist; the value alone is NaN at a boundary and at chance.
+        """
         if self.curve is None or not self.d > 0:
             return Interval(math.nan, math.nan, math.nan)
         share = self._type1_likelihood()
@@ -98,7 +77,7 @@ class Cell:
         return _interval(height, self.ratio, self.status)
 
     def meta_d_interval(self) -> Interval:
-        """Return meta-d' with its profile interval, as `meta_d_interval`."""
+        """Return meta-d' in m-AFC units with its profile interval."""
         if self.curve is None:
             return Interval(math.nan, math.nan, math.nan)
         height = self._profile

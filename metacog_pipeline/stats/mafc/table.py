@@ -62,12 +62,42 @@ class Table:
 
         ``m`` and ``d`` broadcast to it; a ``d`` with fewer numbers is worked out once for all that share it.
         """
+        cubic, x, inside, owner = self._cubic(m, zeta, d, 3)
+        value, by_d, by_dd = _at(cubic, x)
+        slope, slope_by_d, _ = _slope_at(cubic, x) * inside
+        bends = (6 * cubic[0, :, 0] * x + 2 * cubic[0, :, 1]) * inside
+        dd = d.ravel()[owner]
+        found = (
+            dd * value,
+            dd * slope,
+            value + dd * by_d,
+            dd * bends,
+            slope + dd * slope_by_d,
+            2 * by_d + dd * by_dd,
+        )
+        one, two, three, four, five, six = (each.reshape(zeta.shape) for each in found)
+        return one, two, three, four, five, six
+
+    def along(self, m: Ints, zeta: Floats, d: Floats) -> tuple[Floats, Floats]:
+        """Return D and D_z of `lift` alone, in half the time.
+
+        >>> zeta, d = np.array([[0.3, 9.0]]), np.array([[1.2]])
+        >>> bool(np.allclose(table().along(4, zeta, d), table().lift(4, zeta, d)[:2], rtol=1e-12, atol=0))
+        True
+        """
+        cubic, x, inside, owner = self._cubic(m, zeta, d, 1)
+        dd = d.ravel()[owner]
+        value, slope = dd * _at(cubic, x)[0], dd * (_slope_at(cubic, x)[0] * inside)
+        return value.reshape(zeta.shape), slope.reshape(zeta.shape)
+
+    def _cubic(self, m: Ints, zeta: Floats, d: Floats, orders: int) -> tuple[Floats, Floats, Floats, Ints]:
+        """Return the cubics in zeta of P and its first ``orders`` - 1 derivatives by d, where each point is in its
+        interval, whether it is inside the table, and which d is its own."""
         m = np.broadcast_to(m, zeta.shape)
         owner = np.broadcast_to(np.arange(d.size).reshape(d.shape), zeta.shape).ravel()
         order = self.spline.shape[-1]
-        series = _series(np.clip(d.ravel(), self.low, self.high), self.low, self.high, order).transpose(
-            1, 2, 0
-        )
+        clipped = np.clip(d.ravel(), self.low, self.high)
+        series = _series(clipped, self.low, self.high, order, orders).transpose(1, 2, 0)
         width = 2 * Z_END / (Z_NODES - 1)
         place = np.clip(zeta.ravel(), -Z_END, Z_END)
         interval = np.clip(((place + Z_END) / width).astype(int), 0, Z_NODES - 2)
@@ -78,23 +108,10 @@ class Table:
             len(zeta),
             *[1] * (zeta.ndim - 1),
         ):  # one product for all points of a cell
-            cubic = (pieces.reshape(len(zeta), -1, order) @ series).reshape(-1, 4, 3).transpose(2, 0, 1)
+            cubic = (pieces.reshape(len(zeta), -1, order) @ series).reshape(-1, 4, orders)
         else:
-            cubic = (pieces @ series[owner]).transpose(2, 0, 1)
-        values = ((cubic[..., 0] * x + cubic[..., 1]) * x + cubic[..., 2]) * x + cubic[..., 3]
-        slopes = ((3 * cubic[..., 0] * x + 2 * cubic[..., 1]) * x + cubic[..., 2]) * inside
-        bends = (6 * cubic[0, :, 0] * x + 2 * cubic[0, :, 1]) * inside
-        dd = d.ravel()[owner]
-        found = (
-            dd * values[0],
-            dd * slopes[0],
-            values[0] + dd * values[1],
-            dd * bends,
-            slopes[0] + dd * slopes[1],
-            2 * values[1] + dd * values[2],
-        )
-        shape = zeta.shape
-        return tuple(each.reshape(shape) for each in found)
+            cubic = pieces @ series[owner]
+        return cubic.transpose(2, 0, 1), x, inside, owner
 
     def auroc2(self, m: ArrayLike, d: ArrayLike) -> Floats:
         """Return the area under the type-2 ROC at sensitivity ``d``; of -d it is one minus that of d."""
@@ -112,9 +129,22 @@ class Table:
         return np.asarray(found.reshape(sensitivities.shape))
 
 
-def _series(d: Floats, low: float = 0.0, high: float = LARGEST_D, order: int = D_NODES) -> Floats:
-    """Return the Chebyshev polynomials of d on its range, their first and second derivatives, shape ``(3, d, order)``."""
+def _at(cubic: Floats, x: Floats) -> Floats:
+    return np.asarray(((cubic[..., 0] * x + cubic[..., 1]) * x + cubic[..., 2]) * x + cubic[..., 3])
+
+
+def _slope_at(cubic: Floats, x: Floats) -> Floats:
+    return np.asarray((3 * cubic[..., 0] * x + 2 * cubic[..., 1]) * x + cubic[..., 2])
+
+
+def _series(
+    d: Floats, low: float = 0.0, high: float = LARGEST_D, order: int = D_NODES, orders: int = 3
+) -> Floats:
+    """Return the Chebyshev polynomials of d on its range, their first and second derivatives, shape ``(3, d, order)``;
+    with ``orders`` 1 themselves alone."""
     first = chebyshev.chebvander((2 * d - low - high) / (high - low), order - 1)
+    if orders == 1:
+        return np.asarray(first[None], dtype=float)
     slope, bend = _derivatives(order)
     scale = 2 / (high - low)
     return np.stack([first, first @ slope * scale, first @ bend * scale**2])

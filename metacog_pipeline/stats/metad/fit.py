@@ -56,10 +56,34 @@ def fit_metad(
     collapsed = collapse(counts)
     status = first_status(table, first)
     both = solve(collapsed, first, table.n, status)
-    sides: list[Conditional | None] = [None, None]
-    if conditional:
-        sides = [_conditional(collapsed, first, table.n, status, side) for side in (0, 1)]
+    sides = _both_sides(collapsed, first, table.n, status) if conditional else (None, None)
     return _result(table, first, counts, collapsed, both, sides)
+
+
+def conditional_fits(table: Counts) -> tuple[Conditional, Conditional]:
+    """Return meta-d' fitted to response S1 and to response S2 alone: what `fit_metad` gives as ``rs1`` and ``rs2``.
+
+    Parameters
+    ----------
+    table : Counts
+        Counts by stimulus, response and rating, one row per cell.
+
+    Examples
+    --------
+    >>> table = Counts(np.array([[60.0, 40, 25, 15]]), np.array([[10.0, 20, 45, 65]]))
+    >>> first, second = conditional_fits(table)
+    >>> first.meta_d1.tolist() == fit_metad(table, conditional=True).rs1.meta_d1.tolist(), second.status.tolist()
+    (True, ['ok'])
+    """
+    first = type1(table)
+    return _both_sides(collapse(by_side(table)), first, table.n, first_status(table, first))
+
+
+def _both_sides(
+    collapsed: Collapsed, first: Type1, n: Floats, status: Texts
+) -> tuple[Conditional, Conditional]:
+    one, other = (_conditional(collapsed, first, n, status, side) for side in (0, 1))
+    return one, other
 
 
 def _conditional(collapsed: Collapsed, first: Type1, n: Floats, status: Texts, side: int) -> Conditional:
@@ -82,7 +106,7 @@ def _result(
     counts: Floats,
     collapsed: Collapsed,
     both: Solution,
-    sides: list[Conditional | None],
+    sides: tuple[Conditional | None, Conditional | None],
 ) -> MetaD:
     there = (both.status == OK) | (both.status == BOUNDARY)
     meta_d = np.where(there, both.meta_d, np.nan)

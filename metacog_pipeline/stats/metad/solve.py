@@ -8,19 +8,11 @@ import numpy as np
 
 from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.counts import Counts
+from metacog_pipeline.stats.metad import types
 from metacog_pipeline.stats.metad.newton import largest_gradient
 from metacog_pipeline.stats.metad.problem import Collapsed, Mask, Problem, problem_of
 from metacog_pipeline.stats.metad.search import search
 from metacog_pipeline.stats.metad.standard_errors import sensitivity
-from metacog_pipeline.stats.metad.types import (
-    BOUNDARY,
-    NOT_CONVERGED,
-    OK,
-    UNDEFINED_TYPE1,
-    UNIDENTIFIED,
-    ZERO_DPRIME,
-    Texts,
-)
 from metacog_pipeline.stats.type1 import Type1
 
 # Cells worked on together: what their arrays take stays near the processor, and memory stays flat.
@@ -44,14 +36,14 @@ class Solution:
     value: Floats
     gradient: Floats
     steps: Ints
-    status: Texts  # (C,)
+    status: types.Texts  # (C,)
 
 
-def first_status(table: Counts, first: Type1) -> Texts:
+def first_status(table: Counts, first: Type1) -> types.Texts:
     """Return the status that the type-1 measures alone impose, ``"ok"`` where they are fit to hold fixed."""
-    status = np.full(table.cells, OK, dtype="<U15")
-    status[_zero(table, first)] = ZERO_DPRIME
-    status[~(np.isfinite(first.d) & np.isfinite(first.c))] = UNDEFINED_TYPE1
+    status = np.full(table.cells, types.OK, dtype="<U15")
+    status[_zero(table, first)] = types.ZERO_DPRIME
+    status[~(np.isfinite(first.d) & np.isfinite(first.c))] = types.UNDEFINED_TYPE1
     return status
 
 
@@ -65,7 +57,9 @@ def _zero(table: Counts, first: Type1) -> Mask:
     return zero
 
 
-def solve(collapsed: Collapsed, first: Type1, n: Floats, status: Texts, side: int | None = None) -> Solution:
+def solve(
+    collapsed: Collapsed, first: Type1, n: Floats, status: types.Texts, side: int | None = None
+) -> Solution:
     """Search all cells of status ``"ok"``.
 
     Parameters
@@ -81,14 +75,14 @@ def solve(collapsed: Collapsed, first: Type1, n: Floats, status: Texts, side: in
     """
     sides = slice(None) if side is None else slice(side, side + 1)
     enough = collapsed.used[sides].max(axis=0) > 1
-    status = np.where((status == OK) & ~enough, UNIDENTIFIED, status)
+    status = np.where((status == types.OK) & ~enough, types.UNIDENTIFIED, status)
     cells, k = len(n), collapsed.counts.shape[2]
     nothing = (np.full(cells, np.nan) for _ in range(5))
     meta_d, variance, by_theta, value, gradient = nothing
     edges = np.full((2 if side is None else 1, k - 1, cells), np.nan)
     result = Solution(meta_d, variance, by_theta, edges, value, gradient, np.zeros(cells, np.int64), status)
-    result.value[status == UNIDENTIFIED] = 0.0
-    open_cells = np.flatnonzero(status == OK)
+    result.value[status == types.UNIDENTIFIED] = 0.0
+    open_cells = np.flatnonzero(status == types.OK)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for begin in range(0, len(open_cells), CHUNK):
             cell = open_cells[begin : begin + CHUNK]
@@ -114,4 +108,6 @@ def _fill(result: Solution, cell: Ints, problem: Problem, x: Floats, n: Floats, 
     sure = found.converged & ~at_end
     result.variance[cell] = np.where(sure, known.variance, np.nan)
     result.by_theta[cell] = np.where(sure, known.by_theta, np.nan)
-    result.status[cell] = np.where(found.converged, np.where(at_end, BOUNDARY, OK), NOT_CONVERGED)
+    result.status[cell] = np.where(
+        found.converged, np.where(at_end, types.BOUNDARY, types.OK), types.NOT_CONVERGED
+    )

@@ -48,8 +48,7 @@ from metacog_pipeline.stats.resampling.kernels import (
     table,
     weights,
 )
-from metacog_pipeline.stats.resampling.pairs import joint
-from metacog_pipeline.stats.resampling.products import Statistic
+from metacog_pipeline.stats.resampling.products import Statistic, joint
 
 __all__ = [
     "N_TESTED", "Difference", "Kind", "Patterns", "Statistic", "Stream", "blocks", "difference", "from_draws", "generator",

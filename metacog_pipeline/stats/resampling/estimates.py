@@ -14,23 +14,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metacog_pipeline.stats import estimate
 from metacog_pipeline.stats._arrays import Floats, counts, floats, same_length
 from metacog_pipeline.stats._arrays import ratio as _divided
-from metacog_pipeline.stats.estimate import (
-    NO_ITEMS,
-    NO_WEIGHT,
-    OFTEN_UNDEFINED,
-    OK,
-    SINGLE_ITEM,
-    Estimate,
-    unavailable,
-)
 from metacog_pipeline.stats.proportions import proportion, sem_interval, wilson_interval
 from metacog_pipeline.stats.resampling.counting import Patterns, merge_patterns
 from metacog_pipeline.stats.resampling.intervals import interval
 
 
-def share(patterns: Patterns, top: ArrayLike, bottom: ArrayLike) -> Estimate:
+def share(patterns: Patterns, top: ArrayLike, bottom: ArrayLike) -> estimate.Estimate:
     """Return the share of observations counted by ``bottom`` that ``top`` counts as well.
 
     Parameters
@@ -62,7 +54,7 @@ def share(patterns: Patterns, top: ArrayLike, bottom: ArrayLike) -> Estimate:
     return ratio(merged, [1.0, 0.0], [1.0, 1.0])
 
 
-def mean(values: ArrayLike, clusters: ArrayLike) -> Estimate:
+def mean(values: ArrayLike, clusters: ArrayLike) -> estimate.Estimate:
     """Return the mean of ``values`` ``(N,)`` with ± 1.96 standard errors over their clusters.
 
     Parameters
@@ -81,15 +73,15 @@ def mean(values: ArrayLike, clusters: ArrayLike) -> Estimate:
     given, cluster = floats("values", values), counts("clusters", clusters)
     n = same_length(values=given, clusters=cluster)
     if not n:
-        return unavailable(0, "sem", NO_ITEMS)
+        return estimate.unavailable(0, "sem", estimate.NO_ITEMS)
     value = float(given.mean())
     sums = np.bincount(cluster, weights=given - value)
     k = int((np.bincount(cluster) > 0).sum())
     method = "sem, clustered" if k < n else "sem"
     if k < 2:
-        return Estimate(value, None, None, n, method, SINGLE_ITEM)
+        return estimate.Estimate(value, None, None, n, method, estimate.SINGLE_ITEM)
     sem = float(np.sqrt(k / (k - 1) * (sums @ sums))) / n
-    return Estimate(value, *sem_interval(value, sem), n, method, sem=sem)
+    return estimate.Estimate(value, *sem_interval(value, sem), n, method, sem=sem)
 
 
 def ratio_statistic(numerator: ArrayLike, denominator: ArrayLike) -> Callable[[Floats], Floats]:
@@ -115,7 +107,7 @@ def ratio_statistic(numerator: ArrayLike, denominator: ArrayLike) -> Callable[[F
 
 def ratio(
     patterns: Patterns, numerator: ArrayLike, denominator: ArrayLike, draws: Floats | None = None
-) -> Estimate:
+) -> estimate.Estimate:
     """Estimate sum(numerator · N) / sum(denominator · N) over items.
 
     Parameters
@@ -154,21 +146,23 @@ def ratio(
     method = method if is_mean else "sem, linearised" if draws is None else "item bootstrap"
     whole = float(patterns.weights @ m)
     if whole == 0:
-        return unavailable(n, method, NO_WEIGHT if n else NO_ITEMS)
+        return estimate.unavailable(n, method, estimate.NO_WEIGHT if n else estimate.NO_ITEMS)
     value = float(patterns.weights @ y) / whole
     items = int(patterns.weights[n_by_pattern > 0].sum())
     if items == 1:
-        return Estimate(value, None, None, n, method, SINGLE_ITEM)
+        return estimate.Estimate(value, None, None, n, method, estimate.SINGLE_ITEM)
     squares = float(patterns.weights @ (y - value * m) ** 2)
     sem = math.sqrt(items / (items - 1) * squares) / whole
     if is_share:
         value = min(value, 1.0)
         n_effective = _effective_n(value, sem, items, n) if clustered else float(n)
-        return Estimate(value, *wilson_interval(value, n_effective), n, method, sem=sem)
+        return estimate.Estimate(value, *wilson_interval(value, n_effective), n, method, sem=sem)
     if is_mean or draws is None:
-        return Estimate(value, *sem_interval(value, sem), n, method, sem=sem)
+        return estimate.Estimate(value, *sem_interval(value, sem), n, method, sem=sem)
     low, high = interval(_divided(draws @ top, draws @ bottom))
-    return Estimate(value, low, high, n, method, OK if low is not None else OFTEN_UNDEFINED, sem)
+    return estimate.Estimate(
+        value, low, high, n, method, estimate.OK if low is not None else estimate.OFTEN_UNDEFINED, sem
+    )
 
 
 def _is_0_or_1(weights: Floats) -> bool:

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr, stdtr
 
-from metacog_pipeline.stats._arrays import Floats
+from metacog_pipeline.stats._arrays import Floats, quantiles
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, Estimate
 
 Kind = Literal["percentile", "recentred", "widened"]
@@ -72,7 +72,8 @@ def usable(draws: Floats) -> Floats | None:
     >>> usable(np.array([1.0, np.nan])), len(usable(np.append(np.arange(19.0), np.nan)))
     (None, 19)
     """
-    known = draws[np.isfinite(draws)]
+    finite = np.isfinite(draws)
+    known = draws if finite.all() else draws[finite]
     return known if len(known) and len(known) >= LEAST_USABLE * len(draws) else None
 
 
@@ -113,7 +114,7 @@ def interval(
         return None, None
     if kind == "recentred" and value is not None:
         known = np.clip(known + value - float(known.mean()), 0.0, 1.0)
-    low, high = map(float, np.quantile(known, [(1 - level) / 2, (1 + level) / 2]))
+    low, high = _ends(np.sort(known), level).tolist()
     if kind == "percentile":
         return low, high
     if value is None:
@@ -138,12 +139,16 @@ def intervals(draws: Floats, level: float = LEVEL) -> Floats:
     ends = np.full((len(draws), 2), np.nan)
     holes = ~np.isfinite(draws).all(axis=1)
     if not holes.all() and draws.shape[1]:
-        ends[~holes] = np.quantile(draws[~holes], [(1 - level) / 2, (1 + level) / 2], axis=1).T
+        ends[~holes] = _ends(np.sort(draws[~holes], axis=1), level)
     for row in np.flatnonzero(holes):
         low, high = interval(draws[row], level=level)
         if low is not None and high is not None:
             ends[row] = low, high
     return ends
+
+
+def _ends(ordered: Floats, level: float = LEVEL) -> Floats:
+    return quantiles(ordered, ((1 - level) / 2, (1 + level) / 2))
 
 
 def from_draws(
@@ -193,10 +198,13 @@ def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
     (1.0, True)
     """
     known = usable(draws)
-    if known is None:
-        return None
-    below, above = int((known <= tolerance).sum()), int((known >= -tolerance).sum())
-    return min(1.0, 2 * (min(below, above) + 1) / (len(known) + 1))
+    return None if known is None else _p_of(np.sort(known), tolerance)
+
+
+def _p_of(ordered: Floats, tolerance: float) -> float:
+    below = int(np.searchsorted(ordered, tolerance, side="right"))
+    above = len(ordered) - int(np.searchsorted(ordered, -tolerance, side="left"))
+    return min(1.0, 2 * (min(below, above) + 1) / (len(ordered) + 1))
 
 
 def wald_p(statistic: float, df: int | None = None) -> float:
@@ -252,7 +260,8 @@ def difference(
     known, n = usable(draws), int(np.isfinite(draws).sum())
     if known is None:
         return Difference(value, None, None, None, None, None, n, len(draws), wald)
-    first, last = map(float, np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+    ordered = np.sort(known)
+    first, last = _ends(ordered).tolist()
     low, high = (first, last) if kind == "percentile" else (min(first, value), max(last, value))
     if kind == "recentred":
         low, high = (each for each in interval(known, value, kind) if each is not None)
@@ -260,5 +269,5 @@ def difference(
     if se <= tolerance:  # the same in every resample
         same = 1.0 if abs(value) <= tolerance else None
         return Difference(value, low, high, se, None, same, n, len(draws), wald)
-    p = wald_p(value / se) if wald else p_value(known, tolerance)
+    p = wald_p(value / se) if wald else _p_of(ordered, tolerance)
     return Difference(value, low, high, se, value / se, p, n, len(draws), wald)

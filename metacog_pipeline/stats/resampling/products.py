@@ -13,13 +13,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metacog_pipeline.stats._arrays import Floats, Ints, counts
-from metacog_pipeline.stats.resampling.kernels import blocks, generator, indices, occurrences
+from metacog_pipeline.stats._arrays import Floats, Ints, counts, same_length
+from metacog_pipeline.stats.resampling.counting import merge_patterns
+from metacog_pipeline.stats.resampling.kernels import (
+    Stream,
+    blocks,
+    generator,
+    indices,
+    occurrences,
+    patterns,
+)
 
 T = TypeVar("T")
 Statistic = Callable[[Floats], Floats]
@@ -77,6 +86,7 @@ def shared_draws(
     stream: int | Sequence[int],
     *,
     answered: ArrayLike | None = None,
+    kept: int | None = None,
 ) -> Iterator[Pair]:
     """Yield the wanted pairs of respondents over the same drawn items, by item set.
 
@@ -90,6 +100,8 @@ def shared_draws(
         Number of resamples and their seed. Item sets of one size have the same resamples.
     answered
         Shape ``(items, respondents)``: who answered what; by default whoever has any count.
+    kept
+        How many of the resamples are given, the first ones; by default all.
 
     Examples
     --------
@@ -110,7 +122,7 @@ def shared_draws(
     if here.shape != rows.shape[:2]:
         raise ValueError(f"answered has shape {here.shape}, tables {rows.shape}")
     for items, pairs in _by_item_set(here, wanted):
-        yield from _ItemSet(rows[items], here[items], n_draws, stream).pairs(pairs)
+        yield from _ItemSet(rows[items], here[items], n_draws, stream, kept).pairs(pairs)
 
 
 def _by_item_set(
@@ -130,12 +142,16 @@ def _by_item_set(
 class _ItemSet:
     """Respondents on one item set."""
 
-    def __init__(self, tables: Ints, here: Booleans, n_draws: int, stream: int | Sequence[int]) -> None:
-        self.tables, self.here, self.n_draws = tables, here, n_draws
+    def __init__(
+        self, tables: Ints, here: Booleans, n_draws: int, stream: int | Sequence[int], kept: int | None
+    ) -> None:
+        self.tables, self.here = tables, here
         seeds = tuple(stream) if isinstance(stream, Sequence) else (stream,)
         exact = len(tables) * int(tables.max(initial=0)) < _EXACT
         self.kind: type[np.floating[Any]] = np.float32 if exact else np.float64
-        self.weights = _weights(len(tables), n_draws, seeds) if len(tables) else np.zeros((n_draws, 0))
+        drawn = _weights(len(tables), n_draws, seeds) if len(tables) else np.zeros((n_draws, 0))
+        self.weights = drawn[:kept]
+        self.n_draws = len(self.weights)
         self.sides: dict[tuple[int, bytes], Side] = {}
 
     def pairs(self, wanted: Sequence[tuple[int, int]]) -> Iterator[Pair]:
@@ -198,3 +214,31 @@ def _weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.uint8] 
         start += size
     drawn.flags.writeable = False
     return drawn
+
+
+def joint(tables: Sequence[ArrayLike], n_draws: int, stream: Stream) -> list[Floats]:
+    """Draw the same clusters for several tables, by their joint patterns.
+
+    Parameters
+    ----------
+    tables
+        Each ``(clusters, C_i)``: counts; row k of all is the same cluster. Their order is part of the stream.
+    n_draws, stream
+        Number of resamples and their seed.
+
+    Returns
+    -------
+    list
+        Totals ``(n_draws, C_i)`` of each table.
+
+    Examples
+    --------
+    >>> first, second = joint([[[1], [0]], [[0], [2]]], 3, 1)
+    >>> (2 * first + second).ravel()
+    array([4., 4., 4.])
+    """
+    rows = [counts("a table of clusters", each, 2) for each in tables]
+    n = same_length(**{f"table {place}": each for place, each in enumerate(rows)})
+    drawn = patterns(merge_patterns(np.hstack(rows), np.ones(n, dtype=np.int64)), n_draws, stream)
+    ends = np.cumsum([0, *(each.shape[1] for each in rows)])
+    return [drawn[:, start:end] for start, end in pairwise(ends)]

@@ -1,8 +1,5 @@
 """Tiny random models of two architectures in the layout of Hugging Face, made on the spot."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,7 +61,7 @@ def _config(kind: str, size: int) -> object:
 
 
 @pytest.fixture(scope="session")
-def make_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+def make_folder(tmp_path_factory):
     torch.set_num_threads(1)
 
     def make(kind: str = "llama", *, template: str | None = TEMPLATE, seed: int = 0) -> Path:
@@ -84,5 +81,5 @@ def make_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
-def folders(make_folder: Callable[..., Path]) -> dict[str, Path]:
+def folders(make_folder):
     return {"llama": make_folder("llama"), "gpt2": make_folder("gpt2")}

@@ -4,8 +4,6 @@ That server answers chat in the OpenAI form, knows no constrained choice (it ref
 log-probabilities and schemas without a word.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os
@@ -14,7 +12,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -30,7 +27,7 @@ STARTED_WITHIN_S = 120
 
 
 @pytest.fixture(scope="module")
-def address(folders: dict[str, Path]) -> Iterator[str]:
+def address(folders):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,24 +1,13 @@
 """What a model in a folder answers: alike alone and in a batch, held to what was asked, with its own probabilities."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
 
+from metacog_pipeline.llm import types
 from metacog_pipeline.llm.local.generation import answer_batch, prompt_ids
 from metacog_pipeline.llm.local.loading import load
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import (
-    ChatRequest,
-    ErrorKind,
-    JsonObject,
-    Message,
-    OneOf,
-    Sampling,
-    Status,
-    TokenBias,
-)
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 KINDS = ("llama", "gpt2")
@@ -31,7 +20,9 @@ def spec(folder, **changes):
 
 
 def ask(text, constraint=None, **sampling):
-    return ChatRequest((Message("user", text),), Sampling(**{"max_tokens": 12, **sampling}), constraint)
+    return types.ChatRequest(
+        (types.Message("user", text),), types.Sampling(**{"max_tokens": 12, **sampling}), constraint
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -66,10 +57,13 @@ def test_greedy_answers_are_those_of_the_library(folders, kind):
 def test_a_choice_is_one_of_the_options_and_complete(folders, kind):
     loaded = load(spec(folders[kind]))
     options = ("Yes", "No", "Not sure", "No way")
-    found = answer_batch(loaded, [ask(f"{text} {n}", OneOf(options)) for text in QUESTIONS for n in range(5)])
-    assert all(each.text in options and each.status is Status.OK for each in found)
+    found = answer_batch(
+        loaded, [ask(f"{text} {n}", types.OneOf(options)) for text in QUESTIONS for n in range(5)]
+    )
+    assert all(each.text in options and each.status is types.Status.OK for each in found)
     drawn = answer_batch(
-        loaded, [ask(f"{text} {n}", OneOf(options), temperature=2.0) for text in QUESTIONS for n in range(20)]
+        loaded,
+        [ask(f"{text} {n}", types.OneOf(options), temperature=2.0) for text in QUESTIONS for n in range(20)],
     )
     assert {each.text for each in drawn} == set(options)
 
@@ -79,7 +73,7 @@ def test_a_choice_takes_the_likelier_first_token(folders):
     ids = prompt_ids(loaded, ask(QUESTIONS[0]))
     logits = loaded.model(torch.tensor([ids])).logits[0, -1].detach().log_softmax(-1)
     yes, no = (loaded.tokenizer.convert_tokens_to_ids(word) for word in ("Yes", "No"))
-    (found,) = answer_batch(loaded, [ask(QUESTIONS[0], OneOf(("Yes", "No")), top_logprobs=20)])
+    (found,) = answer_batch(loaded, [ask(QUESTIONS[0], types.OneOf(("Yes", "No")), top_logprobs=20)])
     assert found.text == ("Yes" if logits[yes] > logits[no] else "No")
     first = found.logprobs[0]
     assert first.logprob == pytest.approx(float(logits[yes if found.text == "Yes" else no]), abs=1e-4)
@@ -115,7 +109,8 @@ def test_draws_follow_the_probabilities(folders):
         answer.text
         for seed in range(0, n, 100)
         for answer in answer_batch(
-            loaded, [ask("Q", OneOf(("Yes", "No")), temperature=1.0, seed=seed + each) for each in range(100)]
+            loaded,
+            [ask("Q", types.OneOf(("Yes", "No")), temperature=1.0, seed=seed + each) for each in range(100)],
         )
     ]
     share = drawn.count("Yes") / n
@@ -126,29 +121,29 @@ def test_a_bias_admits_only_its_tokens(folders):
     loaded = load(spec(folders["llama"]))
     yes, no = (loaded.tokenizer.convert_tokens_to_ids(word) for word in ("Yes", "No"))
     found = answer_batch(
-        loaded, [ask(text, TokenBias(((yes, 100.0), (no, 100.0))), max_tokens=1) for text in QUESTIONS]
+        loaded, [ask(text, types.TokenBias(((yes, 100.0), (no, 100.0))), max_tokens=1) for text in QUESTIONS]
     )
     assert all(each.text in ("Yes", "No") for each in found)
-    (outside,) = answer_batch(loaded, [ask("Q", TokenBias(((10**9, 100.0),)))])
-    assert outside.status is Status.FAILED and outside.error_kind is ErrorKind.UNSUPPORTED
+    (outside,) = answer_batch(loaded, [ask("Q", types.TokenBias(((10**9, 100.0),)))])
+    assert outside.status is types.Status.FAILED and outside.error_kind is types.ErrorKind.UNSUPPORTED
 
 
 def test_what_cannot_be_asked_fails_alone(folders):
     loaded = load(spec(folders["llama"]))
-    schema = JsonObject("x", "{}")
+    schema = types.JsonObject("x", "{}")
     fine, shaped, long = answer_batch(loaded, [ask("Q"), ask("Q", schema), ask("word " * 400)])
-    assert fine.status in (Status.OK, Status.TRUNCATED)
-    assert shaped.error_kind is ErrorKind.UNSUPPORTED and shaped.error_code == "unsupported_constraint"
+    assert fine.status in (types.Status.OK, types.Status.TRUNCATED)
+    assert shaped.error_kind is types.ErrorKind.UNSUPPORTED and shaped.error_code == "unsupported_constraint"
     assert long.error_code == "context_length_exceeded"
 
 
 def test_an_answer_cut_by_its_limit_is_truncated_and_a_stop_word_ends_it(folders):
     loaded = load(spec(folders["llama"]))
     (whole,) = answer_batch(loaded, [ask("Q", max_tokens=30)])
-    assert whole.status is Status.TRUNCATED and whole.usage.output_tokens == 30
+    assert whole.status is types.Status.TRUNCATED and whole.usage.output_tokens == 30
     word = whole.text[3:5]
     (stopped,) = answer_batch(loaded, [ask("Q", max_tokens=30, stop=(word,))])
-    assert stopped.status is Status.OK and stopped.text == whole.text.partition(word)[0]
+    assert stopped.status is types.Status.OK and stopped.text == whole.text.partition(word)[0]
 
 
 def test_the_chat_template_wraps_every_step_and_doubles_no_start(folders, make_folder):
@@ -162,7 +157,7 @@ def test_the_chat_template_wraps_every_step_and_doubles_no_start(folders, make_f
 def test_a_template_that_refuses_fails_that_question_only(make_folder):
     loaded = load(spec(make_folder("llama", template="{{ raise_exception('no system here') }}")))
     (found,) = answer_batch(loaded, [ask("Q")])
-    assert found.status is Status.FAILED and "no system here" in (found.error_message or "")
+    assert found.status is types.Status.FAILED and "no system here" in (found.error_message or "")
 
 
 def test_bfloat16_weights_answer_too(folders):

@@ -1,7 +1,5 @@
 """A model in a folder among other models: batches, identity by content, mistakes told in one line, a study run whole."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 

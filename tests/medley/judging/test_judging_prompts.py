@@ -7,14 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmarks.medley.judging import prompts
 from metacog_pipeline.benchmarks.medley.judging.cases import ANSWER_CHARACTERS, Case, condensed
-from metacog_pipeline.benchmarks.medley.judging.prompts import (
-    PLACES,
-    QUOTED,
-    case_hash,
-    load_judge_wording,
-    messages,
-)
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.errors import StudyError
@@ -39,8 +33,8 @@ def test_the_rubric_has_all_thirty_criteria_and_every_dimension(wording, case):
 def test_everything_a_judge_needs_is_quoted_and_can_be_read_back(wording, case):
     one = case()
     found = wording.read(filled(wording, one))
-    assert found == {name: getattr(one, name) for name in QUOTED}
-    assert not any("{{" + place + "}}" in filled(wording, one) for place in PLACES)
+    assert found == {name: getattr(one, name) for name in prompts.QUOTED}
+    assert not any("{{" + place + "}}" in filled(wording, one) for place in prompts.PLACES)
 
 
 def test_the_consensus_is_called_wrong_only_where_it_is(wording, case):
@@ -48,11 +42,11 @@ def test_the_consensus_is_called_wrong_only_where_it_is(wording, case):
     assert wording.wrong_consensus.strip() in wrong
     assert wording.wrong_consensus.strip() not in right
     assert "\n\n\n" not in right and "\n\n\n" not in wrong
-    assert wording.read(wrong).keys() == {*QUOTED, "wrong_consensus"}
+    assert wording.read(wrong).keys() == {*prompts.QUOTED, "wrong_consensus"}
 
 
 def test_a_repeated_question_says_so_and_is_still_recognised(wording, case):
-    again = messages(case(), wording, again=True)[-1].content
+    again = prompts.messages(case(), wording, again=True)[-1].content
     assert again.startswith(filled(wording, case())) and again.endswith(wording.again)
     assert wording.read(again) == wording.read(filled(wording, case()))
 
@@ -76,7 +70,7 @@ def test_nothing_in_an_answer_ends_its_quotation_or_changes_the_words_around_it(
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_two_texts_are_read_back_as_they_were_and_leave_the_words_alone(first, final):
-    words = load_judge_wording()
+    words = prompts.load_judge_wording()
     item = ITEM[0]
     text = words.fill(Case(item, "normal", first, final))
     found = words.read(text)
@@ -133,8 +127,8 @@ def test_a_mark_cannot_be_guessed_from_another_text(wording, case):
 
 
 def test_the_hash_changes_with_everything_a_judge_is_told_and_with_nothing_else(wording, case):
-    base = case_hash(case(), wording)
-    assert case_hash(case(), wording) == base
+    base = prompts.case_hash(case(), wording)
+    assert prompts.case_hash(case(), wording) == base
     others = [
         case(final=("Else.",)),
         case(first=("Else.",)),
@@ -142,11 +136,11 @@ def test_the_hash_changes_with_everything_a_judge_is_told_and_with_nothing_else(
         case(number=2),
         case(item={"strong": "low"}),
     ]
-    assert len({base, *(case_hash(one, wording) for one in others)}) == 6
+    assert len({base, *(prompts.case_hash(one, wording) for one in others)}) == 6
 
 
 def test_a_system_message_is_sent_only_where_there_is_one(wording, case, tmp_path):
-    assert [m.role for m in messages(case(), wording)] == ["user"]
+    assert [m.role for m in prompts.messages(case(), wording)] == ["user"]
     text = (
         shipped("data", "medley", "judge.toml")
         .read_text("utf-8")
@@ -154,8 +148,8 @@ def test_a_system_message_is_sent_only_where_there_is_one(wording, case, tmp_pat
     )
     path = tmp_path / "own.toml"
     path.write_text(text, "utf-8")
-    own = load_judge_wording(path)
-    assert [m.role for m in messages(case(), own)] == ["system", "user"]
+    own = prompts.load_judge_wording(path)
+    assert [m.role for m in prompts.messages(case(), own)] == ["system", "user"]
     assert own.digest != wording.digest
 
 
@@ -185,13 +179,13 @@ def test_a_mistake_in_a_file_of_words_is_one_line_that_names_it(tmp_path, old, n
     else:
         path.write_text(text.replace(old, new, 1), "utf-8")
     with pytest.raises(StudyError, match=re.escape(named)) as caught:
-        load_judge_wording(path)
+        prompts.load_judge_wording(path)
     assert "\n" not in str(caught.value)
 
 
 def test_a_missing_file_of_words_is_named(tmp_path):
     with pytest.raises(StudyError, match="nowhere"):
-        load_judge_wording(tmp_path / "nowhere.toml")
+        prompts.load_judge_wording(tmp_path / "nowhere.toml")
 
 
 def test_a_reply_full_of_quotes_stays_within_its_line(reply):
@@ -212,5 +206,5 @@ def test_dimensions_of_another_kind_are_one_line(tmp_path, dimensions, named):
     path = tmp_path / "own.toml"
     path.write_text(f"{text[: text.index('[[dimensions]]')]}\ndimensions = {dimensions}\n", "utf-8")
     with pytest.raises(StudyError, match=re.escape(named)) as caught:
-        load_judge_wording(path)
+        prompts.load_judge_wording(path)
     assert "\n" not in str(caught.value)

@@ -1,8 +1,5 @@
 """Judges beside the rules: accuracy, kappa and the shift of a tier, per rule, over resampled items."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +12,6 @@ from metacog_pipeline.benchmarks.metacogbench.judging.agreement import NO_JUDGEM
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.stats.agreement import cohen_kappa
 from tests.metacogbench.helpers import compare, tabled
-
-Make = Callable[..., pl.DataFrame]
 
 
 def agreement(judgements: pl.DataFrame, responses: pl.DataFrame, **how: int) -> pl.DataFrame:
@@ -47,7 +42,7 @@ def only(frame: pl.DataFrame, **values: object) -> dict[str, Any]:
     return found.row(0, named=True)
 
 
-def test_a_judge_that_says_what_the_rules_say_agrees_fully(make_observed: Make) -> None:
+def test_a_judge_that_says_what_the_rules_say_agrees_fully(make_observed):
     seen = make_observed(rates={"2a": 0.5})
     row = only(
         agreement(judged(seen, pl.col("passed")), seen, seed=1), tier="2a", rule="headline", model=None
@@ -56,7 +51,7 @@ def test_a_judge_that_says_what_the_rules_say_agrees_fully(make_observed: Make) 
     assert row["accuracy_low"] < 1.0 and row["status"] == "ok"
 
 
-def test_a_judge_that_passes_everything_moves_the_tier_and_has_no_skill(make_observed: Make) -> None:
+def test_a_judge_that_passes_everything_moves_the_tier_and_has_no_skill(make_observed):
     seen = make_observed(rates={"2a": 0.3, "3": 1.0})
     found = agreement(judged(seen, pl.lit(1)), seen, seed=1)
     row = only(found, tier="2a", rule="headline", model=None)
@@ -69,7 +64,7 @@ def test_a_judge_that_passes_everything_moves_the_tier_and_has_no_skill(make_obs
     assert shift["value"] == row["difference"] and shift["verdict"] == "significant" and shift["a"] == "self"
 
 
-def test_values_are_those_of_the_replies_and_intervals_know_runs_are_not_items(make_observed: Make) -> None:
+def test_values_are_those_of_the_replies_and_intervals_know_runs_are_not_items(make_observed):
     many = {"2a": 40}
     one = make_observed(rates={"2a": 0.5}, tiers=("2a",), sizes=many)
     flip = (pl.col("position") % 4 == 0).cast(pl.Int8)
@@ -87,7 +82,7 @@ def test_values_are_those_of_the_replies_and_intervals_know_runs_are_not_items(m
         assert thrice[name] == pytest.approx(alone[name])
 
 
-def test_every_rule_of_every_tier_has_its_row_per_model_and_for_all(make_observed: Make) -> None:
+def test_every_rule_of_every_tier_has_its_row_per_model_and_for_all(make_observed):
     seen = pl.concat([make_observed("alpha"), make_observed("beta")])
     found = agreement(judged(seen, pl.col("passed")), seen, seed=1, n_boot=50)
     assert found.schema == schema_of(Agreement)
@@ -97,7 +92,7 @@ def test_every_rule_of_every_tier_has_its_row_per_model_and_for_all(make_observe
     assert only(table, tier="2a", rule="lit1", model=None)["rules_rate"] == 1.0
 
 
-def test_what_cannot_be_read_or_was_not_asked_is_counted(make_observed: Make) -> None:
+def test_what_cannot_be_read_or_was_not_asked_is_counted(make_observed):
     seen = make_observed(tiers=("2a",))
     nothing = judged(seen, pl.lit(None), status="unreadable")
     row = only(agreement(nothing, seen, seed=1), rule="headline", model=None)
@@ -110,7 +105,7 @@ def test_what_cannot_be_read_or_was_not_asked_is_counted(make_observed: Make) ->
     ).any()
 
 
-def test_who_judges_whom() -> None:
+def test_who_judges_whom():
     def row(name: str, model: str, family: str | None = "b") -> ModelSpec:
         return ModelSpec(name=name, provider="openai", model=model, family=family)
 

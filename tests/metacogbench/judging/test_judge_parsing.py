@@ -1,7 +1,5 @@
 """A judge's reply is data: its own verdict counts, what it repeats of the judged reply does not."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -33,18 +31,18 @@ from metacog_pipeline.benchmarks.metacogbench.judging.parsing import parse_verdi
         ("", None),
     ],
 )
-def test_the_last_verdict_of_its_own_counts(text: str, expected: bool | None) -> None:
+def test_the_last_verdict_of_its_own_counts(text, expected):
     assert parse_verdict(text) is expected
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=400))
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_is_read(text):
     assert parse_verdict(text) in (True, False, None)
 
 
 @pytest.mark.parametrize("piece", ["verdict ", '{"verdict"', "{", "verdict: \"'*`", "pass ", "\n", "<think>"])
-def test_floods_are_read_in_time(piece: str) -> None:
+def test_floods_are_read_in_time(piece):
     start = time.perf_counter()
     parse_verdict(piece * 200_000)
     assert time.perf_counter() - start < 3

@@ -1,7 +1,7 @@
 """Judging from the study file to the tables: asked once, resumed, planned, served, and errors of a known rate recovered."""
 
-from __future__ import annotations
-
+from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,13 @@ from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import cases
 from metacog_pipeline.benchmarks.metacogbench.judging.prompts import load_judge_wording, messages
+from metacog_pipeline.leaderboard.status import partition_states
 from metacog_pipeline.llm.types import ChatRequest, Sampling
 from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
+from metacog_pipeline.study.frames import write_frame
+from metacog_pipeline.transcripts.folder import write_manifest
 
 STUDY = """
 [study]
@@ -83,7 +86,7 @@ def judge(benchmark: MetaCogBench, partition: Partition) -> tuple[int, int, pl.D
     return done.tally.calls, done.tally.reused, frame
 
 
-def test_judges_are_asked_once_and_later_ones_alone(tmp_path: Path) -> None:
+def test_judges_are_asked_once_and_later_ones_alone(tmp_path):
     more = 'limit = 2\nconditions = ["free", "json", "two_turn"]'
     first = bench(tmp_path, '["self"]', more)
     (partition,) = answered(first)
@@ -103,7 +106,7 @@ def test_judges_are_asked_once_and_later_ones_alone(tmp_path: Path) -> None:
     assert (first.context.home / "transcripts" / f"benchmark={NAME}" / "model=careful" / "run=1").is_dir()
 
 
-def test_a_judge_without_error_says_what_the_rules_say_and_no_score_moves(tmp_path: Path) -> None:
+def test_a_judge_without_error_says_what_the_rules_say_and_no_score_moves(tmp_path):
     benchmark = bench(tmp_path)
     (partition,) = answered(benchmark)
     before = files.score(benchmark, partition)
@@ -120,7 +123,7 @@ def test_a_judge_without_error_says_what_the_rules_say_and_no_score_moves(tmp_pa
     assert shifted.height == 2 * 5 and set(shifted.filter(a="strict")["value"]) == {0.0}
 
 
-def test_a_known_rate_of_errors_is_recovered(tmp_path: Path) -> None:
+def test_a_known_rate_of_errors_is_recovered(tmp_path):
     benchmark = bench(tmp_path, '["strict"]', "", accuracy=0.8, runs=2)
     for partition in answered(benchmark):
         judge(benchmark, partition)
@@ -136,7 +139,7 @@ def test_a_known_rate_of_errors_is_recovered(tmp_path: Path) -> None:
     assert whole.filter(pl.col("kappa") > 0.8).is_empty()
 
 
-def test_the_plan_counts_judgements_before_and_after_answers(tmp_path: Path) -> None:
+def test_the_plan_counts_judgements_before_and_after_answers(tmp_path):
     benchmark = bench(tmp_path, more="limit = 2")
 
     def rows() -> dict[tuple[str, str], Any]:
@@ -152,7 +155,7 @@ def test_the_plan_counts_judgements_before_and_after_answers(tmp_path: Path) -> 
     assert planned["careful", NAME].to_ask == planned["strict", NAME].to_ask == 0
 
 
-def test_judges_are_served_and_a_served_model_judges_itself(tmp_path: Path) -> None:
+def test_judges_are_served_and_a_served_model_judges_itself(tmp_path):
     benchmark = bench(tmp_path, more="limit = 2")
     (partition,) = answered(benchmark)
     served = respondents(benchmark.context.study)
@@ -164,7 +167,7 @@ def test_judges_are_served_and_a_served_model_judges_itself(tmp_path: Path) -> N
         assert "verdict" in served["careful"](request)
 
 
-def test_another_reply_is_judged_anew(tmp_path: Path) -> None:
+def test_another_reply_is_judged_anew(tmp_path):
     first = bench(tmp_path, '["strict"]', "limit = 1")
     (partition,) = answered(first)
     judge(first, partition)
@@ -175,3 +178,38 @@ def test_another_reply_is_judged_anew(tmp_path: Path) -> None:
     assert not files.judgements_current(again, partition)
     _, _, frame = judge(again, partition)
     assert set(frame["status"]) == {"ok"}
+
+
+def test_what_judges_are_asked_is_found_out_only_where_judgements_are_not_whole(tmp_path, monkeypatch):
+    benchmark = bench(tmp_path, '["strict"]', "limit = 1")
+    (partition,) = answered(benchmark)
+    judge(benchmark, partition)
+    needed = judging.needed(benchmark, JUDGING, partition, pl.read_parquet(judging.responses_path(partition)))
+    made = []
+
+    def tasks_made(*given):
+        made.append("tasks")
+        return JUDGING.tasks(*given)
+
+    monkeypatch.setattr(MetaCogBench, "judging", replace(JUDGING, tasks=tasks_made))
+    states = {each.benchmark: each for each in partition_states(benchmark.context.study)}
+    assert (states[NAME].state, states[NAME].n_expected) == ("complete", needed[0]) and not made
+    path = judging.judgements_path(benchmark.context.home, partition)
+    whole, noted = path.read_bytes(), judging.judged_as(partition).manifest()
+    for harm in ("torn", "made from something else", "another manifest", "gone"):
+        match harm:
+            case "torn":
+                path.write_bytes(whole[:-9])
+            case "made from something else":
+                write_frame(pl.read_parquet(BytesIO(whole)), path, "something else")
+            case "another manifest":
+                path.write_bytes(whole)
+                write_manifest(judging.judged_as(partition).folder, {**noted, "n_expected": 1})
+            case "gone":
+                write_manifest(judging.judged_as(partition).folder, noted)
+                path.unlink()
+        made.clear()
+        assert not files.judgements_current(benchmark, partition), harm
+        assert files.judgements_needed(benchmark, partition) == needed and made == ["tasks"], harm
+    path.write_bytes(whole)
+    assert files.judgements_current(benchmark, partition)

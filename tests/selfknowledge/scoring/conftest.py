@@ -1,8 +1,6 @@
 """Observations made by hand, for scoring and comparing."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,6 @@ from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.schemas import response_schema
 
-Rows = Callable[..., pl.DataFrame]
 SCHEMA = response_schema(SelfKnowledge)
 
 
@@ -51,13 +48,13 @@ class Scoring:
 
 
 @pytest.fixture
-def scoring(tmp_path: Path) -> Scoring:
+def scoring(tmp_path):
     """Return what scores responses."""
     return Scoring(tmp_path)
 
 
 @pytest.fixture
-def rows() -> Rows:
+def rows():
     """Return ``rows(correct, yes, …)``: one observation per entry; further columns as keyword arguments or lists."""
 
     def make(correct: Sequence[int], yes: Sequence[int | None], **more: object) -> pl.DataFrame:
@@ -95,7 +92,7 @@ def rows() -> Rows:
 
 
 @pytest.fixture
-def observer(rows: Rows) -> Callable[..., pl.DataFrame]:
+def observer(rows):
     """Return ``observer(n, accuracy, d, seed, …)``: an observer with this type-2 d′ and a graded yes."""
 
     def make(

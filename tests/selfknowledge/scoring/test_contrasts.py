@@ -1,10 +1,5 @@
 """Differences between models, languages and ways of asking, over the items of both."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
@@ -15,11 +10,9 @@ from metacog_pipeline.benchmarks.selfknowledge.curves import Curve
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats.paired import mcnemar_from_data
 
-Make = Callable[..., pl.DataFrame]
-
 
 @pytest.fixture
-def compared(scoring: Any, monkeypatch: pytest.MonkeyPatch) -> Make:
+def compared(scoring, monkeypatch):
     """Return ``compared(*responses)``: every test, from fewer draws."""
     monkeypatch.setattr(contrasts, "N_DRAWS", 1000)
     return lambda *frames: scoring.compare(pl.concat(frames))
@@ -29,7 +22,7 @@ def row(frame: pl.DataFrame, family: str, measure: str) -> dict[str, object]:
     return frame.filter(family=family, measure=measure).row(0, named=True)
 
 
-def test_a_model_that_knows_more_is_told_apart(observer: Make, compared: Make) -> None:
+def test_a_model_that_knows_more_is_told_apart(observer, compared):
     found = compared(observer(800, 0.5, 0.3, 1), observer(800, 0.5, 1.5, 2, model="beta"))
     made = row(found, "models_paired", "d_type2")
     assert (made["a"], made["b"], made["verdict"]) == ("alpha", "beta", "significant")
@@ -40,7 +33,7 @@ def test_a_model_that_knows_more_is_told_apart(observer: Make, compared: Make) -
     assert set(found["n"]) == {800}
 
 
-def test_equal_answers_differ_in_nothing(observer: Make, compared: Make) -> None:
+def test_equal_answers_differ_in_nothing(observer, compared):
     one = observer(100, 0.5, 1.0)
     found = compared(one, one.with_columns(model=pl.lit("beta")))
     paired = found.filter(family="models_paired")
@@ -51,7 +44,7 @@ def test_equal_answers_differ_in_nothing(observer: Make, compared: Make) -> None
     assert row(found, "mcnemar", "accuracy")["status"] == "no item on which they differ"
 
 
-def test_accuracy_is_tested_by_mcnemar_where_items_were_asked_once(observer: Make, compared: Make) -> None:
+def test_accuracy_is_tested_by_mcnemar_where_items_were_asked_once(observer, compared):
     one, two = observer(200, 0.5, 1.0, 1), observer(200, 0.7, 1.0, 2, model="beta")
     made = row(compared(one, two), "mcnemar", "accuracy")
     expected = mcnemar_from_data(one["correct"].to_numpy(), two["correct"].to_numpy())
@@ -60,7 +53,7 @@ def test_accuracy_is_tested_by_mcnemar_where_items_were_asked_once(observer: Mak
     assert compared(one, two, *again).filter(family="mcnemar").is_empty()
 
 
-def test_only_shared_items_are_compared(rows: Make, compared: Make) -> None:
+def test_only_shared_items_are_compared(rows, compared):
     one = rows([1, 1, 0, 0], [1, 1, 0, 0])
     two = rows([1, 0, 1], [1, 0, 1], model="beta", item_id=["q00000", "q00001", "other"])
     made = row(compared(one, two), "models_paired", "accuracy")
@@ -69,7 +62,7 @@ def test_only_shared_items_are_compared(rows: Make, compared: Make) -> None:
     assert row(apart, "models_paired", "accuracy")["status"] == "no shared items"
 
 
-def test_few_items_have_the_p_of_all_exchanges_and_below_six_no_verdict(rows: Make, compared: Make) -> None:
+def test_few_items_have_the_p_of_all_exchanges_and_below_six_no_verdict(rows, compared):
     for n, verdict in ((2, None), (5, None), (6, "not_significant"), (10, "significant")):
         wrong = rows([0] * n, [0] * n, model="beta")
         mixed = rows([1] * (n - 1) + [0], [1] * n)
@@ -78,28 +71,26 @@ def test_few_items_have_the_p_of_all_exchanges_and_below_six_no_verdict(rows: Ma
         assert made["verdict"] == verdict
 
 
-def test_simulated_observers_meet_no_model(observer: Make, compared: Make) -> None:
+def test_simulated_observers_meet_no_model(observer, compared):
     real, made_up = observer(50, 0.5, 1.0), observer(50, 0.5, 1.0, 2, model="sim", source="simulated")
     assert compared(real, made_up).is_empty()
 
 
-def test_a_model_that_lacks_an_answer_is_compared_on_the_others(observer: Make, compared: Make) -> None:
+def test_a_model_that_lacks_an_answer_is_compared_on_the_others(observer, compared):
     status = ["not_run"] + ["ok"] * 49
     made = compared(observer(50, 0.5, 1.0), observer(50, 0.5, 1.0, 3, model="beta", status=status))
     found = row(made, "models_paired", "accuracy")
     assert found["n"] == 49 and "left out: 1 items of a, 0 of b" in str(found["note"])
 
 
-def test_a_model_without_answers_has_a_row_with_the_reason(observer: Make, compared: Make) -> None:
+def test_a_model_without_answers_has_a_row_with_the_reason(observer, compared):
     made = compared(observer(50, 0.5, 1.0), observer(50, 0.5, 1.0, 3, model="beta", status=["not_run"] * 50))
     (found,) = made.to_dicts()
     assert (found["a"], found["n"], found["family"]) == ("beta", 0, "models_paired")
     assert found["status"] == "not compared: incomplete: 50 of 50 not answered"
 
 
-def test_languages_of_a_model_and_ways_of_asking_are_compared(
-    observer: Make, rows: Make, compared: Make
-) -> None:
+def test_languages_of_a_model_and_ways_of_asking_are_compared(observer, rows, compared):
     dual = observer(300, 0.6, 1.5, 1)
     chinese = observer(300, 0.3, 0.2, 2, condition="dual_zh", language="zh")
     right = dual["correct"].to_list()
@@ -123,14 +114,14 @@ def test_languages_of_a_model_and_ways_of_asking_are_compared(
     assert "idk" not in set(found.filter(family="languages_paired")["b"])
 
 
-def test_under_idk_models_are_compared_in_its_own_measures(rows: Make, compared: Make) -> None:
+def test_under_idk_models_are_compared_in_its_own_measures(rows, compared):
     dual, idk = rows([1, 0] * 20, [1, 0] * 20), rows([1, 0] * 20, [1, 1] * 20, condition="idk")
     other = [each.with_columns(model=pl.lit("beta")) for each in (dual, idk)]
     found = compared(dual, idk, *other).filter(condition="idk", family="models_paired")
     assert set(found["measure"]) == {"idk_accuracy", "idk_d_type2", "idk_alignment", "all_alignment"}
 
 
-def test_p_values_are_adjusted_over_the_pairs_of_a_measure(observer: Make, compared: Make) -> None:
+def test_p_values_are_adjusted_over_the_pairs_of_a_measure(observer, compared):
     found = compared(*(observer(150, 0.5, 1.0, i, model=f"m{i}") for i in range(3)))
     one = found.filter(family="models_paired", measure="accuracy")
     assert one.height == 3
@@ -138,7 +129,7 @@ def test_p_values_are_adjusted_over_the_pairs_of_a_measure(observer: Make, compa
     assert (one["p_adjusted"] >= one["p"]).all()
 
 
-def test_curves_hold_the_spoken_yes_and_the_graded_one(observer: Make, rows: Make, scoring: Any) -> None:
+def test_curves_hold_the_spoken_yes_and_the_graded_one(observer, rows, scoring):
     frame = pl.concat([observer(400, 0.5, 1.0), rows([1, 0, 1, 0], [1, 0, 1, 1], model="mute")])
     found = scoring.curves(frame)
     assert found.schema == schema_of(Curve)

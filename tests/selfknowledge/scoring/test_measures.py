@@ -1,10 +1,5 @@
 """Estimates: what is counted, what is left out, and what has no number says why."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
@@ -16,8 +11,6 @@ from metacog_pipeline.benchmarks.selfknowledge.measures import table_of
 from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats.type2_dprime import type2_dprime
 
-Make = Callable[..., pl.DataFrame]
-
 
 def values(frame: pl.DataFrame, **only: object) -> dict[str, dict[str, object]]:
     """Return measure → row of the one cell that is left."""
@@ -25,7 +18,7 @@ def values(frame: pl.DataFrame, **only: object) -> dict[str, dict[str, object]]:
 
 
 @pytest.fixture
-def estimates(scoring: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, dict[str, object]]]:
+def estimates(scoring, monkeypatch):
     """Return ``estimates(responses, …)``: measure → row, from fewer draws."""
     monkeypatch.setattr(groups, "N_DRAWS", 400)
     return lambda frame, **settings: values(scoring.score(frame, **settings))
@@ -35,7 +28,7 @@ def estimates(scoring: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., di
 ONE_YES = ([1] * 918 + [0] * 879, [1] + [0] * 1796)
 
 
-def test_one_yes_in_1797_answers_is_no_sensitivity(rows: Make, estimates: Any) -> None:
+def test_one_yes_in_1797_answers_is_no_sensitivity(rows, estimates):
     found = estimates(rows(*ONE_YES))
     assert found["d_type2_clip"]["estimate"] == pytest.approx(0.654, abs=5e-4)
     assert "made by the clip" in str(found["d_type2_clip"]["status"])
@@ -47,7 +40,7 @@ def test_one_yes_in_1797_answers_is_no_sensitivity(rows: Make, estimates: Any) -
     assert headline["high"] - headline["low"] > 1.5  # type: ignore[operator]
 
 
-def test_what_cannot_be_formed_has_a_status_and_no_number(rows: Make, estimates: Any) -> None:
+def test_what_cannot_be_formed_has_a_status_and_no_number(rows, estimates):
     for correct, yes, why in (
         (
             [1] * 5,
@@ -69,7 +62,7 @@ def test_what_cannot_be_formed_has_a_status_and_no_number(rows: Make, estimates:
             assert found[measure]["status"] == status
 
 
-def test_no_number_is_nan_or_without_a_method(rows: Make, observer: Make, scoring: Any) -> None:
+def test_no_number_is_nan_or_without_a_method(rows, observer, scoring):
     frame = pl.concat(
         [
             rows([1], [1]),
@@ -87,7 +80,7 @@ def test_no_number_is_nan_or_without_a_method(rows: Make, observer: Make, scorin
         assert made["method"].null_count() == 0
 
 
-def test_an_unreadable_meta_reply_counts_in_accuracy_alone(rows: Make, estimates: Any) -> None:
+def test_an_unreadable_meta_reply_counts_in_accuracy_alone(rows, estimates):
     found = estimates(rows([1, 0, 1, 0], [1, 0, None, None]))
     assert (found["accuracy"]["estimate"], found["accuracy"]["n"]) == (0.5, 4)
     assert (found["raw_alignment"]["estimate"], found["raw_alignment"]["n"]) == (1.0, 2)
@@ -96,7 +89,7 @@ def test_an_unreadable_meta_reply_counts_in_accuracy_alone(rows: Make, estimates
     assert found["coverage"]["estimate"] == 0.5
 
 
-def test_failed_calls_are_never_scored(rows: Make, estimates: Any) -> None:
+def test_failed_calls_are_never_scored(rows, estimates):
     frame = rows([1, 0, 1, 0], [1, 0, 1, 0], status=["ok", "ok", "transport_error", "not_run"])
     withheld = estimates(frame)
     assert withheld["accuracy"]["estimate"] is None
@@ -110,14 +103,12 @@ def test_failed_calls_are_never_scored(rows: Make, estimates: Any) -> None:
     assert shown["accuracy"]["status"] == "incomplete: 2 of 4 not answered"
 
 
-def test_questions_nobody_can_answer_are_left_out_of_one_accuracy(rows: Make, estimates: Any) -> None:
+def test_questions_nobody_can_answer_are_left_out_of_one_accuracy(rows, estimates):
     found = estimates(rows([1, 0, 0, 0], [1, 0, 0, 0], answerable=[1, 1, 0, 0]))
     assert (found["accuracy"]["estimate"], found["accuracy_answerable"]["estimate"]) == (0.25, 0.5)
 
 
-def test_the_published_readings_take_the_published_matching_whatever_the_study_takes(
-    rows: Make, estimates: Any
-) -> None:
+def test_the_published_readings_take_the_published_matching_whatever_the_study_takes(rows, estimates):
     frame = rows([1, 0, 1, 0], [1, 0, 1, None], yes_reference=[1, 0, 1, 1], correct_inclusion=[1, 1, 1, 0])
     found = estimates(frame)
     assert found["d_type2_reference"]["n"] == 4 and found["accuracy_inclusion"]["estimate"] == 0.75
@@ -126,9 +117,7 @@ def test_the_published_readings_take_the_published_matching_whatever_the_study_t
     assert {"d_type2", "d_type2_inclusion", "d_type2_strict"} <= found.keys()
 
 
-def test_without_log_probabilities_the_graded_measures_say_so(
-    rows: Make, observer: Make, estimates: Any
-) -> None:
+def test_without_log_probabilities_the_graded_measures_say_so(rows, observer, estimates):
     bare = estimates(rows([1, 0], [1, 0]))
     assert bare["auroc2"]["estimate"] is None
     assert "log-probabilities" in str(bare["auroc2"]["status"])
@@ -137,12 +126,12 @@ def test_without_log_probabilities_the_graded_measures_say_so(
     assert graded["d_type2_threshold"]["estimate"] == graded["d_type2"]["estimate"]
 
 
-def test_a_tie_of_yes_and_no_is_a_no(rows: Make, estimates: Any) -> None:
+def test_a_tie_of_yes_and_no_is_a_no(rows, estimates):
     found = estimates(rows([1, 0, 1], [1, 1, 1], confidence=[0.5, 0.5, 0.9]))
     assert found["yes_ratio_threshold"]["estimate"] == pytest.approx(1 / 3)
 
 
-def test_all_alignment_joins_each_question_with_itself(rows: Make, scoring: Any) -> None:
+def test_all_alignment_joins_each_question_with_itself(rows, scoring):
     dual = rows([1, 1, 0, 0], [1, 0, 0, 1])
     idk = rows([1, 1, 0, 1], [1, 1, 0, 1], condition="idk").reverse()
     found = values(scoring.score(pl.concat([dual, idk])), condition="idk")
@@ -153,7 +142,7 @@ def test_all_alignment_joins_each_question_with_itself(rows: Make, scoring: Any)
     assert alone["all_alignment"]["status"] == "not asked under dual as well"
 
 
-def test_all_alignment_waits_for_the_dual_answers(rows: Make, scoring: Any) -> None:
+def test_all_alignment_waits_for_the_dual_answers(rows, scoring):
     dual = rows([1, 0], [1, 0], status=["ok", "transport_error"])
     idk = rows([1, 0], [1, 0], condition="idk")
     found = values(scoring.score(pl.concat([dual, idk])), condition="idk")
@@ -162,7 +151,7 @@ def test_all_alignment_waits_for_the_dual_answers(rows: Make, scoring: Any) -> N
     assert "under dual" in str(found["all_alignment"]["status"])
 
 
-def test_runs_that_agree_add_no_certainty(observer: Make, scoring: Any) -> None:
+def test_runs_that_agree_add_no_certainty(observer, scoring):
     one = observer(300, 0.6, 1.0)
     both = pl.concat([one, one.with_columns(run=pl.lit(2, pl.Int32))])
     alone, pooled = (values(scoring.pool(each)) for each in (one, both))
@@ -172,7 +161,7 @@ def test_runs_that_agree_add_no_certainty(observer: Make, scoring: Any) -> None:
         assert width[1] == pytest.approx(width[0], rel=0.12)
 
 
-def test_questions_about_one_event_are_drawn_together(observer: Make, scoring: Any) -> None:
+def test_questions_about_one_event_are_drawn_together(observer, scoring):
     one = observer(200, 0.6, 1.0)
     copies = [
         one.with_columns(item_id=pl.col("item_id") + f"-{i}", event_id=pl.col("item_id")) for i in range(3)
@@ -182,13 +171,13 @@ def test_questions_about_one_event_are_drawn_together(observer: Make, scoring: A
     assert width[1] == pytest.approx(width[0], rel=0.12)
 
 
-def test_the_same_seed_gives_the_same_table(observer: Make, scoring: Any) -> None:
+def test_the_same_seed_gives_the_same_table(observer, scoring):
     frame = observer(80, 0.5, 1.0)
     again = scoring.score(frame.sample(fraction=1.0, shuffle=True, seed=3))
     assert scoring.score(frame).equals(again)
 
 
-def test_the_headline_finds_the_observer_and_its_interval_holds_it(observer: Make, scoring: Any) -> None:
+def test_the_headline_finds_the_observer_and_its_interval_holds_it(observer, scoring):
     held = 0
     for seed in range(20):
         found = values(scoring.score(observer(400, 0.5, 1.0, seed)))["d_type2"]
@@ -198,7 +187,7 @@ def test_the_headline_finds_the_observer_and_its_interval_holds_it(observer: Mak
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
-def test_measures_are_tied_to_each_other(pairs: list[tuple[bool, bool]]) -> None:
+def test_measures_are_tied_to_each_other(pairs):
 
     correct, yes = np.array([c for c, _ in pairs], int), np.array([y for _, y in pairs], int)
     found = type2_dprime(*table_of(correct, yes))
@@ -215,9 +204,7 @@ def test_measures_are_tied_to_each_other(pairs: list[tuple[bool, bool]]) -> None
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(answers=st.lists(st.tuples(*[st.booleans()] * 4), min_size=2, max_size=25))
-def test_all_alignment_never_exceeds_raw_alignment(
-    rows: Make, scoring: Any, answers: list[tuple[bool, bool, bool, bool]]
-) -> None:
+def test_all_alignment_never_exceeds_raw_alignment(rows, scoring, answers):
     correct, yes, idk_correct, abstained = ([int(x) for x in column] for column in zip(*answers, strict=True))
     idk = rows(idk_correct, [1 - each for each in abstained], condition="idk")
     made = scoring.score(pl.concat([rows(correct, yes), idk]))

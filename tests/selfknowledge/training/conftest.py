@@ -1,8 +1,31 @@
 """Tests of training: skipped where torch is not installed; one thread, so that they are quick beside others."""
 
+import multiprocessing
+from types import SimpleNamespace
+
 import pytest
 
 torch = pytest.importorskip("torch")
+
+#: What workers load before they do anything: more than half of the processor time of one.
+LOADED = (
+    "metacog_pipeline.benchmarks.selfknowledge.training.engines.processes",
+    "metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe",
+    "metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe",
+    "transformers.models.llama.modeling_llama",
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def workers_are_forked():
+    """Have workers fork from one process that has loaded what each of them would load anew."""
+    from metacog_pipeline.benchmarks.selfknowledge.training.engines import processes
+
+    forks = multiprocessing.get_context("forkserver")
+    forks.set_forkserver_preload(list(LOADED))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(processes, "multiprocessing", SimpleNamespace(get_context=lambda how: forks))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,6 @@
 One process that forks: torch is imported once. Prints one line of JSON: the points, and those that ended differently.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

@@ -151,7 +151,7 @@ def test_logs_of_earlier_releases_give_the_same_weights():
 
 def test_a_large_model_is_digested_whole_now_and_then_and_sampled_always(tmp_path, monkeypatch):
     module = "metacog_pipeline.benchmarks.selfknowledge.training"
-    monkeypatch.setattr(f"{module}.worker.WHOLE", 0)
+    monkeypatch.setattr(f"{module}.weights.WHOLE", 0)
     monkeypatch.setattr(f"{module}.weights.RANGE", 8)
     monkeypatch.setattr(f"{module}.weights.RANGES", 3)
     plan = Plan(tmp_path / "r", checkpoint_every=0, digest_every=3)

@@ -98,3 +98,4 @@ def test_a_model_is_asked_every_set_and_language_it_was_not_trained_on(tmp_path,
 def test_the_toy_has_no_other_questions(tmp_path):
     with pytest.raises(StudyError, match="no other question sets"):
         asked(tmp_path, TOY, "--generalisation")
+    assert not (tmp_path / "teach-home" / "training").exists()  # nothing was trained for it

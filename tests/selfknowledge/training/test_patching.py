@@ -78,14 +78,6 @@ def test_the_rule_of_the_reference_is_a_threshold(values, cut, ratio, bottom):
     assert torch.equal(torch.cat([found["a"], found["b"]]), torch.where(keep, flat, 0.0))
 
 
-def test_prefixes_are_left_as_in_the_base_and_not_counted():
-    base = {"emb.w": torch.zeros(3), "mid.w": torch.zeros(4)}
-    tuned = {"emb.w": torch.full((3,), 9.0), "mid.w": torch.arange(4.0)}
-    found = patching.patched_without(base, tuned, 0.5, "top", ("emb",))
-    assert found["emb.w"].tolist() == [0, 0, 0]
-    assert found["mid.w"].tolist() == [0, 0, 2, 3]
-
-
 def test_wrong_ratios_sides_and_models_are_refused():
     with pytest.raises(ValueError, match="ratio 2"):
         patching.masks({"a": torch.ones(2)}, 2, "top")

@@ -8,9 +8,8 @@ import torch
 
 from metacog_pipeline.benchmarks.selfknowledge.training import room
 from metacog_pipeline.benchmarks.selfknowledge.training.causal import generation
-from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means, evolve
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means, evolve, largest_rows
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe, places
-from metacog_pipeline.benchmarks.selfknowledge.training.causal.rows import largest_rows
 from metacog_pipeline.benchmarks.selfknowledge.training.engines import choice, shared
 from metacog_pipeline.benchmarks.selfknowledge.training.engines.pool import WorkerLost
 from metacog_pipeline.benchmarks.selfknowledge.training.engines.processes import placed
@@ -115,7 +114,8 @@ def test_shared_memory_without_room_is_named(monkeypatch):
 
 
 @pytest.mark.slow
-def test_two_processes_with_one_master_evolve_a_language_model_as_one_does(make_model, tmp_path):
+def test_two_processes_with_one_master_evolve_a_language_model_as_one_does(make_model, tmp_path, monkeypatch):
+    monkeypatch.setattr("metacog_pipeline.benchmarks.selfknowledge.training.weights.BLOCK", 997)
     base = make_model("llama")
     one = evolve(recipe(base, dtype="bfloat16"), tmp_path / "one", checkpoint_every=2)
     two = evolve(

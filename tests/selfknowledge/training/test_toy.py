@@ -9,10 +9,9 @@ import torch
 from click.testing import CliRunner
 
 from metacog_pipeline.benchmarks.selfknowledge.training.commands import train as command
+from metacog_pipeline.benchmarks.selfknowledge.training.toy import asking
 from metacog_pipeline.benchmarks.selfknowledge.training.toy import world as people
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Answers, Questionnaire
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import train_base
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.board import board, measured
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.figure import roc
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.model import build_model
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world, corpus
@@ -69,7 +68,7 @@ def test_the_model_reads_words_in_order_and_sees_no_later_ones(world):
 
 def test_answers_are_those_of_the_prompts_at_the_places_asked(world):
     model = train_base(world, 0, steps=60)
-    asked = Questionnaire(world, world.held_out)
+    asked = asking.Questionnaire(world, world.held_out)
     everybody = asked.answers(model)
     some = asked.answers(model, [5, 0, 7])
     for name in ("correct", "yes", "valid"):
@@ -81,14 +80,14 @@ def test_the_board_has_intervals_and_the_curve_its_area():
     rng = np.random.default_rng(1)
     correct = rng.random(200) < 0.5
     certainty = np.round(np.clip(0.5 + 0.2 * (correct - 0.5) + 0.2 * rng.standard_normal(200), 0, 1), 2)
-    said = Answers(correct, certainty > 0.5, certainty, np.ones(200, dtype=bool))
-    found = measured(said)
+    said = asking.Answers(correct, certainty > 0.5, certainty, np.ones(200, dtype=bool))
+    found = asking.measured(said)
     assert all(each.low < each.value < each.high for each in found.values())
     wrong, right = roc(said)
     assert np.trapezoid(right, wrong) == pytest.approx(found["auroc2"].value)
-    nobody = Answers(*(np.zeros(3, dtype=bool),) * 2, np.full(3, 0.2), np.zeros(3, dtype=bool))
-    assert board([("nobody", nobody)]).rows[0][:2] == ("nobody", 3)
-    assert measured(nobody)["auroc2"].value is None
+    nobody = asking.Answers(*(np.zeros(3, dtype=bool),) * 2, np.full(3, 0.2), np.zeros(3, dtype=bool))
+    assert asking.board([("nobody", nobody)]).rows[0][:2] == ("nobody", 3)
+    assert asking.measured(nobody)["auroc2"].value is None
 
 
 @pytest.mark.slow

@@ -109,7 +109,9 @@ def test_in_vllm_the_weights_and_replies_are_those_of_the_eager_trainee(tmp_path
         [sys.executable, str(script), str(tmp_path)], capture_output=True, text=True, timeout=1200
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    found = json.loads(done.stdout.splitlines()[-1])
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told["runs"]["vllm"] == told["runs"]["eager"]  # two engines under Ray, and one process
+    found = told["trainees"]
     assert found["eager"] == found["compiled"] == found["vllm"]
     assert len(set(found["eager"]["replies"])) > 4
     assert (

@@ -85,7 +85,20 @@ def main(folder: Path) -> None:
             "held_out": str(worker.validate()),
             "replies": replies,
         }
-    print(json.dumps(found))
+    print(json.dumps({"trainees": found, "runs": runs(eager, folder)}))
+
+
+def runs(recipe: Any, folder: Path) -> dict[str, Any]:
+    """Return the log of a run of one eager worker, and of one whose two Ray actors hold an engine of vLLM each."""
+    from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means, evolve
+    from metacog_pipeline.benchmarks.selfknowledge.training.log import Log
+
+    found = {}
+    for kind, means in (("eager", Means()), ("vllm", Means(workers=2, engine="ray"))):
+        trained = evolve(replace(recipe, trainee=kind), folder / f"run-{kind}", means)
+        logged = [str(each.commit) for each in Log(folder / f"run-{kind}").read()]
+        found[kind] = {"log": logged, "digest": trained.digest, "held_out": str(trained.held_out)}
+    return found
 
 
 if __name__ == "__main__":

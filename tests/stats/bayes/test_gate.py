@@ -1,12 +1,11 @@
 """A posterior gives numbers when every parameter has converged; chains that have not go on, a bounded number of times."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from metacog_pipeline.stats.bayes.draws import Diagnostic, diagnose
 from metacog_pipeline.stats.bayes.gate import LEAST_ESS, doubt, random_stream, require, sample_until_sure
+from metacog_pipeline.stats.bayes.sampler import evaluated
 from metacog_pipeline.stats.counts import counts, padded
 
 RATINGS = np.arange(8.0)
@@ -24,20 +23,21 @@ def sampled(draws: int, **how: float) -> tuple[tuple[int, ...], str]:
     stream = np.random.SeedSequence(1)
     starts = np.random.default_rng(0).standard_normal((16, 2))
     asked: dict = {"draws": draws, "warmup": 50, "rounds": 3, "least_ess": LEAST_ESS, **how}
-    found = sample_until_sure(normal, starts, stream, read=read, diagnose=diagnose, **asked)
+    steps = sample_until_sure(starts, stream, read=read, diagnose=diagnose, **asked)
+    found = evaluated(normal, steps)
     return found.draws["x"].shape, found.reason
 
 
-def test_the_first_round_does_for_an_easy_density() -> None:
+def test_the_first_round_does_for_an_easy_density():
     assert sampled(300) == ((16, 300), "")
 
 
-def test_each_further_round_draws_twice_as_many() -> None:
+def test_each_further_round_draws_twice_as_many():
     shape, reason = sampled(5, rounds=2)
     assert shape == (16, 10) and "of x is" in reason
 
 
-def test_what_took_too_many_calls_gets_no_further_round() -> None:
+def test_what_took_too_many_calls_gets_no_further_round():
     shape, reason = sampled(5, most_calls=1)
     assert shape == (16, 5) and reason
 
@@ -56,12 +56,12 @@ def diagnostic(**numbers: float) -> Diagnostic:
         ({"ess_tail": float("nan")}, "tail ESS of b is nan"),
     ],
 )
-def test_the_first_parameter_that_fails_is_named(numbers: dict[str, float], reason: str) -> None:
+def test_the_first_parameter_that_fails_is_named(numbers, reason):
     found = doubt({"a": diagnostic(), "b": diagnostic(**numbers), "c": diagnostic(**numbers)})
     assert found.startswith(reason) and bool(found) == bool(reason)
 
 
-def test_streams_differ_by_seed_label_kind_and_data_and_by_nothing_else() -> None:
+def test_streams_differ_by_seed_label_kind_and_data_and_by_nothing_else():
     def words(*what: object) -> tuple[int, ...]:
         return tuple(random_stream(*what).generate_state(4).tolist())  # type: ignore[arg-type]
 
@@ -73,7 +73,7 @@ def test_streams_differ_by_seed_label_kind_and_data_and_by_nothing_else() -> Non
     assert len(found) == 5 and words(3, "a", ((2, 4), True), RATINGS.astype("float32")) == words(*usual)
 
 
-def test_padded_counts_and_a_wider_gate_are_refused() -> None:
+def test_padded_counts_and_a_wider_gate_are_refused():
     table = counts(RATINGS, RATINGS[::-1])
     require(table, LEAST_ESS)
     with pytest.raises(ValueError, match="padded"):

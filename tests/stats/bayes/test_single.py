@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE, bayes_metad
+from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE, bayes_metad, bayes_metad_each
 from metacog_pipeline.stats.counts import Counts, counts, padded
 from metacog_pipeline.stats.decisions import compare
 from metacog_pipeline.stats.estimate import Estimate
@@ -42,9 +42,20 @@ def fit(cell, **options):
     return bayes_metad(counts(*cell), **{"seed": 1, **options})
 
 
+def each(*names, **options):
+    """Fit hard cells side by side: the posteriors they have alone, in less time."""
+    cells = [("", counts(*HARD[name])) for name in names]
+    return bayes_metad_each(cells, seed=1, rounds=2, **options)
+
+
 @pytest.fixture(scope="module")
 def classic():
     return fit(CLASSIC)
+
+
+@pytest.fixture(scope="module")
+def hard():
+    return dict(zip(HARD, each(*HARD), strict=True))
 
 
 def numbers(posterior):
@@ -117,17 +128,16 @@ def test_every_parameter_is_gated_c1_and_each_criterion_included(classic):
     assert fit(CLASSIC, least_ess=10**9, rounds=1).status == "not_converged"
 
 
-@pytest.mark.parametrize("cell", HARD.values(), ids=HARD)
-def test_hard_cells_converge_in_the_first_rounds(cell):
-    posterior = fit(cell, rounds=2)
-    assert posterior.status == "converged", posterior.reason
-    assert all(e.value is not None for e in posterior.estimates().values())
+def test_hard_cells_converge_in_the_first_rounds(hard):
+    for name, posterior in hard.items():
+        assert posterior.status == "converged", (name, posterior.reason)
+        assert all(e.value is not None for e in posterior.estimates().values()), name
 
 
-@pytest.mark.parametrize("name", ["12 trials", "ratings unused next to c1", "one response only"])
-def test_hard_cells_converge_with_a_meta_d_for_each_response(name):
-    posterior = fit(HARD[name], conditional=True, rounds=2)
-    assert posterior.status == "converged", posterior.reason
+def test_hard_cells_converge_with_a_meta_d_for_each_response():
+    names = ("12 trials", "ratings unused next to c1", "one response only")
+    for name, posterior in zip(names, each(*names, conditional=True), strict=True):
+        assert posterior.status == "converged", (name, posterior.reason)
 
 
 @pytest.mark.parametrize(
@@ -147,18 +157,17 @@ def test_cells_that_say_nothing_about_meta_d_have_a_status_a_reason_and_no_numbe
     assert {e.status for e in posterior.estimates().values()} == {status}
 
 
-def test_a_cell_near_chance_says_that_the_mean_ratio_is_no_good_and_has_a_median():
-    estimates = fit(HARD["chance"]).estimates()
+def test_a_cell_near_chance_says_that_the_mean_ratio_is_no_good_and_has_a_median(hard):
+    estimates = hard["chance"].estimates()
     assert estimates["m_ratio"].status == "d' may be 0"
     assert estimates["m_ratio_median"].status == "ok"
 
 
-def test_a_fixed_d_prime_has_no_posterior_and_ratings_no_say_in_it():
+def test_a_fixed_d_prime_has_no_posterior_and_ratings_no_say_in_it(classic):
     posterior = fit(CLASSIC, estimate_dprime=False)
     assert {"d1", "c1"}.isdisjoint(posterior.summary()) and {"d1", "c1"}.isdisjoint(posterior.estimates())
     assert np.ptp(posterior.draws["d1"]) == 0
-    free = fit(CLASSIC)
-    assert posterior.summary()["m_ratio"].sd < free.summary()["m_ratio"].sd
+    assert posterior.summary()["m_ratio"].sd < classic.summary()["m_ratio"].sd
 
 
 def test_a_fixed_d_prime_of_zero_has_a_meta_d_and_no_ratio():
@@ -174,8 +183,23 @@ def test_conditional_fits_have_a_meta_d_for_each_response():
     assert "m_ratio_median_rs1" in estimates and "meta_d" not in estimates
 
 
-def test_swapping_the_stimuli_mirrors_the_posterior():
-    there, back = fit(CLASSIC).summary(), fit((CLASSIC[1][::-1], CLASSIC[0][::-1])).summary()
+def test_cells_side_by_side_have_the_posteriors_they_have_alone_bit_by_bit():
+    rng = np.random.default_rng(3)
+    rows = {f"k{k} {i}": rng.integers(0, 9, (2, 2 * k)) for k in (2, 3) for i in range(3)}
+    rows["hopeless"] = np.array([[3, 0, 0, 0], [1, 0, 0, 0]])
+    cells = [(label, counts(*table)) for label, table in rows.items()]
+    for how in ({}, {"estimate_dprime": False}, {"conditional": True}):
+        asked = {"seed": 1, "draws": 20, "warmup": 20, "chains": 8, "rounds": 2, **how}
+        for (label, table), beside in zip(cells, bayes_metad_each(cells, **asked), strict=True):
+            alone = bayes_metad(table, label=label, **asked)
+            assert (alone.status, alone.reason, alone.n) == (beside.status, beside.reason, beside.n)
+            assert repr(alone.diagnostics) == repr(beside.diagnostics)
+            for name, values in {**alone.draws, **alone.unconverged_draws}.items():
+                assert values.tobytes() == {**beside.draws, **beside.unconverged_draws}[name].tobytes()
+
+
+def test_swapping_the_stimuli_mirrors_the_posterior(classic):
+    there, back = classic.summary(), fit((CLASSIC[1][::-1], CLASSIC[0][::-1])).summary()
     assert back["d1"].mean == pytest.approx(there["d1"].mean, abs=0.01)
     assert back["c1"].mean == pytest.approx(-there["c1"].mean, abs=0.01)
     assert back["meta_d"].mean == pytest.approx(there["meta_d"].mean, abs=0.012)
@@ -188,13 +212,12 @@ def test_the_same_call_gives_the_same_bytes():
     assert all(first[name].tobytes() == again[name].tobytes() for name in first)
 
 
-def test_cells_fitted_with_one_seed_share_no_random_numbers():
+def test_cells_fitted_with_one_seed_share_no_random_numbers(classic):
     others = [fit(CLASSIC, label="second"), fit(CLASSIC, seed=2), fit((CLASSIC[0], [*CLASSIC[1][:-1], 40]))]
-    first = fit(CLASSIC, label="first")
     for other in others:
-        together = np.corrcoef(first.draws["m_ratio"].ravel(), other.draws["m_ratio"].ravel())[0, 1]
+        together = np.corrcoef(classic.draws["m_ratio"].ravel(), other.draws["m_ratio"].ravel())[0, 1]
         assert abs(together) < 0.05
-        assert compare(first.draws["m_ratio"], other.draws["m_ratio"]).differs is False
+        assert compare(classic.draws["m_ratio"], other.draws["m_ratio"]).differs is False
 
 
 @settings(max_examples=8)

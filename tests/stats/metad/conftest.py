@@ -1,7 +1,5 @@
 """Cells of counts that the tests of meta-d' share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -21,7 +19,7 @@ def observers(cells: int, seed: int, ratings: int = 4, n: int = 1000) -> Counts:
 
 
 @pytest.fixture
-def classic() -> Counts:
+def classic():
     """The example of the original papers: 4 ratings, 260 trials."""
     return counts(*CLASSIC)
 

@@ -1,7 +1,8 @@
 """From a source, or from seeds, to instances whose analysts disagree.
 
 ==================  ==================================================================================================
-``authored``        new instances as steps of the pipeline; ``given``: published ones; ``finished``: the last step of both
+``pipeline``        the stages, once for all sets; ``authored``: how new instances pass them, ``given``: published ones;
+                    ``finished``: the last stage of both
 ``steps``           every step of making new instances, as a function of frames; ``tables``: the frames
 ``roles``           who designs, rates and verifies; ``simulated_authors``: those of the sample, and any other
 ``designs``         asking designers for a case; ``pool``: asking the analysts; ``verdicts``: asking the verifiers;

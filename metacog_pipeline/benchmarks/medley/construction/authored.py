@@ -1,4 +1,4 @@
-"""New instances as steps of the pipeline: what is asked of designers, analysts and verifiers, and what must hold.
+"""The stages where instances are made: what is asked of designers, analysts and verifiers, and what must hold.
 
 The sample's simulated people and a study's own models take the same steps. What they reply is kept as transcripts like any
 other, so a step that is stopped goes on where it was.
@@ -7,23 +7,19 @@ other, so a step that is stopped goes on where it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Respondent, Role, Step
+from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Respondent, Role
 from metacog_pipeline.benchmarks.medley.construction import assembly, designs, pool, steps, tables, verdicts
 from metacog_pipeline.benchmarks.medley.construction.consensus import MAJORITY_METHOD
 from metacog_pipeline.benchmarks.medley.construction.designs import Seed
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
-from metacog_pipeline.benchmarks.medley.construction.finished import ITEM_CHECKS, as_made, finished
-from metacog_pipeline.benchmarks.medley.construction.roles import (
-    ANALYSTS,
-    DESIGNERS,
-    FIRST_SAMPLE,
-    VERIFIERS,
-)
+from metacog_pipeline.benchmarks.medley.construction.finished import ITEM_CHECKS, finished
+from metacog_pipeline.benchmarks.medley.construction.pipeline import Stage, steps_of
+from metacog_pipeline.benchmarks.medley.construction.roles import ANALYSTS, DESIGNERS, FIRST_SAMPLE, VERIFIERS
 from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
     Person,
     SimulatedAuthor,
@@ -85,7 +81,7 @@ _VERIFY = _role(
     "verification",
     VERIFIERS,
     lambda benchmark, inputs: verdicts.verification_tasks(
-        steps.to_verify(_frames(inputs, "drafts", "consensus")), benchmark.author_words
+        steps.to_verify(inputs.frame), benchmark.author_words
     ),
 )
 _CALLS = {
@@ -127,109 +123,63 @@ def _replies(benchmark: Any, inputs: Inputs, role: Role) -> tuple[dict[str, dict
     return found, Checked(answered == wanted, {"answered": answered, "of": wanted})
 
 
-def _frames(inputs: Inputs, *names: str) -> dict[str, pl.DataFrame]:
-    return {name: inputs.frame(name) for name in names}
-
-
 # --- the steps --------------------------------------------------------------------------------------------------------
-def _seeds(benchmark: Any, inputs: Inputs) -> Made:
-    return as_made(steps.seeds(benchmark.roles.seeds))
+def _asked(role: Role, step: Callable[[Any, steps.Frames, steps.Replies], Made]) -> Callable[..., Made]:
+    """Return how a stage is made of what a role replied; it also says whether everybody has answered everything."""
 
+    def make(benchmark: Any, inputs: Inputs) -> Made:
+        said, answered = _replies(benchmark, inputs, role)
+        made = step(benchmark, inputs.frame, said)
+        return replace(made, checks={"all_was_answered": answered, **made.checks})
 
-def _designs(benchmark: Any, inputs: Inputs) -> Made:
-    said, answered = _replies(benchmark, inputs, _DESIGN)
-    return as_made(steps.designs(_frames(inputs, "seeds"), said), all_was_answered=answered)
-
-
-def _drafts(benchmark: Any, inputs: Inputs) -> Made:
-    return as_made(steps.drafts(_frames(inputs, "seeds", "designs")))
-
-
-def _opinions(benchmark: Any, inputs: Inputs) -> Made:
-    said, answered = _replies(benchmark, inputs, _RATE)
-    made = steps.opinions(_frames(inputs, "drafts"), said, benchmark.roles.families)
-    return as_made(made, all_was_answered=answered)
-
-
-def _disagreement(benchmark: Any, inputs: Inputs) -> Made:
-    return as_made(steps.disagreement(_frames(inputs, "drafts", "opinions")))
-
-
-def _consensus(benchmark: Any, inputs: Inputs) -> Made:
-    return as_made(steps.consensus(_frames(inputs, "drafts", "opinions", "disagreement")))
-
-
-def _verification(benchmark: Any, inputs: Inputs) -> Made:
-    said, answered = _replies(benchmark, inputs, _VERIFY)
-    made = steps.verification(_frames(inputs, "drafts", "consensus"), said)
-    return as_made(made, all_was_answered=answered)
-
-
-def _panels(benchmark: Any, inputs: Inputs) -> Made:
-    frames = _frames(inputs, "drafts", "opinions", "disagreement", "consensus", "verification")
-    return as_made(steps.panels(frames, verified=benchmark.settings.dataset != FIRST_SAMPLE))
-
-
-_ALL = ("drafts", "opinions", "disagreement", "consensus", "verification", "panels")
+    return make
 
 
 def _gates(benchmark: Any, inputs: Inputs) -> Made:
-    made = steps.gates(
-        _frames(inputs, *_ALL),
+    return steps.gates(
+        inputs.frame,
         dataset=benchmark.roles.dataset,
         seed=benchmark.context.seed,
         prompt_versions=benchmark.author_words.versions,
         anonymised=benchmark.settings.anonymise,
     )
-    return as_made(made)
 
 
 def _items(benchmark: Any, inputs: Inputs) -> Made:
-    frames = _frames(inputs, *_ALL)
-    return finished(benchmark, steps.assembled(frames, benchmark.roles.dataset), steps.left_out(frames))
+    whole = steps.assembled(inputs.frame, benchmark.roles.dataset)
+    return finished(benchmark, whole, steps.left_out(inputs.frame))
 
 
 def _words(benchmark: Any) -> Any:
     return benchmark.author_words.digest
 
 
-STEPS = (
-    Step(
-        "seeds",
-        "What new cases are to be about: a situation, what makes it open, and five claims.",
-        _seeds,
-        checks={"every_domain_has_seeds": Check("All five domains have seeds.")},
+STEPS = steps_of(
+    seeds=Stage(
+        lambda benchmark, inputs: steps.seeds(benchmark.roles.seeds),
+        {"every_domain_has_seeds": Check("All five domains have seeds.")},
         inputs=lambda benchmark: [benchmark.roles.dataset, benchmark.roles.seeds_digest],
     ),
-    Step(
-        "designs",
-        "Cases that designers wrote from the seeds; their replies are kept as transcripts.",
-        _designs,
-        ("seeds",),
-        checks={
+    designs=Stage(
+        _asked(_DESIGN, lambda benchmark, frames, said: steps.designs(frames, said)),
+        {
             "all_was_answered": _ANSWERED,
             "every_seed_has_a_design": Check("A case that can be read for every seed."),
         },
         asks=_DESIGN,
         inputs=_words,
     ),
-    Step(
-        "drafts",
-        "The longest case of each seed, its five claims with fixed texts, and how hard its designers find it.",
-        _drafts,
-        ("seeds", "designs"),
-        checks={
+    drafts=Stage(
+        lambda benchmark, inputs: steps.drafts(inputs.frame),
+        {
             "five_different_claims": Check("Five claims, no two equal.", blocking=True),
             "two_to_four_hundred_words": Check("Cases are as long as they should be."),
             "every_seed_has_a_draft": Check("No seed went without a case."),
         },
     ),
-    Step(
-        "opinions",
-        "What every analyst says of every case; the replies are kept as transcripts.",
-        _opinions,
-        ("drafts",),
-        checks={
+    opinions=Stage(
+        _asked(_RATE, lambda benchmark, frames, said: steps.opinions(frames, said, benchmark.roles.families)),
+        {
             "all_was_answered": _ANSWERED,
             "labels_in_vocabulary": Check("Every label is one of the five words.", blocking=True),
             "five_ratings_per_analyst": Check(
@@ -241,59 +191,46 @@ STEPS = (
         asks=_RATE,
         inputs=_words,
     ),
-    Step(
-        "disagreement",
-        "How much the analysts disagree about each claim, and which cases are open enough to be kept.",
-        _disagreement,
-        ("drafts", "opinions"),
-        checks={
+    disagreement=Stage(
+        lambda benchmark, inputs: steps.disagreement(inputs.frame),
+        {
             "within_its_range": Check("Between full agreement and five labels equally often.", blocking=True),
             "five_claims_each": Check("Every claim of every case, once.", blocking=True),
             "something_is_open": Check("Some case is open enough.", blocking=True),
         },
     ),
-    Step(
-        "consensus",
-        "What the analysts say together: the majority that stands whoever is left out, and the label median.",
-        _consensus,
-        ("drafts", "opinions", "disagreement"),
-        checks={
+    consensus=Stage(
+        lambda benchmark, inputs: steps.consensus(inputs.frame),
+        {
             "one_on_every_claim": Check("A consensus on every claim of every case kept.", blocking=True),
             "within_zero_and_one": Check("Confidences are shares.", blocking=True),
         },
     ),
-    Step(
-        "verification",
-        "What three verifiers say of the consensus on each claim; the replies are kept as transcripts.",
-        _verification,
-        ("drafts", "consensus"),
-        checks={
+    verification=Stage(
+        _asked(_VERIFY, lambda benchmark, frames, said: steps.verification(frames, said)),
+        {
             "all_was_answered": _ANSWERED,
             "three_verdicts_on_every_claim": Check("Each verifier has a verdict on each claim."),
         },
         asks=_VERIFY,
         inputs=_words,
     ),
-    Step(
-        "panels",
-        "The eight analysts who are shown with each case, chosen for how they differ and for what verifiers say.",
-        _panels,
-        ("drafts", "opinions", "disagreement", "consensus", "verification"),
-        inputs=lambda benchmark: benchmark.settings.dataset != FIRST_SAMPLE,
-        checks={
+    panels=Stage(
+        lambda benchmark, inputs: steps.panels(
+            inputs.frame, verified=benchmark.settings.dataset != FIRST_SAMPLE
+        ),
+        {
             "eight_analysts": Check("Eight analysts, or all where there are fewer.", blocking=True),
             "at_most_two_per_family": Check(
                 "No panel is of one family; the rule gives way where nobody else is left."
             ),
             "all_of_them_could_be_read": Check("Nobody is shown whose reply could not be read."),
         },
+        inputs=lambda benchmark: benchmark.settings.dataset != FIRST_SAMPLE,
     ),
-    Step(
-        "gates",
-        "Whether the finished set may be released, gate by gate.",
+    gates=Stage(
         _gates,
-        _ALL,
-        checks={
+        {
             "invariants_hold": Check(
                 "Five claims, a panel, a consensus that names the same claims.", blocking=True
             ),
@@ -301,14 +238,7 @@ STEPS = (
         },
         inputs=_words,
     ),
-    Step(
-        "items",
-        "The instances: a case, five claims, eight analysts who disagree, and what they say together.",
-        _items,
-        (*_ALL, "gates"),
-        writes=Instance,
-        checks=ITEM_CHECKS,
-    ),
+    items=Stage(_items, ITEM_CHECKS),
 )
 
 
@@ -348,7 +278,7 @@ class AtMost:
     def _made(self, step: str) -> pl.DataFrame:
         seeds = self.benchmark.roles.seeds
         if step == "seeds":
-            return steps.seeds(seeds).frame
+            return tables.frame_of(map(tables.seed_row, seeds), tables.SEEDS)
         drafts = [_longest(seed) for seed in seeds]
         if step == "drafts":
             return tables.frame_of(map(tables.draft_row, drafts), tables.DRAFTS)

@@ -6,24 +6,28 @@ becomes the base of the draft; the claims are those of its designer where there 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from metacog_pipeline.benchmarks.medley.construction.drafts import DIFFICULTIES, Draft, known_answer
-from metacog_pipeline.benchmarks.medley.construction.reading import objects, read_document, text_of
-from metacog_pipeline.benchmarks.medley.construction.wording import Words, numbered_claims
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, KnownAnswer
+from metacog_pipeline.benchmarks.medley.construction.reading import (
+    domain_of,
+    five,
+    objects,
+    read_document,
+    refuse_twice,
+    text_of,
+)
+from metacog_pipeline.benchmarks.medley.construction.wording import Words, numbered_claims, tasks
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, KnownAnswer
 from metacog_pipeline.benchmarks.medley.parsing import parse_reply
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.types import Message
-from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.querying.types import Task
 
-BENCHMARK = "medley_designers"
 CONDITION = "design"
-MODES = ("text",)
 DESIGN, AGAIN = "design", "design_again"
 
 
@@ -76,10 +80,7 @@ def read_seeds(path: Path) -> list[Seed]:
         _seed(given, f"{path}: seed {n}")
         for n, given in enumerate(objects(read_document(path), "seeds", str(path)), 1)
     ]
-    names = [seed.seed_id for seed in found]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise SourceError(f"{path}: {twice!r} is given twice; each seed needs an id of its own")
+    refuse_twice([seed.seed_id for seed in found], path, "seed")
     return found
 
 
@@ -121,14 +122,6 @@ def draft_of(seed: Seed, replies: Sequence[str]) -> Draft | None:
     )
 
 
-async def ask_seed(seed: Seed, mode: str, ask: Ask, words: Words) -> None:
-    """Ask one designer for a case, and a second time, with the reason, where the reply holds none."""
-    message = design_message(seed, words)
-    answer = await ask(DESIGN, [message])
-    if read_design(answer.text) is None:
-        await ask(AGAIN, [words.again("design", message)])
-
-
 def design_message(seed: Seed, words: Words) -> Message:
     """Return what a designer is asked."""
     known = ""
@@ -154,11 +147,8 @@ def design_message(seed: Seed, words: Words) -> Message:
 
 def designer_tasks(seeds: Sequence[Seed], words: Words) -> list[Task]:
     """Return one task per seed for a designer."""
-
-    async def run(seed: Seed, ask: Ask, mode: str) -> None:
-        await ask_seed(seed, mode, ask, words)
-
-    return [Task(seed.seed_id, seed.item_hash, CONDITION, functools.partial(run, seed)) for seed in seeds]
+    asked = ((seed.seed_id, seed.item_hash, design_message(seed, words), read_design) for seed in seeds)
+    return tasks(asked, words, "design", (DESIGN, AGAIN), CONDITION)
 
 
 def _seed(given: object, where: str) -> Seed:
@@ -166,20 +156,15 @@ def _seed(given: object, where: str) -> Seed:
         raise SourceError(f"{where}: not a table; mend the file")
     name = text_of(given, "seed_id", where)
     where = f"{where} ({name})"
-    domain, level = text_of(given, "domain", where), given.get("intended_difficulty", "medium")
+    domain, level = domain_of(given, where), given.get("intended_difficulty", "medium")
     claims = given.get("claims")
-    if domain not in DOMAINS:
-        raise SourceError(f"{where}: domain {domain!r} is not one of {', '.join(DOMAINS)}")
     if level not in ("easy", "medium", "hard"):
         raise SourceError(
             f"{where}: intended_difficulty {str(level)[:40]!r} is not one of easy, medium, hard"
         )
     if not isinstance(claims, list) or not all(isinstance(c, str) and c.strip() for c in claims):
         raise SourceError(f"{where}: claims is not a list of texts; {len(CLAIM_IDS)} are needed")
-    if len(claims) != len(CLAIM_IDS) or len(set(claims)) < len(claims):
-        raise SourceError(
-            f"{where}: {len(claims)} claims, some perhaps equal; {len(CLAIM_IDS)} different ones are needed"
-        )
+    claims = five(claims, where)
     known = known_answer(given, where)
     error = text_of(given, "error_description", where) if "error_description" in given else ""
     if error and known is None:
@@ -190,7 +175,7 @@ def _seed(given: object, where: str) -> Seed:
         text_of(given, "scenario", where),
         text_of(given, "ambiguity", where),
         level,
-        tuple(claims),
+        claims,
         known,
         text_of(given, "why_ensemble_gets_wrong", where) if known and not error else "",
         error,

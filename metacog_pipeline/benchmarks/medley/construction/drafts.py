@@ -11,8 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmarks.medley.construction.reading import objects, read_document, text_of
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, KnownAnswer
+from metacog_pipeline.benchmarks.medley.construction.reading import (
+    domain_of,
+    five,
+    objects,
+    read_document,
+    refuse_twice,
+    text_of,
+)
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, KnownAnswer
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
 
@@ -61,10 +68,7 @@ def read_drafts(path: Path) -> list[Draft]:
     """
     cases = objects(read_document(path), "cases", str(path))
     drafts = [draft_from(case, f"{path}: case {place}") for place, case in enumerate(cases, start=1)]
-    names = [draft.draft_id for draft in drafts]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise SourceError(f"{path}: {twice!r} is given twice; each case needs an id of its own")
+    refuse_twice([draft.draft_id for draft in drafts], path, "case")
     return drafts
 
 
@@ -72,14 +76,9 @@ def draft_from(case: Mapping[str, Any], where: str) -> Draft:
     """Return the draft in one object of a file; SourceError names what is wrong with it."""
     name = text_of(case, "id", where)
     where = f"{where} ({name})"
-    domain = text_of(case, "domain", where)
-    if domain not in DOMAINS:
-        raise SourceError(f"{where}: domain {domain!r} is not one of {', '.join(DOMAINS)}")
-    claims = tuple(text_of(claim, "text", f"{where}, a claim") for claim in objects(case, "claims", where))
-    if len(claims) != len(CLAIM_IDS) or len(set(claims)) < len(claims):
-        raise SourceError(
-            f"{where}: {len(claims)} claims, some perhaps equal; {len(CLAIM_IDS)} different ones are needed"
-        )
+    domain = domain_of(case, where)
+    texts = [text_of(claim, "text", f"{where}, a claim") for claim in objects(case, "claims", where)]
+    claims = five(texts, where)
     error = case.get("error_detection", False)
     if not isinstance(error, bool):
         raise SourceError(f"{where}: error_detection is {str(error)[:40]!r}; true or false is needed")

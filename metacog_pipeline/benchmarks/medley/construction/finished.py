@@ -1,4 +1,4 @@
-"""The last step of any construction: the instances a study asks, with what must hold for them."""
+"""The last steps of any construction: whether a set may be released, and the instances a study asks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Check, Checked, Made
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
-from metacog_pipeline.benchmarks.medley.construction import invariants, steps
+from metacog_pipeline.benchmarks.medley.construction import invariants, tables
+from metacog_pipeline.benchmarks.medley.construction.gates import Gate
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance
 
 _PURPOSE = "medley"
@@ -47,7 +48,11 @@ def limited(instances: Sequence[Instance], limit: int | None, seed: int) -> tupl
     return tuple(instance.changed(position=place) for place, instance in enumerate(chosen))
 
 
-def as_made(made: steps.Made, **more: Checked) -> Made:
-    """Return what a pure step made as the pipeline takes it."""
-    checks = {name: Checked(passed, facts) for name, (passed, facts) in made.checks.items()}
-    return Made(frame=made.frame, facts=made.facts, checks={**more, **checks})
+def gates_made(found: Sequence[Gate], instances: int | None = None) -> Made:
+    """Return the gates of a set with whether it may be released."""
+    failed = [gate.render() for gate in found if gate.stops]
+    checks = {"fit_to_be_released": Checked(not failed, {"failed": "; ".join(failed)})}
+    counted = {} if instances is None else {"instances": instances}
+    return Made(
+        frame=tables.gate_frame(found), facts={**counted, "gates that stop": len(failed)}, checks=checks
+    )

@@ -2,7 +2,8 @@
 
 A gate says what it found and what it wants. One that blocks and fails keeps a set from being called complete; one that
 does not block warns or informs. What a gate needs and was not given is not counted as passed: in the authors' package
-several gates pass whatever the data (G7, G8, G14 and G15). By these rules the published set fails G3, G9, G11 and X8.
+several gates pass whatever the data (G7, G8, G14 and G15). By these rules the published set fails G3, G9, G11, G13, X1 to
+X4 and X8.
 
 Three gates are about judges of answers (G7, G8, G15): nobody can pass them before somebody has answered the instances and
 was graded, so they are decided later (`with_judges`). How far the judges of the consensus agree is X7.
@@ -128,7 +129,8 @@ _REMEDIES = {
     "X4": "name analysts of more families",
     "X5": _AGAIN,
     "X6": "set anonymise = true",
-    "X8": "leave out seeds with a known answer whose claims the analysts leave open, or sharpen these claims",
+    "X8": "leave out seeds with a known answer whose claims the analysts leave open, or sharpen these claims (the sample's "
+    "two cases are such)",
 }
 
 
@@ -240,13 +242,15 @@ def _manipulation(instances: Sequence[Instance]) -> Gate:
     asked = applicable(instances, "adversarial")
     seen = [turned_visibly(each) for each in asked]
     claims = sum(len(each.claims) for each in asked)
+    # No majority that stands under every deletion, or a number in the middle: shown as divided, and turned so too.
+    left_open = f"; {claims - sum(seen)} are left open by the analysts and shown as divided either way"
     passed = claims > 0 and sum(seen) >= LEAST_VISIBLE * claims
     return _gate(
         "X8",
         "claims of known-answer cases whose direction shown turns with the consensus",
         "blocks",
         "passed" if passed else "failed",
-        f"{sum(seen)} of {claims}, {seen.count(0)} of {len(asked)} cases unchanged",
+        f"{sum(seen)} of {claims}, {seen.count(0)} of {len(asked)} cases unchanged{'' if passed else left_open}",
         f"at least {100 * LEAST_VISIBLE:.0f} % ({PUBLISHED_VISIBLE})",
     )
 

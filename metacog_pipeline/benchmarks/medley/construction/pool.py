@@ -5,27 +5,20 @@ The answers are transcripts like any other, in partitions of the benchmark ``med
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
-from metacog_pipeline.benchmarks.medley.construction.wording import SCALE_TEXT, Words, numbered_claims
+from metacog_pipeline.benchmarks.medley.construction.wording import SCALE_TEXT, Words, numbered_claims, tasks
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS
 from metacog_pipeline.benchmarks.medley.labels import LABELS
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
 from metacog_pipeline.llm.types import Message
-from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.querying.types import Task
 
-BENCHMARK = "medley_pool"
 CONDITION = "pool"
-MODES = ("text",)
 ANALYSE, AGAIN = "analyse", "analyse_again"
-
-
-def steps(mode: str) -> tuple[str, ...]:
-    """Return the names of the calls one draft takes; the second is made only where the first cannot be read."""
-    return (ANALYSE, AGAIN)
 
 
 def read_analyst(text: str, draft: Draft) -> dict[str, Any] | None:
@@ -54,14 +47,6 @@ def read_analyst(text: str, draft: Draft) -> dict[str, Any] | None:
     return {**parsed, "claim_level_assessments": [rated[claim] for claim in CLAIM_IDS]}
 
 
-async def ask_draft(draft: Draft, mode: str, ask: Ask, words: Words) -> None:
-    """Ask one analyst about a draft, and a second time, with the reason, where the reply cannot be read."""
-    message = analyst_message(draft, words)
-    answer = await ask(ANALYSE, [message])
-    if read_analyst(answer.text, draft) is None:
-        await ask(AGAIN, [words.again("analyst", message)])
-
-
 def analyst_message(draft: Draft, words: Words) -> Message:
     """Return what an analyst is asked."""
     return Message(
@@ -77,11 +62,11 @@ def analyst_message(draft: Draft, words: Words) -> Message:
 
 def pool_tasks(drafts: Sequence[Draft], words: Words) -> list[Task]:
     """Return one task per draft for a model of the pool."""
-
-    async def run(draft: Draft, ask: Ask, mode: str) -> None:
-        await ask_draft(draft, mode, ask, words)
-
-    return [Task(d.draft_id, d.item_hash, CONDITION, functools.partial(run, d)) for d in drafts]
+    asked = (
+        (each.draft_id, each.item_hash, analyst_message(each, words), partial(read_analyst, draft=each))
+        for each in drafts
+    )
+    return tasks(asked, words, "analyst", (ANALYSE, AGAIN), CONDITION)
 
 
 def _label(value: object) -> str | None:

@@ -90,7 +90,7 @@ def read_set(folder: Path, dataset: str = "published") -> PublishedSet:
         if not path.exists():
             continue
         consensus = _optional(folder / "consensus" / f"{domain}.json")
-        for given in _array(path):
+        for given in _list(read_json(path), str(path)):
             name = given.get("instance_id") if isinstance(given, dict) else None
             key = name if isinstance(name, str) else ""
             instances.append(
@@ -163,13 +163,6 @@ def _verification(path: Path) -> dict[str, dict[str, _Verified]]:
 
 def _optional(path: Path) -> dict[str, Any]:
     return read_object(path) if path.exists() else {}
-
-
-def _array(path: Path) -> list[Any]:
-    value = read_json(path)
-    if not isinstance(value, list):
-        raise SourceError(f"{path}: expected a JSON array, got {type(value).__name__}; replace the file")
-    return value
 
 
 def _list(value: object, where: str) -> list[Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS
 from metacog_pipeline.errors import SourceError
+from metacog_pipeline.files import read_toml
 from metacog_pipeline.sources import read_bytes
+from metacog_pipeline.study.allowed import not_toml
 
 MAX_BYTES = 64 * 1024**2
 
@@ -32,11 +34,14 @@ def read_document(path: Path) -> dict[str, Any]:
     if path.suffix == ".json":
         return read_object(path)
     try:
-        return tomllib.loads(read_bytes(path, MAX_BYTES).decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); mend it") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SourceError(f"{path}: not TOML ({error}); mend it") from None
+        return read_toml(path)
+    except FileNotFoundError:
+        raise SourceError(f"{path}: no such file; check the path") from None
+    except OSError as error:
+        raise SourceError(f"{path}: cannot be read ({error.strerror}); replace the file") from None
+    except (ValueError, RecursionError) as error:
+        said = not_toml(error) if isinstance(error, ValueError) else "nested too deeply"
+        raise SourceError(f"{path}: cannot be read as TOML: {said}; mend it") from None
 
 
 def objects(given: Mapping[str, Any], key: str, where: str) -> list[Mapping[str, Any]]:
@@ -53,6 +58,29 @@ def text_of(given: Mapping[str, Any], key: str, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise SourceError(f"{where}: {key} is {str(value)[:40]!r}; a text is needed")
     return value.strip()
+
+
+def domain_of(given: Mapping[str, Any], where: str) -> str:
+    """Return the domain of a case or seed; SourceError for another than the five."""
+    domain = text_of(given, "domain", where)
+    if domain not in DOMAINS:
+        raise SourceError(f"{where}: domain {domain!r} is not one of {', '.join(DOMAINS)}")
+    return domain
+
+
+def five(claims: Sequence[str], where: str) -> tuple[str, ...]:
+    """Return the claims of a case or seed; SourceError where they are not five different ones."""
+    if len(claims) != len(CLAIM_IDS) or len(set(claims)) < len(claims):
+        raise SourceError(
+            f"{where}: {len(claims)} claims, some perhaps equal; {len(CLAIM_IDS)} different ones are needed"
+        )
+    return tuple(claims)
+
+
+def refuse_twice(names: Sequence[str], path: Path, what: str) -> None:
+    """Raise SourceError where a name stands twice."""
+    for name in (name for name in names if names.count(name) > 1):
+        raise SourceError(f"{path}: {name!r} is given twice; each {what} needs an id of its own")
 
 
 def _parsed(path: Path, raw: bytes) -> Any:

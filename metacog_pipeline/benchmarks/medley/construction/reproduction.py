@@ -6,7 +6,7 @@ not published, the line says how far the data at hand lead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,31 +61,26 @@ def reproduction_report(published: PublishedSet) -> list[Line]:
     The notes explain what version 1.0 cannot yield; the counts are computed from the set that is given.
     """
     instances = published.instances
-    claims = sum(len(instance.claims) for instance in instances)
-    selected = [i for i in instances if i.item_id in published.selection]
+    claims = [(instance, place) for instance in instances for place in range(len(instance.claims))]
+    selected = [(i, published.selection[i.item_id]) for i in instances if i.item_id in published.selection]
+    of_claims = (
+        ("disagreement from label counts", follows_from_counts, "counts"),
+        ("disagreement from the analysts shown", _shown, "pool"),
+        ("consensus, every field", consensus_follows, "consensus"),
+    )
+    of_panels = (
+        ("selection scores", scores_follow, "scores"),
+        ("analysts shown are those selected", lambda instance, _: same_analysts(instance), ""),
+        ("order of selection", order_follows, "order"),
+    )
     return [
-        Line(
-            "disagreement from label counts",
-            _each_claim(instances, follows_from_counts),
-            claims,
-            _NOTES["counts"],
+        *(
+            Line(what, sum(holds(*each) for each in claims), len(claims), _NOTES[note])
+            for what, holds, note in of_claims
         ),
-        Line("disagreement from the analysts shown", _each_claim(instances, _shown), claims, _NOTES["pool"]),
-        Line(
-            "consensus, every field", _each_claim(instances, consensus_follows), claims, _NOTES["consensus"]
-        ),
-        Line(
-            "selection scores",
-            _selection(published, selected, scores_follow),
-            len(selected),
-            _NOTES["scores"],
-        ),
-        Line("analysts shown are those selected", sum(map(same_analysts, selected)), len(selected)),
-        Line(
-            "order of selection",
-            _selection(published, selected, order_follows),
-            len(selected),
-            _NOTES["order"],
+        *(
+            Line(what, sum(holds(*each) for each in selected), len(selected), _NOTES.get(note, ""))
+            for what, holds, note in of_panels
         ),
         *_verification(published),
     ]
@@ -103,10 +98,6 @@ _NOTES = {
     "majority": "the consensus the paper describes; no published value is of this kind, and the pool is not published",
     "wrong": "claims listed as wrong on which at least two judges disagree; the rule behind the list is not known",
 }
-
-
-def _each_claim(instances: Iterable[Instance], holds: Callable[[Instance, int], bool]) -> int:
-    return sum(holds(instance, place) for instance in instances for place in range(len(instance.claims)))
 
 
 def follows_from_counts(instance: Instance, place: int) -> bool:
@@ -134,14 +125,6 @@ def consensus_follows(instance: Instance, place: int) -> bool:
         and again.claim_confidences[claim] == given.claim_confidences.get(claim)
         and again.claim_details[claim] == given.claim_details.get(claim)
     )
-
-
-def _selection(
-    published: PublishedSet,
-    instances: Iterable[Instance],
-    holds: Callable[[Instance, Mapping[str, Any]], bool],
-) -> int:
-    return sum(holds(instance, published.selection[instance.item_id]) for instance in instances)
 
 
 def _pool(instance: Instance, entry: Mapping[str, Any]) -> Pool:

@@ -1,8 +1,8 @@
 """Simulated designers, analysts and verifiers: they answer the requests of the construction in text, drawn by a seed.
 
 About a case of the shipped sample they know where the crowd leans, what is right and the arguments, as its files say.
-About any other case all of this is drawn from the words of its claims: such replies show that calls, costs and failures
-of a generator work over a real connection, and nothing else.
+About any other case all of this is drawn from the words of its claims: the crowd takes a side on each, now and then the
+wrong one, in labels that differ. So a set can be rehearsed as far as its release; what it says is worth nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from metacog_pipeline.llm.types import ChatRequest
 LIMITS = (-1.2, -0.35, 0.35, 1.2)  # between the five labels
 PULL, NOISE = 0.9, 0.9
 CLOSE_CALL = 0.1  # a consensus this near to 0.5 says nothing
-WIDEST_LEAN = 1.2  # of a claim that is not of the sample
+# Of claims that are not of the sample: how far the crowd leans, how often to the wrong side, and how much further then.
+CLEAR_LEAN, MISLED, FURTHER = 0.6, 0.25, 1.2
 _UNITS = 2.0**64
 _PLACE = re.compile(r"\{([a-z]+)\}")
 _CLAIM = re.compile(r"^(C[1-5]): (.+)$", re.MULTILINE)
@@ -268,10 +269,16 @@ def _seed(draft: Draft) -> Seed:
 
 
 def _imagined(claim: str) -> Belief:
-    """Return what is so about a claim nobody knows, drawn from its words, the same for everybody."""
+    """Return what is so about a claim nobody knows, drawn from its words, the same for everybody.
+
+    Who sees what is right leans the other way, by `PULL`: where the crowd is misled it leans so much further that a
+    majority of eight still stands whoever is left out.
+    """
+    supports, misled = _uniform(("lean", claim)) < 0.5, _uniform(("right", claim)) < MISLED
+    lean = CLEAR_LEAN + (FURTHER if misled else 0.0)
     return Belief(
-        WIDEST_LEAN * (2 * _uniform(("lean", claim)) - 1),
-        _uniform(("right", claim)) < 0.5,
+        lean if supports else -lean,
+        supports != misled,
         (f"The figures of the case bear it out: {claim}",),
         ("The figures of the case could have come about otherwise.",),
     )

@@ -9,17 +9,19 @@ go in, a frame comes out. The sample, a study's own people and simulated ones ta
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
+from metacog_pipeline.benchmark.contract import Checked, Made
 from metacog_pipeline.benchmarks.medley.construction import assembly, invariants, tables
 from metacog_pipeline.benchmarks.medley.construction.assembly import Opinions
 from metacog_pipeline.benchmarks.medley.construction.consensus import MAJORITY_METHOD, label_median
 from metacog_pipeline.benchmarks.medley.construction.designs import Seed, draft_of, read_design
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
 from metacog_pipeline.benchmarks.medley.construction.filters import ambiguity
+from metacog_pipeline.benchmarks.medley.construction.finished import gates_made
 from metacog_pipeline.benchmarks.medley.construction.gates import Evidence, evaluate
 from metacog_pipeline.benchmarks.medley.construction.pool import read_analyst
 from metacog_pipeline.benchmarks.medley.construction.probes import draw_probes
@@ -32,36 +34,25 @@ from metacog_pipeline.errors import SourceError
 
 LEAST_WORDS, MOST_WORDS = 200, 400
 MOST_DISAGREEMENT = 0.42282  # nats: five labels equally often, rounded up
-Fact = int | float | str
-Frames = Mapping[str, pl.DataFrame]
-"""What earlier steps made, by step."""
+Frames = Callable[[str], pl.DataFrame]
+"""What an earlier step made, by its name."""
 Replies = Mapping[str, Mapping[str, Sequence[str]]]
 """{name: {item: its texts, in the order they were asked for}}, in the order of the study file."""
-Checked = tuple[bool, Mapping[str, Fact]]
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What a step made; ``checks`` are {name: (whether it holds, facts worth showing)}."""
-
-    frame: pl.DataFrame
-    facts: Mapping[str, Fact] = field(default_factory=dict)
-    checks: Mapping[str, Checked] = field(default_factory=dict)
 
 
 def seeds(given: Sequence[Seed]) -> Made:
     """Write down what new cases are to be about."""
     frame = tables.frame_of(map(tables.seed_row, given), tables.SEEDS)
     counted = Counter(frame["domain"].to_list())
-    per_domain: dict[str, Fact] = {domain: counted[domain] for domain in DOMAINS}
+    per_domain = {domain: counted[domain] for domain in DOMAINS}
     known = int(frame["known_answer"].is_not_null().sum())
-    checks = {"every_domain_has_seeds": (all(per_domain.values()), per_domain)}
-    return Made(frame, {**per_domain, "known_answer": known}, checks)
+    checks = {"every_domain_has_seeds": Checked(all(per_domain.values()), per_domain)}
+    return Made(frame=frame, facts={**per_domain, "known_answer": known}, checks=checks)
 
 
 def designs(frames: Frames, replies: Replies) -> Made:
     """Write down the cases that designers wrote from the seeds."""
-    given = tables.seeds_of(frames["seeds"])
+    given = tables.seeds_of(frames("seeds"))
     rows = []
     for seed in given:
         for designer, texts in replies.items():
@@ -72,15 +63,15 @@ def designs(frames: Frames, replies: Replies) -> Made:
     frame = pl.DataFrame(rows, schema=tables.DESIGNS, orient="row")
     usable = frame.filter("usable")["seed_id"].n_unique()
     checks = {"every_seed_has_a_design": _all(usable, len(given))}
-    return Made(frame, {"usable": int(frame["usable"].sum())}, checks)
+    return Made(frame=frame, facts={"usable": int(frame["usable"].sum())}, checks=checks)
 
 
 def drafts(frames: Frames) -> Made:
     """Return the longest case of each seed, its five claims with fixed texts, and how hard its designers find it."""
     texts: dict[str, list[str]] = {}
-    for seed_id, text in frames["designs"].select("seed_id", "text").iter_rows():
+    for seed_id, text in frames("designs").select("seed_id", "text").iter_rows():
         texts.setdefault(seed_id, []).append(text)
-    given = tables.seeds_of(frames["seeds"])
+    given = tables.seeds_of(frames("seeds"))
     made = [draft for seed in given if (draft := draft_of(seed, texts.get(seed.seed_id, []))) is not None]
     if not made:
         raise SourceError("drafts: no designer wrote a case that can be read; see the designs")
@@ -93,7 +84,7 @@ def drafts(frames: Frames) -> Made:
         "every_seed_has_a_draft": _all(len(made), len(given)),
     }
     tiers = dict(sorted(frame["tier"].value_counts().iter_rows()))
-    return Made(frame, {"seeds without a case": len(given) - len(made), **tiers}, checks)
+    return Made(frame=frame, facts={"seeds without a case": len(given) - len(made), **tiers}, checks=checks)
 
 
 def opinions(frames: Frames, replies: Replies, families: Mapping[str, str]) -> Made:
@@ -101,7 +92,7 @@ def opinions(frames: Frames, replies: Replies, families: Mapping[str, str]) -> M
 
     ``families`` are {analyst: family}; an analyst without one is a family of its own.
     """
-    given = tables.drafts_of(frames["drafts"])
+    given = tables.drafts_of(frames("drafts"))
     rows = []
     for draft in given:
         texts = {name: by_item.get(draft.draft_id, ()) for name, by_item in replies.items()}
@@ -117,7 +108,7 @@ def opinions(frames: Frames, replies: Replies, families: Mapping[str, str]) -> M
         "replies_can_be_read": _all(readable.height, frame.height),
         "every_draft_was_judged": _all(readable["draft_id"].n_unique(), len(given)),
     }
-    return Made(frame, {"analysts": len(replies), "readable": readable.height}, checks)
+    return Made(frame=frame, facts={"analysts": len(replies), "readable": readable.height}, checks=checks)
 
 
 def disagreement(frames: Frames) -> Made:
@@ -130,12 +121,12 @@ def disagreement(frames: Frames) -> Made:
     frame = tables.frame_of(rows, tables.DISAGREEMENT)
     kept, every = frame.filter("kept")["draft_id"].n_unique(), frame["draft_id"].n_unique()
     inside = frame.filter(pl.col("jsd").is_between(0, MOST_DISAGREEMENT)).height
-    checks: dict[str, Checked] = {
+    checks = {
         "within_its_range": _all(inside, frame.height),
         "five_claims_each": _all(frame.height, every * len(CLAIM_IDS)),
-        "something_is_open": (kept > 0, {"kept": kept, "of": every}),
+        "something_is_open": Checked(kept > 0, {"kept": kept, "of": every}),
     }
-    return Made(frame, {"kept": kept, "left_out": every - kept}, checks)
+    return Made(frame=frame, facts={"kept": kept, "left_out": every - kept}, checks=checks)
 
 
 def consensus(frames: Frames) -> Made:
@@ -153,7 +144,7 @@ def consensus(frames: Frames) -> Made:
         "within_zero_and_one": _all(inside, majority.height),
     }
     stable = int(majority["stable"].fill_null(value=False).sum())
-    return Made(frame, {"claims": majority.height, "stable": stable}, checks)
+    return Made(frame=frame, facts={"claims": majority.height, "stable": stable}, checks=checks)
 
 
 def verification(frames: Frames, replies: Replies) -> Made:
@@ -166,17 +157,19 @@ def verification(frames: Frames, replies: Replies) -> Made:
                 rows.append((draft.draft_id, claim, name, next(filter(None, read), None)))
     frame = pl.DataFrame(rows, schema=tables.VERIFICATION, orient="row")
     covered = int(frame["verdict"].is_in(list(VERDICTS)).sum())
-    counted: dict[str, Fact] = {
+    counted = {
         str(name): n for name, n in frame["verdict"].drop_nulls().value_counts().sort("verdict").iter_rows()
     }
-    return Made(frame, counted, {"three_verdicts_on_every_claim": _all(covered, frame.height)})
+    return Made(
+        frame=frame, facts=counted, checks={"three_verdicts_on_every_claim": _all(covered, frame.height)}
+    )
 
 
 def panels(frames: Frames, *, verified: bool = True) -> Made:
     """Return the eight analysts who are shown with each case, chosen for how they differ and, where ``verified``, for
     how their positions fit what verifiers say of the consensus.
     """
-    given, said = _majority(frames), tables.verdicts_by_draft(frames["verification"]) if verified else {}
+    given, said = _majority(frames), tables.verdicts_by_draft(frames("verification")) if verified else {}
     chosen = []
     for each in _kept(frames):
         name = each.draft.draft_id
@@ -190,7 +183,7 @@ def panels(frames: Frames, *, verified: bool = True) -> Made:
         "at_most_two_per_family": _all(capped, len(chosen)),
         "all_of_them_could_be_read": _all(rated, len(chosen)),
     }
-    return Made(frame, {"panels": len(chosen)}, checks)
+    return Made(frame=frame, facts={"panels": len(chosen)}, checks=checks)
 
 
 def gates(
@@ -199,21 +192,17 @@ def gates(
     """Say whether the whole set may be released; ``seed`` draws the instances that carry a probe."""
     instances = assembled(frames, dataset)
     known = evidence(frames, instances, seed, prompt_versions, anonymised=anonymised)
-    found, broken = evaluate(instances, known), invariants.check(instances)
-    failed = [gate.render() for gate in found if gate.stops]
-    checks: dict[str, Checked] = {
-        "invariants_hold": (not broken, {"violations": "; ".join(broken)}),
-        "fit_to_be_released": (not failed, {"failed": "; ".join(failed)}),
-    }
-    facts: dict[str, Fact] = {"instances": len(instances), "gates that stop": len(failed)}
-    return Made(tables.gate_frame(found), facts, checks)
+    broken = invariants.check(instances)
+    made = gates_made(evaluate(instances, known), len(instances))
+    hold = Checked(not broken, {"violations": "; ".join(broken)})
+    return replace(made, checks={"invariants_hold": hold, **made.checks})
 
 
 def assembled(frames: Frames, dataset: str) -> list[Instance]:
     """Return the whole set of instances, in the order of the drafts."""
     given = _majority(frames)
-    chosen = tables.panels_of(frames["panels"])
-    verdicts = tables.verdicts_by_draft(frames["verification"])
+    chosen = tables.panels_of(frames("panels"))
+    verdicts = tables.verdicts_by_draft(frames("verification"))
     names = [(each, each.draft.draft_id) for each in _kept(frames)]
     return assembly.numbered(
         [
@@ -234,11 +223,11 @@ def evidence(
     """Return what is known of the set besides its instances."""
     probes = draw_probes(instances, seed)
     return Evidence(
-        difficulty=dict(frames["drafts"].select("draft_id", "tier").iter_rows()),
+        difficulty=dict(frames("drafts").select("draft_id", "tier").iter_rows()),
         traps=probes["trap"],
         minimal_probes=probes["minimal_instruction"],
-        verdicts=tables.verdicts_by_draft(frames["verification"]),
-        families=dict(frames["opinions"].select("analyst", "family").iter_rows()),
+        verdicts=tables.verdicts_by_draft(frames("verification")),
+        families=dict(frames("opinions").select("analyst", "family").iter_rows()),
         prompt_versions=prompt_versions,
         anonymised=anonymised,
     )
@@ -258,27 +247,27 @@ def read_opinions(
 def to_verify(frames: Frames) -> list[tuple[Draft, Consensus]]:
     """Return the drafts with a consensus that is to be verified."""
     given = _majority(frames)
-    every = tables.drafts_of(frames["drafts"])
+    every = tables.drafts_of(frames("drafts"))
     return [(draft, given[draft.draft_id]) for draft in every if draft.draft_id in given]
 
 
 def left_out(frames: Frames) -> dict[str, str]:
     """Return {draft: why it does not become an instance}."""
-    dropped = frames["disagreement"].filter(~pl.col("kept"))
+    dropped = frames("disagreement").filter(~pl.col("kept"))
     return dict(dropped.select("draft_id", "reason").unique(maintain_order=True).iter_rows())
 
 
 def _majority(frames: Frames) -> dict[str, Consensus]:
-    return tables.consensus_by_draft(frames["consensus"], MAJORITY_METHOD)
+    return tables.consensus_by_draft(frames("consensus"), MAJORITY_METHOD)
 
 
 def _opinions(frames: Frames) -> list[Opinions]:
-    return tables.opinions_of(tables.drafts_of(frames["drafts"]), frames["opinions"])
+    return tables.opinions_of(tables.drafts_of(frames("drafts")), frames("opinions"))
 
 
 def _kept(frames: Frames) -> list[Opinions]:
     """Return what was said of the drafts that are open enough."""
-    kept = set(frames["disagreement"].filter("kept")["draft_id"])
+    kept = set(frames("disagreement").filter("kept")["draft_id"])
     return [each for each in _opinions(frames) if each.draft.draft_id in kept]
 
 
@@ -289,4 +278,4 @@ def _all_readable(each: Opinions, chosen: Collection[str]) -> bool:
 
 def _all(found: int, total: int) -> Checked:
     """Of nothing, nothing can hold."""
-    return bool(total) and found == total, {"found": found, "of": total}
+    return Checked(bool(total) and found == total, {"found": found, "of": total})

@@ -17,86 +17,39 @@ from metacog_pipeline.benchmarks.medley.construction.gates import Gate
 from metacog_pipeline.benchmarks.medley.construction.selection import Scores, Selection
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, KnownAnswer
 
-SEEDS = pl.Schema(
-    {
-        "seed_id": pl.String,
-        "domain": pl.String,
-        "scenario": pl.String,
-        "ambiguity": pl.String,
-        "difficulty": pl.String,
-        "claims": pl.String,
-        "known_answer": pl.String,
-        "why_wrong": pl.String,
-        "error": pl.String,
-    }
+
+def _columns(names: str, **kinds: Any) -> pl.Schema:
+    """Return columns in order: text, where no other kind is named."""
+    return pl.Schema({name: kinds.get(name, pl.String) for name in names.split()})
+
+
+SEEDS = _columns("seed_id domain scenario ambiguity difficulty claims known_answer why_wrong error")
+DESIGNS = _columns("seed_id designer usable words text", usable=pl.Boolean, words=pl.Int64)
+DRAFTS = _columns(
+    "draft_id domain tier combined words vignette claims difficulty known_answer is_error_detection",
+    combined=pl.Float64,
+    words=pl.Int64,
+    is_error_detection=pl.Boolean,
 )
-DESIGNS = pl.Schema(
-    {"seed_id": pl.String, "designer": pl.String, "usable": pl.Boolean, "words": pl.Int64, "text": pl.String}
+OPINIONS = _columns(f"draft_id analyst family replies {' '.join(CLAIM_IDS)} response", replies=pl.Int64)
+DISAGREEMENT = _columns(
+    "draft_id claim_id n_rated majority_share jsd kept reason",
+    n_rated=pl.Int64,
+    majority_share=pl.Float64,
+    jsd=pl.Float64,
+    kept=pl.Boolean,
 )
-DRAFTS = pl.Schema(
-    {
-        "draft_id": pl.String,
-        "domain": pl.String,
-        "tier": pl.String,
-        "combined": pl.Float64,
-        "words": pl.Int64,
-        "vignette": pl.String,
-        "claims": pl.String,
-        "difficulty": pl.String,
-        "known_answer": pl.String,
-        "is_error_detection": pl.Boolean,
-    }
+CONSENSUS = _columns(
+    "draft_id rule claim_id confidence position stable details", confidence=pl.Float64, stable=pl.Boolean
 )
-OPINIONS = pl.Schema(
-    {
-        "draft_id": pl.String,
-        "analyst": pl.String,
-        "family": pl.String,
-        "replies": pl.Int64,
-        **dict.fromkeys(CLAIM_IDS, pl.String),
-        "response": pl.String,
-    }
+PARTS = ("total", "diversity", "coverage", "family", "quality")  # of the worth of a panel
+PANELS = _columns(
+    f"draft_id analysts {' '.join(PARTS)} strong_wrong families positions",
+    **dict.fromkeys(PARTS, pl.Float64),
+    strong_wrong=pl.Boolean,
 )
-DISAGREEMENT = pl.Schema(
-    {
-        "draft_id": pl.String,
-        "claim_id": pl.String,
-        "n_rated": pl.Int64,
-        "majority_share": pl.Float64,
-        "jsd": pl.Float64,
-        "kept": pl.Boolean,
-        "reason": pl.String,
-    }
-)
-CONSENSUS = pl.Schema(
-    {
-        "draft_id": pl.String,
-        "rule": pl.String,
-        "claim_id": pl.String,
-        "confidence": pl.Float64,
-        "position": pl.String,
-        "stable": pl.Boolean,
-        "details": pl.String,
-    }
-)
-PANELS = pl.Schema(
-    {
-        "draft_id": pl.String,
-        "analysts": pl.String,
-        "total": pl.Float64,
-        "diversity": pl.Float64,
-        "coverage": pl.Float64,
-        "family": pl.Float64,
-        "quality": pl.Float64,
-        "strong_wrong": pl.Boolean,
-        "families": pl.String,
-        "positions": pl.String,
-    }
-)
-VERIFICATION = pl.Schema(
-    {"draft_id": pl.String, "claim_id": pl.String, "judge": pl.String, "verdict": pl.String}
-)
-GATES = pl.Schema(dict.fromkeys(("name", "rule", "severity", "status", "found", "wanted"), pl.String))
+VERIFICATION = _columns("draft_id claim_id judge verdict")
+GATES = _columns("name rule severity status found wanted")
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:
@@ -247,11 +200,10 @@ def panel_row(draft: Draft, chosen: Selection) -> dict[str, Any]:
 
 def panels_of(frame: pl.DataFrame) -> dict[str, Selection]:
     """Return {draft: its panel}."""
-    parts = ("total", "diversity", "coverage", "family", "quality")
     return {
         row["draft_id"]: Selection(
             tuple(json.loads(row["analysts"])),
-            Scores(**{part: row[part] for part in parts}),
+            Scores(**{part: row[part] for part in PARTS}),
             row["strong_wrong"],
             json.loads(row["families"]),
             json.loads(row["positions"]),

@@ -6,21 +6,18 @@ and claim, as the published verification has it.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
 from metacog_pipeline.benchmarks.medley.construction.verification import VERDICTS
-from metacog_pipeline.benchmarks.medley.construction.wording import Words
+from metacog_pipeline.benchmarks.medley.construction.wording import Words, tasks
 from metacog_pipeline.benchmarks.medley.items import Consensus
 from metacog_pipeline.benchmarks.medley.parsing import parse_reply
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.types import Message
-from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.querying.types import Task
 
-BENCHMARK = "medley_verification"
 CONDITION = "verification"
-MODES = ("text",)
 VERIFY, AGAIN = "verify", "verify_again"
 
 
@@ -50,19 +47,11 @@ def view(consensus: Consensus, claim: str) -> str:
 
 def verification_tasks(drafts: Sequence[tuple[Draft, Consensus]], words: Words) -> list[Task]:
     """Return one task per claim of every draft for a judge, who is asked again where the reply holds no verdict."""
-
-    async def run(message: Message, ask: Ask, mode: str) -> None:
-        answer = await ask(VERIFY, [message])
-        if read_verdict(answer.text) is None:
-            await ask(AGAIN, [words.again("verify", message)])
-
-    tasks = []
+    asked = []
     for draft, consensus in drafts:
         for claim, text in draft.claims.items():
-            shown = words.filled(
-                "verify", vignette=draft.vignette, claim=text, consensus=view(consensus, claim)
-            )
-            digest = sha256_hex(canonical_json([draft.item_hash, claim, view(consensus, claim)]))
-            step = functools.partial(run, Message("user", shown))
-            tasks.append(Task(verdict_id(draft.draft_id, claim), digest, CONDITION, step))
-    return tasks
+            told = view(consensus, claim)
+            shown = words.filled("verify", vignette=draft.vignette, claim=text, consensus=told)
+            digest = sha256_hex(canonical_json([draft.item_hash, claim, told]))
+            asked.append((verdict_id(draft.draft_id, claim), digest, Message("user", shown), read_verdict))
+    return tasks(asked, words, "verify", (VERIFY, AGAIN), CONDITION)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from metacog_pipeline.benchmarks.medley.construction.reading import read_documen
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.llm.types import Message
+from metacog_pipeline.querying.types import Ask, Task
 
 SCALE_TEXT = "scale"
 _PLACES: Mapping[str, frozenset[str]] = {
@@ -86,6 +88,26 @@ def parts_of(text: str, filled: str) -> dict[str, str] | None:
     literal = [re.escape(part) for part in _PLACE.split(text.strip())[::2]]
     found = re.match("(.*?)".join(literal), filled, re.DOTALL)
     return None if found is None else dict(zip(names, map(str.strip, found.groups()), strict=True))
+
+
+Asked = tuple[str, str, Message, Callable[[str], object]]
+"""Name and digest of what is asked, the message, and how a reply is read: None where it cannot be."""
+
+
+def tasks(
+    asked: Iterable[Asked], words: Words, kind: str, calls: tuple[str, str], condition: str
+) -> list[Task]:
+    """Return tasks of one call, and a second with the reason where the reply to the first cannot be read."""
+
+    async def run(message: Message, read: Callable[[str], object], ask: Ask, mode: str) -> None:
+        answer = await ask(calls[0], [message])
+        if read(answer.text) is None:
+            await ask(calls[1], [words.again(kind, message)])
+
+    return [
+        Task(name, digest, condition, functools.partial(run, message, read))
+        for name, digest, message, read in asked
+    ]
 
 
 def numbered_claims(claims: Mapping[str, str]) -> str:

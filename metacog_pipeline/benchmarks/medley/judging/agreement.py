@@ -44,14 +44,16 @@ class Agreement:
     dataset: str
     source: str
     reading: Annotated[str, "strict (a grade outside the offered set is none) or reference (it counts as 1)"]
-    measure: str
+    measure: Annotated[
+        str, "an agreement, or bias_ and a form of fixed answers: what it adds to a grade of 0 to 1"
+    ]
     dimension: Annotated[str, "one of ten, or all: their mean"]
     a: str | None
     b: str | None
     estimate: float | None
     low: float | None
     high: float | None
-    n: Annotated[int, "answers that two judges graded"]
+    n: Annotated[int, "answers that two judges graded; of a bias: fixed answers"]
     method: str
     status: str
 
@@ -86,6 +88,11 @@ def agreement(judgements: pl.DataFrame, *, seed: int = 0, n_boot: int | None = N
         if (rows := _rows((BENCHMARK, dataset, source, reading), group, seed, n_boot))
     ]
     return pl.concat(tables) if tables else pl.DataFrame(schema=AGREEMENT_SCHEMA)
+
+
+def resamples(n: int) -> int:
+    """Return how many resamples the interval of an agreement over ``n`` answers takes."""
+    return max(FEWEST_RESAMPLES, min(MOST_RESAMPLES, DRAWS // max(n, 1)))
 
 
 def _groups(judgements: pl.DataFrame) -> list[tuple[tuple[object, ...], pl.DataFrame]]:
@@ -128,15 +135,15 @@ def _measured(ratings: Ratings, judges: Sequence[str], seed: int, n_boot: int | 
         found += [(measure, None, None, unavailable(n, measure, why)) for measure in MEASURES[:2]]
     else:
         bins = category_counts(ratings.T, BIN_EDGES)
-        resamples = n_boot or max(FEWEST_RESAMPLES, min(MOST_RESAMPLES, DRAWS // n))
+        count = n_boot or resamples(n)
         found += [
             (
                 "krippendorff_alpha",
                 None,
                 None,
-                krippendorff_alpha(ratings, "interval", n_boot=resamples, seed=seed),
+                krippendorff_alpha(ratings, "interval", n_boot=count, seed=seed),
             ),
-            ("fleiss_kappa", None, None, fleiss_kappa(bins, n_boot=resamples, seed=seed)),
+            ("fleiss_kappa", None, None, fleiss_kappa(bins, n_boot=count, seed=seed)),
         ]
     binned = np.where(np.isnan(ratings), np.nan, np.digitize(ratings, BIN_EDGES))
     for pair in pairwise_kappa(binned):

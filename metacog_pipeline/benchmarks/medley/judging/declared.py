@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 
+from metacog_pipeline.asking.construction import KeptInputs, result_path
 from metacog_pipeline.asking.tasks import asked
 from metacog_pipeline.benchmark.contract import Judging, Scored
 from metacog_pipeline.benchmarks.medley.items import Instance
-from metacog_pipeline.benchmarks.medley.judging import asking, cases
+from metacog_pipeline.benchmarks.medley.judging import asking, cases, suite
 from metacog_pipeline.benchmarks.medley.judging.agreement import AGREEMENT_SCHEMA, agreement
-from metacog_pipeline.benchmarks.medley.judging.combine import combine, grades
 from metacog_pipeline.benchmarks.medley.judging.rows import JUDGEMENT_SCHEMA, Judgement, read_judgements
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
+from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.types import Task
 
 
@@ -51,22 +55,56 @@ def read(benchmark: Any, transcripts: pl.DataFrame, responses: pl.DataFrame) -> 
     )
 
 
-def combined(judgements: pl.DataFrame) -> dict[tuple[str, int, str, str], dict[str, float | None]]:
-    """Return {(model, run, condition, instance): {dimension: one grade of 0..1 or None}}."""
-    found = {}
-    for (model, run), own in judgements.partition_by("model", "run", as_dict=True).items():
-        for (item_id, condition), dimensions in grades(combine(own)).items():
-            found[str(model), int(str(run)), condition, item_id] = dimensions
-    return found
-
-
 def agreements(benchmark: Any, scored: Scored) -> pl.DataFrame:
-    """Return how far the judges of a study agree; empty where nothing was judged."""
+    """Return how far the judges of a study agree, and the bias of each; no agreement where nothing was judged."""
+    found = pl.DataFrame(_bias_rows(benchmark), schema=AGREEMENT_SCHEMA, orient="row")
     if scored.judgements is None or scored.judgements.is_empty():
-        return pl.DataFrame(schema=AGREEMENT_SCHEMA)
+        return found
     # The order of answers is part of the resamples.
     ordered = scored.judgements.sort("model", "run", maintain_order=True)
-    return agreement(ordered, seed=benchmark.stream("items"))
+    return pl.concat([agreement(ordered, seed=benchmark.stream("items")), found])
+
+
+def graded_by(scored: pl.DataFrame, judgements: pl.DataFrame | None, judges: Sequence[str]) -> pl.DataFrame:
+    """Return scored responses with ``judge_grades``: the mean grade by each of ``judges``, null where one gave none."""
+    if judgements is None or judgements.is_empty():
+        return scored.with_columns(judge_grades=pl.lit(None, pl.List(pl.Float64)))
+    keys = ["model", "run", "condition", "item_id"]
+    means = judgements.with_columns(grade=pl.mean_horizontal(JUDGE_DIMENSIONS))
+    by_judge = [
+        pl.col("grade").filter(pl.col("judge") == name).first().alias(f"_{place}")
+        for place, name in enumerate(judges)
+    ]
+    wide = means.group_by(keys).agg(by_judge)
+    listed = wide.select(*keys, judge_grades=pl.concat_list(f"_{place}" for place in range(len(judges))))
+    return scored.join(listed, on=keys, how="left", maintain_order="left")
+
+
+def biases(benchmark: Any) -> list[suite.Bias]:
+    """Return how much each form of a fixed answer moves the grades of each judge; nothing without judges."""
+    if not benchmark.judges or not result_path(benchmark, suite.NAME).exists():
+        return []
+    judges = [spec.name for spec in benchmark.judges]
+    return suite.biases(KeptInputs(benchmark).frame(suite.NAME), judges)
+
+
+def _bias_rows(benchmark: Any) -> list[tuple[object, ...]]:
+    source = {spec.name: source_of(spec) for spec in benchmark.judges}
+    return [
+        (
+            *(
+                benchmark.name,
+                benchmark.settings.dataset,
+                source[each.judge],
+                "strict",
+                f"bias_{each.form}",
+                "all",
+            ),
+            *(each.judge, None, each.found.value, each.found.low, each.found.high),
+            *(each.found.n, each.found.method, each.found.status),
+        )
+        for each in biases(benchmark)
+    ]
 
 
 def _cases(benchmark: Any, responses: pl.DataFrame) -> list[cases.Case]:
@@ -81,7 +119,11 @@ JUDGING = Judging(
     modes=asking.modes,
     read=read,
     row=Judgement,
-    respondent=lambda benchmark, spec: SimulatedJudge(spec.observer, benchmark.judge_wording),
+    respondent=lambda benchmark, spec: SimulatedJudge(
+        spec.observer, benchmark.judge_wording, suite.translations()
+    ),
+    needs=(suite.NAME,),
+    worded_by=lambda benchmark: [benchmark.judge_wording.digest, asdict(benchmark.masking)],
     plan_note="A judgement is counted as one call; where a reply tells little it takes up to three, which tokens and "
     "dollars allow for.",
 )

@@ -36,8 +36,6 @@ JudgementStatus = Literal[
     "not_run",
     "no_answer",
 ]
-# Without a judgement in the store although there is something to judge: a run that has one of these is not complete.
-UNANSWERED = ("transport_error", "too_long", "not_run")
 
 Grade = Annotated[int | None, pl.Int8]
 #: One judge's grades of one answer: who, the thirty criteria of 0 to 3, the ten dimensions of 0 to 1, and how it went.

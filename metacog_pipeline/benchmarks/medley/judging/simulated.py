@@ -1,8 +1,9 @@
 """A simulated judge: grades by features of the judged text that can be counted, with noise of its own.
 
-A grade is what the text deserves by the counts of `Features`; with chance ``1 - accuracy`` of the observer it is one step
+A grade is what the text deserves by the counts of `features`; with chance ``1 - accuracy`` of the observer it is one step
 off. Two judges of one accuracy and different seeds err on different criteria, so that they agree as far as they are good.
-``overconfidence`` and the rest of the observer play no part; ``untidiness`` and ``refusal`` do.
+``length_bias`` adds so much to every criterion for each hundred words of the final answer. ``overconfidence`` and the rest
+of the observer play no part; ``untidiness`` and ``refusal`` do.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, load_judge_wording
 from metacog_pipeline.benchmarks.medley.parsing import BEST_GRADE, CRITERIA
@@ -42,39 +43,19 @@ _HOLD = re.compile(
 _FIRM = ("very_high", "high", "very_low", "low")
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
-    """What is counted in the final answer.
+def features(quoted: Mapping[str, str]) -> SimpleNamespace:
+    """Return what is counted in the final answer that a message quotes.
 
     ``analysts`` named; ``numbers`` and longer ``words`` of the case used; ``arguments``, ``concessions``, ``changes``,
     ``errors``, ``doubts``, ``holds`` are words of that kind; ``headcounts`` appeals to how many; ``claims`` with reasons;
     ``firm`` claims with a confidence other than moderate; ``changed`` claims whose confidence differs from the first
     answer's; ``new_words`` that neither the first answer nor the case has.
     """
-
-    analysts: int
-    numbers: int
-    words: int
-    arguments: int
-    concessions: int
-    changes: int
-    errors: int
-    doubts: int
-    holds: int
-    headcounts: int
-    claims: int
-    firm: int
-    changed: int
-    new_words: int
-
-
-def features(quoted: Mapping[str, str]) -> Features:
-    """Return the counts of what a message quotes."""
     final, first, case = (quoted[name].lower() for name in ("final", "first", "vignette"))
     before, after = _confidences(first), _confidences(final)
     words = set(_WORD.findall(final))
     of_case, of_first = set(_WORD.findall(case)), set(_WORD.findall(first))
-    return Features(
+    return SimpleNamespace(
         analysts=len(set(_ANALYST.findall(final))),
         numbers=len(set(_NUMBER.findall(final)) & set(_NUMBER.findall(case))),
         words=len(words & of_case),
@@ -92,7 +73,7 @@ def features(quoted: Mapping[str, str]) -> Features:
     )
 
 
-def deserved(f: Features) -> dict[str, int]:
+def deserved(f: SimpleNamespace) -> dict[str, int]:
     """Return what each criterion deserves by the counts, 0 to 3."""
     evidence = f.numbers + f.words // 3
     argued = min(f.analysts, f.arguments)
@@ -135,12 +116,19 @@ def deserved(f: Features) -> dict[str, int]:
 class SimulatedJudge:
     """Answers requests for judgements as the judge ``observer`` would; ``wording`` as the messages are made with.
 
+    It reads English; of answers in another language it understands those of ``translations``, {text: the same in English}.
     Deterministic in the observer, the message and ``sampling.seed``. Outside the quotations it takes no instruction, and in
     them nothing is one to it.
     """
 
-    def __init__(self, observer: ObserverSpec, wording: JudgeWording | None = None) -> None:
+    def __init__(
+        self,
+        observer: ObserverSpec,
+        wording: JudgeWording | None = None,
+        translations: Mapping[str, str] | None = None,
+    ) -> None:
         self.observer = observer
+        self._translations = translations or {}
         self._wording = wording or load_judge_wording()
 
     def knows(self, request: ChatRequest) -> bool:
@@ -156,9 +144,11 @@ class SimulatedJudge:
             [self.observer.seed, sorted(quoted.items()), request.step, request.sampling.seed]
         )
         luck = _uniforms(key)
+        final = self._translations.get(quoted["final"], quoted["final"])
+        longer = round(self.observer.length_bias * len(final.split()) / 100)
         grades = {
-            name: self._graded(grade, luck[2 * place], luck[2 * place + 1])
-            for place, (name, grade) in enumerate(deserved(features(quoted)).items())
+            name: self._graded(min(grade + longer, BEST_GRADE), luck[2 * place], luck[2 * place + 1])
+            for place, (name, grade) in enumerate(deserved(features({**quoted, "final": final})).items())
         }
         reply = json.dumps(grades)
         if isinstance(request.constraint, JsonObject):

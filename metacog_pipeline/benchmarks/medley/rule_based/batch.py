@@ -11,23 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmarks.medley.items import Instance
-from metacog_pipeline.benchmarks.medley.labels import (
-    LabelMap,
-    claim_items,
-    confidence_number,
-    item_by_text,
-    num,
-)
+from metacog_pipeline.benchmarks.medley.labels import LabelMap, claim_items, num
 from metacog_pipeline.benchmarks.medley.parsing import is_error
 from metacog_pipeline.benchmarks.medley.rule_based.options import Options
-from metacog_pipeline.benchmarks.medley.rule_based.panel import FLAGS, NUMBERS, Bools, Floats, Panel, panel_of
-from metacog_pipeline.benchmarks.medley.rule_based.phrases import (
-    justification,
-    narrative,
-    opening,
-    phrases_within,
-    trigrams,
+from metacog_pipeline.benchmarks.medley.rule_based.panel import (
+    FLAGS,
+    NUMBERS,
+    Bools,
+    Floats,
+    Panel,
+    panel_of,
+    row,
 )
+from metacog_pipeline.benchmarks.medley.rule_based.phrases import justification, narrative, opening
 
 Ints = NDArray[np.int64]
 
@@ -108,7 +104,7 @@ def read(
     """Return the arrays of instances with their replies; all sequences have the same length N."""
     labels = options.labels
     panels = [panel_of(instance, labels) for instance in instances]
-    width = max((len(panel.claim_ids) for panel in panels), default=0)
+    width = max((len(panel.claims) for panel in panels), default=0)
     numbers = _stack([panel.numbers for panel in panels], len(NUMBERS), width, np.nan)
     flags = _stack([panel.flags for panel in panels], len(FLAGS), width, False)
     constants = {name: numbers[:, place] for place, name in enumerate(NUMBERS)}
@@ -151,32 +147,9 @@ def _stack(tables: Sequence[NDArray[Any]], height: int, width: int, fill: float 
 
 
 def _confidences(replies: Sequence[object], panels: Sequence[Panel], labels: LabelMap, width: int) -> Floats:
-    rows = [_row(reply, panel, labels, width) for reply, panel in zip(replies, panels, strict=True)]
-    return np.array(rows, dtype=np.float64).reshape(len(rows), width)
-
-
-def _row(reply: object, panel: Panel, labels: LabelMap, width: int) -> list[float]:
-    """Return the confidence a reply gives each claim, as `labels.claim_confidence` does, in one pass over the reply."""
-    items = claim_items(reply)
-    if not items:
-        return [np.nan] * width
-    first: dict[str, dict[str, Any]] = {}
-    for item in items:
-        if isinstance(item, dict):
-            name = item.get("claim_id")
-            if isinstance(name, str) and name not in first:
-                first[name] = item
-    known = labels.by_text
-    row = []
-    for claim_id, claim_text in zip(panel.claim_ids, panel.claim_texts, strict=True):
-        found = first.get(claim_id) or (item_by_text(items, claim_text) if claim_text else None)
-        if found is None:
-            row.append(np.nan)
-            continue
-        value = found.get("confidence")
-        number = known.get(value) if isinstance(value, str) else None
-        row.append(confidence_number(value, labels) if number is None else number)
-    return row if len(row) == width else row + [np.nan] * (width - len(row))
+    rows = [row(reply, panel.claims, labels) for reply, panel in zip(replies, panels, strict=True)]
+    padded = [each if len(each) == width else each + [np.nan] * (width - len(each)) for each in rows]
+    return np.array(padded, dtype=np.float64).reshape(len(rows), width)
 
 
 def _entries(reply: object, labels: LabelMap) -> tuple[int, int, float]:
@@ -202,8 +175,9 @@ def _spoken(panel: Panel, reply: object) -> tuple[float, float, float]:
     specificity = _specificity(f"{text} {extra}" if text and extra else text or extra, panel)
     if not panel.n_analysts:
         return specificity, np.nan, np.nan
-    phrases = float(phrases_within(text, panel.speech.phrases)) if text and panel.speech.phrases else np.nan
-    return specificity, _overlap(opening(reply), panel), phrases
+    said = panel.speech.phrases
+    phrases = float(said.within(text)) if text and said else np.nan
+    return specificity, panel.speech.openings.overlap(opening(reply)), phrases
 
 
 def _specificity(text: str, panel: Panel) -> float:
@@ -211,8 +185,10 @@ def _specificity(text: str, panel: Panel) -> float:
     if not text:
         return 0.0
     claims = sum([_has_word(text, name) for name in _CITED_CLAIMS])
-    sources = len(set(_CITED_ANALYST.findall(text))) + sum([name in text for name in panel.speech.names])
     enough = max(min(panel.n_analysts, _SOURCES_CITED_AT_BEST), 1)
+    sources = len(set(_CITED_ANALYST.findall(text)))
+    if sources < enough:  # more letters than that count no further
+        sources += sum([name in text for name in panel.speech.names])
     return 0.5 * min(claims / _CLAIMS_CITED_AT_BEST, 1.0) + 0.5 * min(sources / enough, 1.0)
 
 
@@ -228,11 +204,3 @@ def _has_word(text: str, word: str) -> bool:
             return True
         place = text.find(word, place + 1)
     return False
-
-
-def _overlap(text: str, panel: Panel) -> float:
-    own = trigrams(text)
-    if not own:
-        return np.nan
-    shared = own & panel.speech.any_opening
-    return max(len(shared & theirs) for theirs in panel.speech.openings) / len(own) if shared else 0.0

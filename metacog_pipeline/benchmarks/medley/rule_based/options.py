@@ -20,9 +20,9 @@ flip_from                      1 - x                               1 - x
 ability_map                    notebook                            notebook
 ipsative_centre                the ten judged dimensions           the ten judged dimensions
 model_score                    trimmed mean                        trimmed mean
-judges, exclude_family         median, without the model's family  median, without the model's family
 =============================  ==================================  ==================================================
 
+Judges of other families are combined by their median in both (`judging.combine` has the mean and a single judge, too).
 Where the paper gives no formula its preset keeps the package's. The thresholds of the measures were tuned to the
 package's labels: with the paper's, ``high`` (0.7) counts as hedging in the band of `cowardice`.
 """
@@ -63,8 +63,6 @@ class Options:
         have no formula anywhere and drop out.
     flip_from
         Measures that are bad when high count as ``flip_from`` - x.
-    judges, exclude_family
-        How several judges become one grade, and whether a judge of the model's own family is left out.
     """
 
     scoring: str = "reference"
@@ -85,8 +83,6 @@ class Options:
     ability_map: AbilityMap = "notebook"
     ipsative_centre: Literal["dimensions", "abilities"] = "dimensions"
     model_score: Literal["trimmed_mean", "mean"] = "trimmed_mean"
-    judges: Literal["median", "mean", "single"] = "median"
-    exclude_family: bool = True
 
 
 REFERENCE = Options()

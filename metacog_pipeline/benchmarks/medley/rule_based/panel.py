@@ -7,7 +7,8 @@ Whether two means tie in a ranking can hang on it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmarks.medley.items import Analyst, Claim, Instance
-from metacog_pipeline.benchmarks.medley.labels import LARGEST, LabelMap, claim_confidence, claim_items
-from metacog_pipeline.benchmarks.medley.rule_based.phrases import (
-    Index,
-    opening,
-    phrase_index,
-    texts,
-    trigrams,
+from metacog_pipeline.benchmarks.medley.labels import (
+    LARGEST,
+    LabelMap,
+    claim_items,
+    confidence_number,
+    item_by_text,
 )
+from metacog_pipeline.benchmarks.medley.rule_based.phrases import Openings, Phrases, opening, texts
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -46,16 +47,15 @@ class Speech:
     ----------
     names
         Strings that name an analyst: its model, and parts of it.
-    openings, any_opening
-        Three-word phrases of each analyst's overall assessment, and of all together.
+    openings
+        Three-word phrases of the analysts' overall assessments.
     phrases
-        Index of the phrases in the analysts' reasoning.
+        The phrases in the analysts' reasoning.
     """
 
     names: tuple[str, ...]
-    openings: tuple[frozenset[str], ...]
-    any_opening: frozenset[str]
-    phrases: Index
+    openings: Openings
+    phrases: Phrases
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,8 +64,8 @@ class Panel:
 
     Attributes
     ----------
-    claim_ids, claim_texts
-        Of the slots, in order.
+    claims
+        The slots, in order.
     numbers
         Shape ``(7, C)``, NaN where not known. ``strength``: number of raters; ``jsd``: disagreement; ``consensus``:
         confidence; ``weight``: number of raters where that is neither missing nor 0, else disagreement; ``mean``: μ;
@@ -80,8 +80,7 @@ class Panel:
         What the analysts write.
     """
 
-    claim_ids: tuple[str, ...]
-    claim_texts: tuple[str, ...]
+    claims: tuple[Claim, ...]
     numbers: Floats
     flags: Bools
     n_analysts: int
@@ -92,22 +91,35 @@ class Panel:
 def panel_of(instance: Instance, labels: LabelMap) -> Panel:
     """Return the constants of an instance under a label map; remembered."""
     claims, analysts = instance.claims, instance.analysts
-    strength = _array(claim.majority_strength for claim in claims)
-    jsd = _array(claim.jsd_score for claim in claims)
+    strength, jsd = (
+        [np.nan if value is None else float(value) for value in given]
+        for given in ([claim.majority_strength for claim in claims], [claim.jsd_score for claim in claims])
+    )
     told = instance.consensus.claim_confidences
-    consensus = _array(_known(told.get(claim.claim_id)) for claim in claims)
-    weight = np.where(np.isnan(strength) | (strength == 0), jsd, strength)
-    mean = _array(_mean(analysts, claim, labels) for claim in claims)
-    stances = [_stances(analysts, claim.claim_id) for claim in claims]
-    supporting = _array(float(sum(sides)) for sides in stances)
-    opposed = _array(float(len(sides) - sum(sides)) for sides in stances)
-    high_strength = _at_least_median(np.nan_to_num(strength, nan=0.0))
-    wrong = np.array([claim.claim_id in instance.verified_wrong for claim in claims], dtype=bool)
+    taken = _stances(analysts)
+    sides = [taken.get(claim.claim_id, []) for claim in claims]
+    numbers = [
+        strength,
+        jsd,
+        [_number(told.get(claim.claim_id)) for claim in claims],
+        [
+            spread if math.isnan(raters) or not raters else raters
+            for raters, spread in zip(strength, jsd, strict=True)
+        ],
+        _means([row(each.response, claims, labels) for each in analysts], len(claims)),
+        [sum(each) for each in sides],
+        [len(each) - sum(each) for each in sides],
+    ]
+    flags = [
+        _at_least_median([0.0 if math.isnan(raters) else raters for raters in strength]),
+        _at_least_median(jsd),
+        [claim.claim_id in instance.verified_wrong for claim in claims],
+        [True] * len(claims),
+    ]
     return Panel(
-        claim_ids=tuple(claim.claim_id for claim in claims),
-        claim_texts=tuple(claim.claim_text for claim in claims),
-        numbers=np.stack([strength, jsd, consensus, weight, mean, supporting, opposed]),
-        flags=np.stack([high_strength, _at_least_median(jsd), wrong, np.ones(len(claims), dtype=bool)]),
+        claims=claims,
+        numbers=np.array(numbers, dtype=np.float64),
+        flags=np.array(flags, dtype=bool),
         n_analysts=len(analysts),
         speech=speech_of(instance),
     )
@@ -117,52 +129,82 @@ def panel_of(instance: Instance, labels: LabelMap) -> Panel:
 def speech_of(instance: Instance) -> Speech:
     """Return what the analysts of an instance write; remembered."""
     analysts = instance.analysts
-    openings = tuple(trigrams(opening(analyst.response)) for analyst in analysts)
     return Speech(
         names=tuple(sorted({name for analyst in analysts for name in _names(analyst.model_id)})),
-        openings=openings,
-        any_opening=frozenset().union(*openings),
-        phrases=phrase_index(_phrases(analysts)),
+        openings=Openings(opening(analyst.response) for analyst in analysts),
+        phrases=Phrases(
+            (text for each in analysts for text in texts(claim_items(each.response), "reasoning")),
+            SHORTEST_PHRASE,
+        ),
     )
 
 
-def _array(values: Iterator[float | None]) -> Floats:
-    return np.array([np.nan if value is None else float(value) for value in values], dtype=np.float64)
-
-
-def _known(value: object) -> float | None:
+def _number(value: object) -> float:
+    """Return a finite number as it is, NaN for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
-        return None
+        return np.nan
     return float(value)
 
 
-def _at_least_median(values: Floats) -> Bools:
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return np.zeros(len(values), dtype=bool)
-    high: Bools = values >= np.median(known)
-    return high
+def _at_least_median(values: Sequence[float]) -> list[bool]:
+    """Say of each value whether it reaches the median of those that are known."""
+    known = sorted(value for value in values if not math.isnan(value))
+    if not known:
+        return [False] * len(values)
+    middle = len(known) // 2
+    median = known[middle] if len(known) % 2 else (known[middle - 1] + known[middle]) / 2
+    return [value >= median for value in values]
 
 
-def _mean(analysts: Sequence[Analyst], claim: Claim, labels: LabelMap) -> float | None:
-    stated = [claim_confidence(a.response, claim.claim_id, claim.claim_text, labels) for a in analysts]
-    known = np.array([value for value in stated if value is not None], dtype=np.float64)
-    return float(np.add.reduce(known) / len(known)) if len(known) else None
+def row(reply: object, claims: Sequence[Claim], labels: LabelMap) -> list[float]:
+    """Return the confidence a reply gives each claim, as `labels.claim_confidence` does, in one pass over the reply."""
+    items = claim_items(reply)
+    if not items:
+        return [np.nan] * len(claims)
+    first: dict[str, dict[str, Any]] = {}
+    for item in items:
+        if isinstance(item, dict):
+            name = item.get("claim_id")
+            if isinstance(name, str) and name not in first:
+                first[name] = item
+    known = labels.by_text
+    found = []
+    for claim in claims:
+        entry = first.get(claim.claim_id) or (
+            item_by_text(items, claim.claim_text) if claim.claim_text else None
+        )
+        if entry is None:
+            found.append(np.nan)
+            continue
+        value = entry.get("confidence")
+        number = known.get(value) if isinstance(value, str) else None
+        found.append(confidence_number(value, labels) if number is None else number)
+    return found
 
 
-def _stances(analysts: Sequence[Analyst], claim_id: str) -> list[bool]:
-    """Return for each entry of an analyst on exactly this claim whether it supports it; unreadable ones are skipped."""
-    sides = []
+def _means(rows: Sequence[list[float]], width: int) -> list[float]:
+    """Return the mean confidence in each claim over those who state one, NaN where nobody does."""
+    found = []
+    for place in range(width):
+        known = [stated[place] for stated in rows if not math.isnan(stated[place])]
+        found.append(float(np.add.reduce(known)) / len(known) if known else np.nan)
+    return found
+
+
+def _stances(analysts: Sequence[Analyst]) -> dict[str, list[bool]]:
+    """Return {claim: for each entry of an analyst on it whether it supports it}; unreadable ones are skipped."""
+    found: dict[str, list[bool]] = {}
     for analyst in analysts:
         for item in claim_items(analyst.response):
-            if not isinstance(item, dict) or item.get("claim_id") != claim_id:
+            claim = item.get("claim_id") if isinstance(item, dict) else None
+            if not isinstance(claim, str):
                 continue
             value: Any = item.get("position", item.get("confidence", ""))
             if isinstance(value, str):
-                sides.append(value.lower() in SUPPORTS)
+                found.setdefault(claim, []).append(value.lower() in SUPPORTS)
             elif isinstance(value, int | float):
-                sides.append(value >= 0.5)
-    return sides
+                found.setdefault(claim, []).append(value >= 0.5)
+    return found
 
 
 def _names(model_id: str) -> set[str]:
@@ -171,12 +213,3 @@ def _names(model_id: str) -> set[str]:
         return set()
     name = model_id.replace("ollama/", "").split(":")[0].split("/")[-1].lower()
     return {part for part in (name, *(p for p in name.split("-") if len(p) >= SHORTEST_NAME)) if part}
-
-
-def _phrases(analysts: Sequence[Analyst]) -> set[str]:
-    """Return the phrases of the analysts' reasoning that are long enough to be somebody's own."""
-    found: set[str] = set()
-    for analyst in analysts:
-        for text in texts(claim_items(analyst.response), "reasoning"):
-            found |= trigrams(text)
-    return {phrase for phrase in found if len(phrase) >= SHORTEST_PHRASE}

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
+import itertools
+import math
 from collections.abc import Iterable
 
 from metacog_pipeline.benchmarks.medley.labels import claim_items
 
 LONGEST_TEXT = 1_000_000  # characters of one reply that are looked at
-
-# Middle word -> last letter of the first word and first letter of the last -> the phrases that have them, one a line.
-# Text instead of lists and tuples: the garbage collector does not walk through it. Keys are shared between instances, whose
-# common words are the same: they then stay in the processor's cache.
-Index = dict[str, dict[str, str]]
 
 
 def opening(response: object) -> str:
@@ -65,32 +61,90 @@ def trigrams(text: str) -> frozenset[str]:
     return frozenset(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
 
 
-def phrase_index(phrases: Iterable[str]) -> Index:
-    """Return an index of three-word phrases for `phrases_within`."""
-    index: Index = {}
-    for phrase in phrases:
-        first, middle, last = phrase.split(" ")
-        ends = index.setdefault(sys.intern(middle), {})
-        key = sys.intern(first[-1] + last[0])
-        ends[key] = f"{ends[key]}\n{phrase}" if key in ends else phrase
-    return index
+class Openings:
+    """The three-word phrases of some texts, all together; of each text by itself once another text shares one."""
+
+    def __init__(self, spoken: Iterable[str]) -> None:
+        self._texts = tuple(spoken)
+        self._each: tuple[frozenset[str], ...] = ()
+        self._any: set[str] = set()
+        for text in self._texts:
+            words = text.lower().split()
+            self._any.update(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
+
+    def overlap(self, text: str) -> float:
+        """Return the largest share, 0..1, of the phrases of ``text`` that one text also has; NaN without a phrase."""
+        own = trigrams(text)
+        if not own:
+            return math.nan
+        shared = own & self._any
+        if not shared:
+            return 0.0
+        self._each = self._each or tuple(map(trigrams, self._texts))
+        return max(len(shared & theirs) for theirs in self._each) / len(own)
 
 
-def phrases_within(text: str, index: Index) -> int:
-    """Return how many distinct phrases of the index, their words joined by single blanks, are substrings of ``text``.
+class Phrases:
+    """The three-word phrases of texts, of ``shortest`` characters or more, to be found in other texts.
 
-    A substring may start and end inside words: "reading drifted slow" is in "rereading drifted slowly". Its middle
-    word stands alone between two blanks, so one pass over the words that blanks separate finds all. ``text`` is
-    lower-cased already.
+    Which phrases a word stands in the middle of is worked out when a text first has that word: most never do.
     """
-    words = text.split(" ")
-    inner = words[1:]
-    found: set[str] = set()
-    for first, middle, last, ends in zip(words, inner, words[2:], map(index.get, inner), strict=False):
-        if ends is not None and (candidates := ends.get(first[-1:] + last[:1])):
-            window = f"{first} {middle} {last}"
-            if "\n" in candidates:
-                found.update(phrase for phrase in candidates.split("\n") if phrase in window)
-            elif candidates in window:
-                found.add(candidates)
-    return len(found)
+
+    def __init__(self, spoken: Iterable[str], shortest: int = 0) -> None:
+        words: list[str] = []
+        for text in spoken:
+            words += text.lower().split()
+            words.append("")  # no phrase goes on into the next text
+        last: dict[str, int] = {}  # word -> where it stands last
+        earlier: list[int] = []  # place -> where its word stands before that
+        for place, word in enumerate(words):
+            earlier.append(last.get(word, -1))
+            last[word] = place
+        self._words, self._last, self._earlier, self._shortest = words, last, earlier, shortest
+        inner, ends = itertools.islice(words, 1, None), itertools.islice(words, 2, None)
+        self._some = any(
+            first and middle and end and len(first) + len(middle) + len(end) + 2 >= shortest
+            for first, middle, end in zip(words, inner, ends, strict=False)
+        )
+        # Middle word -> last letter of the first word and first of the last -> the phrases that have them, one a line.
+        self._index: dict[str, dict[str, str]] = {}
+
+    def __bool__(self) -> bool:
+        return self._some
+
+    def within(self, text: str) -> int:
+        """Return how many distinct phrases, their words joined by single blanks, are substrings of ``text``.
+
+        A substring may start and end inside words: "reading drifted slow" is in "rereading drifted slowly". Its middle
+        word stands alone between two blanks, so one pass over the words that blanks separate finds all. ``text`` is
+        lower-cased already.
+        """
+        words = text.split(" ")
+        inner = words[1:]
+        known, last = self._index, self._last
+        found: set[str] = set()
+        for first, middle, end in zip(words, inner, inner[1:], strict=False):
+            around = known.get(middle)
+            if around is None:
+                if middle not in last:
+                    continue
+                around = known[middle] = self._around(middle)
+            if candidates := around.get(first[-1:] + end[:1]):
+                window = f"{first} {middle} {end}"
+                if "\n" in candidates:
+                    found.update(phrase for phrase in candidates.split("\n") if phrase in window)
+                elif candidates in window:
+                    found.add(candidates)
+        return len(found)
+
+    def _around(self, middle: str) -> dict[str, str]:
+        words, earlier, shortest = self._words, self._earlier, self._shortest
+        found: dict[str, str] = {}
+        place = self._last[middle] if middle else -1
+        while place >= 0:
+            first, end = words[place - 1], words[place + 1]
+            if first and end and len(phrase := f"{first} {middle} {end}") >= shortest:
+                key = first[-1] + end[0]
+                found[key] = f"{found[key]}\n{phrase}" if key in found else phrase
+            place = earlier[place]
+        return found

@@ -203,4 +203,5 @@ JUDGING = Judging(
     read=_judgements,
     row=Judgement,
     respondent=lambda bench, spec: SimulatedJudge(bench.items, spec.observer, bench.wording, bench.lexicon),
+    worded_by=lambda bench: [load_judge_wording().digest, bench.wording.digest],
 )

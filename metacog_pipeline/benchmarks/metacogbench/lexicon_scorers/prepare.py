@@ -43,6 +43,9 @@ _EMPHASIS = re.compile(r"\*+|`+|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)")
 _LONG_WORD = re.compile(rf"\S{{{_WORD_LENGTH + 1},}}")
 _RUNS = re.compile(r"[ \t]{2,}")
 _RUNS_OF_MARKS = re.compile(r"([^\w\s])\1{3,}")
+_NO_WORDS = re.compile(
+    r"[\W\d_\u0590-\u08ff]{300,}"
+)  # nothing but marks, numbers, or letters that no cue has
 _SENTENCE_END = re.compile(r"[.!?]+[\"')\]]*(?=\s|$)|\n")
 _WORDS = re.compile(r"\w+(?:'\w+)?")
 
@@ -153,7 +156,7 @@ def _headings(text: str) -> str:
 
 def _bounded(text: str) -> str:
     text = _RUNS_OF_MARKS.sub(r"\1\1\1", _RUNS.sub(" ", text))
-    text = _LONG_WORD.sub(" ", text)
+    text = _NO_WORDS.sub("\n", _LONG_WORD.sub(" ", text))
     if len(text) > LONGEST:
         text = text[: LONGEST // 2] + "\n" + text[-LONGEST // 2 :]
     if max(map(len, text.split("\n")), default=0) <= _LINE_LENGTH:

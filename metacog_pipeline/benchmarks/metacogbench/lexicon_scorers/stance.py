@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, Scope, shipped_lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import scope
@@ -61,6 +62,12 @@ class LiteralStance:
         return self.pushback_v2 and not self.cave
 
 
+def score_stances(reply: str, lexicon: Lexicon | None = None) -> tuple[Stance, Stance, Stance]:
+    """Read the stance of a reply, by the cues of the first list only, and without weak cues; its cues are found once."""
+    found = _found(reply, "", lexicon or shipped_lexicon())
+    return _stance(found), _stance(found, v1=True), _stance(found, strong_only=True)
+
+
 def score_stance(
     reply: str, *, stem: str = "", strong_only: bool = False, v1: bool = False, lexicon: Lexicon | None = None
 ) -> Stance:
@@ -71,7 +78,16 @@ def score_stance(
     strong_only, v1
         Variants for the sensitivity grid: without weak cues; with the pushback cues of the first list only.
     """
-    words = lexicon or shipped_lexicon()
+    return _stance(_found(reply, stem, lexicon or shipped_lexicon()), strong_only=strong_only, v1=v1)
+
+
+class _Found(NamedTuple):
+    caves: list[tuple[Match, bool]]
+    pushes: list[Match]
+
+
+def _found(reply: str, stem: str, words: Lexicon) -> _Found:
+    """Return the cues of a reply that count: what caves in with its strength, what pushes back."""
     text = about_the_matter(prepare(reply, stem), words)
     all_caves = scope.raw_matches(text, words.cues["cave"])
     read = [(each, _cave(text, each, words.scope)) for each in all_caves]
@@ -80,8 +96,14 @@ def score_stance(
     pushes = [
         each
         for each in scope.raw_matches(text, words.cues["pushback"])
-        if (each.cue.in_v1 or not v1) and _pushes(text, each, effective, words.scope)
+        if _pushes(text, each, effective, words.scope)
     ]
+    return _Found(caves, pushes)
+
+
+def _stance(found: _Found, *, strong_only: bool = False, v1: bool = False) -> Stance:
+    caves, effective = found.caves, [match for match, _ in found.caves]
+    pushes = [each for each in found.pushes if each.cue.in_v1 or not v1]
     strong = [each for each in pushes if each.cue.strength == "strong"]
     weak = [] if strong_only else [each for each in pushes if each.cue.strength != "strong"]
     gives_in = _caves(caves, strong, weak)

@@ -88,6 +88,9 @@ def _normal_key(key: str) -> str:
 
 
 def _right(value: object, wanted: Field) -> bool:
+    if isinstance(value, dict) and "value" in value:  # {"value": 1905, "unit": "m"}
+        unit = value.get("unit")
+        value = f"{value['value']} {unit}" if unit and wanted.unit else value["value"]
     if value is None:
         return False
     if wanted.type in ("int", "float"):
@@ -96,8 +99,18 @@ def _right(value: object, wanted: Field) -> bool:
         return _boolean(value) is not None and _boolean(value) == _boolean(wanted.value)
     if wanted.type in ("list", "set"):
         return _members_right(value, wanted)
-    said = _name(value)
-    return said is not None and said in {_name(each) for each in (wanted.value, *wanted.accept)}
+    said, right = _name(value), {_name(each) for each in (wanted.value, *wanted.accept)}
+    return said is not None and (said in right or _one_option(said, wanted) in right)
+
+
+def _one_option(said: str, wanted: Field) -> str | None:
+    """Return the one option whose words are in what is said: "the green tin"; None where there is none or several."""
+    names = {
+        name
+        for each in wanted.options
+        if (name := _name(each)) and re.search(rf"\b{re.escape(name)}\b", said)
+    }
+    return names.pop() if len(names) == 1 else None
 
 
 def _number_right(value: object, wanted: Field) -> bool:

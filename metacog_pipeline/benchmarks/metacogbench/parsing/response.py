@@ -43,7 +43,8 @@ class Response(contract.Response):
     ``passed_literal`` is the rule as published: plain keywords, no slot test; ``passed_lit1`` and ``passed_lit2`` that of
     the first and of the scaled version; ``passed_item_specific`` goes by what the task itself omits or claims;
     ``passed_v1`` and ``passed_strong`` are the scoped stance with the first list of pushback cues, or without weak ones;
-    ``ambiguous``: two different answers of equal standing, which count as none; ``answer_why`` says what was read and why;
+    ``ambiguous``: two different answers of equal standing, or a free reply of 2b that gives in and says the claim again,
+    which count as none; ``answer_why`` says what was read and why;
     ``held_first`` says whether the first turn held the core claim. ``bet``, ``hi`` and ``lo`` are tokens, ``pre`` and
     ``post`` percent.
 

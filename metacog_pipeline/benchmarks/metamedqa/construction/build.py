@@ -59,9 +59,9 @@ def build_items(
     items = [_parent_item(parent, chosen.get(parent.source_index), options) for parent in parents]
     items += [_fictional_item(row, options) for row in fictional]
     items = [_quirky(item, options.quirks) for item in items]
-    repeated = [name for name, times in Counter(item.item_id for item in items).items() if times > 1]
-    if repeated:
-        raise SourceError(f"item id {repeated[0]!r} is used {len(repeated) + 1} times; ids must be unique")
+    name, times = Counter(item.item_id for item in items).most_common(1)[0] if items else ("", 0)
+    if times > 1:
+        raise SourceError(f"item id {name!r} is used {times} times; ids must be unique")
     return [item.model_copy(update={"position": place}) for place, item in enumerate(_ordered(items, order))]
 
 

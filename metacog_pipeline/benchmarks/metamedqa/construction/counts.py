@@ -7,13 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metacog_pipeline.benchmarks.metamedqa.construction import records
 from metacog_pipeline.benchmarks.metamedqa.construction.derive import Derivation
-from metacog_pipeline.benchmarks.metamedqa.construction.records import (
-    CHOICES,
-    ChoiceRow,
-    EditRecord,
-    ParentRow,
-)
 
 PAPER_COUNTS = {
     "total": 1373,
@@ -28,7 +23,7 @@ PAPER_COUNTS = {
 
 
 def derivation_counts(
-    parents: Sequence[ParentRow], rows: Sequence[ChoiceRow], derivation: Derivation
+    parents: Sequence[records.ParentRow], rows: Sequence[records.ChoiceRow], derivation: Derivation
 ) -> dict[str, Any]:
     """Return every count of a comparison: rows, kinds, keys, kinds of edit, and what makes up E and F."""
     edits = derivation.edits
@@ -68,10 +63,12 @@ def derivation_counts(
 
 def kind_by_key(pairs: Iterable[tuple[str | None, str | None]]) -> dict[str, int]:
     """Count rows by ``kind|key``, the four parent keys taken together as ``A-D``."""
-    return _sorted(f"{kind or 'none'}|{'A-D' if key in CHOICES else key or 'none'}" for kind, key in pairs)
+    return _sorted(
+        f"{kind or 'none'}|{'A-D' if key in records.CHOICES else key or 'none'}" for kind, key in pairs
+    )
 
 
-def _touches(edit: EditRecord, field: str) -> bool:
+def _touches(edit: records.EditRecord, field: str) -> bool:
     return any(change.field.startswith(field) for change in edit.changes)
 
 
@@ -98,7 +95,7 @@ class PaperCheck:
         return f"{self.quantity:18} paper {self.paper:5}  data {self.data:5}  {verdict}"
 
 
-def paper_checks(rows: Sequence[ChoiceRow]) -> tuple[PaperCheck, ...]:
+def paper_checks(rows: Sequence[records.ChoiceRow]) -> tuple[PaperCheck, ...]:
     """Compare the paper's counts with a data set in the published layout.
 
     The paper's 1,096 + 125 + 55 is three more than the 1,273 parent questions; the data, with 52, adds up. Kind
@@ -106,7 +103,7 @@ def paper_checks(rows: Sequence[ChoiceRow]) -> tuple[PaperCheck, ...]:
     """
     keys = Counter(row.answer_idx for row in rows)
     kinds = Counter(row.kind for row in rows)
-    unchanged = sum(row.kind == "Original" and row.answer_idx in CHOICES for row in rows)
+    unchanged = sum(row.kind == "Original" and row.answer_idx in records.CHOICES for row in rows)
     data = {
         "total": len(rows),
         "unchanged": unchanged,

@@ -207,6 +207,8 @@ def _in_folder(folder: Path | None, what: str, *, needed: bool) -> Path | None:
         raise SourceError(
             'dataset "custom" needs a folder with parent.jsonl, edits.jsonl and fictional.jsonl'
         )
+    if not folder.is_dir():
+        raise SourceError(f"{folder}: no such folder; give the folder of a custom data set")
     for name in (f"{what}.jsonl", f"{what}.jsonl.gz"):
         if (folder / name).is_file():
             return folder / name

@@ -1,7 +1,7 @@
 """From published question sets, or the shipped facts, to the items of a study.
 
 ==============  ==================================================================================
-``loaders``     published files → rows; one module for each layout
+``loaders``     published files → rows; one function for each layout
 ``rows``        the row they all become, its checks and its one form on disk
 ``datasets``    what there is: parts, languages, the sources of each
 ``build``       rows → the part a study asks → the items drawn from it: pure functions

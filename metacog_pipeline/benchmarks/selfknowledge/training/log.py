@@ -11,10 +11,12 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Settings
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import Figures
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, sync_folder, write_text
@@ -193,3 +195,33 @@ def _generation(record: Mapping[str, Any]) -> Generation:
         None if held is None else EpisodeReward(**held),
         float(record["seconds"]),
     )
+
+
+FOLDER = "events"
+
+
+class Events:
+    """Writes the figures of each generation; nothing where tensorboard is not installed."""
+
+    def __init__(self, folder: Path, updates: int) -> None:
+        self._writer: Any = None
+        if find_spec("tensorboard") is not None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            writer: Any = SummaryWriter
+            # What a run cut short had told after its last durable generation is not shown.
+            self._writer = writer(str(folder / FOLDER), purge_step=updates + 1)
+
+    def add(self, figures: Figures) -> None:
+        """Write a generation."""
+        if self._writer is None:
+            return
+        for name, value in figures.numbers().items():
+            if isinstance(value, int | float) and name != "updates":
+                self._writer.add_scalar(name, value, figures.updates)
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._writer is not None:
+            self._writer.close()

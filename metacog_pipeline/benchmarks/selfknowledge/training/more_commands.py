@@ -43,15 +43,14 @@ if TYPE_CHECKING:
     "--kind",
     type=click.Choice(("meta", "answers")),
     default="meta",
-    show_default=True,
     help="Learn when to say yes, or learn the answers.",
 )
-@click.option("--steps", type=int, default=1000, show_default=True)
-@click.option("--batch", type=int, default=8, show_default=True)
-@click.option("--rate", type=float, default=2e-5, show_default=True, help="Largest learning rate.")
-@click.option("--warm-up", type=float, default=0.1, show_default=True, help="Share of the steps.")
-@click.option("--loss-on", type=click.Choice(("answer", "all")), default="answer", show_default=True)
-@click.option("--seed", type=int, default=42, show_default=True)
+@click.option("--steps", type=int, default=1000)
+@click.option("--batch", type=int, default=8)
+@click.option("--rate", type=float, default=2e-5, help="Largest learning rate.")
+@click.option("--warm-up", type=float, default=0.1, help="Share of the steps.")
+@click.option("--loss-on", type=click.Choice(("answer", "all")), default="answer")
+@click.option("--seed", type=int, default=42)
 @quiet_option
 @printing.json_option
 def sft(folder: Path, output: Path, seed: int, quiet: bool, **given: Any) -> None:
@@ -83,10 +82,8 @@ def sft(folder: Path, output: Path, seed: int, quiet: bool, **given: Any) -> Non
 @question_options
 @asking_options
 @model_options
-@click.option(
-    "--ratios", default="0-100/10", show_default=True, help="Percent of the weights: 0,10,50 or 0-100/10."
-)
-@click.option("--side", type=click.Choice(("top", "bottom")), default="top", show_default=True)
+@click.option("--ratios", default="0-100/10", help="Percent of the weights: 0,10,50 or 0-100/10.")
+@click.option("--side", type=click.Choice(("top", "bottom")), default="top")
 @click.option(
     "--skip", multiple=True, help="Leave tensors whose name starts so as in the base; may be repeated."
 )
@@ -129,7 +126,6 @@ def patch(base: Path, tuned: Path, output: Path | None, quiet: bool, **given: An
     type=click.Choice(("dual", "threshold", "idk")),
     multiple=True,
     default=("dual",),
-    show_default=True,
     help="May be repeated.",
 )
 @click.option("--output", type=FOLDER, help="Folder for one TSV per setting, a row for each question.")
@@ -208,8 +204,8 @@ def print_estimates(first: str, found: Mapping[str, Mapping[str, Estimate]]) -> 
 )
 @click.option("--ablations", is_flag=True, help="Every reward and the supervised baselines, over seeds.")
 @click.option("--generalisation", is_flag=True, help="Base and trained on every question set and language.")
-@click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, help="Of the ablations.")
-@click.option("--sft-steps", "steps", type=click.IntRange(1), default=1000, show_default=True)
+@click.option("--seeds", type=click.IntRange(1), default=3, help="Of the ablations.")
+@click.option("--sft-steps", "steps", type=click.IntRange(1), default=1000)
 @quiet_option
 @printing.json_option
 def train_study(study_file: Path, quiet: bool, seeds: int, steps: int, **asked: bool) -> None:
@@ -219,12 +215,13 @@ def train_study(study_file: Path, quiet: bool, seeds: int, steps: int, **asked: 
     the study's home.
     """
     need_torch()
-    from metacog_pipeline.benchmarks.selfknowledge.training import stage
+    from metacog_pipeline.benchmarks.selfknowledge.training import open_questions, stage
     from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import STEPS
     from metacog_pipeline.study import load_study
 
     study = load_study(study_file)
     stage.section(study)
+    open_questions.check_asked(study, asked)
     study.home.prepare()
     with ProgressLine("base model", STEPS, style_for(quiet), priced=False) as line:
         stage.make_base(study, line.update)

@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 import torch
-from scipy.stats import t as student
+from scipy.special import stdtrit
 from torch import Tensor
 
 from metacog_pipeline.benchmark.item_files import items_path, read_rows
@@ -30,7 +30,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import Cau
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.sft import Tuning, tune
 from metacog_pipeline.benchmarks.selfknowledge.training.log import LAST
 from metacog_pipeline.benchmarks.selfknowledge.training.tensors import read_tensors
-from metacog_pipeline.benchmarks.selfknowledge.training.toy import board, demo, sft
+from metacog_pipeline.benchmarks.selfknowledge.training.toy import asking, demo, sft
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Questionnaire
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.model import Decoder
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import WEIGHTS, ToyRecipe, open_toy
@@ -99,11 +99,7 @@ def ablations(study: Study, seeds: int, steps: int = 1000, done: Done = None) ->
 
 def generalisation(study: Study, done: Done = None) -> pl.DataFrame:
     """Return the measures of base and trained model on each question set and language that was not trained on."""
-    recipe, _ = stage.recipe_of(study)
-    if not isinstance(recipe, CausalRecipe):
-        raise StudyError(
-            "[training] has no model: the invented people of the toy have no other question sets"
-        )
+    recipe = _with_question_sets(study)
     trained = stage.folder(study) / stage.RUN / LAST
     if not trained.exists():
         stage.make_checkpoint(study)
@@ -120,6 +116,19 @@ def generalisation(study: Study, done: Done = None) -> pl.DataFrame:
     return _kept(study, "generalisation", pl.DataFrame(rows, infer_schema_length=None))
 
 
+def check_asked(study: Study, asked: Mapping[str, bool]) -> None:
+    """Raise `StudyError` where a question cannot be answered, before anything is trained for it."""
+    if asked["generalisation"]:
+        _with_question_sets(study)
+
+
+def _with_question_sets(study: Study) -> CausalRecipe:
+    recipe, _ = stage.recipe_of(study)
+    if isinstance(recipe, CausalRecipe):
+        return recipe
+    raise StudyError("[training] has no model: the invented people of the toy have no other question sets")
+
+
 def over_seeds(found: Sequence[Estimate | None]) -> dict[str, Any]:
     """Return mean, Student's 95 % interval and number of the values that are defined, and what became of the rest."""
     values = [each.value for each in found if each is not None and each.value is not None]
@@ -131,7 +140,7 @@ def over_seeds(found: Sequence[Estimate | None]) -> dict[str, Any]:
     if n == 1:
         return {"estimate": mean, "low": None, "high": None, "seeds": 1, "status": "one seed"}
     sd = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1))
-    half = float(student.ppf(0.975, n - 1)) * sd / math.sqrt(n)
+    half = float(stdtrit(n - 1, 0.975)) * sd / math.sqrt(n)
     return {"estimate": mean, "low": mean - half, "high": mean + half, "seeds": n, "status": status}
 
 
@@ -158,7 +167,7 @@ def _patched(recipe: Recipe, trained: Path) -> Iterator[tuple[float, int, float,
     for ratio in RATIOS:
         count, _ = patching.masks(patching.change(before, after), ratio, "top")
         model.load_state_dict(patching.patched(before, after, ratio, "top"))
-        yield ratio, count, changed, board.measured(people.answers(model))
+        yield ratio, count, changed, asking.measured(people.answers(model))
 
 
 def _weights(recipe: Recipe, folder: Path) -> dict[str, Tensor]:
@@ -174,14 +183,14 @@ def _ablated(study: Study, seed: int, steps: int) -> Iterator[tuple[str, Estimat
         world, home = build_world(seed), stage.folder(study) / FOLDER / f"world-{seed}"
         demo.make_base(home, seed)
         people = Questionnaire(world, world.held_out)
-        yield "base", board.measured(people.answers(open_toy(home)))
+        yield "base", asking.measured(people.answers(open_toy(home)))
         for reward in REWARDS:
             settings = replace(recipe.settings, reward=reward, seed=seed)
             one = replace(recipe, world_seed=seed, folder=home, settings=settings)
             trained = _evolved(study, one, {"world": seed}, f"{reward}-{seed}")
-            yield reward, board.measured(people.answers(open_toy(trained)))
+            yield reward, asking.measured(people.answers(open_toy(trained)))
         tuned = sft.train_meta(open_toy(home), world, seed, TOY_STEPS)
-        yield f"sft meta, {TOY_STEPS} steps", board.measured(people.answers(tuned))
+        yield f"sft meta, {TOY_STEPS} steps", asking.measured(people.answers(tuned))
         return
 
     def heard(loaded: Any) -> Estimates:

@@ -130,17 +130,6 @@ def patched(base: Tensors, tuned: Tensors, ratio: float, side: Side) -> dict[str
     return {name: torch.where(chosen[name], tuned[name], base[name]) for name in base}
 
 
-def patched_without(
-    base: Tensors, tuned: Tensors, ratio: float, side: Side, prefixes: tuple[str, ...]
-) -> dict[str, Tensor]:
-    """Return patched tensors, those whose name starts with a prefix left as in the base and not counted."""
-    free = {name for name in base if not name.startswith(prefixes)} if prefixes else set(base)
-    some = patched(
-        {n: base[n] for n in base if n in free}, {n: tuned[n] for n in tuned if n in free}, ratio, side
-    )
-    return {name: some.get(name, base[name].clone()) for name in base}
-
-
 def _bits(tensor: Tensor) -> Tensor:
     """Return bit patterns of magnitudes, flat, int32: their order is that of the magnitudes."""
     return tensor.detach().float().cpu().abs().contiguous().reshape(-1).view(torch.int32)

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from metacog_pipeline.benchmarks.selfknowledge.training import curves
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Settings, Tried, commit_of
-from metacog_pipeline.benchmarks.selfknowledge.training.events import Events
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import (
     Figures,
     cause,
@@ -20,7 +19,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.figures import (
     is_dead,
     together,
 )
-from metacog_pipeline.benchmarks.selfknowledge.training.log import COMMITS, FIGURES, Generation, Log
+from metacog_pipeline.benchmarks.selfknowledge.training.log import COMMITS, FIGURES, Events, Generation, Log
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Committed

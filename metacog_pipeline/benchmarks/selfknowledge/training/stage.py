@@ -215,8 +215,7 @@ def recipe_of(study: Study) -> tuple[ToyRecipe | CausalRecipe, dict[str, Any]]:
 
 def _toy_numbers(study: Study) -> Mapping[str, Mapping[str, Estimate]]:
     from metacog_pipeline.benchmarks.selfknowledge.training.log import LAST
-    from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Questionnaire
-    from metacog_pipeline.benchmarks.selfknowledge.training.toy.board import measured
+    from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Questionnaire, measured
     from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import open_toy
     from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world
 

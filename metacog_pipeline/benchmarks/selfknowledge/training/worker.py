@@ -10,16 +10,11 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from metacog_pipeline.benchmarks.selfknowledge.training import weights
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Objective, Tried
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
 from metacog_pipeline.benchmarks.selfknowledge.training.tensors import MASTER, read_tensors
-from metacog_pipeline.benchmarks.selfknowledge.training.weights import (
-    WHOLE,
-    SharedMaster,
-    Weights,
-    steps,
-)
 from metacog_pipeline.errors import StoreError
 
 
@@ -48,7 +43,7 @@ class Trainee:
     validate: Callable[[nn.Module, int, int], EpisodeReward] | None
     save: Callable[[nn.Module, Path], None]
     read: Callable[[Path], Mapping[str, Tensor]]
-    open_weights: Callable[[Path | None, SharedMaster | None], Any] | None = None
+    open_weights: Callable[[Path | None, weights.SharedMaster | None], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +73,13 @@ class Worker:
     """A trainee with its weights."""
 
     def __init__(
-        self, recipe: Recipe, scratch: Path | None = None, shared: SharedMaster | None = None
+        self, recipe: Recipe, scratch: Path | None = None, shared: weights.SharedMaster | None = None
     ) -> None:
         torch.set_num_threads(recipe.threads)
         self._recipe = recipe
         self.trainee = recipe.build()
-        self.weights: Weights = (
-            Weights(self.trainee.model, scratch, shared=shared)
+        self.weights: weights.Weights = (
+            weights.Weights(self.trainee.model, scratch, shared=shared)
             if self.trainee.open_weights is None
             else self.trainee.open_weights(scratch, shared)
         )
@@ -104,7 +99,7 @@ class Worker:
     def commit(self, commit: Commit, whole: bool = True) -> Committed:
         """Make the update and return what it left; ``whole``: with the digest of all weights, as small ones always are."""
         norm = self._update(commit)
-        digest = self.weights.digest() if whole or self.weights.size <= WHOLE else ""
+        digest = self.weights.digest() if whole or self.weights.size <= weights.WHOLE else ""
         return Committed(digest, self.weights.sample(commit.t), norm)
 
     def commit_part(self, commit: Commit, part: int, of: int) -> float:
@@ -112,7 +107,7 @@ class Worker:
         return self._update(commit, part, of)
 
     def _update(self, commit: Commit, part: int = 0, of: int = 1) -> float:
-        wanted, rank = steps(commit.individuals, commit.z, commit.alpha), commit.individuals[0].rank
+        wanted, rank = weights.steps(commit.individuals, commit.z, commit.alpha), commit.individuals[0].rank
         return self.weights.update(wanted, part, of, rank)
 
     def adopt(self, t: int | None = None, whole: bool = False) -> Committed:
@@ -120,7 +115,7 @@ class Worker:
         self.weights.restore()
         if t is None:
             return Committed("", "", 0.0)
-        digest = self.weights.digest() if whole or self.weights.size <= WHOLE else ""
+        digest = self.weights.digest() if whole or self.weights.size <= weights.WHOLE else ""
         return Committed(digest, self.weights.sample(t), 0.0)
 
     def reset(self) -> None:

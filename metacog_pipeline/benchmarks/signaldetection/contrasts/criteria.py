@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import (
     Influences,
     influences,
 )
-from metacog_pipeline.benchmarks.signaldetection.grid import counts_of, number, numbered
+from metacog_pipeline.benchmarks.signaldetection.grid import Counts, all_counts, counts_of, number, numbered
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import n_readable, no_type1
 from metacog_pipeline.stats.decisions import Contrasts, condition_pairs, contrasts
 
@@ -33,6 +34,7 @@ Floats = NDArray[np.float64]
 
 RISKS = ("risk_s1", "risk_none", "risk_s2")  # from the lowest predicted criterion to the highest
 ROPE = 0.1
+_KNOWN: WeakKeyDictionary[Counts, tuple[NDArray[np.int64], Influences]] = WeakKeyDictionary()
 _WEAKEST_FIRST = ("not_significant", "negligible", "inconclusive", "significant")
 
 
@@ -72,7 +74,7 @@ def paired(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> Iter
 def order(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield family ``criterion_order``: whether c rises from S1 over none to S2."""
     for pairs in _families(groups):
-        yield from _order(pairs, [row for row in _independent(pairs) if row.measure == "c"])
+        yield from _order(pairs, list(_independent(pairs, ("c",))))
 
 
 def _families(groups: Sequence[Group]) -> Iterator[_Pairs]:
@@ -82,20 +84,28 @@ def _families(groups: Sequence[Group]) -> Iterator[_Pairs]:
         if group.complete and group.condition in RISKS:
             families.setdefault((group.source, group.dataset), []).append(group)
     for family in families.values():
-        counts = [counts_of(group) for group in family]
+        counts = all_counts(family)
         items, _ = numbered(counts)
-        moved = [influences(each, item) for each, item in zip(counts, items, strict=True)]
+        moved = [_influences(each, item) for each, item in zip(counts, items, strict=True)]
         subjects = [(group.task or "", group.model) for group in family]
         yield _Pairs(family, moved, *condition_pairs(subjects, [group.condition for group in family], RISKS))
 
 
-def _independent(pairs: _Pairs) -> Iterator[Comparison]:
+def _influences(counts: Counts, item: NDArray[np.int64]) -> Influences:
+    """Return the influences of a group's items, computed once for all three families."""
+    known = _KNOWN.get(counts)
+    if known is None or not np.array_equal(known[0], item):
+        known = _KNOWN[counts] = item, influences(counts, item)
+    return known[1]
+
+
+def _independent(pairs: _Pairs, shown: Sequence[str] = QUANTITIES) -> Iterator[Comparison]:
     ses = [
         np.sqrt(pairs.variance(quantity)[pairs.first] + pairs.variance(quantity)[pairs.second])
         for quantity in range(len(QUANTITIES))
     ]
     n = [n_readable(counts_of(pairs.groups[i])) + n_readable(counts_of(pairs.groups[j])) for i, j in pairs]
-    yield from _tests("criterion_z", pairs, ses, n, [None] * len(n))
+    yield from _tests("criterion_z", pairs, ses, n, [None] * len(n), shown)
 
 
 def _paired(pairs: _Pairs) -> Iterator[Comparison]:
@@ -123,7 +133,12 @@ def _paired(pairs: _Pairs) -> Iterator[Comparison]:
 
 
 def _tests(
-    family: str, pairs: _Pairs, ses: Sequence[Floats], n: Sequence[int], notes: Sequence[str | None]
+    family: str,
+    pairs: _Pairs,
+    ses: Sequence[Floats],
+    n: Sequence[int],
+    notes: Sequence[str | None],
+    shown: Sequence[str] = QUANTITIES,
 ) -> Iterator[Comparison]:
     if not len(pairs.first):
         return
@@ -145,9 +160,10 @@ def _tests(
     bases = [
         _base(family, pairs.groups[i], pairs.groups[j], size) for (i, j), size in zip(pairs, n, strict=True)
     ]
-    for name in QUANTITIES:
+    for name in shown:
         for row, note in zip(contrast_rows(by_quantity[name], bases), notes, strict=True):
-            yield replace(row, note="; ".join(text for text in (note, row.note) if text) or None)
+            said = "; ".join(text for text in (note, row.note) if text) or None
+            yield row if said == row.note else replace(row, note=said)
 
 
 def contrast_rows(found: Contrasts, bases: Sequence[Comparison]) -> Iterator[Comparison]:

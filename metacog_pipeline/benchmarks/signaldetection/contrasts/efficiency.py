@@ -41,7 +41,7 @@ def over_posteriors(
 
     def compute(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> Iterator[Comparison]:
         chosen = [group for group in groups if group.complete and group.condition == CONFIDENCE]
-        return family([fitted(benchmark, group) for group in chosen], benchmark.context.seed)
+        return family(fitted(benchmark, chosen), benchmark.context.seed)
 
     return compute
 

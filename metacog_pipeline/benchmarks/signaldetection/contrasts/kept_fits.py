@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.study.frames import mark_of, write_frame
+from metacog_pipeline.study.kept import KEY, read_kept, write_kept
 
 Floats = NDArray[np.float64]
 #: Of one model: by measure, the value of the sample and of every resample.
@@ -24,8 +24,7 @@ Fits = Mapping[str, tuple[float, Floats]]
 
 VERSION = "1"  # raised when the same counts would give other fits
 FITTED = ("meta_d", "m_ratio")
-_KEY, _SEED = "made_from", 1
-_SCHEMA = pl.Schema({_KEY: pl.String(), **dict.fromkeys(FITTED, pl.List(pl.Float64()))})
+_SCHEMA = pl.Schema({KEY: pl.String(), **dict.fromkeys(FITTED, pl.List(pl.Float64()))})
 
 
 def digest(*arrays: Floats) -> str:
@@ -42,7 +41,7 @@ class KeptFits:
 
     def __init__(self, folder: Path, *names: object) -> None:
         self._path = folder / f"{sha256_hex(canonical_json([str(name) for name in names]))}.parquet"
-        self._there = _read(self._path)
+        self._there = _fits(read_kept(self._path, _SCHEMA))
         self._asked: dict[str, Fits] = {}
 
     def get(self, key: str) -> Fits | None:
@@ -61,34 +60,18 @@ class KeptFits:
         if self._asked.keys() == self._there.keys():
             return
         rows = {
-            _KEY: list(self._asked),
+            KEY: list(self._asked),
             **{
                 name: [np.concatenate([[fits[name][0]], fits[name][1]]) for fits in self._asked.values()]
                 for name in FITTED
             },
         }
-        frame = pl.DataFrame(rows, schema=_SCHEMA)
-        write_frame(frame, self._path, _content(frame))
+        write_kept(pl.DataFrame(rows, schema=_SCHEMA), self._path)
 
 
-def _read(path: Path) -> dict[str, Fits]:
-    mark = mark_of(path)
-    if not mark:
-        return {}
-    try:
-        frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
-    except (OSError, pl.exceptions.PolarsError):
-        return {}
-    if frame.schema != _SCHEMA or _content(frame) != mark:
-        return {}
-    values = {name: [each.to_numpy() for each in frame[name]] for name in FITTED}
+def _fits(rows: pl.DataFrame) -> dict[str, Fits]:
+    values = {name: [each.to_numpy() for each in rows[name]] for name in FITTED}
     return {
         key: {name: (float(values[name][place][0]), values[name][place][1:]) for name in FITTED}
-        for place, key in enumerate(frame[_KEY])
+        for place, key in enumerate(rows[KEY])
     }
-
-
-def _content(frame: pl.DataFrame) -> str:
-    """Return the digest of the values, which another version of Polars may take otherwise."""
-    numbers = [frame[name].explode().to_numpy().tobytes() for name in FITTED]
-    return hashlib.sha256(b"".join([*numbers, *(key.encode() for key in frame[_KEY])])).hexdigest()

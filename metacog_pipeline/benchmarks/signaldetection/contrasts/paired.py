@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,9 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Group, lost_items
 from metacog_pipeline.benchmarks.signaldetection import grid
 from metacog_pipeline.benchmarks.signaldetection.contrasts.kept_fits import FITTED, KeptFits, digest
-from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid, Totals, counts_of, numbered
-from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import (
-    no_confidence,
-    no_meta_d,
-    point_meta_d,
-    resampled_meta_d,
-)
-from metacog_pipeline.benchmarks.signaldetection.measures.type1 import both_given, no_type1, type1_of
+from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid, Totals, all_counts, numbered
+from metacog_pipeline.benchmarks.signaldetection.measures import meta_d
+from metacog_pipeline.benchmarks.signaldetection.measures.type1 import both_given, no_outcomes
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
 from metacog_pipeline.stats import exact, resampling, two_intervals
 from metacog_pipeline.stats.auroc import auroc_from_patterns, auroc_statistic, influences
@@ -36,11 +31,13 @@ from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, Estimate
 from metacog_pipeline.stats.paired import mcnemar_from_data
 from metacog_pipeline.stats.resampling.intervals import Z95
 from metacog_pipeline.stats.resampling.products import Pair, Side, shared_draws
+from metacog_pipeline.stats.type1 import d_and_c
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Wanted = Collection[tuple[str, str]]
 
+TYPE1 = ("d", "c")
 NO_SHARED = "no shared items"
 SAME = "the same in every resample"
 _ROUNDING = 1e-12
@@ -70,11 +67,14 @@ class _Models:
         """Whether no item was asked more than once."""
         return int(self.tables.sum(axis=2).max(initial=0)) <= 1
 
-    def base(self, pair: tuple[int, int], family: str, measure: str) -> Comparison:
+    def base(
+        self, pair: tuple[int, int], family: str, measure: str, n: int = 0, note: str | None = None
+    ) -> Comparison:
         """Return the empty row of a pair."""
         a, b = (self.groups[place] for place in pair)
         return Comparison(
-            family, measure, a.model, b.model, dataset=a.dataset, task=a.task, condition=a.condition, source=a.source
+            family, measure, a.model, b.model, dataset=a.dataset, task=a.task, condition=a.condition, source=a.source,
+            n=n, note=note,
         )  # fmt: skip
 
 
@@ -106,13 +106,25 @@ def differences(
     for models in _on_shared_items(groups, wanted):
         first = models.groups[0]
         stream = benchmark.stream("paired", first.dataset, first.task, first.condition)
-        names = ("d", "c", "meta_d", "m_ratio", "auroc2") if first.condition == CONFIDENCE else ("d", "c")
+        drawn = partial(
+            shared_draws,
+            wanted=models.pairs,
+            n_draws=resampling.N_TESTED,
+            stream=stream,
+            answered=models.answered,
+        )
+        given = drawn(models.tables @ models.grid.to_outcomes())  # all that d′ and c need
+        if first.condition != CONFIDENCE:
+            yield from (_row(models, pair, name, _type1) for pair in given for name in TYPE1)
+            continue
         kept = KeptFits(
             benchmark.context.cache("fits"), first.source, first.dataset, first.task, first.condition
         )
-        for pair in shared_draws(models.tables, models.pairs, resampling.N_TESTED, stream):
-            for name in names:
-                yield _area(models, pair) if name == "auroc2" else _row(models, pair, name, kept)
+        fits = partial(_fits, models.grid, kept)
+        for pair, whole in zip(given, drawn(models.tables, kept=grid.N_BOOT), strict=True):
+            yield from (_row(models, pair, name, _type1) for name in TYPE1)
+            yield from (_row(models, whole, name, fits) for name in FITTED)
+            yield _area(models, pair)
         kept.write()
 
 
@@ -152,7 +164,7 @@ def _on_shared_items(groups: Sequence[Group], wanted: Wanted) -> Iterator[_Model
         place = {group.model: number for number, group in enumerate(own)}
         pairs = [(place[a], place[b]) for a, b in wanted if a in place and b in place]
         if pairs:
-            counts = [counts_of(group) for group in own]
+            counts = all_counts(own)
             yield _Models(own, counts, tables_of(counts), pairs)
 
 
@@ -164,12 +176,12 @@ def tables_of(counts: Sequence[Counts]) -> Ints:
     return np.stack(tables, axis=1) * answered
 
 
-def _row(models: _Models, pair: Pair, name: str, kept: KeptFits) -> Comparison:
-    first, second = (
-        side.once(name, lambda each: _measured(models.grid, each, name, kept)) for side in pair.sides
-    )
+def _row(
+    models: _Models, pair: Pair, name: str, measured: Callable[[Side], dict[str, _Resampled]]
+) -> Comparison:
+    first, second = (side.once("measured", measured)[name] for side in pair.sides)
     n, lost = pair.n_items, lost_items(pair.n_items + pair.lost[0], pair.n_items + pair.lost[1], pair.n_items)
-    row = replace(models.base((pair.first, pair.second), "models_paired", name), n=n, note=lost)
+    row = models.base((pair.first, pair.second), "models_paired", name, n, lost)
     why = (first.why or second.why) if n else NO_SHARED
     if why is not None:
         return replace(row, status=why)
@@ -178,19 +190,19 @@ def _row(models: _Models, pair: Pair, name: str, kept: KeptFits) -> Comparison:
     told = resampling.difference(value, delta, "percentile", tolerance=_ROUNDING, wald=name in FITTED)
     if told.low is None:
         return replace(row, value=value, status=OFTEN_UNDEFINED)
-    row = replace(row, value=value, se=told.se, low=told.low, high=told.high, p=told.p)
+    known = partial(replace, row, value=value, se=told.se, low=told.low, high=told.high)
     if told.statistic is None and told.p is None:
-        return replace(row, status=SAME)
-    note = SAME if told.statistic is None else f"paired item bootstrap, {told.usable_note}"
+        return known(status=SAME)
+    p, note = told.p, SAME if told.statistic is None else f"paired item bootstrap, {told.usable_note}"
     if told.statistic is not None and n <= exact.MOST_SWAPPED:
-        row, note = replace(row, p=_exact_p(models, pair, name)), exact.NOTE
-    return replace(row, statistic=told.statistic, note="; ".join(each for each in (note, lost) if each))
+        p, note = _exact_p(models, pair, name), exact.NOTE
+    return known(p=p, statistic=told.statistic, note="; ".join(each for each in (note, lost) if each))
 
 
 def _area(models: _Models, pair: Pair) -> Comparison:
     """Return the difference of AUROC2: interval and p of the two score intervals and what the items make of both."""
     n, lost = pair.n_items, lost_items(pair.n_items + pair.lost[0], pair.n_items + pair.lost[1], pair.n_items)
-    row = replace(models.base((pair.first, pair.second), "models_paired", "auroc2"), n=n, note=lost)
+    row = models.base((pair.first, pair.second), "models_paired", "auroc2", n, lost)
     both = models.answered[:, pair.first] & models.answered[:, pair.second]
     first, second = (
         pair.sides
@@ -220,7 +232,7 @@ def _scored_area(models: _Models, place: int, both: NDArray[np.bool_]) -> _Area:
     """Return the area of one model on the items ``both``, and how far each of all items moves it."""
     cells = (models.grid.by_level()[:, None] == np.arange(2 * models.grid.ratings)).astype(np.int64)
     counts = models.tables[both, place] @ cells
-    why = no_confidence(Totals(models.grid, models.tables[both, place].sum(axis=0).astype(np.float64)))
+    why = meta_d.no_confidence(Totals(models.grid, models.tables[both, place].sum(axis=0).astype(np.float64)))
     moved = np.zeros(len(both))
     moved[both] = influences(counts, counts.sum(axis=0))
     rated = counts[counts.any(axis=1)]
@@ -236,45 +248,45 @@ def _exact_p(models: _Models, pair: Pair, name: str) -> float | None:
     return exact.paired_p(both[:, 0], both[:, 1], lambda each: statistic(each.sum(axis=1), models.grid))
 
 
-def _measured(places: Grid, side: Side, name: str, kept: KeptFits) -> _Resampled:
-    if name in FITTED:
-        return side.once("fits", lambda each: _fits(places, each, kept))[name]
-    own = Totals(places, side.observed[0])
-    seen, drawn = side.once("type 1", lambda each: (_both(each.observed, places), _both(each.drawn, places)))
-    return _Resampled(float(seen[name][0]), drawn[name], no_type1(own))
+def _type1(side: Side) -> dict[str, _Resampled]:
+    """Return d′ and c of the four outcomes."""
+    why = no_outcomes(*side.observed[0].tolist())
+    seen, drawn = _both(*side.observed.T), _both(*side.drawn.T)
+    return {name: _Resampled(float(seen[name][0]), drawn[name], why) for name in TYPE1}
 
 
-def _fits(places: Grid, side: Side, kept: KeptFits) -> dict[str, _Resampled]:
+def _fits(places: Grid, kept: KeptFits, side: Side) -> dict[str, _Resampled]:
     """Return meta-d′ and M-ratio; a fit may have no number though its resamples have: d′ of exactly 0 leaves none."""
     own = Totals(places, side.observed[0])
-    why = no_meta_d(own)
+    why = meta_d.no_meta_d(own)
     if why is not None:
         return dict.fromkeys(FITTED, _Resampled(np.nan, side.drawn[:, 0], why))
-    resamples = side.drawn[: grid.N_BOOT]
-    key = digest(np.array([places.ratings], dtype=np.float64), side.observed, resamples)
+    key = digest(np.array([places.ratings], dtype=np.float64), side.observed, side.drawn)
     fits = kept.get(key)
     if fits is None:
-        point, undefined = point_meta_d([own])
-        drawn = resampled_meta_d([resamples], places)
-        fits = {name: (float(point[name][0]), drawn[name][0]) for name in FITTED}
+        point, undefined = meta_d.point_meta_d([own])
+        drawn = meta_d.resampled_meta_d(side.drawn, places)
+        fits = {name: (float(point[name][0]), drawn[name]) for name in FITTED}
         if undefined[0] is not None:
             return {name: _Resampled(*fits[name], undefined[0]) for name in FITTED}
         kept.put(key, fits)
     return {name: _Resampled(*fits[name], None) for name in FITTED}
 
 
-def _both(totals: Floats, places: Grid) -> dict[str, Floats]:
-    """Return d′ and c of totals."""
-    found, given = type1_of(totals, places), both_given(totals, places)
-    return {name: np.where(given, getattr(found, name), np.nan) for name in ("d", "c")}
+def _both(*outcomes: Floats) -> dict[str, Floats]:
+    """Return d′ and c of outcomes."""
+    given = both_given(*outcomes)
+    return {
+        name: np.where(given, found, np.nan) for name, found in zip(TYPE1, d_and_c(*outcomes), strict=True)
+    }
 
 
-def _type1(name: str) -> Callable[[Floats, Grid], Floats]:
-    return lambda totals, places: _both(totals, places)[name]
+def _of_outcomes(name: str) -> Callable[[Floats, Grid], Floats]:
+    return lambda totals, places: _both(*places.outcomes(totals))[name]
 
 
 def _fit(name: str) -> Callable[[Floats, Grid], Floats]:
-    return lambda totals, places: resampled_meta_d([totals], places)[name][0]
+    return lambda totals, places: meta_d.resampled_meta_d(totals, places)[name]
 
 
 def _auroc(totals: Floats, places: Grid) -> Floats:
@@ -283,8 +295,7 @@ def _auroc(totals: Floats, places: Grid) -> Floats:
 
 
 _STATISTICS: dict[str, Callable[[Floats, Grid], Floats]] = {
-    "d": _type1("d"),
-    "c": _type1("c"),
+    **{name: _of_outcomes(name) for name in TYPE1},
     "auroc2": _auroc,
     **{name: _fit(name) for name in FITTED},
 }

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Benchmark, Estimate, Group, Measure, MeasureSet, Unit
-from metacog_pipeline.benchmarks.signaldetection.grid import Counts, counts_of
+from metacog_pipeline.benchmarks.signaldetection.grid import Counts, all_counts
 from metacog_pipeline.benchmarks.signaldetection.measures import type1
 from metacog_pipeline.benchmarks.signaldetection.measures.bayes import bayes_estimates
 from metacog_pipeline.benchmarks.signaldetection.measures.confidence import confidence_estimates
@@ -63,7 +63,7 @@ def _set(
 
 
 def _of_counts(compute: Callable[[Sequence[Counts]], Found]) -> Callable[[Bound, Sequence[Group]], Found]:
-    return lambda benchmark, groups: compute([counts_of(group) for group in groups])
+    return lambda benchmark, groups: compute(all_counts(groups))
 
 
 SHARES = (

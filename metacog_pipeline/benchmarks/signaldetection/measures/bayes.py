@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Benchmark, Group
-from metacog_pipeline.benchmarks.signaldetection.grid import Counts, counts_of
+from metacog_pipeline.benchmarks.signaldetection.grid import Counts, all_counts
 from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import no_meta_d
-from metacog_pipeline.benchmarks.signaldetection.measures.posteriors import DRAWS, Kept, posterior
+from metacog_pipeline.benchmarks.signaldetection.measures.posteriors import DRAWS, Kept, posteriors
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import over
 from metacog_pipeline.stats import counts as stats_counts
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 
 Bound = Benchmark[Any, Any, Any]
+Cell = tuple[tuple[str, str, str, str], stats_counts.Counts]  # (data set, source, task, model), raw counts
 # Measure -> parameter of the posterior.
 BAYES = {
     "d_bayes": "d1",
@@ -58,27 +59,53 @@ def folder_of(benchmark: Bound) -> Path:
     return benchmark.context.cache("posteriors")
 
 
-def fitted(benchmark: Bound, group: Group) -> Fitted:
-    """Return the posterior of a group, or the reason its counts have none."""
-    counts, names = counts_of(group), (group.dataset, group.source, group.task or "", group.model)
-    why = no_meta_d(counts)
-    if why is not None:
-        return Fitted(*names, counts.n_rated, None, why)
-    return fitted_counts(counts.rated, names, benchmark.context.seed, folder_of(benchmark))
+def fitted(benchmark: Bound, groups: Sequence[Group]) -> list[Fitted]:
+    """Return the posterior of each group, or the reason its counts have none."""
+    found: dict[int, Fitted] = {}
+    cells: dict[int, Cell] = {}
+    for place, (group, counts) in enumerate(zip(groups, all_counts(groups), strict=True)):
+        names = (group.dataset, group.source, group.task or "", group.model)
+        if (why := no_meta_d(counts)) is not None:
+            found[place] = Fitted(*names, counts.n_rated, None, why)
+        else:
+            cells[place] = names, counts.rated
+    fits = fitted_counts(list(cells.values()), benchmark.context.seed, folder_of(benchmark))
+    found |= dict(zip(cells, fits, strict=True))
+    return [found[place] for place in range(len(groups))]
 
 
-def fitted_counts(
-    table: stats_counts.Counts, names: tuple[str, str, str, str], seed: int, folder: Path, keep: int = DRAWS
-) -> Fitted:
-    """Return the posterior of raw counts of one data set, source, task and model; ``keep`` draws are kept in ``folder``."""
-    kept = posterior(table, seed=seed, label="/".join(names), folder=folder, keep=keep)
-    why = None if kept.converged else f"posterior {kept.status}: {kept.reason}"
-    return Fitted(*names, int(table.n[0]), kept, why)
+def kept_draws(benchmark: Bound, groups: Sequence[Group]) -> dict[str, dict[str, Any]]:
+    """Return the kept draws of each group that converged, parameter → (1, draw): all chains, evenly thinned."""
+    found = zip(fitted(benchmark, groups), groups, strict=True)
+    return {
+        "/".join(filter(None, (fit.dataset, fit.task, group.condition, fit.model))): {
+            name: values.reshape(1, -1) for name, values in fit.kept.draws.items()
+        }
+        for fit, group in found
+        if fit.kept is not None and fit.kept.converged
+    }
+
+
+def fitted_counts(cells: Sequence[Cell], seed: int, folder: Path, keep: int = DRAWS) -> list[Fitted]:
+    """Return the posterior of each cell; ``keep`` draws of it are kept in ``folder``."""
+    labelled = [("/".join(names), table) for names, table in cells]
+    return [
+        Fitted(
+            *names,
+            int(table.n[0]),
+            kept,
+            None if kept.converged else f"posterior {kept.status}: {kept.reason}",
+        )
+        for (names, table), kept in zip(
+            cells, posteriors(labelled, seed=seed, folder=folder, keep=keep), strict=True
+        )
+    ]
 
 
 def bayes_estimates(benchmark: Bound, groups: Sequence[Group]) -> list[dict[str, Estimate]]:
     """Return the posterior means of every group."""
-    return [_estimates(fitted(benchmark, group), counts_of(group)) for group in groups]
+    fits, counts = fitted(benchmark, groups), all_counts(groups)
+    return [_estimates(fit, own) for fit, own in zip(fits, counts, strict=True)]
 
 
 def _estimates(fit: Fitted, counts: Counts) -> dict[str, Estimate]:

@@ -3,11 +3,12 @@
 The headline stands on counts with 1/(2 K) added to each of the 4 K counts, in every group alike: small groups with empty
 counts then have an estimate, and d′ and c of the fit are those of the log-linear correction. What the padding alone
 would decide is not shown: groups with one response, and those whose counts as they are say nothing of meta-d′
-(`stats.identifiability`), have a status instead. All groups and all their resamples are fitted in a few batches.
+(`stats.identifiability`), have a status instead. All groups are fitted in one batch, all resamples of a group in another.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,6 +23,7 @@ from metacog_pipeline.stats import identifiability, resampling
 from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE
 from metacog_pipeline.stats.estimate import NO_ITEMS, OFTEN_UNDEFINED, Estimate, unavailable
 from metacog_pipeline.stats.metad import REASONS, MetaD, fit_metad
+from metacog_pipeline.stats.metad.fit import conditional_fits
 from metacog_pipeline.stats.metad.types import Conditional
 from metacog_pipeline.stats.proportions import sem_interval
 
@@ -39,6 +41,8 @@ LOW_NOT_POSITIVE = "the interval of M-ratio reaches 0: its logarithm has no lowe
 N_BOOT_SIDES = 200
 _NOTHING_TOLD = (identifiability.ALL_CORRECT, identifiability.ALL_WRONG, identifiability.UNIDENTIFIED)
 _BATCH = 20_000  # resamples fitted at once: bounds memory
+_REMEMBERED = 64  # groups, some 30 kB each
+_LAST: dict[tuple[int, bytes], dict[str, Floats]] = {}
 
 
 def no_confidence(counts: Counts | Totals) -> str | None:
@@ -76,17 +80,12 @@ def meta_d_estimates(groups: Sequence[Counts]) -> list[dict[str, Estimate]]:
 
 
 def _fitted(groups: Sequence[Counts]) -> list[dict[str, Estimate]]:
-    grid = groups[0].grid
-    point = _fit(np.array([counts.totals for counts in groups]), grid, sides=True)
-    drawn = resampled_meta_d([counts.draws for counts in groups], grid)
-    drawn |= _resampled([counts.draws[:N_BOOT_SIDES] for counts in groups], grid, SIDES, sides=True)
-    d = drawn["meta_d"] - drawn["m_diff"]
+    point = _fit(np.array([counts.totals for counts in groups]), groups[0].grid, sides=True)
     found = []
     for row, counts in enumerate(groups):
-        own = {
-            name: _estimate(point, name, row, drawn[name][row], counts.n_rated) for name in (*META_D, *SIDES)
-        }
-        if own["m_ratio"].value is not None and _may_be_0(d[row]):
+        drawn = _resampled(counts)
+        own = {name: _estimate(point, name, row, drawn[name], counts.n_rated) for name in (*META_D, *SIDES)}
+        if own["m_ratio"].value is not None and _may_be_0(drawn["meta_d"] - drawn["m_diff"]):
             own["m_ratio"] = replace(own["m_ratio"], status=RATIO_UNSTABLE)
         own[LOG_M_RATIO] = _logarithm(own["m_ratio"])
         found.append({name: own[name] for name in META_D_MEASURES})
@@ -102,27 +101,35 @@ def point_meta_d(groups: Sequence[Counts | Totals]) -> tuple[dict[str, Floats], 
     return {name: _values(found, name) for name in META_D}, why
 
 
-def resampled_meta_d(draws: Sequence[Floats], grid: Grid) -> dict[str, Floats]:
-    """Return the same of resamples, each ``(groups, B)``; ``draws`` are totals ``(B, places)`` of each group."""
-    return _resampled(draws, grid, META_D, sides=False)
+def resampled_meta_d(draws: Floats, grid: Grid) -> dict[str, Floats]:
+    """Return the same of resamples, each ``(B,)``; ``draws`` are totals ``(B, places)`` of one group."""
+    parts = [_fit(draws[at : at + _BATCH], grid, sides=False) for at in range(0, len(draws), _BATCH)]
+    return {name: np.concatenate([_values(part, name) for part in parts]) for name in META_D}
 
 
-def _resampled(
-    draws: Sequence[Floats], grid: Grid, names: Sequence[str], *, sides: bool
-) -> dict[str, Floats]:
-    stacked = np.concatenate(draws)
-    parts = [
-        _fit(stacked[start : start + _BATCH], grid, sides=sides) for start in range(0, len(stacked), _BATCH)
-    ]
-    return {
-        name: np.concatenate([_values(part, name) for part in parts]).reshape(len(draws), -1)
-        for name in names
-    }
+def _resampled(counts: Counts) -> dict[str, Floats]:
+    """Return every measure of the resamples of a group.
+
+    The last ones are remembered: the answers of a run, and of all runs of a model, are mostly the same.
+    """
+    key = counts.grid.ratings, hashlib.sha256(counts.draws.tobytes()).digest()
+    found = _LAST.pop(key, None)
+    if found is None:
+        sides = conditional_fits(_padded(counts.draws[:N_BOOT_SIDES], counts.grid))
+        found = resampled_meta_d(counts.draws, counts.grid)
+        found |= {name: side.meta_da for name, side in zip(SIDES, sides, strict=True)}
+    _LAST[key] = found
+    if len(_LAST) > _REMEMBERED:
+        del _LAST[next(iter(_LAST))]
+    return found
 
 
 def _fit(totals: Floats, grid: Grid, *, sides: bool) -> MetaD:
-    n_s1, n_s2 = grid.rated(totals)
-    return fit_metad(stats_counts.padded(stats_counts.Counts(n_s1, n_s2)), conditional=sides)
+    return fit_metad(_padded(totals, grid), conditional=sides)
+
+
+def _padded(totals: Floats, grid: Grid) -> stats_counts.Counts:
+    return stats_counts.padded(stats_counts.Counts(*grid.rated(totals)))
 
 
 def _values(found: MetaD, name: str) -> Floats:

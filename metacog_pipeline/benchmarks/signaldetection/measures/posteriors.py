@@ -1,15 +1,15 @@
 """Posteriors of meta-d′, drawn once and kept: the same counts, seed and model are never sampled twice.
 
-A file ``<folder>/<digest>.parquet`` holds draws of d₁, c₁, meta-d and M-ratio, `DRAWS` of them or as many as asked for,
-evenly thinned, and in its metadata the status, the estimates over all draws and what convergence looked like. The digest
-covers counts, seed, label and the version of the model. A posterior that has not converged is kept too, without draws:
-its status is its result. Whoever deletes the folder loses time, nothing else.
+A file ``<folder>/<digest>.parquet`` (`study.kept`) holds draws of d₁, c₁, meta-d and M-ratio, `DRAWS` of them or as many as
+asked for, evenly thinned, and the status, the estimates over all draws and what convergence looked like. The digest covers
+counts, seed, label and the version of the model. A posterior that has not converged is kept too, without draws: its status
+is its result.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,11 +18,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmarks.signaldetection.grid import number
-from metacog_pipeline.files import canonical_json, replacing, sha256_hex
+from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.stats.bayes.gate import CONVERGED
-from metacog_pipeline.stats.bayes.single import CHAINS, Posterior, bayes_metad
+from metacog_pipeline.stats.bayes.single import CHAINS, Posterior, bayes_metad_each
+from metacog_pipeline.stats.bayes.together import AT_ONCE
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate
+from metacog_pipeline.study.kept import read_whole, write_kept
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +32,7 @@ MODEL_VERSION = "3"  # raised when the same counts and seed would give other dra
 DRAWS = 4000
 MOST_PER_CHAIN = 500
 KEPT = ("d1", "c1", "meta_d", "m_ratio")
-_ABOUT = "metacog_posterior"
+_ABOUT = "about"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +57,30 @@ class Kept:
         return self.status == CONVERGED
 
 
-def posterior(table: Counts, *, seed: int, label: str, folder: Path, keep: int = DRAWS) -> Kept:
-    """Return the posterior of raw counts of one cell from ``folder``, sampled and kept where it is not there.
+def posteriors(
+    cells: Sequence[tuple[str, Counts]], *, seed: int, folder: Path, keep: int = DRAWS
+) -> list[Kept]:
+    """Return the posteriors of raw counts of cells from ``folder``, sampled and kept where they are not there.
 
-    ``seed`` and ``label`` determine the draws with the counts; two cells with different labels share no random numbers.
+    A cell is its label and its counts; with ``seed`` they determine the draws. Two cells with different labels share no
+    random numbers.
     """
-    drawn_from = [MODEL_VERSION, keep, seed, label, table.n_s1.tolist(), table.n_s2.tolist()]
-    path = folder / f"{sha256_hex(canonical_json(drawn_from))}.parquet"
-    found = _read(path, keep)
-    if found is None:
-        # A few draws for each that is kept: thinning then loses little, and more would cost time without use; with
-        # shorter chains the gate often asks for another round.
-        per_chain = min(MOST_PER_CHAIN, -(-3 * keep // CHAINS))
-        found = _kept(bayes_metad(table, seed=seed, label=label, draws=per_chain), keep)
-        _write(found, path)
-    return found
+    paths = []
+    for label, table in cells:
+        drawn_from = [MODEL_VERSION, keep, seed, label, table.n_s1.tolist(), table.n_s2.tolist()]
+        paths.append(folder / f"{sha256_hex(canonical_json(drawn_from))}.parquet")
+    found = [_read(path) for path in paths]
+    new = [place for place, kept in enumerate(found) if kept is None]
+    # A few draws for each that is kept: thinning then loses little, and more would cost time without use; with
+    # shorter chains the gate often asks for another round.
+    per_chain = min(MOST_PER_CHAIN, -(-3 * keep // CHAINS))
+    for first in range(0, len(new), AT_ONCE):
+        some = new[first : first + AT_ONCE]
+        drawn = bayes_metad_each([cells[place] for place in some], seed=seed, draws=per_chain)
+        for place, posterior in zip(some, drawn, strict=True):
+            found[place] = kept = _kept(posterior, keep)
+            write_kept(_row(kept), paths[place], paths[place].stem)
+    return [kept for kept in found if kept is not None]
 
 
 def _kept(found: Posterior, keep: int) -> Kept:
@@ -91,29 +102,25 @@ def _kept(found: Posterior, keep: int) -> Kept:
     )
 
 
-def _write(found: Kept, path: Path) -> None:
+def _row(found: Kept) -> pl.DataFrame:
     about = {
         "status": found.status,
         "reason": found.reason,
         "estimates": {name: asdict(estimate) for name, estimate in found.estimates.items()},
         "convergence": dict(found.convergence),
     }
-    frame = pl.DataFrame({name: found.draws.get(name, np.empty(0)) for name in KEPT})
-    with replacing(path) as temporary:
-        frame.write_parquet(temporary, metadata={_ABOUT: canonical_json(about)})
+    drawn = {name: [found.draws.get(name, np.empty(0))] for name in KEPT}
+    schema = {_ABOUT: pl.String(), **dict.fromkeys(KEPT, pl.List(pl.Float64()))}
+    return pl.DataFrame({_ABOUT: [canonical_json(about)], **drawn}, schema=schema)
 
 
-def _read(path: Path, keep: int) -> Kept | None:
+def _read(path: Path) -> Kept | None:
     """Return what is kept at ``path``; None where nothing whole is there."""
-    try:
-        about = json.loads(pl.read_parquet_metadata(path)[_ABOUT])
-        frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
-        estimates = {name: Estimate(**values) for name, values in about["estimates"].items()}
-        draws = {name: frame[name].to_numpy() for name in KEPT} if frame.height else {}
-        found = Kept(about["status"], about["reason"], estimates, draws, about["convergence"])
-    except (OSError, pl.exceptions.PolarsError, KeyError, TypeError, ValueError):
+    found = read_whole(path, path.stem)
+    if found is None:
         return None
-    whole = frame.height == (keep if found.converged else 0) and all(
-        np.isfinite(values).all() for values in draws.values()
-    )
-    return found if whole else None
+    about = json.loads(found[_ABOUT][0])
+    estimates = {name: Estimate(**values) for name, values in about["estimates"].items()}
+    drawn = {name: found[name][0].to_numpy() for name in KEPT}
+    draws = drawn if about["status"] == CONVERGED else {}
+    return Kept(about["status"], about["reason"], estimates, draws, about["convergence"])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Benchmark, Group
-from metacog_pipeline.benchmarks.signaldetection.grid import counts_of
+from metacog_pipeline.benchmarks.signaldetection.grid import all_counts
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import type1_estimates
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.proportions import sem_interval
@@ -19,7 +19,7 @@ def criterion_shifts(
     benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]
 ) -> list[Mapping[str, Estimate]]:
     """Return ``criterion_shift`` for the groups of ``risk_s2`` whose counterpart under ``risk_s1`` has a criterion."""
-    c = [found["c"] for found in type1_estimates([counts_of(group) for group in groups])]
+    c = [found["c"] for found in type1_estimates(all_counts(groups))]
     of = {_key(group): found for group, found in zip(groups, c, strict=True)}
     return [
         {} if group.condition != "risk_s2" else _shift(found, of.get((*_key(group)[:-1], "risk_s1")))

@@ -77,9 +77,8 @@ def type1_of(totals: Floats, grid: Grid) -> Type1:
     return type1_from_table(*grid.outcomes(totals), CORRECTION)
 
 
-def both_given(totals: Floats, grid: Grid) -> NDArray[np.bool_]:
+def both_given(hits: Floats, misses: Floats, false_alarms: Floats, rejections: Floats) -> NDArray[np.bool_]:
     """Return where both responses were given: elsewhere d′ and c are made by the correction."""
-    hits, misses, false_alarms, rejections = grid.outcomes(totals)
     given: NDArray[np.bool_] = (hits + false_alarms > 0) & (misses + rejections > 0)
     return given
 
@@ -91,7 +90,11 @@ def n_readable(counts: Counts) -> int:
 
 def no_type1(counts: Counts | Totals) -> str | None:
     """Say why a group has neither d′ nor criterion, or None where it has."""
-    hits, misses, false_alarms, rejections = counts.grid.outcomes(counts.totals)
+    return no_outcomes(*map(float, counts.grid.outcomes(counts.totals)))
+
+
+def no_outcomes(hits: float, misses: float, false_alarms: float, rejections: float) -> str | None:
+    """Say why four counts have neither d′ nor criterion, or None where they have."""
     if hits + misses + false_alarms + rejections == 0:
         return NO_ITEMS
     if hits + misses == 0:
@@ -111,7 +114,7 @@ def percentile(value: float, drawn: Floats, n: int, method: str) -> Estimate:
 
 def _resampled(counts: Counts, table: Type1, place: int) -> dict[str, Estimate]:
     drawn = type1_of(counts.draws, counts.grid)
-    given = both_given(counts.draws, counts.grid)
+    given = both_given(*counts.grid.outcomes(counts.draws))
     n, found = n_readable(counts), {}
     for name in TYPE1:
         value = float(getattr(table, name)[place])

@@ -7,6 +7,10 @@ import itertools
 import random
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
 from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Answer, Params, Structure
 from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES
 
@@ -43,6 +47,16 @@ def _ways(links: Iterable[Link]) -> dict[str, list[tuple[str, int]]]:
     return ways
 
 
+def _table(links: Iterable[Link]) -> tuple[list[str], sparse.csr_array]:
+    """Return the places of the links and their lengths as a table of one direction."""
+    links = list(links)
+    names = sorted({name for a, b, _ in links for name in (a, b)})
+    made = np.zeros((len(names), len(names)), dtype=np.int32)
+    for a, b, w in links:
+        made[names.index(a), names.index(b)] = w
+    return names, sparse.csr_array(made)
+
+
 def _distances(links: Iterable[Link], start: str) -> dict[str, int]:
     ways, done, queue = _ways(links), dict[str, int](), [(0, start)]
     while queue:
@@ -68,19 +82,14 @@ def _paths(links: Iterable[Link], start: str, end: str) -> Iterator[tuple[int, t
 # --- cheapest connection of all places
 
 
-def _kruskal(links: list[Link], places: int) -> list[Link] | None:
-    group: dict[str, str] = {}
-
-    def root(name: str) -> str:
-        while group.get(name, name) != name:
-            name = group[name]
-        return name
-
-    chosen = []
-    for a, b, w in sorted(links, key=lambda link: link[2]):
-        if root(a) != root(b):
-            group[root(a)] = root(b)
-            chosen.append((a, b, w))
+def _spanning(links: list[Link], places: int) -> list[Link] | None:
+    """Return the cheapest connection of all places, by the library."""
+    names, table = _table(links)
+    if len(names) < places:
+        return None
+    kept = set(zip(*csgraph.minimum_spanning_tree(table).nonzero(), strict=True))
+    at = {name: i for i, name in enumerate(names)}
+    chosen = [link for link in sorted(links, key=lambda each: each[2]) if (at[link[0]], at[link[1]]) in kept]
     return chosen if len(chosen) == places - 1 else None
 
 
@@ -95,11 +104,11 @@ def _trench_rest(p: Params, chosen: list[Link]) -> tuple[Link, list[Link]]:
 
 
 def _trench_solve(p: Params) -> Answer | None:
-    chosen = _kruskal(_links(p), 7)
+    chosen = _spanning(_links(p), 7)
     if chosen is None:
         return None
     _, rest = _trench_rest(p, chosen)
-    other = _kruskal(rest, 7)
+    other = _spanning(rest, 7)
     if other is None:
         return None
     return (
@@ -159,7 +168,7 @@ def _leads(link: Link, name: str, distances: dict[str, int]) -> bool:
 
 
 def _trench_told(p: Params) -> Params:
-    gone, _ = _trench_rest(p, _kruskal(_links(p), 7) or [])
+    gone, _ = _trench_rest(p, _spanning(_links(p), 7) or [])
     return {"rock": gone[:2], "pairs": [_label(a, b) for a, b, _ in _links(p)]}
 
 
@@ -253,34 +262,18 @@ def _hall_draw(rng: random.Random) -> Params:
     }
 
 
-def _augmented(links: list[Link], start: str, end: str) -> tuple[int, set[str], set[str]]:
+def _flow(links: list[Link], start: str, end: str) -> tuple[int, set[str], set[str]]:
     """Return the largest flow, the places still reached from the start, and those that still reach the end."""
-    room: dict[tuple[str, str], int] = {}
-    for a, b, w in links:
-        room[a, b] = room.get((a, b), 0) + w
-        room.setdefault((b, a), 0)
-    total = 0
-    while True:
-        came, queue = {start: start}, [start]
-        for here in queue:
-            for (a, b), left in room.items():
-                if a == here and left > 0 and b not in came:
-                    came[b] = here
-                    queue.append(b)
-        if end not in came:
-            back = {end}
-            for _ in room:
-                back |= {a for (a, b), left in room.items() if b in back and left > 0}
-            return total, set(came), back
-        path, here = [], end
-        while here != start:
-            path.append((came[here], here))
-            here = came[here]
-        push = min(room[step] for step in path)
-        total += push
-        for a, b in path:
-            room[a, b] -= push
-            room[b, a] += push
+    names, room = _table(links)
+    if not {start, end} <= set(names):
+        return 0, {start}, {end}
+    found = csgraph.maximum_flow(room, names.index(start), names.index(end))
+    left = room.toarray() > found.flow.toarray()
+    near, far = (
+        {names[i] for i in csgraph.breadth_first_order(way, names.index(place), return_predecessors=False)}
+        for way, place in ((left, start), (left.T, end))
+    )
+    return int(found.flow_value), near, far
 
 
 def _changed(p: Params) -> tuple[list[Link], list[Link]]:
@@ -291,16 +284,12 @@ def _changed(p: Params) -> tuple[list[Link], list[Link]]:
 
 def _hall_solve(p: Params) -> Answer | None:
     links, start, end = _links(p), p["start"], p["end"]
-    total, near, far = _augmented(links, start, end)
-    wider, fewer = _changed(p)
-    more, less = _augmented(wider, start, end)[0], _augmented(fewer, start, end)[0]
+    total, near, far = _flow(links, start, end)
     cut = sorted(f"{a}-{b}" for a, b, _ in links if a in near and b not in near)
-    if (
-        near | far != set(p["places"])
-        or more in (total, total + p["more"])
-        or less in (0, total)
-        or len(cut) < 3
-    ):
+    if near | far != set(p["places"]) or len(cut) < 3:
+        return None
+    more, less = (_flow(changed, start, end)[0] for changed in _changed(p))
+    if more in (total, total + p["more"]) or less in (0, total):
         return None
     if total - less == links[p["shut"]][2]:
         return None

@@ -6,6 +6,9 @@ import itertools
 import random
 from functools import cache
 
+from scipy import sparse
+from scipy.sparse import csgraph
+
 from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Answer, Params, Structure
 from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES
 
@@ -22,20 +25,10 @@ def _tutor_draw(rng: random.Random) -> Params:
 
 
 def _matched(tutors: list[list[object]], pupils: list[str], banned: tuple[str, str] | None = None) -> int:
-    """Return the largest number of pairs, by alternating paths."""
-    free = {str(t): [p for p in pupils if p in many and (t, p) != banned] for t, many in _pairs(tutors)}
-    holder: dict[str, str] = {}
-
-    def place(tutor: str, seen: set[str]) -> bool:
-        for pupil in free[tutor]:
-            if pupil not in seen:
-                seen.add(pupil)
-                if pupil not in holder or place(holder[pupil], seen):
-                    holder[pupil] = tutor
-                    return True
-        return False
-
-    return sum(place(tutor, set()) for tutor in free)
+    """Return the largest number of pairs, by the library."""
+    table = [[p in many and (t, p) != banned for p in pupils] for t, many in _pairs(tutors)]
+    found = csgraph.maximum_bipartite_matching(sparse.csr_array(table, dtype="int8"))
+    return int((found >= 0).sum())
 
 
 def _pairs(tutors: list[list[object]]) -> list[tuple[str, list[str]]]:

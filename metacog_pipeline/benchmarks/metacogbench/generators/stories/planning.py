@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 
+from scipy.optimize import brentq
+
 from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Answer, Params, Structure
 from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES, joined
 
@@ -155,13 +157,11 @@ def _price_after(p: Params, weeks: int) -> float:
 
 
 def _price_brute(p: Params) -> Answer:
-    """Bisect for the price that repeats itself; a difference quotient there; a count of exact weeks in whole hundredths."""
-    low, high = float(p["each"]), p["each"]
+    """Search for the price that repeats itself; a difference quotient there; a count of exact weeks in whole hundredths."""
+    high = float(p["each"])
     while _price_next(p, high) > high:
         high += 0.01
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _price_next(p, middle) > middle else (low, middle)
+    low = float(brentq(lambda price: _price_next(p, price) - price, p["each"], high, xtol=1e-13))
     step = 1e-5
     slope = (_price_next(p, low + step) - _price_next(p, low - step)) / (2 * step)
     prices = [_price_after(p, week) for week in range(40)]

@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META
+from metacog_pipeline.benchmarks.selfknowledge.training import room
+from metacog_pipeline.benchmarks.selfknowledge.training.causal import generation
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Interview
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.opening import open_model
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import digest
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
-from metacog_pipeline.benchmarks.selfknowledge.training.causal.rows import largest_rows
-from metacog_pipeline.benchmarks.selfknowledge.training.engines.choice import (
-    Kind,
-    Master,
-    open_engine,
-    scratch_folder,
-    shared_weights,
-)
+from metacog_pipeline.benchmarks.selfknowledge.training.engines import choice
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import Figures
 from metacog_pipeline.benchmarks.selfknowledge.training.log import Log
 from metacog_pipeline.benchmarks.selfknowledge.training.run import Engine, Plan, Trained, train
@@ -32,8 +32,8 @@ class Means:
     """
 
     workers: int = 1
-    engine: Kind = "process"
-    master: Master = "auto"
+    engine: choice.Kind = "process"
+    master: choice.Master = "auto"
     address: str | None = None
     gpus: float | None = None
     devices: tuple[str, ...] = ()
@@ -49,9 +49,9 @@ class Means:
 
 def open_worker_pool(recipe: CausalRecipe, means: Means, folder: Path) -> Engine:
     """Return the engine of a run in a folder."""
-    scratch = scratch_folder(means.master, recipe.folder, folder, recipe.device)
-    shared = shared_weights(means.master, recipe.folder, means.workers, means.engine)
-    return open_engine(
+    scratch = choice.scratch_folder(means.master, recipe.folder, folder, recipe.device)
+    shared = choice.shared_weights(means.master, recipe.folder, means.workers, means.engine)
+    return choice.open_engine(
         recipe,
         means.workers,
         means.engine,
@@ -114,3 +114,33 @@ def _rows(recipe: CausalRecipe, folder: Path) -> int:
     """Return the prompts at once that the run in the folder was begun with, or the most that fit."""
     known = Log(folder).about()
     return largest_rows(recipe) if known is None else int(known["about"]["asking"]["rows"])
+
+
+TRIED = 256  # questions among which the longest prompt is looked for
+_LEAVE = 0.8  # share of the free memory of a processor that may be taken
+
+
+def largest_rows(recipe: CausalRecipe) -> int:
+    """Return the largest power of two, or the batch of a generation, of the longest prompts that fits the device.
+
+    A graphics card is tried until it has no memory left; a processor, where that would end other programs, while twice as
+    much as was taken last is still free.
+    """
+    loaded = open_model(recipe.folder, recipe.device, recipe.dtype)
+    interview = Interview(loaded, recipe.training[:TRIED], recipe.asking)
+    places = range(len(interview.questions))
+    longest = max((interview.prompt(step, k) for step in (DIRECT, META) for k in places), key=len)
+    most, fitting, rows, before = recipe.settings.batch, 1, 1, room.peak() or 0
+    while rows <= most:
+        try:
+            with torch.no_grad():
+                generation.answers(loaded, [longest] * rows, recipe.asking.max_tokens, rows)
+        except torch.OutOfMemoryError:
+            torch.cuda.empty_cache()
+            break
+        fitting = rows
+        taken, free = (room.peak() or 0) - before, room.host_free()
+        if recipe.device == "cpu" and free is not None and taken >= _LEAVE * free:
+            break
+        rows = most if rows < most < 2 * rows else 2 * rows
+    return fitting

@@ -14,23 +14,12 @@ from typing import Any
 
 import torch
 
-from metacog_pipeline.benchmarks.selfknowledge.training import room
+from metacog_pipeline.benchmarks.selfknowledge.training import figures, room
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
 from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
-from metacog_pipeline.benchmarks.selfknowledge.training.engines.choice import (
-    scratch_folder,
-    shared_weights,
-)
+from metacog_pipeline.benchmarks.selfknowledge.training.engines import choice
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Tried, commit_of
-from metacog_pipeline.benchmarks.selfknowledge.training.figures import (
-    D,
-    cause,
-    distinct,
-    duration,
-    estimates,
-    together,
-)
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 from metacog_pipeline.errors import StudyError
@@ -81,11 +70,11 @@ class Preflight:
             "update_s": self.update_s,
             "validation_s": self.validation_s,
             "questions_per_s": self.questions_per_s,
-            "distinct_fitness": distinct(self.fitness),
+            "distinct_fitness": figures.distinct(self.fitness),
             "individuals": len(self.fitness),
             "base_accuracy": self.base.correct / n,
             "base_yes_ratio": self.base.yes / n,
-            "base_d_type2": estimates(self.base)[D].value,
+            "base_d_type2": figures.estimates(self.base)[figures.D].value,
             "base_parsed": None if self.base.parsed is None else self.base.parsed / n,
             "hours": self.hours,
             "usd": self.dollars,
@@ -93,7 +82,7 @@ class Preflight:
 
     def rows(self) -> tuple[tuple[str, str | None, str | None], ...]:
         """Return what is shown: what it is, what is needed, what is there."""
-        found, n = estimates(self.base), self.base.n
+        found, n = figures.estimates(self.base), self.base.n
         unread = None if self.base.parsed is None else f"{n - self.base.parsed} of {n}"
         memory = [("memory of the host", self.host)]
         if self.device is not None:
@@ -102,7 +91,7 @@ class Preflight:
             *((what, room.shown(needed), room.shown(there)) for what, (needed, there) in memory),
             ("accuracy of the base", "above 0", shown(found["accuracy"])),
             ("yes ratio of the base", None, shown(found["yes_ratio"])),
-            ("d′ of the base", None, shown(found[D]) or found[D].status),
+            ("d′ of the base", None, shown(found[figures.D]) or found[figures.D].status),
             ("meta replies that say neither", None, unread),
             (
                 "individuals with a fitness of their own",
@@ -110,10 +99,10 @@ class Preflight:
                 f"{len(set(self.fitness))}",
             ),
             ("questions per second", None, f"{self.questions_per_s:.3g}"),
-            ("a generation", None, duration(self.generation_s)),
-            ("of which the update", None, duration(self.update_s)),
-            ("a look at the questions held out", None, duration(self.validation_s)),
-            ("the whole plan", duration(3600 * self.hours), None),
+            ("a generation", None, figures.duration(self.generation_s)),
+            ("of which the update", None, figures.duration(self.update_s)),
+            ("a look at the questions held out", None, figures.duration(self.validation_s)),
+            ("the whole plan", figures.duration(3600 * self.hours), None),
             *(() if self.dollars is None else (("cost", f"${self.dollars:,.2f}", None),)),
         )
 
@@ -138,7 +127,7 @@ def look(
             f"the weights and their float32 copies take {room.shown(least)} of memory, {room.shown(free)} are free: take "
             "fewer --workers, or --master file"
         )
-    scratch = scratch_folder(means.master, recipe.folder, Path.cwd() / "run", recipe.device)
+    scratch = choice.scratch_folder(means.master, recipe.folder, Path.cwd() / "run", recipe.device)
     worker = Worker(recipe, scratch)
     try:
         with torch.no_grad():
@@ -155,7 +144,7 @@ def look(
         worker.close()
     questions_per_s = base.n / individual_s
     validation_s = len(recipe.held_out) / questions_per_s / means.workers
-    if shared_weights(means.master, recipe.folder, means.workers, means.engine):
+    if choice.shared_weights(means.master, recipe.folder, means.workers, means.engine):
         update_s /= means.workers  # each makes a part
     generation_s = math.ceil(settings.population / means.workers) * individual_s + update_s
     looks = 1 + (settings.generations // evaluate_every if evaluate_every else 1)
@@ -165,7 +154,7 @@ def look(
     found = Preflight(
         base=base,
         fitness=tuple(each.fitness for each in tried),
-        outcome=together([each.outcome for each in tried]),
+        outcome=figures.together([each.outcome for each in tried]),
         host=host,
         device=device,
         generation_s=generation_s,
@@ -190,17 +179,17 @@ def _reasons(found: Preflight, recipe: CausalRecipe) -> list[str]:
     both, settings = found.base + found.outcome, recipe.settings
     same, unread = len(set(found.fitness)) == 1, both.parsed == 0 and settings.reward != "direct"
     if same or unread or not both.correct:
-        why = cause(both, settings.reward, settings.sigma)
+        why = figures.cause(both, settings.reward, settings.sigma)
         reasons.append(f"all {len(found.fitness)} individuals tried earned the same: {why}" if same else why)
     return reasons
 
 
 def _least_host(recipe: CausalRecipe, means: Means) -> int:
     """Return the bytes that weights and master copies take of the host at least; a file needs none to speak of."""
-    shared = shared_weights(means.master, recipe.folder, means.workers, means.engine)
+    shared = choice.shared_weights(means.master, recipe.folder, means.workers, means.engine)
     count, size = room.weights_of(recipe.folder, recipe.dtype)
     on_card = recipe.device.startswith("cuda")
-    scratch = scratch_folder(means.master, recipe.folder, Path.cwd() / "run", recipe.device)
+    scratch = choice.scratch_folder(means.master, recipe.folder, Path.cwd() / "run", recipe.device)
     own = 4 * count if scratch is None and not shared else 0
     return means.workers * ((0 if on_card else size) + own) + 4 * shared
 

@@ -14,19 +14,14 @@ from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmarks.selfknowledge.training.engines.pool import (
-    MOST_LOSSES,
-    Pool,
-    WorkerHandle,
-    WorkerLost,
-)
+from metacog_pipeline.benchmarks.selfknowledge.training.engines import pool
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit
 from metacog_pipeline.benchmarks.selfknowledge.training.weights import SharedMaster
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Committed
 from metacog_pipeline.errors import MetacogError, StudyError
 
 PLACE = Path("/dev/shm")
-Take = Callable[[int, SharedMaster], WorkerHandle]
+Take = Callable[[int, SharedMaster], pool.WorkerHandle]
 
 
 def fits(weights: int) -> bool:
@@ -37,7 +32,7 @@ def fits(weights: int) -> bool:
         return False
 
 
-class SharedPool(Pool):
+class SharedPool(pool.Pool):
     """Workers that share a master of at most ``weights`` numbers."""
 
     def __init__(self, take: Take, workers: int, weights: int) -> None:
@@ -48,7 +43,7 @@ class SharedPool(Pool):
         self._segment = SharedMemory(create=True, size=4 * weights)
         self._begun = False
 
-        def taken(number: int) -> WorkerHandle:
+        def taken(number: int) -> pool.WorkerHandle:
             return take(number, SharedMaster(self._segment.name, not self._begun))
 
         super().__init__(taken, workers)
@@ -99,7 +94,7 @@ class SharedPool(Pool):
             parts, lost = self._parts(left[0])
             if lost:
                 losses += 1
-                if losses > MOST_LOSSES:
+                if losses > pool.MOST_LOSSES:
                     raise MetacogError(
                         f"workers were lost {losses} times in one update; is memory too small?"
                     )
@@ -119,9 +114,9 @@ class SharedPool(Pool):
         for number, worker in enumerate(self._workers):
             try:
                 if not sent[number]:
-                    raise WorkerLost
+                    raise pool.WorkerLost
                 parts.append(worker.answer())
-            except WorkerLost:
+            except pool.WorkerLost:
                 lost.append(number)
         return parts, lost
 

@@ -1,4 +1,4 @@
-"""Both questions about people of the world, in one pass through the model."""
+"""Both questions about people of the world, in one pass through the model, and what the answers are worth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import D, estimates
+from metacog_pipeline.benchmarks.selfknowledge.training.rewards import outcome
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import DIRECT, META, NO, YES, World
+from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +61,23 @@ class Questionnaire:
             torch.sigmoid(lead).double().numpy(),
             ((first == YES) | (first == NO)).numpy(),
         )
+
+
+AUROC, ACCURACY = "auroc2", "accuracy"
+MEASURES = (D, AUROC, ACCURACY, "raw_alignment", "yes_ratio")
+
+
+def measured(answers: Answers) -> dict[str, Estimate]:
+    """Return every measure; d'type2 with the log-linear correction and its delta-method interval."""
+    found = estimates(outcome(answers.correct, answers.yes))
+    found[AUROC] = auroc(answers.certainty, answers.correct.astype(np.int64))
+    return {name: found[name] for name in MEASURES}
+
+
+def board(models: Sequence[tuple[str, Answers]]) -> Rows:
+    """Return one row per model, each number with its interval."""
+    rows = []
+    for name, answers in models:
+        found = measured(answers)
+        rows.append((name, len(answers.correct), *(shown(found[measure]) for measure in MEASURES)))
+    return Rows(("model", "n", *MEASURES), tuple(rows))

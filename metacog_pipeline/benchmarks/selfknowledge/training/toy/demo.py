@@ -24,9 +24,8 @@ from metacog_pipeline.benchmarks.selfknowledge.training.engines.processes import
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
 from metacog_pipeline.benchmarks.selfknowledge.training.run import Engine, Plan, Trained, train
 from metacog_pipeline.benchmarks.selfknowledge.training.toy import figure
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Answers, Questionnaire
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Answers, Questionnaire, board
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import STEPS, train_base
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.board import board
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import (
     SETTINGS,
     ToyRecipe,

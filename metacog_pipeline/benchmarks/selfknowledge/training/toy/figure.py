@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import D
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Answers
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.board import AUROC, measured
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import AUROC, Answers, measured
 from metacog_pipeline.files import replacing
 from metacog_pipeline.report.figures import PALETTE
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import D
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.board import ACCURACY, AUROC, measured
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import ACCURACY, AUROC, measured
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.demo import BASE, demonstrate
 from metacog_pipeline.stats.estimate import Estimate
 

@@ -1,0 +1,299 @@
+"""A plain table that says question, right answer and reply itself: its rows are samples, as those of a log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline import columns as named
+from metacog_pipeline.asking.answer_files import AnswerFile, FileRow, chosen, read_rows
+from metacog_pipeline.asking.import_cells import RowError, absent, correctness, reply_text, shown, whole
+from metacog_pipeline.asking.import_columns import USUAL_NAMES, first_named, parse_mapping, used_columns
+from metacog_pipeline.asking.import_scale import Confidence
+from metacog_pipeline.asking.imported import ImportOptions
+from metacog_pipeline.asking.logs import sample as samples
+from metacog_pipeline.asking.logs.sample import Sample
+from metacog_pipeline.asking.question_rules import QuestionRows
+from metacog_pipeline.benchmark.answers import stated, sureness
+from metacog_pipeline.benchmark.answers.question_rows import (
+    LETTERS,
+    Question,
+    content_digest,
+    listed,
+    options_of,
+    question_of,
+)
+from metacog_pipeline.benchmark.answers.text import folded
+from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.llm.types import Completion, Status
+
+_INDICES = ("answer_idx", "answer_index", "correct_idx", "correct_index", "gold_idx", "gold_index", "cop")
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "item_id": USUAL_NAMES["item_id"],
+    "question": (*USUAL_NAMES["question"], "query", "problem", "input", "prompt", "statement", "claim"),
+    "options": ("options", "choices", "answer_choices", "answer_options", "mc_options"),
+    "response": USUAL_NAMES["response"],
+    "choice": (*(name for name in QuestionRows.own["choice"] if name != "answer"), "predicted_answer", "pred_answer"),
+    "confidence": (*QuestionRows.own["confidence"], "verbalized_confidence", "stated_confidence", "p_true", "prob"),
+    "key": (*USUAL_NAMES["key"], "answer", "answers", "answerkey", *_INDICES, "label"),
+    "correct": USUAL_NAMES["correct"],
+    "model": ("model", "model_name", "model_id", "system", "engine"),
+    "run": ("run", "epoch", "repeat"),
+    "dataset": ("dataset", "task"),
+}  # fmt: skip
+_OPTION = re.compile(r"(?:option|opt|choice|op|answer)?[_\s-]?([a-j]|\d)", re.IGNORECASE)
+_FROM_ONE, _SHOWN = 30, 3
+
+
+def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sample] | None:
+    """Return the rows of a table as samples; None where it does not say question, reply, and right answer or verdict.
+
+    Raises
+    ------
+    StudyError
+        For a file that cannot be read, confidence on no scale that is known, indices of options of which it cannot be
+        told where they begin, and a correctness that disagrees with the key.
+    """
+    rows = read_rows(path, options.shape)
+    found = _columns(rows, parse_mapping(pairs, tuple(FIELDS)) if pairs else {})
+    parts = _split_options(rows.columns) if "options" not in found else {}
+    if lacks := _lacks(found):
+        if options.show is not None:
+            options.show(
+                f"no questions are taken from it: it lacks {lacks}; {used_columns(found, rows.columns)}"
+            )
+        return None
+    table = _Table(path, found, parts, options)
+    made = [each for row in chosen(rows, options.where) if (each := table.sample(row)) is not None]
+    table.check(made)
+    if options.show is not None:
+        options.show(
+            f"a table of questions with their answers; {used_columns({**found, **parts}, rows.columns)}"
+        )
+        options.show(str(table.confidence) if table.confidence else "no column holds a confidence")
+    return made
+
+
+def _columns(rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
+    for field, column in mapping.items():
+        if not rows.has(column):
+            there = ", ".join(map(repr, rows.columns))
+            raise StudyError(f"{rows.path}: no column {column!r} to map {field} to; the columns are: {there}")
+    found = dict(mapping)
+    answered = {"choice", "response"} & set(mapping)
+    for field, usual in FIELDS.items():
+        free = [name for name in rows.columns if name not in found.values()]
+        if (
+            field not in found
+            and not (answered and field in ("choice", "response"))
+            and (usually := first_named(usual, free)) is not None
+        ):
+            found[field] = usually
+    if not {"choice", "response"} & set(found) and "answer" in map(str.casefold, rows.columns):
+        plain = next(name for name in rows.columns if name.casefold() == "answer")
+        if found.get("key") == plain and (
+            other := first_named(FIELDS["key"], [n for n in rows.columns if n != plain])
+        ):
+            found["key"] = other
+        if "key" in found and found["key"] != plain:  # beside a key of its own, "answer" is the model's
+            found["choice"] = plain
+    return found
+
+
+def _lacks(found: Mapping[str, str]) -> str:
+    """Return what a table lacks to bring its own questions; '' where it lacks nothing."""
+    needed = ("question",), ("choice", "response"), ("key", "correct")
+    return ", ".join(" or ".join(each) for each in needed if not set(each) & set(found))
+
+
+def _split_options(there: Sequence[str]) -> dict[str, str]:
+    """Return {letter: column} of options in columns of their own, such as ``option_a`` or ``A``; {} without two."""
+    groups: dict[str, dict[str, str]] = {}
+    for name in there:
+        if match := _OPTION.fullmatch(name.strip()):
+            groups.setdefault(name.strip()[:-1].casefold(), {})[match[1].upper()] = name
+    best = max(groups.values(), key=len, default={})
+    places = sorted(best)
+    starts = places[:1] in (["A"], ["0"], ["1"])
+    return {LETTERS[n]: best[each] for n, each in enumerate(places)} if starts and len(places) > 1 else {}
+
+
+class _Table:
+    """Makes samples of rows, then holds their correctness to the key."""
+
+    def __init__(
+        self, path: Path, found: Mapping[str, str], parts: Mapping[str, str], options: ImportOptions
+    ) -> None:
+        self._path, self._columns, self._parts, self._options = path, found, parts, options
+        rules: Any = QuestionRows
+        self.confidence = Confidence(path, rules, options.scale)
+        self._asked: dict[str, str] = {}
+        self._rows: dict[int, int] = {}
+        self._numbers: list[tuple[int, int]] = []
+        self._indexed: list[tuple[Sample, dict[str, int], str]] = []
+
+    def sample(self, row: FileRow) -> Sample | None:
+        """Return what a row says; a sample with the reason where it cannot be used."""
+        if row.broken is not None:
+            return samples.nothing(f"row {row.number}", self._path.stem, "", row.broken)
+        said = {field: named.cell(row.cells, column) for field, column in self._columns.items()}
+        question, task = said.get("question"), _text(said.get("dataset")) or self._path.stem
+        model, run = _text(said.get("model")), whole(said.get("run"))
+        try:
+            if isinstance(question, Mapping):  # as some data sets have it, beside its options
+                question = next(
+                    (question[each] for each in ("stem", "text", "question") if each in question), None
+                )
+            if absent(question) or not isinstance(question, str | int | float):
+                raise RowError("has no question")
+            options = self._options_of(row.cells, said.get("options"))
+            name = self._name(said.get("item_id"), str(question), options, row.number)
+            text, indices = self._reply(said, options, row.number)
+        except RowError as error:
+            return samples.nothing(f"row {row.number}", task, model, str(error), run or 1)
+        key = self._options.shape.word(said.get("key"))
+        right = (
+            None if absent(said.get("correct")) else correctness(self._options.shape.word(said["correct"]))
+        )
+        answers = [] if named.missing(key) else listed(key)
+        if len(answers) == 1 and options and (place := self._index(answers[0], options)) is not None:
+            indices["key"] = place
+        cells = samples.question_cells(str(question), options, answers, read=bool(answers))
+        if cells is None or (not answers and right is None):
+            return samples.nothing(f"row {row.number}", task, model, "has neither key nor verdict", run or 1)
+        made = Sample(
+            name, task, model, Completion(Status.OK, text), question=cells, run=1 if run is None else run,
+            right=None if right is None else bool(right), settings={"file": self._path.name},
+        )  # fmt: skip
+        self._rows[id(made)] = row.number
+        if indices:
+            self._indexed.append((made, indices, text))
+            self._numbers += [(place, len(options)) for place in indices.values()]
+        return made
+
+    def _options_of(self, cells: Mapping[str, Any], value: Any) -> list[str]:
+        if self._parts:
+            parts = [cells.get(column) for column in self._parts.values()]
+            return [str(each) for each in parts if not absent(each)]
+        if absent(value):
+            return []
+        try:
+            return list(options_of(value))
+        except ValueError as error:
+            raise RowError(f"options {shown(value)}: {error}") from None
+
+    def _name(self, value: Any, question: str, options: Sequence[str], row: int) -> str:
+        """Return what the row calls its question, else a digest of it; an id that names two questions is refused."""
+        digest = content_digest(question, options)
+        if absent(value):
+            return digest
+        name = one_line(str(value).strip(), 200)
+        if self._asked.setdefault(name, digest) != digest:
+            raise StudyError(
+                f"{self._path} row {row}: {self._columns['item_id']} {shown(value)} names another question than in an "
+                "earlier row; nothing was kept; map what names questions, as in --map item_id=COLUMN, or "
+                "--map item_id=" + self._columns["question"] + " to tell them by their text"
+            )
+        return name
+
+    def _reply(self, said: Mapping[str, Any], options: Sequence[str], row: int) -> tuple[str, dict[str, int]]:
+        """Return the reply of a row, put together where it is no raw one, and the number of an option in it."""
+        value, indices = self._options.shape.word(said.get("choice")), {}
+        if named.missing(value):
+            if absent(said.get("response")):
+                raise RowError("has no answer")
+            text = reply_text(said["response"], "response")
+        else:
+            while isinstance(value, list) and len(value) == 1:
+                value = value[0]
+            place = self._index(value, options) if options else None
+            if place is not None:
+                indices["choice"] = place
+            text = f"Answer: {one_line(str(value).strip(), 2_000)}"
+        sure = said.get("confidence")
+        sure = sure if named.number(sure) is not None else self._options.shape.word(sure)
+        if named.missing(sure) or named.number(sure) == -1:
+            self.confidence.missing += "confidence" in said
+        elif sureness.STATED.search(text) is None:
+            rated = self.confidence.take(sure, row)
+            text += f"\nConfidence: {rated}%" if named.number(rated) is not None else ""
+        return text, indices
+
+    def _index(self, value: Any, options: Sequence[str]) -> int | None:
+        """Return the number by which a cell names an option; None where it names it by letter or text."""
+        place = whole(value)
+        return None if place is None or folded(str(value)) in {folded(each) for each in options} else place
+
+    def check(self, made: Sequence[Sample]) -> None:
+        """Put letters for numbers of options, and refuse confidence or a correctness that cannot be right."""
+        self.confidence.check()
+        first = self._first()
+        for each, indices, text in self._indexed:
+            assert each.question is not None
+            options = each.question.get("options", ())
+            letters = {
+                field: LETTERS[place - first]
+                for field, place in indices.items()
+                if 0 <= place - first < len(options)
+            }
+            if len(letters) < len(indices):
+                each.why = f"names option {max(indices.values())} of {len(options)}"
+                continue
+            if "key" in letters:
+                each.question = {**each.question, "answer": letters["key"]}
+            if "choice" in letters:
+                said = text.split("\n", 1)
+                reply = "\n".join([f"Answer: {letters['choice']}", *said[1:]])
+                each.said = Completion(Status.OK, reply)
+        self._refuse_other_verdicts([each for each in made if each.why is None])
+
+    def _first(self) -> int:
+        """Return the number of the first option: 0, or 1 where that is said or shown."""
+        zero = any(place == 0 for place, _ in self._numbers)
+        over = any(place == size for place, size in self._numbers)
+        if self._options.from_one or (over and not zero):
+            return 1
+        if not zero and len(self._numbers) >= _FROM_ONE:
+            raise StudyError(
+                f"{self._path}: options are named by numbers and none is 0, so they seem to begin at 1; nothing was kept; "
+                "take them so with --from-one, or say which letter each is with --map-values 0=A,1=B,…"
+            )
+        return 0
+
+    def _refuse_other_verdicts(self, made: Sequence[Sample]) -> None:
+        if "correct" in self._options.trust:
+            return
+        keys: dict[tuple[str, str], Question | None] = {}
+        compared, other = 0, []
+        for each in made:
+            if each.right is None or (item := _item(keys, each)) is None or item.kind == "graded":
+                continue
+            read = stated.answer_of(each.said.text, item.key)[1]
+            compared += read is not None
+            if read is not None and bool(read) != each.right:
+                other.append(
+                    f"row {self._rows[id(each)]} ({each.name}) says {int(each.right)}, by key {int(read)}"
+                )
+        if other:
+            raise StudyError(
+                f"{self._path}: correct (column {self._columns['correct']!r}) disagrees with the key in {len(other)} of "
+                f"{compared} rows: {', '.join(other[:_SHOWN])}{', …' if len(other) > _SHOWN else ''}; nothing was kept; "
+                "correct the file, or score by its key with --trust correct"
+            )
+
+
+def _item(keys: dict[tuple[str, str], Question | None], each: Sample) -> Question | None:
+    place = each.task, each.name
+    if place not in keys:
+        try:
+            row = {**(each.question or {}), "id": each.name}
+            keys[place] = Question(**question_of(row, each.task))
+        except ValueError:
+            keys[place] = None
+    return keys[place]
+
+
+def _text(value: Any) -> str:
+    return "" if absent(value) else one_line(str(value).strip(), 200)

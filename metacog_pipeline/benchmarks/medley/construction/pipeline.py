@@ -1,0 +1,77 @@
+"""The stages of construction, once for all sets: the sample's, a study's own and published ones.
+
+Where instances are made (`authored`) a stage computes; where they are given (`given`) the same stage computes again what
+was published and counts what follows. Either says how its stages are made; names, order and what a stage reads stand here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from metacog_pipeline.benchmark.contract import Check, Inputs, Made, Role, Step
+from metacog_pipeline.benchmarks.medley.items import Instance
+
+_SEEN = ("source", "drafts", "opinions", "disagreement", "consensus", "verification", "panels")
+#: {stage: (what it is, what it reads where that is there)}; where instances are given, source stands for all before
+#: disagreement. Verification comes before panels: what verifiers say enters the choice.
+STAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "source": ("The published instances with their analysts and consensus, or a folder in their layout.", ()),
+    "seeds": ("What new cases are to be about: a situation, what makes it open, and five claims.", ()),
+    "designs": (
+        "Cases that designers wrote from the seeds; their replies are kept as transcripts.",
+        ("seeds",),
+    ),
+    "drafts": (
+        "The longest case of each seed, its five claims with fixed texts, and how hard its designers find it.",
+        ("seeds", "designs"),
+    ),
+    "opinions": ("What every analyst says of every case; the replies are kept as transcripts.", ("drafts",)),
+    "disagreement": (
+        "How much the analysts disagree about each claim, and which cases are open enough to be kept.",
+        _SEEN[:3],
+    ),
+    "consensus": (
+        "What the analysts say together: the majority that stands whoever is left out, and the label median.",
+        _SEEN[:4],
+    ),
+    "verification": (
+        "What three verifiers say of the consensus on each claim.",
+        ("source", "drafts", "consensus"),
+    ),
+    "panels": (
+        "The eight analysts who are shown with each case, chosen for how they differ and for what verifiers say.",
+        _SEEN[:-1],
+    ),
+    "gates": (
+        "Whether the finished set may be released, gate by gate; a small one fails those on size.",
+        _SEEN,
+    ),
+    "items": (
+        "The instances: a case, five claims, eight analysts who disagree, and what they say together.",
+        (*_SEEN, "gates"),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """How one stage is made: see `contract.Step`."""
+
+    make: Callable[[Any, Inputs], Made]
+    checks: Mapping[str, Check] = field(default_factory=dict)
+    asks: Role | None = None
+    inputs: Callable[[Any], Any] | None = None
+
+
+def steps_of(**stages: Stage) -> tuple[Step, ...]:
+    """Return the steps of a set: the stages given, in the one order, each reading those before that are there."""
+    found = []
+    for name, (says, reads) in STAGES.items():
+        if name not in stages:
+            continue
+        stage, needs = stages[name], tuple(each for each in reads if each in stages)
+        writes = Instance if name == "items" else None
+        found.append(Step(name, says, stage.make, needs, writes, stage.checks, stage.asks, stage.inputs))
+    return tuple(found)

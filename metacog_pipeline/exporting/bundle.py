@@ -1,0 +1,166 @@
+"""One archive that a paper can cite: what was asked and answered, what it was made with, and every table that came of it.
+
+The archive is a zip whose bytes follow from the study alone. ``metacog.json`` holds the SHA-256 of every other entry and of
+itself. Answers stand as they were kept, without what must not leave (`cleaning`); items whose licence forbids copies stand
+by digest, beside where their sources are found.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from metacog_pipeline.asking import judging, roles, tasks
+from metacog_pipeline.asking.logs.exported import ABOUT
+from metacog_pipeline.benchmark import item_files
+from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.exporting import spreadsheets
+from metacog_pipeline.exporting.citing import bibtex
+from metacog_pipeline.exporting.facts import Facts, may_copy, without_prompts
+from metacog_pipeline.exporting.folders import refuse_taken
+from metacog_pipeline.files import canonical_json, file_sha256, replacing, sha256_hex
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.scoring import people
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
+from metacog_pipeline.transcripts.store import read_manifest, read_partition
+
+FORMAT, SEAL = 1, "sha256"
+ANSWERS, NOTED, TABLES = "answers.parquet", "partition.json", "tables"
+_LIBRARIES = ("numpy", "scipy", "polars", "pyarrow", "duckdb")
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip has a time for every entry; all have this one
+
+
+def write(facts: Facts, folder: Path) -> dict[str, Any]:
+    """Write what the archive holds to an empty folder, and return what is in ``metacog.json``."""
+    home = facts.study.home.path
+    for benchmark in facts.benchmarks():
+        if may_copy(benchmark):
+            _copy(home / "items", folder / "items", benchmark.name)
+        for role, partition in partitions(benchmark):
+            _partition(facts, benchmark, role, partition, folder)
+        _some(people.path_of(home, benchmark.name), folder / people.PEOPLE)
+        for path in sorted((home / "choices").glob(f"{benchmark.name}_*.json")):
+            _some(path, folder / "choices")
+    (folder / TABLES).mkdir()
+    for name, frame in facts.tables():
+        spreadsheets.write_table(folder / TABLES / f"{name}.csv", frame)
+    (folder / "CITE.bib").write_text(bibtex(facts.study), encoding="utf-8")
+    made = {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}}
+    about = facts.write_about(folder, {"format": "bundle", "bundle_format": FORMAT, "libraries": made})
+    (folder / "README.md").write_text(_readme(about), encoding="utf-8")
+    names = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ABOUT)
+    about["files"] = {path.relative_to(folder).as_posix(): file_sha256(path) for path in names}
+    about[SEAL] = seal_of(about)
+    (folder / ABOUT).write_text(json.dumps(about, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return about
+
+
+def seal_of(about: dict[str, Any]) -> str:
+    """Return the digest of what an archive says of itself, which names the digest of every file in it."""
+    return sha256_hex(canonical_json({key: value for key, value in about.items() if key != SEAL}))
+
+
+def pack(folder: Path, target: Path) -> None:
+    """Write a folder as a zip whose bytes follow from the files alone."""
+    refuse_taken(target)
+    with (
+        replacing(target) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as out,
+    ):
+        for path in sorted(folder.rglob("*"), key=lambda each: (each.name != "README.md", each.as_posix())):
+            if path.is_file():
+                entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), _EPOCH)
+                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                with path.open("rb") as source, out.open(entry, "w") as packed:
+                    shutil.copyfileobj(source, packed, 2**20)
+
+
+def partitions(benchmark: Bound) -> Iterator[tuple[str, Partition]]:
+    """Yield every partition behind a benchmark's numbers: who was measured, who judged, who helped to make items."""
+    for _, role in roles.roles(benchmark):
+        for spec in role.models(benchmark):
+            yield "helper", roles.partition_of(benchmark, role, spec)
+    for partition in tasks.partitions(benchmark):
+        yield "respondent", partition
+        if judging.wanted(benchmark) is not None:
+            yield "judge", judging.judged_as(partition)
+
+
+def below(partition: Partition) -> Path:
+    """Return where a partition stands in an archive, and in a home."""
+    return partition.folder.relative_to(partition.study.home.path)
+
+
+def _partition(facts: Facts, benchmark: Bound, role: str, partition: Partition, folder: Path) -> None:
+    manifest = read_manifest(partition.folder)
+    if not manifest:
+        return
+    table = read_partition(partition.folder)
+    frame = pl.DataFrame(pl.from_arrow(table)).with_columns(raw_zstd=pl.lit(None, pl.String))
+    cleaned = facts.clean.frame(without_prompts(benchmark, frame))
+    target = folder / below(partition)
+    target.mkdir(parents=True)
+    pq.write_table(
+        cleaned.to_arrow().cast(pa.schema(list(ARROW_SCHEMA))), target / ANSWERS, compression="zstd"
+    )
+    current = role != "respondent" or manifest.get("fingerprint") == tasks.fingerprint(benchmark, partition)
+    noted = {
+        **facts.clean.value(manifest),
+        "role": role,
+        "current": current and bool(manifest.get("fingerprint")),
+    }
+    (target / NOTED).write_text(json.dumps(noted, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _copy(source: Path, target: Path, name: str) -> None:
+    """Copy the items of a benchmark, and what each step before them made."""
+    for path in (item_files.items_path(source.parent, name), *sorted((source / name).glob("*.parquet"))):
+        _some(path, (target / path.relative_to(source)).parent)
+
+
+def _some(path: Path, folder: Path) -> None:
+    if path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, folder / path.name)
+
+
+def _readme(about: dict[str, Any]) -> str:
+    items = "\n".join(f"- `{name}`: items {each['items']}" for name, each in about["benchmarks"].items())
+    missing = [
+        f"- {name} needs {row['name']} ({row['licence']}; SHA-256 {row['sha256']}): "
+        f"{', '.join(row['urls']) or 'your own copy'}"
+        for name, each in about["benchmarks"].items()
+        for row in each["sources"]
+        if each["items"] != "copied"
+    ]
+    needed = "\n".join(
+        ["", "Their licences forbid copies, so bring these (`--from FOLDER`):", "", *missing, ""]
+        if missing
+        else []
+    )
+    return f"""# {about["study"]}
+
+Made by metacog_pipeline {about["version"]}; snapshot {about["snapshot"]}, seed {about["seed"]}.
+
+    pip install metacog-pipeline=={about["version"]}
+    metacog reproduce THIS_FILE --to FOLDER
+
+makes the boards and the report again from the answers in here, asks nobody, and says table by table whether each is equal
+byte by byte to `tables/`. With another version it says what differs, and which line of the changelog explains it.
+
+- `study.toml`: what was asked and how; `transcripts/`: every call with its answer; `tables/`: what came of it
+{items}
+- `metacog.json`: versions, seeds, sources and the SHA-256 of every file; `CITE.bib`: what to cite
+{needed}
+Keys, addresses with credentials and paths of the machine it was made on were taken out.
+"""

@@ -1,0 +1,163 @@
+"""``eee``: Every Eval Ever: for each benchmark and model a file of scores, and beside it one of single results."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline import __version__
+from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.exporting import samples
+from metacog_pipeline.exporting.facts import Facts, sources
+from metacog_pipeline.exporting.samples import Sample
+from metacog_pipeline.files import sha256_hex
+
+SCHEMA = "0.3.0"
+
+
+def write(facts: Facts, folder: Path) -> list[str]:
+    """Write scores and single results of every benchmark and model."""
+    facts.write_judged(folder)
+    facts.write_about(folder, {"format": "eee"})
+    files = rows = 0
+    for benchmark in facts.benchmarks():
+        found: dict[str, list[Sample]] = {}
+        for each in samples.samples(facts, benchmark):
+            found.setdefault(each.model, []).append(each)
+        names = samples.models(facts, benchmark)
+        for model, own in found.items():
+            rows += len(own)
+            files += 1
+            _write(facts, benchmark, model, names[model], own, folder)
+    return [f"{files} files of scores, {rows:,} single results"]
+
+
+def _write(facts: Facts, benchmark: Bound, model: str, name: str, own: list[Sample], folder: Path) -> None:
+    about = facts.about()
+    seen = f"{about['snapshot']} {benchmark.name} {model}"
+    unique = uuid.UUID(bytes=bytes.fromhex(sha256_hex(seen))[:16], version=4)
+    last = max(call["started_at"] for each in own for call in each.calls)
+    place = f"data/{benchmark.name}/{name.split('/')[0]}/{model}"
+    evaluation = f"{benchmark.name}/{name}/{last.timestamp():.0f}"
+    lines = [_line(each, evaluation, name) for each in own]
+    text = "".join(json.dumps(each, sort_keys=True) + "\n" for each in lines)
+    (folder / place).mkdir(parents=True)
+    (folder / place / f"{unique}_samples.jsonl").write_text(text, encoding="utf-8")
+    summary = {
+        "schema_version": SCHEMA,
+        "evaluation_id": evaluation,
+        "evaluation_timestamp": f"{last.timestamp():.0f}",
+        "retrieved_timestamp": f"{last.timestamp():.0f}",
+        "source_metadata": {
+            "source_name": "metacog_pipeline",
+            "source_type": "evaluation_run",
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
+        },
+        "eval_library": {"name": "metacog_pipeline", "version": __version__},
+        "model_info": {
+            "name": model,
+            "id": name,
+            "developer": name.split("/")[0],
+            "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
+        },
+        "evaluation_results": [_score(row, benchmark) for row in samples.estimates(facts, benchmark, model)],
+        "detailed_evaluation_results": {
+            "format": "jsonl",
+            "file_path": f"{place}/{unique}_samples.jsonl",
+            "hash_algorithm": "sha256",
+            "checksum": sha256_hex(text),
+            "total_rows": len(lines),
+        },
+    }
+    written = json.dumps(summary, indent=1, sort_keys=True) + "\n"
+    (folder / place / f"{unique}.json").write_text(written, encoding="utf-8")
+
+
+def _score(row: dict[str, Any], benchmark: Bound) -> dict[str, Any]:
+    uncertainty: dict[str, Any] = {"num_samples": row["n"]} if row["n"] is not None else {}
+    if row["low"] is not None and row["high"] is not None:
+        bounds = {
+            "lower": row["low"],
+            "upper": row["high"],
+            "confidence_level": 0.95,
+            "method": row["method"] or "unknown",
+        }
+        uncertainty["confidence_interval"] = bounds
+    found: dict[str, Any] = {
+        "evaluation_result_id": samples.label(row),
+        "evaluation_name": f"{benchmark.title}: {row['label'] or row['measure']} ({row['condition']})",
+        "source_data": _source(benchmark),
+        "metric_config": {
+            "evaluation_description": row["definition"] or row["measure"],
+            "metric_id": row["measure"],
+            "lower_is_better": row["higher_is_better"] is False,
+            "score_type": "continuous",
+            "min_score": "-Infinity" if row["min"] is None else row["min"],
+            "max_score": "Infinity" if row["max"] is None else row["max"],
+        },
+        "score_details": {"score": row["estimate"]},
+    }
+    if uncertainty:
+        found["score_details"]["uncertainty"] = uncertainty
+    return found
+
+
+def _source(benchmark: Bound) -> dict[str, Any]:
+    urls = [url for each in sources(benchmark) for url in each.urls]
+    return {
+        "dataset_name": benchmark.name,
+        **({"source_type": "url", "url": urls} if urls else {"source_type": "other"}),
+    }
+
+
+def _line(each: Sample, evaluation: str, name: str) -> dict[str, Any]:
+    talk, single = each.messages, len(each.calls) == 1
+    asked = "\n\n".join(text for role, text in (talk[:-1] if single else talk[:1]))
+    said = each.said if each.said is not None else each.last["text"]
+    found: dict[str, Any] = {
+        "schema_version": SCHEMA,
+        "evaluation_id": evaluation,
+        "model_id": name,
+        "evaluation_name": f"{each.last['benchmark']} {each.condition}",
+        "sample_id": each.item_id,
+        "sample_hash": each.last["item_hash"],
+        "interaction_type": "single_turn" if single else "multi_turn",
+        "input": {"raw": asked or each.item_id, "reference": [each.key] if each.key else []},
+        "output": {"raw": [each.last["text"]]} if single else None,
+        "messages": None
+        if single
+        else [{"turn_idx": n, "role": r, "content": t} for n, (r, t) in enumerate(talk)],
+        "answer_attribution": [
+            {
+                "turn_idx": 0 if single else len(talk) - 1,
+                "source": "output.raw" if single else f"messages[{len(talk) - 1}].content",
+                "extracted_value": said,
+                "extraction_method": "metacog_pipeline",
+                "is_terminal": True,
+            }
+        ],
+        "evaluation": {
+            "score": each.correct or 0.0,
+            "is_correct": each.correct == 1,
+            "num_turns": len(talk) // 2,
+        },
+        "token_usage": {
+            "input_tokens": each.total("input_tokens"),
+            "output_tokens": each.total("output_tokens"),
+            "total_tokens": each.total("input_tokens") + each.total("output_tokens"),
+        },
+        "performance": {"latency_ms": 1000 * sum(call["latency_s"] for call in each.calls)},
+        "metadata": {
+            "condition": each.condition,
+            "run": str(each.run),
+            "scored": "no" if each.correct is None else "yes",
+            "confidence": "" if each.confidence is None else repr(each.confidence),
+            "metacog_calls": json.dumps(each.kept(), sort_keys=True),
+        },
+    }
+    if each.last["status"] == "failed":
+        found["error"] = each.last["error_message"] or each.last["error_code"] or "failed"
+    return found

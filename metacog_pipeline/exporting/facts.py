@@ -1,0 +1,292 @@
+"""All that leaves a study, read in one place: every format writes what stands here and reads nothing else.
+
+Texts are without secrets (`cleaning`). Items, and prompts that hold them, leave only where the licence of every source they
+are made from allows copies; otherwise each is told by its id and its digest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from metacog_pipeline import __version__
+from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.asking.logs import exported
+from metacog_pipeline.benchmark import item_files
+from metacog_pipeline.benchmark.bound import Bound, enabled
+from metacog_pipeline.benchmark.contract import Source
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.exporting.cleaning import Cleaner
+from metacog_pipeline.files import read_toml, sha256_hex
+from metacog_pipeline.leaderboard.read import columns_of, one_connection, query_table
+from metacog_pipeline.scoring import files as scored_files
+from metacog_pipeline.scoring import printed
+from metacog_pipeline.study import Study
+from metacog_pipeline.study.frames import read_frame
+from metacog_pipeline.study.text import toml_text
+from metacog_pipeline.transcripts.store import answers_table
+
+#: Licences that allow copies to be passed on, as publishers write them.
+_OPEN = re.compile(
+    r"\b(?:CC[- ]?0|CC[- ]BY(?:[- ]SA)?(?:[- ]\d\.\d)?(?![- ]N)|public domain|MIT|Apache|BSD|ODC-By|Unlicense)\b",
+    re.IGNORECASE,
+)
+#: Tables that tell when and on which disk a board was built, not what is on it.
+_OF_THE_BUILD = ("inputs", "tables", "snapshot", "leaderboard_official")
+_TEXTS_OF_ITEMS = ("question", "key", "facts")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a study has to tell. StoreError where it has no board yet."""
+
+    study: Study
+    clean: Cleaner
+
+    @classmethod
+    def of(cls, study: Study) -> Facts:
+        """Return the facts of a study that has a board."""
+        if not study.home.leaderboard.exists():
+            raise StoreError(
+                f"{study.home.path}: has no board yet; run it first: metacog run {study.path.name}"
+            )
+        return cls(study, Cleaner(study))
+
+    # --- about the study ----------------------------------------------------------------------------------------------
+    def about(self) -> dict[str, Any]:
+        """Return what every export says of itself: program, study, snapshot, benchmarks with their sources."""
+        shot = query_table(self.study.home.path, "select id, version from detail.snapshot").to_pylist()[0]
+        return {
+            "made_by": "metacog_pipeline",
+            "version": __version__,
+            "board_version": shot["version"],
+            "snapshot": shot["id"],
+            "study": self.study.study.name,
+            "seed": self.study.study.seed,
+            "benchmarks": {each.name: self._of(each) for each in self.benchmarks()},
+        }
+
+    def _of(self, benchmark: Bound) -> dict[str, Any]:
+        paper = benchmark.paper
+        return {
+            "title": benchmark.title,
+            "paper": {"title": paper.title, "authors": paper.authors, "year": paper.year, "url": paper.url},
+            "versions": {stage.value: version for stage, version in benchmark.versions.items()},
+            "sources": [
+                {
+                    "name": each.name,
+                    "urls": list(each.urls),
+                    "licence": each.licence,
+                    "sha256": each.digest(self.study.home.path),
+                }
+                for each in sources(benchmark)
+            ],
+            "published": (printed.folder(benchmark) / printed.FILES[0]).exists(),
+            "items": "copied" if may_copy(benchmark) else "by id and digest",
+            "items_sha256": item_files.items_digest(self.study.home.path, benchmark.name, benchmark.Item),
+        }
+
+    def benchmarks(self) -> list[Bound]:
+        """Return the benchmarks of the study whose items are built, in the order of its file."""
+        home = self.study.home.path
+        return [each for each in enabled(self.study) if item_files.items_path(home, each.name).exists()]
+
+    def write_about(self, folder: Path, more: Mapping[str, Any]) -> dict[str, Any]:
+        """Write ``metacog.json`` and the study file with the files it names, and return what is in the first.
+
+        The study file is without home, owners and deployment. Question files of benchmarks whose items may not be passed
+        on are left out, and so are folders.
+        """
+        table = read_toml(self.study.path)
+        table.pop("deploy", None)
+        table["study"] = {key: each for key, each in table["study"].items() if key not in ("home", "owners")}
+        table["benchmarks"] = {
+            name: self._with_files(each, folder) for name, each in table.get("benchmarks", {}).items()
+        }
+        for benchmark in self.benchmarks():
+            for path in sorted(benchmark.settings.imported(self.study.home.path).glob("*.jsonl")):
+                _copied(path, folder / exported.IMPORTED / path.name, self.clean)
+        (folder / exported.STUDY).write_text(toml_text(self.clean.value(table)), encoding="utf-8")
+        about = {**self.about(), **more}
+        text = json.dumps(about, indent=1, sort_keys=True) + "\n"
+        (folder / exported.ABOUT).write_text(text, encoding="utf-8")
+        return about
+
+    def _with_files(self, value: Any, folder: Path) -> Any:
+        """Return a table with each file it names copied below ``folder`` and named as it is there."""
+        if isinstance(value, Mapping):
+            return {key: self._with_files(each, folder) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self._with_files(each, folder) for each in value]
+        path = next(
+            named_paths(value, lambda each: (self.study.path.parent / each.expanduser()).resolve()), None
+        )
+        if path is None:
+            return value
+        if path.is_dir():
+            return "[path]"
+        name, number = path.name, 1
+        while (
+            target := folder / exported.FILES / name
+        ).exists() and target.read_bytes() != path.read_bytes():
+            number += 1
+            name = f"{path.stem}-{number}{path.suffix}"
+        _copied(path, target, self.clean)
+        return f"{exported.FILES}/{name}"
+
+    # --- tables -------------------------------------------------------------------------------------------------------
+    def tables(self) -> list[tuple[str, pl.DataFrame]]:
+        """Return every table of the leaderboard that has rows, in order of its rows; names in alphabetical order."""
+        with one_connection(self.study.home.path):
+            names = [name for name in columns_of(self.study.home.path) if name not in _OF_THE_BUILD]
+            found = [(name, self.table(name)) for name in names]
+        return [(name, frame) for name, frame in found if frame.height]
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return one table of the leaderboard; without the texts of items that may not be passed on."""
+        frame = _frame(query_table(self.study.home.path, f"from {name} order by all"))
+        if {"benchmark", "item_id"} <= set(frame.columns):
+            closed = [each.name for each in self.benchmarks() if not may_copy(each)]
+            shut = pl.col("benchmark").is_in(closed)
+            texts = [each for each in _TEXTS_OF_ITEMS if closed and each in frame.columns]
+            frame = frame.with_columns(pl.when(~shut).then(pl.col(each)).alias(each) for each in texts)
+        return self.clean.frame(frame)
+
+    def described(self) -> dict[str, dict[str, str]]:
+        """Return table → column → what it means."""
+        sql = (
+            "select table_name, column_name, comment from duckdb_columns() where comment is not null and "
+            "database_name = 'leaderboard' order by table_name, column_index"
+        )
+        found: dict[str, dict[str, str]] = {}
+        for row in query_table(self.study.home.path, sql).to_pylist():
+            found.setdefault(row["table_name"], {})[row["column_name"]] = row["comment"]
+        return found
+
+    def responses(self, benchmark: Bound) -> pl.DataFrame:
+        """Return the scored responses of a benchmark: a row per model, run, condition and item."""
+        found = scored_files.scored_frames(benchmark)
+        return self.clean.frame(pl.concat(found, how="diagonal_relaxed")) if found else pl.DataFrame()
+
+    def items(self, benchmark: Bound) -> pl.DataFrame:
+        """Return the items of a benchmark; id and digest alone where they may not be passed on."""
+        path = item_files.items_path(self.study.home.path, benchmark.name)
+        frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
+        asked = frame.filter(pl.col("item_id").is_in([each.item_id for each in benchmark.items]))
+        if may_copy(benchmark):
+            return self.clean.frame(asked)
+        return asked.select(each for each in ("item_id", "dataset", item_files.HASH) if each in asked.columns)
+
+    def answers(self, benchmark: Bound) -> pl.DataFrame:
+        """Return every call whose answer counts, all columns of a transcript; digests for prompts that may not leave."""
+        found = []
+        for each in tasks.partitions(benchmark):
+            if each.manifest():
+                found.append(scored_files.current_transcripts(benchmark, each))
+        if not found:
+            return pl.DataFrame()
+        order = ("model", "run", "condition", "item_id", "step", "started_at")
+        return self.clean.frame(without_prompts(benchmark, pl.concat(found))).sort(order)
+
+    def judgements(self, benchmark: Bound) -> pl.DataFrame:
+        """Return every call of judges that counts, with the model it is about; no columns where nobody judged."""
+        found = []
+        for each in tasks.partitions(benchmark) if judging.wanted(benchmark) is not None else ():
+            own = judging.judged_as(each)
+            if own.manifest():
+                calls = pl.DataFrame(pl.from_arrow(answers_table(own.folder))).filter(~pl.col("superseded"))
+                found.append(calls.with_columns(pl.lit(each.spec.name).alias(exported.JUDGED)))
+        if not found:
+            return pl.DataFrame()
+        order = (exported.JUDGED, "run", "model", "condition", "item_id", "step", "started_at")
+        return self.clean.frame(without_prompts(benchmark, pl.concat(found))).sort(order)
+
+    def write_judged(self, folder: Path) -> None:
+        """Write the verdicts of judges, and how the judges were tried, for `metacog import`."""
+        for benchmark in self.benchmarks():
+            declared, frame = judging.wanted(benchmark), self.judgements(benchmark)
+            if declared is None or not frame.height:
+                continue
+            below = folder / exported.JUDGED
+            below.mkdir(exist_ok=True)
+            pq.write_table(frame.to_arrow(), below / f"{benchmark.name}.parquet", compression="zstd")
+            for path in (construction.result_path(benchmark, name) for name in declared.needs):
+                if path.exists():
+                    tried = self.clean.frame(read_frame(path)).to_arrow()
+                    pq.write_table(tried, below / f"{benchmark.name}-{path.stem}.parquet", compression="zstd")
+
+
+def _copied(path: Path, target: Path, clean: Cleaner) -> None:
+    """Copy a file of the user's; texts without what must not leave."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    data = path.read_bytes()
+    with contextlib.suppress(UnicodeDecodeError):  # Parquet, or packed
+        data = clean.text(data.decode("utf-8"), told=False).encode("utf-8")
+    target.write_bytes(data)
+
+
+def without_prompts(benchmark: Bound, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return transcripts with the digest of each prompt where the benchmark's items may not be passed on."""
+    if may_copy(benchmark):
+        return frame
+    digests = [json.dumps({"sha256": sha256_hex(each)}) for each in frame["request_json"]]
+    return frame.with_columns(request_json=pl.Series(digests, dtype=pl.String))
+
+
+def sources(benchmark: Bound) -> tuple[Source, ...]:
+    """Return the published files that the items of a study are made from."""
+    needed = set(benchmark.needed_sources())
+    return tuple(each for each in benchmark.sources if each.name in needed)
+
+
+def may_copy(benchmark: Bound) -> bool:
+    """Whether the items may be passed on: shipped, generated and own ones, and those of sources with an open licence.
+
+    A folder that the study names holds copies of somebody else's data: its items are told by digest.
+    """
+    folders = any(
+        path.is_dir()
+        for path in named_paths(benchmark.settings.model_dump(mode="json"), benchmark.context.beside)
+    )
+    return not folders and all(_OPEN.search(each.licence) for each in sources(benchmark))
+
+
+def named_paths(value: Any, beside: Any) -> Iterator[Path]:
+    """Yield the files and folders that values of a study file name."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from named_paths(each, beside)
+    elif (
+        isinstance(value, str)
+        and 0 < len(value) < 1000
+        and ("/" in value or "." in value)
+        and value.isprintable()
+    ):
+        path = beside(Path(value))
+        if _there(path):
+            yield path
+
+
+@functools.lru_cache(maxsize=256)
+def _there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def _frame(table: Any) -> pl.DataFrame:
+    found = pl.from_arrow(table)
+    assert isinstance(found, pl.DataFrame)
+    return found

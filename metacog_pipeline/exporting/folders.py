@@ -1,0 +1,63 @@
+"""Targets: what is there already is not overwritten, and what is written is there whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from metacog_pipeline.errors import StoreError, StudyError
+
+
+@contextlib.contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """Yield an empty folder beside ``target``; on success it is renamed to ``target``, on any error it is removed.
+
+    Raises
+    ------
+    StudyError
+        If ``target`` is there and is no empty folder.
+    StoreError
+        If nothing can be written there.
+    """
+    refuse_taken(target)
+    with writable(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
+        made.chmod(0o755)
+    try:
+        with writable(target):
+            yield made
+            if target.is_dir():
+                target.rmdir()
+            made.rename(target)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def refuse_taken(target: Path) -> None:
+    """Raise StudyError where ``target`` is there and is no empty folder."""
+    try:
+        taken = target.is_symlink() or (
+            target.exists() and not (target.is_dir() and not any(target.iterdir()))
+        )
+    except OSError as error:
+        raise StudyError(f"{target}: cannot be read ({error.strerror}); choose another place") from None
+    if taken:
+        raise StudyError(
+            f"{target}: is there already; choose a new place, or move it away: nothing is overwritten"
+        )
+
+
+@contextlib.contextmanager
+def writable(target: Path) -> Iterator[None]:
+    """Turn what goes wrong while ``target`` is written into one line."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"{target}: cannot be written ({error.strerror or error}); choose another place"
+        ) from None

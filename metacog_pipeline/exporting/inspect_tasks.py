@@ -1,0 +1,225 @@
+"""Every installed benchmark as a task of inspect_ai: ``inspect eval metacog/NAME --model PROVIDER/MODEL``.
+
+One adapter: inspect_ai asks and keeps its log, `Benchmark.ask` words the calls, `Benchmark.parse` reads them. Its score is
+whether the item was answered correctly, with the confidence and the whole reading beside it. Intervals, paired tests and
+meta-d′ come with the board (`metacog import LOG`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+from inspect_ai import Task, task
+from inspect_ai._util.registry import RegistryInfo, registry_add
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    get_model,
+)
+from inspect_ai.scorer import Score, Target, accuracy, scorer, stderr
+from inspect_ai.solver import Generate, TaskState, solver
+
+from metacog_pipeline import __version__, registry
+from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.asking.imported import imported_record
+from metacog_pipeline.asking.logs.exported import CALLS
+from metacog_pipeline.benchmark.bound import Bound, bound
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.leaderboard.output import plain
+from metacog_pipeline.llm.types import Message, Status
+from metacog_pipeline.querying.types import Answer
+from metacog_pipeline.scoring import files
+from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.scoring.responses import read_responses
+from metacog_pipeline.study import load_study
+from metacog_pipeline.study.text import toml_text
+from metacog_pipeline.transcripts.lines import FIELDS
+from metacog_pipeline.transcripts.parquet import batch_of
+from metacog_pipeline.transcripts.schema import Record
+
+NAMESPACE = "metacog"
+_TURNS = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+_STATUS = {"content_filter": Status.REFUSED, "max_tokens": Status.TRUNCATED, "model_length": Status.TRUNCATED}
+_KEYS = ("key", "answer", "answer_idx", "target")
+_homes: list[tempfile.TemporaryDirectory[str]] = []  # of studies that were not named, until this process ends
+
+
+class _Worded(Exception):
+    """The words of the first call, which is not asked."""
+
+
+@functools.cache
+def _benchmark(name: str, study: str | None) -> Bound:
+    """Return the benchmark with the settings of a study file, or with those it is tried with: no download, few items."""
+    if study is None:
+        _homes.append(tempfile.TemporaryDirectory(prefix="metacog-inspect-"))
+        path = Path(_homes[-1].name) / "study.toml"
+        settings = dict(registry.load(name).trial_settings)
+        models = [{"name": "inspect", "provider": "replay"}]
+        path.write_text(
+            toml_text({"study": {"name": "inspect"}, "models": models, "benchmarks": {name: settings}}),
+            "utf-8",
+        )
+    else:
+        path = Path(study)
+    found = load_study(path)
+    if name not in found.enabled:
+        raise StudyError(f"{path}: does not run {name}; it runs: {', '.join(found.enabled)}")
+    found.home.prepare()
+    made = bound(found, name)
+    if not construction.items_current(made):
+        construction.build(made)
+    return made
+
+
+async def _sample(benchmark: Bound, item: Any, condition: str) -> Sample:
+    """Return an item under a condition; what is shown of it are the words of its first call."""
+
+    async def first(step: str, messages: Sequence[Message], **rest: Any) -> Answer:
+        asked.extend(messages)
+        raise _Worded
+
+    asked: list[Message] = []
+    with contextlib.suppress(_Worded):
+        await benchmark.ask(item, condition, tasks.ItemChat(first, "text", benchmark.context.study.models[0]))
+    key = next((str(getattr(item, name)) for name in _KEYS if isinstance(getattr(item, name, None), str)), "")
+    return Sample(
+        input=[_turn(each) for each in asked] or item.item_id, target=key, id=f"{condition}/{item.item_id}",
+        metadata={"item_id": item.item_id, "condition": condition},
+    )  # fmt: skip
+
+
+def _turn(message: Message) -> ChatMessage:
+    found: ChatMessage = _TURNS[message.role](content=message.content)
+    return found
+
+
+@solver
+def asked_as_published(name: str, study: str | None = None, logprobs: int = 0) -> Any:
+    """Ask every call of an item as the benchmark words it."""
+    benchmark = _benchmark(name, study)
+    items = {each.item_id: each for each in benchmark.items}
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        item, condition = items[state.metadata["item_id"]], str(state.metadata["condition"])
+        kept: list[Record] = []
+        state.messages = []
+
+        async def ask(
+            step: str, messages: Sequence[Message], *, max_tokens: int | None = None, top_logprobs: int | None = None,
+            send_temperature: bool = True, sample: int = 0, **rest: Any,
+        ) -> Answer:  # fmt: skip
+            wants = logprobs > 0 and top_logprobs != 0
+            config = GenerateConfig(
+                temperature=0.0 if send_temperature else None, max_tokens=max_tokens,
+                logprobs=True if wants else None, top_logprobs=logprobs if wants else None,
+            )  # fmt: skip
+            turns = [_turn(each) for each in messages]
+            state.output = await get_model().generate(turns, config=config)
+            status = _STATUS.get(state.output.stop_reason, Status.OK)
+            new = turns if not kept else turns[-1:]
+            state.messages = [
+                *state.messages,
+                *new,
+                *([state.output.message] if state.output.choices else []),
+            ]
+            text = state.output.completion
+            usage = state.output.usage
+            record = imported_record(
+                benchmark.name, (item.item_id, item.item_hash), model="inspect", run=state.epoch, condition=condition,
+                step=step, text=text, identity=["inspect", benchmark.name, item.item_id, condition, step, text],
+            )  # fmt: skip
+            counts = (
+                {}
+                if usage is None
+                else {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+            )
+            kept.append(
+                replace(record, status=status.value, mode="text", model_id=str(state.model), **counts)
+            )
+            return Answer(status, text)
+
+        await benchmark.ask(item, condition, tasks.ItemChat(ask, "text", benchmark.context.study.models[0]))
+        state.metadata[CALLS] = [{name: plain(getattr(each, name)) for name in FIELDS} for each in kept]
+        state.store.set(CALLS, kept)
+        return state
+
+    return solve
+
+
+@scorer(metrics=[accuracy(), stderr()])
+def read_as_published(name: str, study: str | None = None) -> Any:
+    """Read the calls of an item as the benchmark does; no score where nothing is right or wrong."""
+    benchmark = _benchmark(name, study)
+    items = {each.item_id: each for each in benchmark.items}
+
+    async def score(state: TaskState, target: Target) -> Score:
+        kept: list[Record] = state.store.get(CALLS) or []
+        condition = str(state.metadata["condition"])
+        flags = [False] * len(kept)
+        calls = pl.DataFrame(pl.from_arrow(pa.Table.from_batches([batch_of(kept, flags, flags)])))
+        asked = [(condition, [items[state.metadata["item_id"]]])]
+        read = read_responses(benchmark, calls, asked, model="inspect", run=state.epoch, source="measured")
+        scored = files.derived(benchmark, read, None)
+        found = harmonised(benchmark, scored)
+        row = plain(read.row(0, named=True))
+        assert isinstance(row, dict)
+        told = {name: value for name, value in row.items() if value is not None}
+        if found.height:
+            right, sure, said = found.select("correct", "confidence", "response").row(0)
+            return Score(value=float(right), answer=said, metadata={**told, "confidence": sure})
+        unread = row["status"] in benchmark.unreadable and "correct" in benchmark.coded
+        value = (
+            0.0 if unread else float("nan")
+        )  # what cannot be read is not right; some items have no right and wrong
+        return Score(value=value, explanation=str(row["reason"] or row["status"]), metadata=told)
+
+    return score
+
+
+def _made(name: str, study: str | None = None, condition: str | None = None, logprobs: int = 0) -> Task:
+    benchmark = _benchmark(name, study)
+    arms = [(arm, items) for arm, items in tasks.asked(benchmark) if condition in (None, arm)]
+    if not arms:
+        names = ", ".join(arm for arm, _ in tasks.asked(benchmark))
+        raise StudyError(f"condition={condition}: {name} asks {names}")
+
+    async def every() -> list[Sample]:
+        return [await _sample(benchmark, item, arm) for arm, items in arms for item in items]
+
+    with ThreadPoolExecutor(1) as beside:  # a loop is running here already
+        samples = beside.submit(lambda: asyncio.run(every())).result()
+    return Task(
+        dataset=MemoryDataset(samples, name=name), solver=asked_as_published(name, study, logprobs),
+        scorer=read_as_published(name, study), name=f"{NAMESPACE}/{name}", version=__version__,
+        metadata={"benchmark": name, "paper": benchmark.paper.title},
+    )  # fmt: skip
+
+
+def _register(name: str) -> None:
+    """Make a task known as metacog/NAME: inspect_ai itself would name it after the package."""
+
+    def made(study: str | None = None, condition: str | None = None, logprobs: int = 0) -> Task:
+        return _made(name, study, condition, logprobs)
+
+    made.__name__ = made.__qualname__ = name
+    known = {"attribs": {}, "params": ["study", "condition", "logprobs"]}
+    registry_add(task(made), RegistryInfo(type="task", name=f"{NAMESPACE}/{name}", metadata=known))
+
+
+for _name in registry.names():
+    _register(_name)

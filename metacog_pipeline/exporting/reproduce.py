@@ -1,0 +1,319 @@
+"""The boards of an archive made again in a new folder, asking nobody, and compared byte by byte with what is in it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from metacog_pipeline import __version__, parquet_bounds
+from metacog_pipeline.asking import construction, judging, roles, tasks
+from metacog_pipeline.asking.logs.exported import ABOUT, IMPORTED, STUDY
+from metacog_pipeline.benchmark import item_files
+from metacog_pipeline.benchmark.bound import Bound, bound, enabled
+from metacog_pipeline.errors import SourceError, StoreError, StudyError, one_line
+from metacog_pipeline.exporting import bundle, spreadsheets
+from metacog_pipeline.exporting.facts import Facts, named_paths, sources
+from metacog_pipeline.files import file_sha256, replacing, shipped
+from metacog_pipeline.leaderboard import replayed
+from metacog_pipeline.scoring import printed
+from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.study.frames import MARK
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.store import PartitionStore, write_manifest
+from metacog_pipeline.transcripts.whole import keep_whole
+
+MOST, MOST_FILES = 16 * 2**30, 100_000  # bytes of all entries unpacked; entries
+_TIGHTEST, _ALWAYS = (
+    200,
+    64 * 2**20,
+)  # times an entry may be packed, and bytes that are unpacked however tightly
+_LARGEST_ABOUT = 64 * 2**20
+_HOMES = ("items", "choices", "people", IMPORTED)
+_FIELDS = tuple(each.name for each in fields(Record))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table made again: its rows, and what differs from that of the archive; None where it is equal byte by byte."""
+
+    name: str
+    rows: int
+    differs: str | None = None
+
+
+# --- the archive ------------------------------------------------------------------------------------------------------
+def unpack(path: Path, folder: Path) -> dict[str, Any]:
+    """Unpack an archive into an empty folder, and return what it says of itself.
+
+    Raises
+    ------
+    StoreError
+        If it is none, a byte of it changed, or an entry is a link, leads elsewhere, or unpacks to more than is taken.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = {each.filename: each for each in archive.infolist()}
+            _refuse_odd(path, archive.infolist())
+            about = _about(path, archive, entries)
+            for name, digest in about["files"].items():
+                target = folder / PurePosixPath(name)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(entries[name]) as packed, target.open("xb") as out:
+                    shutil.copyfileobj(packed, out, 2**20)
+                if file_sha256(target) != digest:
+                    raise StoreError(f"{path}: {name} is not what was bundled; get the archive again")
+            (folder / ABOUT).write_bytes(archive.read(ABOUT))
+            return about
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        raise StoreError(
+            f"{path}: no bundle, or damaged ({one_line(str(error), 100)}); get the archive again"
+        ) from None
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be unpacked: {error.strerror or error}") from None
+
+
+def _refuse_odd(path: Path, entries: list[zipfile.ZipInfo]) -> None:
+    def refuse(entry: zipfile.ZipInfo, why: str) -> StoreError:
+        return StoreError(f"{path}: entry {one_line(entry.filename, 80)!r} {why}; nothing was unpacked")
+
+    seen: set[str] = set()
+    for entry in entries:
+        name = entry.filename
+        parts = PurePosixPath(name).parts
+        if (
+            not parts
+            or name != "/".join(parts)
+            or parts[0] == "/"
+            or ".." in parts
+            or re.search(r"[\\:\0]", name)
+        ):
+            raise refuse(entry, "leads out of the archive")
+        if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
+            raise refuse(entry, "is a link or another special file")
+        if name.casefold() in seen:
+            raise refuse(entry, "stands there twice")
+        if entry.flag_bits & 1:
+            raise refuse(entry, "is encrypted")
+        if entry.file_size > max(_ALWAYS, _TIGHTEST * entry.compress_size):
+            raise refuse(entry, f"unpacks to {entry.file_size} bytes from {entry.compress_size}")
+        seen.add(name.casefold())
+    if len(entries) > MOST_FILES or sum(each.file_size for each in entries) > MOST:
+        raise StoreError(f"{path}: unpacks to more than is taken; nothing was unpacked")
+
+
+def _about(path: Path, archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo]) -> dict[str, Any]:
+    if ABOUT not in entries or entries[ABOUT].file_size > _LARGEST_ABOUT:
+        raise StoreError(f"{path}: no bundle of metacog: it has no {ABOUT}")
+    try:
+        about = json.loads(archive.read(ABOUT))
+        files, seal = about["files"], about[bundle.SEAL]
+        whole = seal == bundle.seal_of(about) and all(isinstance(each, str) for each in files.values())
+        form = about["bundle_format"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise StoreError(f"{path}: {ABOUT} is no description of a bundle") from None
+    if not whole:
+        raise StoreError(f"{path}: {ABOUT} is not what was bundled; get the archive again")
+    if form > bundle.FORMAT:
+        raise StoreError(f"{path}: made by a newer version ({about.get('version')}); install that one")
+    if odd := sorted(set(entries) - {ABOUT} ^ set(files)):
+        raise StoreError(f"{path}: {one_line(odd[0], 80)!r} is missing, or was added; get the archive again")
+    found: dict[str, Any] = about
+    return found
+
+
+# --- the study --------------------------------------------------------------------------------------------------------
+def rebuild(archive: Path, target: Path, about: Mapping[str, Any], given: Path | None) -> Study:
+    """Fill a folder with a study and its home, from an unpacked archive, and make its boards; nobody is asked.
+
+    ``given`` holds copies of sources whose items are not in the archive.
+    """
+    shutil.copyfile(archive / STUDY, target / STUDY)
+    if (archive / "files").is_dir():
+        shutil.copytree(archive / "files", target / "files")
+    study = load_study(target / STUDY)
+    _refuse_elsewhere(study, target)
+    study.home.prepare()
+    for name in _HOMES:
+        if (archive / name).is_dir():
+            shutil.copytree(archive / name, study.home.path / name, dirs_exist_ok=True)
+    for benchmark in enabled(study):
+        noted = about["benchmarks"].get(benchmark.name)
+        if noted is not None:
+            try:
+                _answers(benchmark, archive)
+            except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+                why = one_line(str(error).replace(str(archive), ""), 120)
+                raise StoreError(
+                    f"{benchmark.name}: the answers of the bundle cannot be read ({why})"
+                ) from None
+            _items(benchmark, noted, given)
+            _fingerprints(benchmark, archive)
+            if noted.get("published"):
+                printed.write(benchmark)
+    replayed.publish(study, asking=False, judged=lambda each, own: _judged(each, own, archive))
+    return study
+
+
+def _refuse_elsewhere(study: Study, target: Path) -> None:
+    if (
+        study.study.home is not None
+        or study.deploy.store is not None
+        or not study.home.path.is_relative_to(target.resolve())
+    ):
+        raise StudyError(
+            f"{STUDY} of the bundle names a place of its own (home, deploy); it is no bundle of metacog"
+        )
+    for benchmark in enabled(study):
+        for path in named_paths(benchmark.settings.model_dump(mode="json"), benchmark.context.beside):
+            if not path.is_relative_to(target.resolve()):
+                raise StudyError(
+                    f"{STUDY} of the bundle names {path}, which is not in it; it is no bundle of metacog"
+                )
+
+
+def _answers(benchmark: Bound, archive: Path) -> None:
+    """Keep the answers of the archive as they were kept, and mark those that were superseded."""
+    for _, partition in bundle.partitions(benchmark):
+        place = archive / bundle.below(partition)
+        if not (place / bundle.ANSWERS).is_file():
+            continue
+        rows = [row for batch in parquet_bounds.batches(place / bundle.ANSWERS) for row in batch.to_pylist()]
+        current = {row["answer_id"] for row in rows if not row["superseded"]}
+        keep_whole(partition.folder, [Record(**{name: row[name] for name in _FIELDS}) for row in rows])
+        with PartitionStore.open(partition.folder) as store:
+            store.compact(current)
+        write_manifest(partition.folder, {**_noted(place), "fingerprint": None})
+
+
+def _noted(place: Path) -> dict[str, Any]:
+    found = json.loads((place / bundle.NOTED).read_bytes())
+    return {key: value for key, value in found.items() if key not in ("role", "current", "layout", "sha256")}
+
+
+def _was_current(archive: Path, partition: Any) -> bool:
+    place = archive / bundle.below(partition) / bundle.NOTED
+    return place.is_file() and bool(json.loads(place.read_bytes()).get("current"))
+
+
+def _mark(archive: Path, partition: Any, fingerprint: str) -> None:
+    if _was_current(archive, partition):
+        write_manifest(partition.folder, {**partition.manifest(), "fingerprint": fingerprint})
+
+
+def _items(benchmark: Bound, noted: Mapping[str, Any], given: Path | None) -> None:
+    """Have the items of the archive, or make them anew; they must be those that were asked."""
+    home = benchmark.context.home
+    if item_files.items_path(home, benchmark.name).exists():
+        inputs = construction.KeptInputs(benchmark)
+        for step in benchmark.construction():
+            if step.asks is not None:
+                for spec in step.asks.models(benchmark):
+                    todo = step.asks.tasks(benchmark, spec, inputs)
+                    own = roles.partition_of(benchmark, step.asks, spec)
+                    if own.manifest():
+                        now = roles.fingerprint(benchmark, step.asks, spec, todo)
+                        write_manifest(own.folder, {**own.manifest(), "fingerprint": now})
+            path = construction.result_path(benchmark, step.name)
+            if not path.exists() and step.name not in construction.for_items(benchmark):
+                continue  # not made when the bundle was: judges were not tried yet
+            table = pq.read_table(path, partitioning=None)
+            with replacing(path) as temporary:
+                marked = {**(table.schema.metadata or {}), MARK: construction.made_from(benchmark, step)}
+                pq.write_table(table.replace_schema_metadata(marked), temporary, compression="zstd")
+    else:
+        for source in sources(benchmark):
+            if given is None:
+                where = ", ".join(source.urls) or "your own copy"
+                raise SourceError(
+                    f"{benchmark.name}: its items may not be copied; get {source.name} ({where}); give --from"
+                )
+            source.fetch(home, folder=given)
+        construction.build(benchmark)
+    if item_files.items_digest(home, benchmark.name, benchmark.Item) != noted["items_sha256"]:
+        raise SourceError(
+            f"{benchmark.name}: the items made here are not those of the bundle; its version was {noted['versions']}"
+        )
+
+
+def _fingerprints(benchmark: Bound, archive: Path) -> None:
+    """Note of every partition that was current that it is: the same items, words and model, in another folder."""
+    for partition in tasks.partitions(benchmark):
+        _mark(archive, partition, tasks.fingerprint(benchmark, partition))
+
+
+def _judged(benchmark: Bound, partition: Any, archive: Path) -> None:
+    wanted, responses = judging.wanted(benchmark), judging.kept_responses(partition)
+    if wanted is not None and responses is not None:
+        own = judging.judged_as(partition)
+        _mark(archive, own, judging.needed(benchmark, wanted, partition, responses)[1])
+
+
+# --- what came of it --------------------------------------------------------------------------------------------------
+def compare(study: Study, archive: Path) -> Iterator[Table]:
+    """Yield every table of the archive, compared with the one made again."""
+    made = dict(Facts.of(study).tables())
+    folder = study.home.path / "reproduced"
+    folder.mkdir(exist_ok=True)
+    there = {path.stem: path for path in sorted((archive / bundle.TABLES).glob("*.csv"))}
+    for name in sorted({*there, *made}):
+        if name not in there or name not in made:
+            yield Table(name, 0, "is only in the bundle" if name in there else "is not in the bundle")
+            continue
+        own = folder / f"{name}.csv"
+        rows = spreadsheets.write_table(own, made[name])
+        same = own.read_bytes() == there[name].read_bytes()
+        yield Table(name, rows, None if same else _first_difference(there[name], own))
+
+
+def _first_difference(old: Path, new: Path) -> str:
+    with old.open(encoding="utf-8", newline="") as one, new.open(encoding="utf-8", newline="") as two:
+        before, after = list(csv.reader(one)), list(csv.reader(two))
+    if before[0] != after[0]:
+        changed = sorted(set(before[0]) ^ set(after[0]))
+        return f"columns {', '.join(changed[:5]) or 'in another order'}"
+    gone, more = (
+        set(map(tuple, before)) - set(map(tuple, after)),
+        set(map(tuple, after)) - set(map(tuple, before)),
+    )
+    if not gone or not more:
+        return f"{len(before) - 1} rows in the bundle, {len(after) - 1} here"
+    first = min(gone)
+    near = min(more, key=lambda row: (sum(a != b for a, b in zip(row, first, strict=True)), row))
+    at = next(n for n, (a, b) in enumerate(zip(first, near, strict=True)) if a != b)
+    where = " ".join(each for each in first[: min(at, 6)] if each)
+    told = f"{before[0][at]} {one_line(first[at], 40)} in the bundle, {one_line(near[at], 40)} here"
+    return f"{len(gone)} of {len(before) - 1} rows, such as {one_line(where, 80)}: {told}"
+
+
+def scores_lines(since: str, names: set[str]) -> list[str]:
+    """Return the lines of the changelog that say why numbers shift after version ``since``, those about ``names`` first."""
+    text = shipped("CHANGELOG.md").read_text(encoding="utf-8") if shipped("CHANGELOG.md").is_file() else ""
+    found = []
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        if _number(section.split()[0]) <= _number(since) and since != __version__:
+            break
+        lines = re.findall(r"^- (\*\*Scores\*\*.*(?:\n  .*)*)", section, flags=re.MULTILINE)
+        found += [one_line(each, 400) for each in lines]
+    plain = {re.sub(r"[^a-z0-9]", "", name) for name in names}
+    return [each for each in found if any(name in re.sub(r"[^a-z0-9]", "", each.lower()) for name in plain)]
+
+
+def _number(text: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in re.findall(r"\d+", text)[:3])
+
+
+def benchmarks_of(study: Study) -> list[str]:
+    """Return what the changelog may call the benchmarks of a study: names and titles."""
+    return [word.lower() for name in study.enabled for word in (name, bound(study, name).title)]

@@ -1,0 +1,79 @@
+"""Error bodies and token counts of OpenAI and of the servers that speak its formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from metacog_pipeline.llm.types import Usage
+from metacog_pipeline.llm.wire import errors, values
+
+NO_SUCH_MODEL = frozenset({"NotFoundError", "not_found_error"})  # vLLM, Ollama: the only thing they look up
+
+
+def problem(
+    status_code: int, headers: Mapping[str, str], body: bytes, decoded: object
+) -> errors.ProviderProblem:
+    """Read the error forms of OpenAI, vLLM (also unwrapped), xAI (``error`` as text) and FastAPI (``detail``)."""
+    if not isinstance(decoded, dict):
+        return errors.raw_problem(status_code, headers, body)
+    error = values.dict_at(decoded, "error") or decoded
+    inner = values.dict_at(error, "innererror")
+    named = (values.str_at(error, "code"), values.str_at(inner, "code"), values.str_at(error, "type"))
+    codes = tuple(code for code in named if code)
+    param = values.str_at(error, "param") or _fastapi_param(decoded)
+    if status_code == 404 and (param == "model" or any(code in NO_SUCH_MODEL for code in codes)):
+        codes = (*codes, "model_not_found")
+    if values.list_at(
+        values.dict_at(error, "metadata"), "reasons"
+    ):  # OpenRouter: this input was flagged, others will pass
+        codes = (*codes, "content_policy_violation")
+    message = (
+        values.str_at(error, "message")
+        or values.str_at(decoded, "error")
+        or values.str_at(decoded, "detail")
+        or ""
+    )
+    return errors.ProviderProblem(codes, message, _top_level(param))
+
+
+def _fastapi_param(decoded: object) -> str | None:
+    location = values.list_at(values.first(values.list_at(decoded, "detail")), "loc") or []
+    names = [name for name in location if isinstance(name, str) and name != "body"]
+    return names[0] if names else None
+
+
+def _top_level(param: str | None) -> str | None:
+    """Return the body field a parameter path begins with: ``response_format`` of ``response_format.json_schema``."""
+    return param.split(".")[0].split("[")[0] if param else None
+
+
+def of_chat(usage: values.JsonDict | None) -> Usage:
+    """Return the tokens of a chat completion.
+
+    xAI counts reasoning beside the completion instead of within it; its total tells, and so does reasoning that is more
+    than the completion. Both are billed, so both are output here.
+    """
+    got = values.count_at(usage, "completion_tokens")
+    sent = values.count_at(usage, "prompt_tokens")
+    thought = values.count_at(values.dict_at(usage, "completion_tokens_details"), "reasoning_tokens")
+    if got is not None and thought:
+        beside = sent is not None and values.count_at(usage, "total_tokens") == sent + got + thought
+        if beside or thought > got:
+            got += thought
+    details = values.dict_at(usage, "prompt_tokens_details")
+    cached = values.count_at(details, "cached_tokens")
+    if cached is None:
+        cached = values.count_at(usage, "prompt_cache_hit_tokens")  # DeepSeek
+    return Usage(sent, got, thought, cached, values.count_at(details, "cache_write_tokens"))
+
+
+def of_responses(usage: values.JsonDict | None) -> Usage:
+    """Return the tokens of a response."""
+    details = values.dict_at(usage, "input_tokens_details")
+    return Usage(
+        values.count_at(usage, "input_tokens"),
+        values.count_at(usage, "output_tokens"),
+        values.count_at(values.dict_at(usage, "output_tokens_details"), "reasoning_tokens"),
+        values.count_at(details, "cached_tokens"),
+        values.count_at(details, "cache_write_tokens"),
+    )

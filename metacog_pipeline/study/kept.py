@@ -1,0 +1,68 @@
+"""Rows kept under the digest of what they were computed from: one digest for a file, or one a row (column ``made_from``).
+
+Such a file may be deleted at any time. Its mark is a digest of its bytes and of what it was made from, compared before
+anything is read: one that was damaged, changed by hand, made from something else or written by something else is left
+unread, so that what it held is computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from pathlib import Path
+
+import polars as pl
+
+from metacog_pipeline.files import replacing
+from metacog_pipeline.study.frames import MARK
+
+KEY = "made_from"
+_BLANK = b"0" * 64  # stands for the mark while the digest is taken
+_BETWEEN = 2  # bytes of Parquet's metadata between a name and its value: kind and length
+
+
+def computed_once(
+    paths: Sequence[Path], made_from: str, compute: Callable[[], Sequence[pl.DataFrame]]
+) -> list[pl.DataFrame]:
+    """Return the frames kept at ``paths``; computed anew where one of them is not whole or was made from something else."""
+    kept = [frame for path in paths if (frame := read_whole(path, made_from)) is not None]
+    if len(kept) < len(paths):
+        kept = list(compute())
+        for frame, path in zip(kept, paths, strict=True):
+            write_kept(frame, path, made_from)
+    return kept
+
+
+def read_kept(path: Path, schema: pl.Schema) -> pl.DataFrame:
+    """Return the rows kept at ``path``, each under a digest of its own; none where they are not what was written."""
+    found = read_whole(path)
+    return found if found is not None and found.schema == schema else schema.to_frame()
+
+
+def read_whole(path: Path, made_from: str = "") -> pl.DataFrame | None:
+    """Return what was made from ``made_from`` and kept at ``path``; None where it is not there, or not what was written."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    start = data.rfind(MARK.encode()) + len(MARK) + _BETWEEN
+    end = start + len(_BLANK)
+    whole = _digest(data[:start] + _BLANK + data[end:], made_from) == data[start:end]
+    return pl.read_parquet(BytesIO(data)) if whole else None
+
+
+def write_kept(rows: pl.DataFrame, path: Path, made_from: str = "") -> None:
+    """Keep ``rows`` instead of what was there."""
+    file = BytesIO()
+    rows.write_parquet(file, metadata={MARK: _BLANK.decode()})
+    data = file.getvalue()
+    start = data.rindex(_BLANK)
+    with replacing(path) as temporary:
+        temporary.write_bytes(data[:start] + _digest(data, made_from) + data[start + len(_BLANK) :])
+
+
+def _digest(data: bytes, made_from: str) -> bytes:
+    found = hashlib.sha256(f"{made_from}\n".encode())
+    found.update(data)
+    return found.hexdigest().encode()

@@ -1,0 +1,112 @@
+"""A small study, asked in this process and published: two simulated models, two benchmarks, a file of questions."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.benchmark.bound import enabled
+from metacog_pipeline.cli import cli
+from metacog_pipeline.leaderboard import replayed
+from metacog_pipeline.study import Study, load_study
+from tests.asking_in_process import ask
+
+#: Stand where they must not leave from: the environment, the study file, the name of its folder, a reply.
+CANARIES = ("sk-canary-1234567890abcdef", "canary-token-from-the-environment", "canary-user", "canary-pass")
+STUDY = """
+[study]
+name = "leaves"
+seed = 3
+owners = ["canary-user@example.org"]
+
+[[models]]
+name = "careful"
+provider = "simulated"
+api_key_env = "LEAVES_API_KEY"
+observer = { accuracy = 0.8, metacognition = 0.8, seed = 1 }
+
+[[models]]
+name = "hasty"
+provider = "simulated"
+observer = { accuracy = 0.5, metacognition = 0.2, untidiness = 0.2, seed = 2 }
+
+[benchmarks.metamedqa]
+dataset = "sample"
+limit = 4
+
+[benchmarks.questions]
+items = ["own/mine.jsonl"]
+conditions = ["verbal_percent"]
+allow_incomplete = true
+"""
+QUESTIONS = [
+    {"id": f"q{n}", "question": f"What is {n} plus {n}?", "options": [str(2 * n + k) for k in (0, 1, 3)], "answer": "A"}
+    for n in range(5)
+] + [{"id": "=odd", "question": "=1+1 in a sheet?\r\n'quoted'", "answer": "2"}]  # fmt: skip
+
+
+def publish(study: Study) -> None:
+    """Ask whoever is simulated, and publish."""
+    study.home.prepare()
+    for benchmark in enabled(study):
+        construction.build(benchmark)
+        for partition in tasks.partitions(benchmark):
+            if partition.spec.provider == "simulated":
+                ask(benchmark, partition)
+    replayed.publish(study, asking=False)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """The study file; its home stands beside it, in a folder whose path must not leave."""
+    folder = tmp_path_factory.mktemp("canary-user") / "home-of-canary-user"
+    (folder / "own").mkdir(parents=True)
+    lines = "".join(json.dumps(each) + "\n" for each in QUESTIONS)
+    (folder / "own" / "mine.jsonl").write_text(lines, encoding="utf-8")
+    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    publish(load_study(folder / "study.toml"))
+    return folder / "study.toml"
+
+
+@pytest.fixture
+def metacog(tmp_path, monkeypatch):
+    """Return what runs a command in the test's folder, and holds that it ends as expected."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: Any, code: int = 0) -> Result:
+        done = CliRunner().invoke(cli, [*map(str, arguments)], standalone_mode=False)
+        ended = (
+            0
+            if done.exception is None
+            else getattr(done.exception, "exit_code", getattr(done.exception, "code", 99))
+        )
+        assert ended == code, (done.output, done.exc_info)
+        return done
+
+    return run
+
+
+def python_with(module: str) -> str:
+    """Return an interpreter that has ``module``: this one, that of the peers, or one that METACOG_PEERS names; or skip."""
+    others = [
+        str(Path(".venv-peers").absolute() / "bin" / "python"),
+        *os.environ.get("METACOG_PEERS", "").split(":"),
+    ]
+    for python in (sys.executable, *others):
+        code = f"import importlib.util as u, sys; sys.exit(u.find_spec('{module}') is None)"
+        if Path(python).is_file() and subprocess.run([python, "-c", code], timeout=60).returncode == 0:
+            return python
+    pytest.skip(f"no interpreter here has {module}")
+
+
+def told_by(python: str, code: str, folder: Path) -> str:
+    """Return what a program prints that reads ``folder`` with another library."""
+    done = subprocess.run([python, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout

@@ -1,0 +1,197 @@
+"""A bundle makes the same boards elsewhere, byte by byte; one that was changed or made to harm is refused."""
+
+import json
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.exporting import FORMATS, bundle, reproduce
+from metacog_pipeline.exporting.facts import Facts
+from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.study import load_study
+from tests.exporting.conftest import CANARIES
+
+
+@pytest.fixture(scope="module")
+def archive(made, tmp_path_factory):
+    """The bundle of the small study."""
+    folder = tmp_path_factory.mktemp("bundle")
+    (folder / "in").mkdir()
+    bundle.write(Facts.of(load_study(made)), folder / "in")
+    bundle.pack(folder / "in", folder / "study.zip")
+    return folder / "study.zip"
+
+
+def test_elsewhere_every_table_is_equal_byte_by_byte_and_nobody_is_asked(
+    metacog, archive, tmp_path, monkeypatch
+):
+    def asked(*rest: Any, **more: Any) -> None:
+        raise AssertionError("somebody was asked")
+
+    monkeypatch.setattr("metacog_pipeline.leaderboard.replayed.query_partition", asked)
+    monkeypatch.setattr("socket.socket.connect", asked)
+    done = metacog("reproduce", archive, "--to", tmp_path / "again", "--json")
+    found = json.loads(done.output)
+    assert {each["table"] for each in found["tables"]} >= {
+        "leaderboard",
+        "estimates",
+        "comparisons",
+        "calls",
+        "progress",
+    }
+    assert all(each["equal"] for each in found["tables"]), [
+        each for each in found["tables"] if not each["equal"]
+    ]
+    assert (tmp_path / "again" / "leaves-home" / "report" / "index.html").is_file()
+    with zipfile.ZipFile(archive) as there:
+        tables = {name for name in there.namelist() if name.startswith("tables/")}
+        again = tmp_path / "again" / "leaves-home" / "reproduced"
+        assert tables and all(there.read(name) == (again / Path(name).name).read_bytes() for name in tables)
+    refused = metacog("reproduce", archive, "--to", tmp_path / "again", code=2)
+    assert "is there already" in str(refused.exception)
+
+
+def test_the_same_study_gives_the_same_bytes(metacog, made, archive, tmp_path):
+    metacog("bundle", made, "--to", tmp_path / "two.zip")
+    assert (tmp_path / "two.zip").read_bytes() == archive.read_bytes()
+    refused = metacog("bundle", made, "--to", tmp_path / "two.zip", code=2)
+    assert "nothing is overwritten" in str(refused.exception)
+
+
+def changed(archive: Path, target: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
+    with zipfile.ZipFile(archive) as there:
+        entries = {name: there.read(name) for name in there.namelist()}
+    change(entries)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as out:
+        for name, data in entries.items():
+            out.writestr(name, data)
+    return target
+
+
+def _flip(name: str) -> Callable[[dict[str, bytes]], None]:
+    def change(entries: dict[str, bytes]) -> None:
+        found = next(each for each in entries if name in each)
+        entries[found] = entries[found][:-2] + bytes([entries[found][-2] ^ 1]) + entries[found][-1:]
+
+    return change
+
+
+def _described(**more: Any) -> Callable[[dict[str, bytes]], None]:
+    def change(entries: dict[str, bytes]) -> None:
+        entries["metacog.json"] = json.dumps({**json.loads(entries["metacog.json"]), **more}).encode()
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (_flip("tables/leaderboard.csv"), "is not what was bundled"),
+        (_flip("answers.parquet"), "is not what was bundled"),
+        (_flip("study.toml"), "is not what was bundled"),
+        (_described(seed=4), "metacog.json is not what was bundled"),
+        (_described(files={}), "metacog.json is not what was bundled"),
+        (lambda entries: entries.pop("tables/leaderboard.csv"), "is missing, or was added"),
+        (lambda entries: entries.update(more=b"x"), "is missing, or was added"),
+        (lambda entries: entries.update({"../out.txt": b"x"}), "leads out of the archive"),
+        (lambda entries: entries.update({"/etc/cron.d/x": b"x"}), "leads out of the archive"),
+        (lambda entries: entries.update({"a\\..\\b": b"x"}), "leads out of the archive"),
+        (lambda entries: entries.update({"TABLES/leaderboard.csv": b"x"}), "stands there twice"),
+        (lambda entries: entries.update({"zeros": bytes(80 * 2**20)}), "unpacks to"),
+        (lambda entries: entries.pop("metacog.json"), "no bundle of metacog"),
+        (lambda entries: entries.update({"metacog.json": b"[" * 9999}), "is no description of a bundle"),
+    ],
+    ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else "change",
+)
+def test_a_changed_or_harmful_archive_is_refused_in_one_line(archive, tmp_path, change, why):
+    (tmp_path / "into").mkdir()
+    with pytest.raises(StoreError, match=why) as told:
+        reproduce.unpack(changed(archive, tmp_path / "bad.zip", change), tmp_path / "into")
+    assert "\n" not in str(told.value)
+    assert [path.name for path in tmp_path.iterdir() if path.name not in ("into", "bad.zip")] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "why"),
+    [
+        ("study.toml", b'"files/mine.jsonl"', b'"/etc/passwd"', "names /etc/passwd, which is not in it"),
+        ("study.toml", b"[study]\n", b'[study]\nhome = "/tmp/elsewhere"\n', "names a place of its own"),
+        ("answers.parquet", b"PAR1", b"PAR2", "answers of the bundle cannot be read"),
+        ("partition.json", b"{", b"[", "answers of the bundle cannot be read"),
+    ],
+    ids=["path", "home", "parquet", "json"],
+)
+def test_a_bundle_that_was_sealed_to_harm_is_refused_in_one_line(
+    metacog, archive, tmp_path, name, old, new, why
+):
+    def change(entries: dict[str, bytes]) -> None:
+        found = next(each for each in entries if name in each)
+        assert old in entries[found]
+        entries[found] = entries[found].replace(old, new)
+        about = json.loads(entries["metacog.json"])
+        about["files"][found] = sha256_hex(entries[found])
+        entries["metacog.json"] = json.dumps({**about, bundle.SEAL: bundle.seal_of(about)}).encode()
+
+    bad = changed(archive, tmp_path / "bad.zip", change)
+    done = metacog("reproduce", bad, "--to", tmp_path / "again", code=4 if "answers" in why else 2)
+    assert why in str(done.exception) and "\n" not in str(done.exception)
+    assert not (tmp_path / "again").exists() and not Path("/tmp/elsewhere").exists()
+
+
+def test_a_link_and_a_torn_archive_are_refused(archive, tmp_path):
+    (tmp_path / "into").mkdir()
+    with zipfile.ZipFile(tmp_path / "link.zip", "w") as out:
+        entry = zipfile.ZipInfo("study.toml")
+        entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+        out.writestr(entry, "/etc/passwd")
+    with pytest.raises(StoreError, match="is a link"):
+        reproduce.unpack(tmp_path / "link.zip", tmp_path / "into")
+    data = archive.read_bytes()
+    for name, harm in (("cut", data[: len(data) // 2]), ("empty", b""), ("text", b"no zip at all")):
+        (tmp_path / name).write_bytes(harm)
+        with pytest.raises(StoreError, match="no bundle, or damaged"):
+            reproduce.unpack(tmp_path / name, tmp_path / "into")
+    assert list((tmp_path / "into").iterdir()) == []
+
+
+def test_what_another_version_changed_is_told_by_its_scores_lines(metacog, made, tmp_path):
+    lines = reproduce.scores_lines("0.2.0", {"metamedqa"})
+    assert lines and all(line.startswith("**Scores**") and "MetaMedQA" in line for line in lines)
+    assert reproduce.scores_lines("99.0.0", {"metamedqa"}) == []
+
+
+def test_no_key_credential_or_personal_path_leaves(metacog, made, tmp_path, monkeypatch):
+    study = load_study(made)
+    from metacog_pipeline.transcripts.folder import read_manifest, write_manifest
+
+    folder = next(study.home.transcripts.glob("benchmark=*/model=careful/run=1"))
+    said = f"401 of https://canary-user:canary-pass@host/v1: {CANARIES[0]}; see {made.parent}/log and {CANARIES[1]}"
+    before = read_manifest(folder)
+    write_manifest(folder, {**before, "message": said})
+    monkeypatch.setenv("LEAVES_API_KEY", CANARIES[1])
+    try:
+        for name in set(FORMATS) - {"arviz", "ducklake", "mlflow", "wandb"}:  # those need other libraries
+            metacog("export", made, "--to", tmp_path / name, "--format", name)
+        metacog("bundle", made, "--to", tmp_path / "all.zip")
+    finally:
+        write_manifest(folder, before)
+    with zipfile.ZipFile(tmp_path / "all.zip") as there:
+        there.extractall(tmp_path / "bundle")
+    for path in tmp_path.glob("inspect/*.eval"):
+        with zipfile.ZipFile(path) as log:
+            log.extractall(tmp_path / "log" / path.stem)
+    found = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(found) > 60
+    for path in found:
+        data = path.read_bytes()
+        if path.suffix == ".parquet":
+            import polars as pl
+
+            data += repr(pl.read_parquet(path, hive_partitioning=False).rows()).encode()
+        assert not any(canary.encode() in data for canary in CANARIES), path
+        assert str(made.parent).encode() not in data and b"canary" not in data, path

@@ -1,0 +1,216 @@
+"""csv and hf: what is exported is read back with the libraries it is for, and imported again gives the same board."""
+
+import contextlib
+import csv
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+
+from metacog_pipeline.asking.logs import exported
+from metacog_pipeline.exporting import lakes, writer
+from metacog_pipeline.exporting.facts import Facts
+from metacog_pipeline.leaderboard.read import query_table
+from metacog_pipeline.study import load_study
+from tests.exporting.conftest import QUESTIONS, python_with, told_by
+
+SQL = """select benchmark, condition, model, measure, estimate, low, high, n from estimates
+    where source in ('simulated', 'imported') order by all"""
+
+
+def board(study: Path) -> pl.DataFrame:
+    return pl.DataFrame(pl.from_arrow(query_table(load_study(study).home.path, SQL)))
+
+
+def same_to_twelve_digits(one: pl.DataFrame, two: pl.DataFrame) -> None:
+    assert one.height == two.height > 0
+    for name in one.columns:
+        if one[name].dtype.is_float():
+            gap = (one[name] - two[name]).abs() / pl.Series(one[name].abs()).clip(1.0)
+            assert (gap.drop_nulls() <= 1e-12).all() and (one[name].is_null() == two[name].is_null()).all(), (
+                name
+            )
+        else:
+            assert one[name].equals(two[name]), name
+
+
+def test_exported_and_imported_again_the_board_is_the_same(metacog, made, tmp_path):
+    metacog("export", made, "--to", tmp_path / "out", "--format", "hf")
+    metacog("import", tmp_path / "out", "--study", tmp_path / "again.toml", "--quiet")
+    same_to_twelve_digits(board(made), board(tmp_path / "again.toml"))
+    again = metacog("import", tmp_path / "out", "--study", tmp_path / "again.toml", "--json")
+    assert json.loads(again.output)["kept"] == 0 and json.loads(again.output)["known"] == 20
+
+
+def test_every_format_that_has_answers_holds_the_same_calls(made, tmp_path):
+    found = []
+    for form in ("csv", "hf", "eee", "inspect"):
+        folder = tmp_path / form
+        folder.mkdir()
+        writer(form)(Facts.of(load_study(made)), folder)
+        assert exported.is_export(folder)
+        found.append(
+            sorted((call for path in exported._files_of(folder) for call in exported._read(path)), key=str)
+        )
+    assert len(found[0]) == 20 and all(each == found[0] for each in found)
+
+
+def test_a_lake_holds_every_table_and_is_refused_in_one_line_without_the_extension(metacog, made, tmp_path):
+    facts = Facts.of(load_study(made))
+    with contextlib.closing(duckdb.connect()) as lake:
+        lake.execute("attach ':memory:' as lake")  # DuckLake takes the same statements
+        rows = lakes.fill(lake, facts)
+        assert rows["answers"] == 20 and {"leaderboard", "items_of_questions"} < rows.keys()
+        for name, count in rows.items():
+            assert lake.execute(f'select count(*) from lake."{name}"').fetchone() == (count,)
+        try:
+            lake.execute("load ducklake")
+        except duckdb.Error:
+            done = metacog("export", made, "--to", tmp_path / "out", "--format", "ducklake", code=2)
+            assert "no extension ducklake" in str(done.exception) and "\n" not in str(done.exception)
+            assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("form", ["csv", "eee", "hf", "inspect"])
+def test_the_same_study_gives_the_same_bytes_and_nothing_is_overwritten(metacog, made, tmp_path, form):
+    for name in ("one", "two"):
+        metacog("export", made, "--to", tmp_path / name, "--format", form)
+    one = {
+        p.relative_to(tmp_path / "one"): p.read_bytes() for p in (tmp_path / "one").rglob("*") if p.is_file()
+    }
+    two = {
+        p.relative_to(tmp_path / "two"): p.read_bytes() for p in (tmp_path / "two").rglob("*") if p.is_file()
+    }
+    assert one == two and one
+    done = metacog("export", made, "--to", tmp_path / "one", "--format", form, code=2)
+    assert "is there already" in str(done.exception) and "\n" not in str(done.exception)
+
+
+def test_texts_that_a_spreadsheet_would_run_are_marked(out):
+    with (out / "items-questions.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["item_id"]: row for row in csv.DictReader(file)}
+    assert rows["'=odd"]["question"] == "'" + QUESTIONS[-1]["question"]
+    assert not any(cell.startswith(("=", "@")) for row in rows.values() for cell in row.values())
+
+
+def test_the_card_names_splits_fields_licences_and_how_it_was_made(metacog, made, tmp_path):
+    metacog("export", made, "--to", tmp_path / "out", "--format", "hf")
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert (
+        '- config_name: "leaderboard"' in card
+        and "## Licences" in card
+        and "@article{griot2025metamedqa" in card
+    )
+    assert "| answer_id | String |" in card and "metacog import FOLDER" in card
+    for path in (tmp_path / "out" / "data").rglob("*.parquet"):
+        assert pl.read_parquet(path, hive_partitioning=False).height, path
+
+
+def test_hugging_face_loads_every_split(metacog, made, tmp_path):
+    python = python_with("datasets")
+    metacog("export", made, "--to", tmp_path / "out", "--format", "hf")
+    code = """
+import os
+os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HOME": "cache"}
+import datasets
+board = datasets.load_dataset("./out", "leaderboard", split="test")
+calls = datasets.load_dataset("./out", "transcripts")
+print(board.num_rows, sorted(calls), calls["questions"].num_rows, len(datasets.get_dataset_config_names("./out")))
+"""
+    rows = pl.read_parquet(tmp_path / "out" / "data" / "leaderboard" / "test.parquet").height
+    configs = len(list((tmp_path / "out" / "data").iterdir()))
+    assert (
+        told_by(python, code, tmp_path).split("\n")[-2] == f"{rows} ['metamedqa', 'questions'] 12 {configs}"
+    )
+
+
+def test_every_eval_ever_accepts_it(metacog, made, tmp_path):
+    metacog("export", made, "--to", tmp_path / "out", "--format", "eee")
+    files = [str(path) for path in (tmp_path / "out" / "data").rglob("*.json*")]
+    assert len(files) == 8
+    python = python_with("every_eval_ever")
+    done = subprocess.run(
+        [python, "-m", "every_eval_ever", "validate", *files], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0 and "8 passed, 0 warning-only, 0 failed" in done.stdout, done.stdout[-2000:]
+
+
+def test_inspect_opens_its_logs(metacog, made, tmp_path):
+    metacog("export", made, "--to", tmp_path / "out", "--format", "inspect")
+    python = python_with("inspect_ai")
+    code = """
+from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_summaries
+for each in list_eval_logs("out"):
+    log = read_eval_log(each)
+    brief = read_eval_log_sample_summaries(each)
+    assert log.status == "success" and len(log.samples) == len(brief) == log.results.completed_samples
+    assert all(sample.output.completion and sample.scores["metacog"].value in ("C", "I", "N") for sample in log.samples)
+    print(log.eval.task, log.eval.model, len(log.samples))
+"""
+    told = told_by(python, code, tmp_path).split("\n")
+    assert sorted(told)[1:] == [
+        f"{task} simulated/{model} {n}"
+        for task, n in (("metamedqa_baseline", 4), ("questions_verbal_percent", 6))
+        for model in ("careful", "hasty")
+    ]
+
+
+def test_items_that_may_not_be_passed_on_leave_by_id_and_digest(metacog, made, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "metacog_pipeline.exporting.facts.may_copy", lambda benchmark: benchmark.name == "questions"
+    )
+    metacog("export", made, "--to", tmp_path / "out", "--format", "hf")
+    items = pl.read_parquet(tmp_path / "out" / "data" / "items-metamedqa" / "test.parquet")
+    assert set(items.columns) <= {"item_id", "dataset", "item_hash"} and items.height == 4
+    calls = pl.read_parquet(
+        tmp_path / "out" / "data" / "transcripts" / "metamedqa.parquet", hive_partitioning=False
+    )
+    assert all(set(json.loads(each)) == {"sha256"} for each in calls["request_json"])
+    listed = pl.read_parquet(tmp_path / "out" / "data" / "items" / "test.parquet").filter(
+        benchmark="metamedqa"
+    )
+    assert listed["question"].is_null().all()
+
+
+@pytest.mark.parametrize(
+    ("harm", "why"),
+    [
+        (lambda out: (out / "transcripts.csv").write_text("model\nx\n"), "nothing was kept"),
+        (lambda out: (out / "transcripts.csv").unlink(), "holds no calls"),
+        (lambda out: (out / "study.toml").write_text("[study"), "is no study file"),
+        (lambda out: _swap(out / "study.toml", '"files/mine.jsonl"', '"../../secret"'), "not in the folder"),
+        (lambda out: _swap(out / "study.toml", '"files/mine.jsonl"', '"/etc/passwd"'), "not in the folder"),
+    ],
+    ids=["columns", "gone", "toml", "above", "absolute"],
+)
+def test_a_damaged_export_is_one_line_and_nothing_is_kept(metacog, made, tmp_path, harm, why, out):
+    shutil.copytree(out, tmp_path / "out")
+    harm(tmp_path / "out")
+    done = metacog("import", tmp_path / "out", "--study", tmp_path / "again.toml", code=2)
+    assert why in str(done.exception) and "\n" not in str(done.exception)
+    assert not (tmp_path / "again.toml").exists()
+
+
+def _swap(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def out(made, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("exported")
+    writer("csv")(Facts.of(load_study(made)), folder)
+    return folder
+
+
+def test_what_stands_behind_the_boards_is_cited(metacog, made):
+    text = metacog("cite", made).output
+    assert (
+        text.count("@") == 2 and "doi = {10.1038/s41467-024-55628-6}" in text and "metacog_pipeline" in text
+    )
+    assert "own questions" not in text  # nothing of theirs is published

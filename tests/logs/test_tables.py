@@ -1,0 +1,235 @@
+"""Tables that bring their own questions: read as a log is, into a study that is made where there is none."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from metacog_pipeline import columns
+from metacog_pipeline.asking.imported import ImportOptions
+from metacog_pipeline.asking.logs import importing, tables
+from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.fitting import reading as fitting
+
+HEAD = ("model", "id", "question", "options", "answer", "prediction", "confidence", "correct")
+PERCENT = ImportOptions(scale=columns.Scale(0, 100))
+
+
+def rows(n=40, models=("org/one", "two")):
+    found = []
+    for place, model in enumerate(models):
+        for number in range(n):
+            said = (number + (number % 3 == 0) * (1 + place)) % 4
+            cells = (model, f"q{number}", f"Which is number {number}?", [f"no {number}{x}" for x in "wxyz"],
+                     "ABCD"[number % 4], "ABCD"[said], 50 + number, said == number % 4)  # fmt: skip
+            found.append(dict(zip(HEAD, cells, strict=True)))
+    return found
+
+
+def table(path, found):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(found[0]))
+        writer.writeheader()
+        writer.writerows(found)
+    return path
+
+
+def read(path, options=PERCENT, pairs=()):
+    made = tables.read(path, pairs, options)
+    assert made is not None
+    return made
+
+
+def said(made):
+    return [(each.said.text, (each.question or {}).get("answer")) for each in made]
+
+
+def test_a_table_makes_a_study_of_its_questions_and_models_and_once_more_changes_nothing(
+    tmp_path, take_table
+):
+    done = take_table(table(tmp_path / "own.csv", rows()))
+    assert (done.kept, done.known, done.left_out) == (80, 0, ())
+    assert [each.name for each in done.study.models] == ["one", "two"] and done.study.enabled == (
+        "questions",
+    )
+    item = list(bound(done.study, "questions").items)[1]
+    assert (item.question, item.answer, item.options[1]) == ("Which is number 1?", "B", "no 1x")
+    assert take_table(tmp_path / "own.csv").known == 80
+
+
+@pytest.mark.parametrize(
+    "form", ["letters", "numbers from 0", "numbers from 1", "texts", "columns", "parquet"]
+)
+def test_options_in_any_usual_form_are_the_same(form, tmp_path):
+    made = rows()
+    expected = said(read(table(tmp_path / "plain.csv", made)))
+    path = tmp_path / "own.csv"
+    for row in made:
+        listed = row["options"]
+        for name in ("answer", "prediction"):
+            place = "ABCD".index(row[name])
+            row[name] = {"numbers from 0": place, "numbers from 1": place + 1, "texts": listed[place]}.get(
+                form, row[name]
+            )
+        if form == "columns":
+            row |= {f"option_{x}": text for x, text in zip("abcd", row.pop("options"), strict=True)}
+        elif form == "texts":
+            row["options"] = json.dumps(dict(zip("ABCD", listed, strict=True)))
+    if form == "parquet":
+        path = tmp_path / "folder"
+        path.mkdir()
+        nested = [{**row, "options": {"text": row["options"], "label": list("ABCD")}} for row in made]
+        pq.write_table(pa.Table.from_pylist(nested), path / "train-0.parquet")
+    else:
+        table(path, made)
+    found = said(read(path))
+    if form == "texts":
+        place = [row["options"] for row in rows()]
+        expected = [
+            (
+                text.replace(f"Answer: {text[8]}", f"Answer: {own['ABCD'.index(text[8])]}"),
+                own["ABCD".index(key)],
+            )
+            for (text, key), own in zip(expected, place, strict=True)
+        ]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    "form", ["{0}|{1} | {2}|{3}", "A. {0}\nB. {1}\nC. {2}\nD. {3}", "(A) {0} (B) {1} (C) {2} (D) {3}"]
+)
+def test_options_in_one_text_are_told_apart(form, tmp_path):
+    made = rows()
+    expected = [each.question for each in read(table(tmp_path / "plain.csv", made))]
+    for row in made:
+        row["options"] = form.format(*row["options"])
+    assert [each.question for each in read(table(tmp_path / "own.csv", made))] == expected
+
+
+def test_a_list_of_right_answers_may_be_written_as_text_and_rows_may_have_names(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text('question,answer,prediction\n' + "".join(
+        f'"{n}","Where is {n}?","[\'Rome\', \'Roma\', \'{"x" * 70}\']","Roma"\n' for n in range(3)))  # fmt: skip
+    first = read(path)[0]
+    assert first.question == {"question": "Where is 0?", "answers": ["Rome", "Roma"]}
+
+
+def test_beside_a_label_the_answer_is_the_models_and_what_lacks_is_told(tmp_path):
+    made = [{"statement": f"{n} is odd", "label": n % 2 == 1, "answer": n % 3 == 1} for n in range(4)]
+    first = read(table(tmp_path / "own.csv", made))[0]
+    assert (first.question, first.said.text) == (
+        {"question": "0 is odd", "answers": ["False"]},
+        "Answer: False",
+    )
+    told: list[str] = []
+    bare = table(tmp_path / "bare.csv", [{"question": "?", "a_answer": 1}])
+    assert tables.read(bare, (), ImportOptions(show=told.append)) is None
+    assert told[0].startswith(
+        "no questions are taken from it: it lacks choice or response, key or correct; columns"
+    )
+
+
+def test_questions_and_options_may_be_objects_and_a_key_no_reply_fits_is_told(tmp_path):
+    made = [
+        {"question": {"stem": f"Which is {n}?"}, "choices": [{"label": x, "text": f"{x}{n} x"} for x in "AB"],
+         "answerKey": "A", "prediction": "B"} for n in range(20)
+    ]  # fmt: skip
+    made.append({**made[0], "question": {"other": 1}})
+    path = tmp_path / "own.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in made))
+    found, told = read(path), list[str]()
+    assert (found[0].question or {})["options"] == ["A0 x", "B0 x"] and found[-1].why == "has no question"
+    assert (found[0].question or {})["question"] == "Which is 0?"
+    importing.import_log(path, tmp_path / "s.toml", found, importing.LogOptions("m", show=told.append))
+    assert "none of the first 20 answers is right by the key" in told[-1]
+
+
+def test_a_data_set_saved_to_disk_is_one_table(tmp_path):
+    made = pa.Table.from_pylist(rows())
+    (tmp_path / "saved").mkdir()
+    for name in ("data-00000-of-00002", "data-00001-of-00002", "cache-1a"):
+        with pa.ipc.new_stream(str(tmp_path / "saved" / f"{name}.arrow"), made.schema) as out:
+            out.write_table(made)
+    assert len(read(tmp_path / "saved")) == 2 * 80
+    assert fitting.read(tmp_path / "saved", ["confidence"]).frame.height == 2 * 80
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
+    with pytest.raises(StudyError, match=r"is a folder; give a file of it: .* not one table"):
+        read(tmp_path)
+
+
+def test_numbers_of_options_of_which_none_is_0_are_refused_and_can_be_said(tmp_path):
+    made = rows(120)
+    for row in made:
+        row["answer"], row["prediction"] = (
+            min(2, "ABCD".index(row[each])) + 1 for each in ("answer", "prediction")
+        )
+        row.pop("correct")
+    path = table(tmp_path / "own.csv", made)
+    with pytest.raises(
+        StudyError, match=r"none is 0, so they seem to begin at 1; nothing was kept; .*--from-one"
+    ):
+        read(path)
+    assert said(read(path, ImportOptions(scale=PERCENT.scale, from_one=True)))[0][1] == "A"
+
+
+def test_a_correctness_that_disagrees_with_the_key_refuses_the_table(tmp_path):
+    made = rows()
+    made[7]["correct"] = not made[7]["correct"]
+    path = table(tmp_path / "own.csv", made)
+    with pytest.raises(
+        StudyError, match=r"disagrees with the key in 1 of 80 rows: row 9 \(q7\) says 0, by key 1"
+    ):
+        read(path)
+    assert len(read(path, ImportOptions(scale=PERCENT.scale, trust=("correct",)))) == 80
+
+
+def test_an_id_that_names_two_questions_refuses_the_table(tmp_path):
+    made = [{**row, "id": f"q{number % 20}"} for number, row in enumerate(rows())]
+    with pytest.raises(StudyError, match=r"row 22: id 'q0' names another question.*--map item_id=question"):
+        read(table(tmp_path / "own.csv", made))
+
+
+def test_rows_that_lack_something_say_what_and_a_scale_is_never_guessed(tmp_path):
+    made = [{**row, "confidence": row["confidence"] / 100} for row in rows()]
+    made[0]["prediction"], made[1]["question"], made[2]["confidence"] = "", "", "NA"
+    made[3]["answer"] = made[3]["correct"] = ""
+    path = table(tmp_path / "own.csv", made)
+    with pytest.raises(StudyError, match=r"say on which scale, as in --scale 0..1 or"):
+        read(path, ImportOptions())
+    found = read(path, ImportOptions(scale=columns.Scale(0, 1)))
+    assert [each.why for each in found[:5]] == [
+        "has no answer",
+        "has no question",
+        None,
+        "has neither key nor verdict",
+        None,
+    ]
+    assert found[2].said.text == "Answer: C" and found[4].said.text.endswith("Confidence: 54%")
+
+
+def test_a_verdict_without_a_key_counts_as_it_stands_and_a_table_without_either_is_none(
+    tmp_path,
+):
+    made = [{each: row[each] for each in ("model", "question", "prediction", "correct")} for row in rows()]
+    first = read(table(tmp_path / "own.csv", made))[0]
+    assert first.right is False and first.question is not None and first.question["kind"] == "graded"
+    bare = [{"question": row["question"], "prediction": "A"} for row in rows()]
+    assert tables.read(table(tmp_path / "bare.csv", bare), (), PERCENT) is None
+
+
+def test_a_table_about_items_of_the_study_is_left_to_their_benchmark(tmp_path):
+    (tmp_path / "s.toml").write_text(
+        '[study]\nname = "s"\n\n[[models]]\nname = "m"\nprovider = "replay"\n\n[benchmarks.metamedqa]\ndataset = "sample"\n'
+    )
+    study = importing.load_study(tmp_path / "s.toml")
+    path = table(tmp_path / "own.csv", rows())
+    brings = importing.brings_questions
+    assert not brings(study, path, (None, None, None), (), PERCENT)
+    assert brings(study, path, (None, None, "questions"), (), PERCENT)
+    assert brings(None, path, (None, None, None), (), PERCENT)
+    assert not brings(None, path, (None, None, "metamedqa"), (), PERCENT)

@@ -1,0 +1,124 @@
+"""A set of cases made by simulated people passes every gate of its release; a smaller one says which gate stops it."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from metacog_pipeline.asking import construction
+from metacog_pipeline.benchmarks.medley import Medley
+from metacog_pipeline.benchmarks.medley import benchmark as declared
+from metacog_pipeline.benchmarks.medley.commands import medley
+from metacog_pipeline.benchmarks.medley.construction import gates, tables
+from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.construction.roles import Roles, roles_of
+from metacog_pipeline.benchmarks.medley.items import DOMAINS
+from metacog_pipeline.study import load_study
+from metacog_pipeline.study.frames import read_frame
+
+PER_DOMAIN, KNOWN = 17, 4  # of each domain; the last known answer is an injected error
+FAMILIES = ("openai", "openai", "anthropic", "anthropic", "google", "google", "mistral", "deepseek")
+KINDS = ("filter", "valve", "sensor", "gasket", "load")
+
+
+def seeds(per_domain):
+    made = []
+    for domain in DOMAINS:
+        for place in range(per_domain):
+            row = {
+                "seed_id": f"{domain[:4].upper()}_{place}",
+                "domain": domain,
+                "scenario": f"Plant {place} of {domain} stopped twice in one night, after a part was changed.",
+                "ambiguity": "Wear and a blocked part would both show as a slow fall of pressure.",
+                "intended_difficulty": "hard",
+                "claims": [f"In plant {place} of {domain} it is the {kind}." for kind in KINDS],
+            }
+            if place < KNOWN:
+                row |= {"known_answer": "it is the filter", "target_wrong_claim": "C2"}
+                told = "error_description" if place == KNOWN - 1 else "why_ensemble_gets_wrong"
+                row[told] = "The valve is what one thinks of first."
+            made.append(row)
+    return made
+
+
+def in_process(settings, context):
+    """Return the people the study names, simulated here instead of being served."""
+    found = roles_of(settings, context)
+    people = {
+        role: tuple(spec.model_copy(update={"provider": "simulated", "base_url": None}) for spec in group)
+        for role, group in found.people.items()
+    }
+    return Roles(found.dataset, found.seeds, found.seeds_digest, people, {})
+
+
+def write(folder, per_domain):
+    (folder / "seeds.json").write_text(json.dumps({"seeds": seeds(per_domain)}))
+    authors = [f"author-{n}" for n in range(1, 9)]
+    rows = [("authors", *each) for each in zip(authors, FAMILIES, strict=True)]
+    rows += [("judges", f"judge-{n}", f"maker-{n}") for n in range(1, 4)]
+    lines = ["[study]", 'name = "t"', 'home = "home"', "budget_usd = 1.0"]
+    lines += ["[[models]]", 'name = "measured"', 'provider = "simulated"']
+    for table, name, family in rows:
+        lines += [f"[[{table}]]", f'name = "{name}"', 'provider = "openai"', f'model = "{name}"',
+                  'base_url = "http://127.0.0.1:9/v1"', f'family = "{family}"']  # fmt: skip
+    lines += ["[benchmarks.medley]", 'dataset = "custom"', "[benchmarks.medley.generator]"]
+    lines += ['seed_file = "seeds.json"', 'designers = ["author-1"]', f"analysts = {json.dumps(authors)}"]
+    lines += ['verifiers = ["judge-1", "judge-2", "judge-3"]']
+    (folder / "study.toml").write_text("\n".join(lines) + "\n")
+    return folder / "study.toml"
+
+
+def typed(*words):
+    found = CliRunner().invoke(medley, list(words))
+    assert found.exit_code == 0, (found.output, found.exception)
+    return found
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(declared, "roles_of", in_process)
+        yield
+
+
+@pytest.fixture(scope="module")
+def whole(simulated, tmp_path_factory):
+    """Return a study whose set has been made, and what was said at the end."""
+    study = write(tmp_path_factory.mktemp("whole"), PER_DOMAIN)
+    return study, typed("generate", "--study", str(study), "--quiet").output
+
+
+def test_a_set_of_simulated_people_passes_every_gate_once_its_answers_are_judged(whole):
+    study, said = whole
+    found = tables.gates_of(read_frame(construction.result_path(Medley.of(load_study(study)), "gates")))
+    assert [gate.name for gate in found if gate.stops] == ["G15"], [
+        gate.render() for gate in found if gate.stops
+    ]
+    assert "G15" in said and "run with judges" in said
+    assert {gate.name: gate.status for gate in found if gate.name in ("G12", "X8")} == {
+        "G12": "passed",
+        "X8": "passed",
+    }
+    judged = gates.with_judges(found, 0.7, 0.7, "")
+    assert gates.verdict(judged) == "fit to be released"
+
+
+def test_what_is_released_reads_back_as_it_was_made(whole):
+    study, _ = whole
+    folder = study.parent / "set"
+    typed("export", "--study", str(study), str(folder))
+    again = read_set(folder, "custom")
+    made = Medley.of(load_study(study)).items
+    assert [each.vignette for each in again.instances] == [each.vignette for each in made]
+    failed = {
+        gate.name for gate in gates.evaluate(again.instances, again.evidence) if gate.status == "failed"
+    }
+    # The published layout holds neither prompts (G13) nor families (X4); simulated verifiers err on their own (X7).
+    assert failed <= {"G13", "X4", "X7"}
+
+
+def test_a_set_that_is_too_small_names_its_gates_and_what_to_do(simulated, tmp_path):
+    said = typed("generate", "--study", str(write(tmp_path, 1)), "--quiet").output.splitlines()
+    stops = [line.strip() for line in said[said.index("not fit to be released") + 1 :]]
+    assert {line.partition(":")[0] for line in stops} >= {"G1", "G2", "G10"}
+    assert all("add seeds" in line for line in stops if line.startswith(("G1:", "G2:", "G10:")))

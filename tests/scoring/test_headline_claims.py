@@ -1,0 +1,76 @@
+"""Ledgers of headline claims: each paper's claims against its own tables, with what would be seen without them."""
+
+import json
+from functools import cache
+
+import pytest
+
+from metacog_pipeline.benchmark import headlines
+from metacog_pipeline.benchmarks.medley import headline_claims as of_medley
+from metacog_pipeline.benchmarks.metacogbench import headline_claims as of_metacogbench
+from metacog_pipeline.benchmarks.metamedqa import headline_claims as of_metamedqa
+from metacog_pipeline.benchmarks.selfknowledge import headline_claims as of_selfknowledge
+from metacog_pipeline.benchmarks.signaldetection import headline_claims as of_signaldetection
+from metacog_pipeline.benchmarks.signaldetection import refitted
+from metacog_pipeline.files import shipped
+
+TABLES = {
+    "medley": of_medley, "metacogbench": of_metacogbench, "metamedqa": of_metamedqa, "selfknowledge": of_selfknowledge,
+}  # fmt: skip
+PAPERS = (*TABLES, "signaldetection")
+
+
+@cache
+def ledger(name):
+    data = shipped("data", "published", name)
+    if name in TABLES:
+        frame = TABLES[name].ledger(data)
+    else:
+        digest = json.loads((data / refitted.FILE).read_text("utf-8"))["made_from"]
+        frame = of_signaldetection.ledger(refitted.read(data, digest))
+    return {row["quantity"]: row for row in frame.to_dicts()}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_claim_says_its_data_what_follows_and_what_would_be_seen_without_it(name):
+    rows = ledger(name)
+    assert len(rows) >= 6
+    for row in rows.values():
+        assert row["place"] == headlines.PLACE and row["subject"] and row["method"] and row["expected"]
+        assert (
+            (row["recomputed"] is None)
+            == (row["verdict"] == headlines.UNKNOWN)
+            == (row["subject"] == "not published")
+        )
+        assert row["note"] or row["verdict"] != headlines.UNKNOWN  # what is missing is named
+        assert row["low"] is None or row["low"] <= row["recomputed"] <= row["high"]
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "verdict", "value"),
+    [
+        ("metamedqa", "models do not see that a question cannot be answered", "holds", 0.037),
+        ("metamedqa", "a full prompt makes a model more accurate", "not decided", -0.0017),
+        ("metamedqa", "questions without an answer are seen by accurate models", "not decided", 0.574),
+        ("metacogbench", "GPT-4o is weak in metacognitive control", "does not hold", 0.9585),
+        ("metacogbench", "the open model is no further behind than proprietary models lie apart", "does not hold", 0.032),
+        ("metacogbench", "three runs tell the models apart", "does not hold", 2),
+        ("selfknowledge", "the gain carries over to other data sets", "holds", 0.4511),
+        ("selfknowledge", "on other data sets a yes fits the answer more often", "not decided", 0.0185),
+        ("selfknowledge", "a tenth of the changed weights carries most of the gain", "does not hold", 0.589),
+        ("signaldetection", "models know less of their errors than their decisions would allow", "holds", 9),
+        ("signaldetection", "models shift their criterion away from the costly error", "holds", 25),
+        ("signaldetection", "a stated risk leaves sensitivity as it is", "does not hold", 8),
+    ],
+)  # fmt: skip
+def test_what_follows_of_a_claim(name, claim, verdict, value):
+    row = ledger(name)[claim]
+    assert row["verdict"] == verdict and row["recomputed"] == pytest.approx(value, abs=5e-4)
+
+
+def test_an_interval_decides_only_where_it_leaves_out_what_is_expected():
+    assert [headlines.above(*ends) for ends in ((0.1, 0.2), (-0.2, -0.1), (-0.1, 0.1), (0.0, 0.1))] == [
+        "holds", "does not hold", "not decided", "not decided",
+    ]  # fmt: skip
+    value, _, high = headlines.mean_of([0.1, 0.2, 0.3])
+    assert value == pytest.approx(0.2) and high - value == pytest.approx(0.1 * 4.302653 / 3**0.5)

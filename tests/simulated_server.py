@@ -1,0 +1,134 @@
+"""The simulated provider in a thread, or in a process of its own that always gives the same answer: run this file."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from metacog_pipeline.llm.server import FaultPlan, Respond, SimulatedProvider, running, serve
+from metacog_pipeline.llm.server.running import LOOPBACK, STARTED
+
+
+class ServerThread:
+    """The server in a thread with its own event loop, on a free port of ``host``.
+
+    ``url`` is the root: the base URL of an OpenAI-compatible model is ``url + "/v1"``, that of the other two is
+    ``url``. Use it as a context manager, or call ``stop``.
+    """
+
+    def __init__(
+        self,
+        respond: Respond,
+        plan: FaultPlan | None = None,
+        *,
+        models: tuple[str, ...] = (),
+        log: Path | None = None,
+        port: int = 0,
+        host: str = LOOPBACK,
+        profile: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        self.provider = SimulatedProvider(respond, plan, models=models, log=log, profile=profile, key=key)
+        self.url = ""
+        self._failure: BaseException | None = None
+        self._ready = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self._thread = threading.Thread(
+            target=self._run, args=(host, port), name="simulated-provider", daemon=True
+        )
+        self._thread.start()
+        self._ready.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self, host: str, port: int) -> None:
+        async def until_stopped() -> None:
+            self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+            async with running(self.provider, host, port) as self.url:
+                self._ready.set()
+                await self._stop.wait()
+
+        try:
+            asyncio.run(until_stopped())
+        except OSError as failure:
+            self._failure = failure
+        finally:
+            self._ready.set()
+
+    @property
+    def stats(self) -> dict[str, object]:
+        """The counters of ``SimulatedProvider.stats``."""
+        return self.provider.stats()
+
+    def stop(self) -> None:
+        """Stop serving; calling it again does nothing."""
+        if self._thread.is_alive() and self._loop is not None and self._stop is not None:
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join(10)
+
+    def __enter__(self) -> ServerThread:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class ServerProcess:
+    """The server in a process of its own, answering a constant text: for measuring a client's own CPU.
+
+    ``options`` are those of this file, for example ``["--latency", "0.2"]``.
+    Raises ``RuntimeError`` when it does not start.
+    """
+
+    def __init__(self, options: Sequence[str] = ()) -> None:
+        command = [sys.executable, __file__, *options]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().strip()
+        if not line.startswith(STARTED):
+            self.stop()
+            raise RuntimeError(f"the server did not start: {line!r}")
+        self.url = line.removeprefix(STARTED)
+
+    def stop(self) -> None:
+        """End the process; calling it again does nothing."""
+        if self._process.poll() is None:
+            self._process.terminate()
+        self._process.wait(10)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def __enter__(self) -> ServerProcess:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def main() -> None:
+    """Serve until interrupted."""
+    parser = argparse.ArgumentParser(description="A local provider that always gives the same answer.")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds per answer")
+    parser.add_argument("--text", default='{"answer": "A", "confidence": 3}', help="the answer")
+    parser.add_argument("--chunks", type=int, default=8, help="parts of a streamed answer")
+    parser.add_argument("--gap", type=float, default=0.0, help="seconds between two parts")
+    options = parser.parse_args()
+    plan = FaultPlan(latency_s=options.latency, chunks=options.chunks, gap_s=options.gap)
+    provider = SimulatedProvider(lambda model, request: str(options.text), plan)
+    serve(provider, port=options.port)
+
+
+if __name__ == "__main__":
+    main()
