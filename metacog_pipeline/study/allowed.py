@@ -177,6 +177,17 @@ def key_of(location: Iterable[str | int]) -> str:
     return key
 
 
+def not_finite(value: object, location: tuple[str | int, ...] = ()) -> tuple[str | int, ...]:
+    """Return where the first number of ``value`` that is not finite stands, below ``location``; ``location`` if none is."""
+    inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        if isinstance(each, float) and not math.isfinite(each):
+            return (*location, key)
+        if (found := not_finite(each, (*location, key))) != (*location, key):
+            return found
+    return location
+
+
 def not_toml(error: ValueError) -> str:
     """Return what keeps a file from being TOML and where; a line is never shown, for it may hold a key."""
     said = str(error)

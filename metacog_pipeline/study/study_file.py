@@ -17,7 +17,7 @@ from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, read_toml
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.study.allowed import as_written, explain, not_toml
+from metacog_pipeline.study.allowed import as_written, explain, key_of, not_finite, not_toml
 from metacog_pipeline.study.sections import Section, Settings, TrainingSection
 
 ASKED = ("models", "judges", "authors")  # the tables whose rows are models that can be asked
@@ -311,7 +311,8 @@ def _check_model(where: str, spec: ModelSpec) -> None:
     except RecursionError:
         raise StudyError(f"{where}: extra_body is nested too deeply; no provider reads that") from None
     except ValueError:  # older pydantic lets such a number pass
-        raise StudyError(f"{where}: extra_body: every number in it must be a finite number") from None
+        key = key_of(not_finite(spec.extra_body, ("extra_body",)))
+        raise StudyError(f"{where}: {key}: give a finite number") from None
 
 
 def _address_parts(text: str) -> SplitResult | None:

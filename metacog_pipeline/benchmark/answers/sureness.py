@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from metacog_pipeline.benchmark.answers.numbers import numerals
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
 
@@ -14,16 +15,25 @@ from metacog_pipeline.transcripts.logprobs import decode_logprobs
 STATED = re.compile(
     r"\b(?:confidence|bet)\b[ \t]{0,4}(?:level|score)?[ \t*_]{0,6}[:：=]?[ \t*_<]{0,6}([^\n]{0,80})", re.I
 )
-_NUMBER = re.compile(r"(?<![\d.-])(\d{1,3}(?:\.\d{1,6})?)(?![\d.]*\d)[ ]?(%|percent)?")
+_OUT_OF = re.compile(r"[*_ ]{0,4}\(?(?:/|out of|of) ?[*_]{0,2}(10{1,2})\b", re.I)
+_PERCENT = re.compile(r"[*_ ]{0,4}(?:%|％|per ?cent\b)", re.I)
 
 
 def percent(text: str) -> float | None:
-    """Return the first number of a text as a share: 80, 80 % and 0.8 are the same; None outside 0 to 100."""
-    if (found := _NUMBER.search(text)) is None:
+    """Return the first number of a text as a share: 80, 80 %, 0.8, 0,8, 8/10 and 8 out of 10 are the same.
+
+    None where it lies outside 0 to 100 or there is none. A whole number without ``%`` is one of percent: 1 is 0.01.
+    """
+    if (first := next(numerals(text), None)) is None:
         return None
-    value = float(found[1])
-    share = value if "." in found[1] and value <= 1 and not found[2] else value / 100
-    return share if share <= 1 else None
+    share = first.value
+    if whole := _OUT_OF.match(text, first.end):
+        share /= int(whole[1])
+    elif first.parts is None:
+        written = text[first.start : first.end]
+        decimal = ("." in written or "," in written) and share <= 1
+        share = share if decimal and not _PERCENT.match(text, first.end) else share / 100
+    return float(share) if 0 <= share <= 1 else None
 
 
 def worded(text: str, scale: Mapping[str, float]) -> float | None:
