@@ -179,7 +179,9 @@ def key_of(location: Iterable[str | int]) -> str:
 
 def not_finite(value: object, location: tuple[str | int, ...] = ()) -> tuple[str | int, ...]:
     """Return where the first number of ``value`` that is not finite stands, below ``location``; ``location`` if none is."""
-    inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    )
     for key, each in inner:
         if isinstance(each, float) and not math.isfinite(each):
             return (*location, key)
