@@ -22,6 +22,7 @@ import socket
 import struct
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
@@ -29,7 +30,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from metacog_pipeline.errors import MetacogError, reason_of
 from metacog_pipeline.progress import ENVIRONMENT, keep_terminal
-from metacog_pipeline.querying.endings import ENDINGS, heard
+from metacog_pipeline.querying.endings import ENDINGS, IMPATIENT, heard
 from metacog_pipeline.querying.session import INTERRUPTED, PARENT_WATCHED_EVERY_S
 from metacog_pipeline.querying.variables import WATCH_PARENT
 
@@ -40,6 +41,7 @@ SELDOM = (
     20,
     50,
 )  # answers are many small objects, and almost none of them garbage: looked for now and then
+DEAF_AFTER_S = 2.0  # work that was told to end and asks nobody is ended then
 NOTE = "In the process at work:\n"  # before the lines that say where in it something was raised
 _NOT_BEGUN = BaseException("no process could be started")
 QUERY_INTERRUPTED = "Query interrupted"  # DuckDB raises a RuntimeError with it in place of KeyboardInterrupt
@@ -70,6 +72,7 @@ class Nursery:
         self._worker = 0  # its process while it listens to signals
         self._passed: list[int] = []
         self._left: list[int] = []  # of these, what the worker was not told yet
+        self._told_at: float | None = None  # when the worker was told first
         with theirs:
             try:
                 self._pid = os.fork()
@@ -139,10 +142,17 @@ class Nursery:
         while self._worker and self._left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._worker, self._left.pop(0))
+                self._told_at = self._told_at or time.monotonic()
+
+    def hurry(self) -> None:
+        """End work that was told to end and does not hear it, in a long call of a library; who asks models is spared."""
+        if self._worker and self._told_at and time.monotonic() - self._told_at > DEAF_AFTER_S:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._worker, IMPATIENT)
 
     def unheard(self) -> list[int]:
         """Return the signals of which the work that has ended took no notice."""
-        found, self._passed, self._left = self._passed, [], []
+        found, self._passed, self._left, self._told_at = self._passed, [], [], None
         return found
 
     def _ended(self) -> BaseException:
@@ -155,7 +165,7 @@ class Nursery:
         if code is None:
             self.close()
             return _NOT_BEGUN
-        if -code in self._passed:
+        if -code in self._passed or (self._passed and -code == IMPATIENT):
             return KeyboardInterrupt()
         how = f"signal {-code}" if code < 0 else f"code {code}"
         if code == -signal.SIGKILL:
@@ -328,6 +338,8 @@ def _ready(busy: Sequence[Nursery]) -> list[Nursery]:
         ends = [end for nursery in busy for end in nursery.ends]
         if found := select.select(ends, [], [], PARENT_WATCHED_EVERY_S)[0]:
             return [nursery for nursery in busy if any(end in found for end in nursery.ends)]
+        for nursery in busy:
+            nursery.hurry()
     return []
 
 
@@ -394,7 +406,7 @@ def _work(end: socket.socket) -> None:
             os.environ.update(environment)
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            for number in set(ENDINGS) - {signal.SIGINT}:
+            for number in {*ENDINGS, IMPATIENT} - {signal.SIGINT}:
                 signal.signal(number, signal.SIG_DFL)
             _send(end, ("worker", os.getpid()))
             found = work(*args, **named)

@@ -23,8 +23,10 @@ from metacog_assets.staying import launch_until_answered
 from metacog_assets.study_file import current_study
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.progress import keep_terminal
+from metacog_pipeline.querying.session import INTERRUPTED
 from metacog_pipeline.study import digests, unchanged
 
+_LEFT_OPEN: list[contextlib.ExitStack] = []  # until this process ends
 FOLLOWED = "no longer followed; what is queued and under way goes on (see: metacog status STUDY --watch)"
 
 
@@ -101,5 +103,15 @@ def _instance() -> Iterator[dg.DagsterInstance]:
         instance.event_log_storage.brief = (
             True  # nobody but this process reads its runs while they are under way
         )
-    with instance:
-        yield instance
+    with contextlib.ExitStack() as held:
+        held.enter_context(instance)
+        try:
+            yield instance
+        except (KeyboardInterrupt, DagsterExecutionInterruptedError):
+            INTERRUPTED.set()
+            raise
+        finally:
+            # SQLite waits for the disk several times when it closes a file, each time a second where others write a lot.
+            # Who is told to end leaves that to whoever opens it next, as a process that was killed does.
+            if INTERRUPTED.is_set():
+                _LEFT_OPEN.append(held.pop_all())

@@ -17,6 +17,7 @@ from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying import session
 from metacog_pipeline.querying.asking import SIMULATED_PREFIX, Profile, Tally, source_of
+from metacog_pipeline.querying.endings import patiently
 from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.planning import DryAsker, stored_answers
 from metacog_pipeline.querying.reported import other_models
@@ -63,10 +64,10 @@ def query_panel(
         If kept answers cannot be read or written; what was acknowledged stays kept.
     """
     started = datetime.now(UTC)
-    with PartitionStore.open(partition.folder) as store:
+    with PartitionStore.open(partition.folder) as store, patiently():
         outcomes = _asked_in_turn(partition, store, panel, on_progress)
         outcome = _together(panel, outcomes, store)
-        store.compact(outcome.tally.current)
+        session.compact_soon(store, outcome.tally.current)
         reported = store.models_reported(outcome.tally.current)
         elsewhere = [
             f"{panelist.spec.name}: {found}"

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Literal
 
 from metacog_pipeline import __version__
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.batch.records import Owner
 from metacog_pipeline.llm.budget import Budget
@@ -37,7 +37,7 @@ from metacog_pipeline.llm.spec import IN_PROCESS, Lane, ModelSpec
 from metacog_pipeline.llm.types import ChatModel
 from metacog_pipeline.progress import style_from_environment
 from metacog_pipeline.querying.asking import Profile, Session, Tally, source_of
-from metacog_pipeline.querying.endings import ONE_PRESS_S, heard
+from metacog_pipeline.querying.endings import ONE_PRESS_S, heard, patiently
 from metacog_pipeline.querying.learning import Learnt
 from metacog_pipeline.querying.partition import Progress, SessionResult, WorkerPool, query_tasks
 from metacog_pipeline.querying.reported import other_models
@@ -47,6 +47,7 @@ from metacog_pipeline.querying.unusable import to_ask_again
 from metacog_pipeline.querying.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.identity import answer_id
+from metacog_pipeline.transcripts.parquet import segment_sizes
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import (
     PartitionStore,
@@ -61,6 +62,9 @@ State = Literal["complete", "incomplete", "failed", "missing", "waiting"]
 PARENT_WATCHED_EVERY_S = 1.0
 INTERRUPTED = threading.Event()  # set on the first Ctrl-C, so that a caller with many partitions stops too
 WAITING = 9  # exit code of a command that leaves batches under way
+COMPACTED_AT_ONCE = (
+    16 * 2**20
+)  # bytes of journals that an interrupted session still brings into the Parquet copy
 RUNS_PER_SEED = 100  # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
 
 _logger = logging.getLogger(__name__)
@@ -158,18 +162,32 @@ def query_partition(
     """
     started = datetime.now(UTC)
     replays = partition.spec.provider == "replay"
-    with PartitionStore.open(partition.folder, load=not replays) as store:
+    with PartitionStore.open(partition.folder, load=not replays) as store, patiently():
         if replays:
             outcome, current, reported = _replayed(partition, tasks)
         else:
             known = partition.known_profile()
             now = few(tasks, limit, partition.folder)
-            asked = asyncio.run(ask(partition, store, now, modes, respond, on_progress, known))
+            try:
+                asked = asyncio.run(ask(partition, store, now, modes, respond, on_progress, known))
+            except MetacogError:
+                with contextlib.suppress(StoreError):  # the first error is what people can do something about
+                    store.compact()  # what an interrupted session left
+                raise
             outcome, current = replace(asked, tasks=len(tasks)), asked.tally.current
             reported = store.models_reported(current)
-        store.compact(current)
+        compact_soon(store, current)
         write_down(partition, outcome, fingerprint, started, reported, other_models(partition.spec, reported))
     return outcome
+
+
+def compact_soon(store: PartitionStore, current: set[str]) -> None:
+    """Bring the Parquet copy up to date; after an interrupt only where that takes no time.
+
+    Journals hold every answer, and the next session brings the copy up to date.
+    """
+    if not INTERRUPTED.is_set() or sum(segment_sizes(store.folder).values()) <= COMPACTED_AT_ONCE:
+        store.compact(current)
 
 
 def few(tasks: Sequence[Task], limit: int | None, folder: Path) -> Sequence[Task]:

@@ -15,6 +15,7 @@ import json, os, signal, sys, time
 from metacog_assets import apart
 from metacog_assets.figures import Stopped, Waits
 from metacog_assets.showing import markdown
+from metacog_pipeline.querying.endings import patiently
 from metacog_pipeline.querying.session import INTERRUPTED
 
 def about(number):
@@ -38,6 +39,18 @@ def killed(number):
 def patient():
     os.kill(PARENT, signal.SIGINT)
     time.sleep(30)
+
+def deaf(number):
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # as in a long call of a library
+    os.kill(PARENT, signal.SIGINT)
+    time.sleep(60)
+
+def asking():
+    signal.signal(signal.SIGINT, lambda number, frame: INTERRUPTED.set())
+    with patiently():
+        os.kill(PARENT, signal.SIGINT)
+        time.sleep(apart.DEAF_AFTER_S + 2 * apart.PARENT_WATCHED_EVERY_S)
+    return "kept" if INTERRUPTED.is_set() else "not told"
 
 def forever():
     print(os.getpid(), flush=True)
@@ -96,6 +109,10 @@ told = {"first": apart.call(apart.ITEMS, lines.append, about, 1), "again": apart
 for kind in ("stopped", "disk", "fault"):
     told[kind] = raised(apart.MODELS, None, fails, kind)
 told["interrupted"] = raised(apart.MODELS, None, patient)
+started = time.monotonic()
+told["deaf"] = [raised(apart.MODELS, None, deaf, 1)[0], time.monotonic() - started]
+told["asking"] = apart.call(apart.ITEMS, None, asking)  # in a process of its own, which was interrupted
+INTERRUPTED.clear()
 told["after"] = apart.call(apart.MODELS, None, about, 5)[0]
 told["killed"] = raised(apart.MODELS, None, killed, signal.SIGKILL)
 for kind in ("exit", "memory", "exception", "result"):
@@ -171,6 +188,12 @@ def test_errors_come_back_as_they_were_raised(told):
 def test_an_interrupt_reaches_the_work_and_ends_what_asked_for_it(told):
     assert told["interrupted"][0] == "KeyboardInterrupt"
     assert told["after"] == 5
+
+
+def test_work_that_does_not_hear_an_interrupt_is_ended_and_who_asks_models_is_spared(told):
+    name, seconds = told["deaf"]
+    assert name == "KeyboardInterrupt" and seconds < 30
+    assert told["asking"] == "kept"
 
 
 def test_work_that_was_killed_is_told_in_one_line(told):

@@ -24,6 +24,7 @@ from metacog_pipeline.llm.server.faults import FaultPlan
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import partition_folder, read_partition
 from tests.crash.conftest import Provider
+from tests.proofs.processes import alive, below, parent
 
 pytestmark = pytest.mark.proof
 TIMES = int(os.environ.get("METACOG_DISTURBED", "140"))
@@ -83,52 +84,16 @@ class Runs:
         return int(self.process.stdout.readline())
 
 
-def below(process: int) -> list[int]:
-    """Return the processes that descend from ``process``, nurseries before workers."""
-    children: dict[int, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            children.setdefault(int(path.read_text().rpartition(")")[2].split()[1]), []).append(
-                int(path.parent.name)
-            )
-    found = list(children.get(process, ()))
-    for each in found:
-        found += children.get(each, ())
-    return found
-
-
 def send(number: signal.Signals, to: str, run: int) -> list[int]:
     """Send a signal; return all processes there were."""
     there = below(run)
-    nurseries = [each for each in there if _parent(each) == run]
+    nurseries = [each for each in there if parent(each) == run]
     workers = [each for each in there if each not in nurseries]
     chosen = {MAIN: [run], ALL: [run, *there], WORKER: workers, NURSERY: nurseries}[to]
     for each in chosen:
         with contextlib.suppress(ProcessLookupError):
             os.kill(each, number)
     return there
-
-
-def _parent(process: int) -> int:
-    try:
-        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
-
-
-def alive(processes: list[int]) -> list[int]:
-    """Return those that have not ended a second later."""
-    until = time.monotonic() + 1
-    while (left := [each for each in processes if _runs(each)]) and time.monotonic() < until:
-        time.sleep(0.02)
-    return left
-
-
-def _runs(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def kept(study: Path) -> list[tuple[str, ...]]:

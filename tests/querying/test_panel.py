@@ -250,6 +250,22 @@ def test_an_interrupted_panel_takes_no_new_judge_and_is_not_complete(partition, 
     assert partition.manifest()["fingerprint"] is None
 
 
+def test_an_interrupted_session_leaves_a_long_journal_to_the_next(partition, court, monkeypatch):
+    def interrupt(request: ChatRequest) -> Completion:
+        INTERRUPTED.set()
+        return verdict("judge-a")(request)
+
+    monkeypatch.setattr("metacog_pipeline.querying.session.COMPACTED_AT_ONCE", 0)
+    court.replies["judge-a"] = interrupt
+    query(partition, panel("a", CASES))
+    assert not list(partition.folder.glob("*.parquet"))
+    INTERRUPTED.clear()
+    court.replies["judge-a"] = verdict("judge-a")
+    query(partition, panel("a", CASES))
+    assert len(rows(partition)) == len(CASES)
+    assert len(court.asked) == len(set(court.asked)), "nothing is asked twice"
+
+
 def test_progress_counts_the_whole_panel(partition, court):
     seen: list[tuple[int, int, float]] = []
     query(
