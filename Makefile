@@ -56,8 +56,9 @@ ui: $(VENV)/.runtime
 	@$(BIN)/metacog demo --folder $(DEMO) --quiet
 	@$(BIN)/metacog ui $(DEMO)/study.toml
 
+# Compiled tests are kept, whatever the user's shell says: each worker would compile them anew, for 7 s.
 test: $(VENV)/.dev
-	@$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not bench and not proof"
+	@$(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not bench and not proof"
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .

@@ -1,5 +1,7 @@
 """Tier 3: unique solutions found twice, stories without their concept's name, and no pass for shortcuts or luck."""
 
+import dataclasses
+import functools
 import json
 import random
 from collections.abc import Sequence
@@ -12,16 +14,17 @@ from metacog_pipeline.benchmarks.metacogbench.generators.making import SHIPPED_S
 from metacog_pipeline.benchmarks.metacogbench.generators.stories import STRUCTURES
 from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import (
     agree,
-    make,
     passes,
     printed,
     random_score,
     right,
 )
+from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import make as make_instance
 from metacog_pipeline.benchmarks.metacogbench.items import Field, Item
 from tests.metacogbench.helpers import scored
 
 SEEDS = range(100, 122)
+make = functools.cache(make_instance)  # an instance is made once for all that is held of it
 
 
 def _items() -> list[Item]:
@@ -42,10 +45,17 @@ def test_there_are_twenty_items_over_twenty_structures():
 @pytest.mark.parametrize("structure", STRUCTURES.values(), ids=list(STRUCTURES))
 def test_solver_and_exhaustive_check_agree_on_many_seeds(structure):
     for seed in SEEDS:
-        made = make(structure, seed)
-        solved = structure.solve(made.params)
-        assert solved is not None and agree(solved, structure.brute(made.params))
+        made = make(structure, seed)  # refuses an instance on which they disagree, see the next test
         assert json.loads(json.dumps(made.params)) is not None
+    solved = structure.solve(made.params)
+    assert solved is not None and agree(solved, structure.brute(made.params))
+
+
+@pytest.mark.parametrize("structure", STRUCTURES.values(), ids=list(STRUCTURES))
+def test_an_instance_on_which_solver_and_exhaustive_check_disagree_is_refused(structure):
+    wrong = dataclasses.replace(structure, brute=lambda params: structure.brute(params)[:-1])
+    with pytest.raises(ValueError, match="but exhaustive check"):
+        make(wrong, SEEDS[0])
 
 
 @pytest.mark.parametrize("structure", STRUCTURES.values(), ids=list(STRUCTURES))
