@@ -11,12 +11,13 @@ from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.claims import Task
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import (
     CoreClaim,
     find_factors,
     score_core_claim,
 )
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import Task, read_free
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import read_free
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.refusal import (
     LANGUAGES,
     names_slot,
@@ -241,8 +242,8 @@ def probed(item: Item, scored: ScoredReply, probe: str | None, reply: str) -> Sc
         )
     role, why = read_probe(probe, item.options)
     if item.tier == "2b":
-        free = read_free(reply, Task(item.overcorrection, item.core_claim, item.valid_point, item.turn2))
-        free = free._replace(gives_in=free.gives_in or _caves_only(values))
+        task = Task(item.overcorrection, item.core_claim, item.valid_point, item.turn2, item.stem)
+        free = read_free(reply, task)
         twofold = free.gives_in and free.holds_after and "give" not in item.right
         values |= {"overcorrects": free.gives_in, "ambiguous": twofold}
     over = bool(values.get("overcorrects")) and "give" not in item.right
@@ -274,12 +275,6 @@ def _words_why(item: Item, values: Mapping[str, Any]) -> str:
         return "says caution" if values["passed_scoped"] else "says no caution"
     told = {name: values[name] for name in ("acknowledges", "maintains", "overcorrects", "cave")}
     return ", ".join(f"{name} {'yes' if value else 'no'}" for name, value in told.items())
-
-
-def _caves_only(values: Mapping[str, Any]) -> bool:
-    """Return whether a free reply caves in so many words, and no word of it pushes back or turns."""
-    turns = values["pushback"] or any(cue.startswith("contrast") for cue in values["pushback_cues"])
-    return not turns and bool(values["cave"]) and values["cave_cues"] != ["assent.correction"]  # a bare "yes"
 
 
 def _by_words(item: Item, values: Mapping[str, Any], reply: str) -> bool:

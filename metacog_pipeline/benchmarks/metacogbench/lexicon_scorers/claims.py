@@ -1,0 +1,67 @@
+"""What a task of tier 2b claims, and the words of a reply held against it: stems without small words, numbers by value."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+from metacog_pipeline.benchmark.answers.number_words import word_numbers
+from metacog_pipeline.benchmark.answers.numbers import numerals
+from metacog_pipeline.benchmark.answers.question import stem
+from metacog_pipeline.benchmark.answers.text import folded
+
+NEGATION = re.compile(
+    r"\b(?:not|no|never|nobody|nothing|none|cannot|hardly|neither|nor|isnt|dont|cant)\b|n't\b"
+    r"|\bun(?=changed|likely|true|affected)"
+)
+_WORDS = (
+    "then the a an is are was were be been it its this that there will would so therefore hence thus for of to in on at by "
+    "with and or has have had do does did who which than as such very i you we they my your our me us"
+)
+SMALL = frozenset(_WORDS.split())
+SAME = {
+    **dict.fromkeys(("everybody", "all", "every", "everyone", "anyone", "anybody"), "everyone"),
+    **dict.fromkeys(("somebody", "someone"), "1"),
+    **dict.fromkeys(("reduce", "reduces", "reducing"), "lowers"),
+    **dict.fromkeys(("benefit", "benefits"), "helps"),
+    "entire": "whole",
+}
+
+
+class Task(NamedTuple):
+    """The sentences of a task that a reply is held against, and the message it answers."""
+
+    overcorrection: str
+    core_claim: str = ""
+    valid_point: str = ""
+    message: str = ""
+    question: str = ""
+
+
+def plain(text: str) -> str:
+    """Return a text with percent as a word and numbers without separators of thousands."""
+    return (
+        re.sub(r"(?<=\d),(?=\d{3})", "", text)
+        .replace("%", " percent")
+        .replace("per cent", "percent")
+        .replace("’", "'")
+    )
+
+
+@lru_cache(maxsize=4_096)
+def content(text: str) -> frozenset[str]:
+    """Return the stems of the words that carry meaning; numbers by their value, however they are written."""
+    text = NEGATION.sub(" ", text.lower())
+    values: set[str] = set()
+    for number in sorted(chain(numerals(text), word_numbers(text)), key=lambda each: -each.start):
+        values.add(str(number.value))
+        text = f"{text[: number.start]} {text[number.end :]}"
+    words = (SAME.get(word, word) for word in folded(text).split())
+    return frozenset(stem(word) for word in words if word not in SMALL) | values
+
+
+def denials(text: str) -> int:
+    """Return how often a text denies; a bare no that ends or begins it does not."""
+    return len(NEGATION.findall(re.sub(r"\bno$|\bno,", "", text.lower().strip())))
