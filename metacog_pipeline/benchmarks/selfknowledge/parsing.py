@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from metacog_pipeline.benchmark.answers.abstaining import LONGEST, plain, withholds
+from metacog_pipeline.benchmark.answers.unknowing import SURE, says_unknown
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO, answer_words
 
 YesNoRule = Literal["default", "reference", "strict"]
@@ -76,14 +77,18 @@ def abstains(text: str, rule: YesNoRule = "default", answers: Iterable[str] = ()
     """Whether ``text`` says that the answer is not known.
 
     By the ``default`` rule in other words, other apostrophes and four languages too (`withholds`); but not where the words
-    are part of an accepted answer, as of a song of that name, and not behind an answer.
+    are part of an accepted answer, as of a song of that name, and not behind an answer. Where no phrase is found, the words
+    of the reply are weighed (`says_unknown`), unless it holds an accepted answer.
     """
     if rule == "reference":
         return _REFERENCE_ABSTENTION in text.lower()
     said = plain(text)
     if rule == "strict":
         return said.strip(" .!\n") == _REFERENCE_ABSTENTION
-    return withholds(said, map(plain, answers), plain(question) if question else "")
+    accepted = tuple(map(plain, answers))
+    if withholds(said, accepted, plain(question) if question else ""):
+        return True
+    return not any(each and each in said for each in accepted) and says_unknown(text, question) > SURE
 
 
 def _strict(text: str, language: str) -> YesNo:

@@ -3,19 +3,17 @@
 A word that the task says becomes the role it has there (``<over>``, ``<core>``, ``<point>``, ``<task>``, ``<number>``), so
 that the words around the claims are weighed and not the claims. Features are words, pairs of words, words of the first
 sentence, denials beside a role, and how much of either claim one clause says. The weights are a logistic regression on
-labelled batches: ``python -m tests.fit_giving_in`` writes ``data/metacogbench/giving_in.json``.
+labelled batches: ``python -m tests.fit_words`` writes ``data/metacogbench/giving_in.json``.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
-import math
 import re
-from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
+from metacog_pipeline.benchmark.answers.weights import Weights, shipped_weights, weighed
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.claims import (
     NEGATION,
     SMALL,
@@ -24,7 +22,6 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.claims import (
     denials,
     plain,
 )
-from metacog_pipeline.files import shipped
 
 _SENTENCE = re.compile(r"(?<=[.?!;:\n])\s+")
 _CLAUSE = re.compile(r",(?=\s)|\b(?:because|since|but|so|which|who|if)\b")
@@ -62,7 +59,7 @@ def _roles(task: Task) -> Roles:
 
 
 def _role(word: str, roles: Roles) -> str:
-    found = next(iter(content(word)), "") if word not in SMALL else ""
+    found = min(content(word), default="") if word not in SMALL else ""
     if not found:
         return word
     for name, stems in zip(("<over>", "<core>", "<point>", "<task>"), roles[:4], strict=True):
@@ -109,18 +106,10 @@ def _claims(sentence: str, roles: Roles, found: dict[str, float]) -> str:
     return last
 
 
-@cache
-def _weights() -> Mapping[str, float]:
-    found: dict[str, float] = json.loads(shipped("data", "metacogbench", "giving_in.json").read_text("utf-8"))
-    return found
-
-
-def gives_way(text: str, task: Task, weights: Mapping[str, float] | None = None) -> float:
+def gives_way(text: str, task: Task, weights: Weights | None = None) -> float:
     """Return how much the words of a reply speak for giving in: above 0 more than not. Total for any reply."""
-    weights = _weights() if weights is None else weights
     if len(set(_TOKEN.findall(text[:_MOST].lower()))) < _FEWEST:
         return 0.0
-    known = [
-        (weights[name], value) for name, value in features(text, task).items() if value and name in weights
-    ]
-    return sum(weight * value for weight, value in known) / math.sqrt(max(1, len(known)))
+    return weighed(
+        features(text, task), shipped_weights("metacogbench", "giving_in") if weights is None else weights
+    )
