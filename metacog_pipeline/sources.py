@@ -232,8 +232,8 @@ def download(
     except httpx.HTTPError as error:
         kept = part.stat().st_size if part.exists() else 0
         raise SourceError(
-            f"{url}: download broke off after {kept} bytes ({type(error).__name__}: {error}); "
-            "fetch again to continue, or use --from DIR"
+            f"{url}: download broke off after {kept} bytes ({_reason(error)}); "
+            "fetch again to continue, or use metacog fetch --from DIR"
         ) from None
     part.replace(path)
     note.unlink(missing_ok=True)
@@ -281,6 +281,15 @@ def _validator(answer: httpx.Response) -> str | None:
         return tag
     modified: str | None = answer.headers.get("last-modified")
     return modified
+
+
+def _reason(error: httpx.HTTPError) -> str:
+    """Return in words why a download ended, without those of the operating system."""
+    if isinstance(error, httpx.TimeoutException):
+        return "no answer in time"
+    if isinstance(error, httpx.ConnectError):
+        return "the server cannot be reached: is there a network?"
+    return "the connection was lost"
 
 
 def _accepted_start(url: str, answer: httpx.Response, part: Path) -> int:

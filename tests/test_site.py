@@ -183,6 +183,10 @@ def test_every_benchmark_credits_the_authors_of_its_paper():
             if registry.load(name).title.split(" (")[0].lower() in each.lower()
         )
         families = re.findall(r"family-names: (.+)", reference)
+        whole = re.findall(r"family-names: (.+)\n +given-names: (.+)", reference)
+        assert [f"{given} {family}" for family, given in whole] == (
+            registry.load(name).paper.authors.split(", ") if families else []
+        )
         page = (DOCS / "benchmarks" / name / "README.md").read_text("utf-8")
         assert families or "Anonymous" in reference
         paper = registry.load(name).paper

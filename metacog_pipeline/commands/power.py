@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from metacog_pipeline.commands import printing
@@ -23,6 +25,9 @@ from metacog_pipeline.stats.power import (
 
 FORMATS: tuple[Format, ...] = ("table", "csv", "json")
 TARGET = 0.8
+_PARAMETER = re.compile(
+    r"(d|m_ratio|delta|c|ratings|alpha|trials|simulations|power) (is needed|is|follows)\b"
+)
 
 
 @click.command()
@@ -85,9 +90,20 @@ def power(
             wanted = TARGET if target is None else target
             found, status = _search(design, wanted, simulations, seed, quiet)
     except ValueError as error:
-        raise StudyError(f"power: {error}") from None
+        raise StudyError(f"power: {_as_typed(str(error))}") from None
     rows = _rows(design, found, status)
     click.echo(render(_upright(rows) if form == "table" else rows, form), nl=False)
+
+
+def _as_typed(said: str) -> str:
+    """Return what is wrong with a design in the names of this command's options."""
+    found = _PARAMETER.match(said)
+    if found is None:
+        return said
+    example = (
+        "; give how much more the second observer has, as in --delta 0.1" if found[2] == "is needed" else ""
+    )
+    return f"--{found[1].replace('m_ratio', 'mratio')} {found[2]}{said[found.end() :]}{example}"
 
 
 def _search(design: Design, wanted: float, simulations: int, seed: int, quiet: bool) -> tuple[Power, str]:

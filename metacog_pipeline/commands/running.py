@@ -202,7 +202,13 @@ def ui(study_file: Path, port: int, host: str, names: tuple[str, ...]) -> None:
         )
     os.environ[UI_NAMES] = " ".join((host, *names))
     address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    printing.say(f"Dagster UI of {study.study.name}: {address}", address=address)
+    boards, runs = f"{address}/assets/leaderboard/leaderboard", f"{address}/runs"
+    said = (
+        f"Dagster UI of {study.study.name}: {address}\n"
+        f"  boards: {boards}\n"
+        f"  runs of metacog run: {runs} (the timeline under Overview shows those started in the UI only)"
+    )
+    printing.say(said, address=address, boards=boards, runs=runs)
     printing.flush()
     sys.exit(call(command, study, "lines", whole_group=True))  # progress goes into the log of each run
 

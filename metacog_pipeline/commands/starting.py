@@ -5,24 +5,29 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import click
 
 from metacog_pipeline import registry
 from metacog_pipeline.commands import printing
-from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.errors import StudyError, one_line, suggestion
 from metacog_pipeline.files import write_text
+from metacog_pipeline.llm.spec import MOST_DOLLARS
 from metacog_pipeline.llm.wire.address import KEY_VARIABLES as PAID
 from metacog_pipeline.ports import LOOPBACK_NAMES
 from metacog_pipeline.study import load_study
+from metacog_pipeline.study.study_file import MOST_BUDGET
 
 PROVIDERS = (*PAID, "transformers", "replay", "simulated")
 WITH_MODEL = (*PAID, "transformers")
 _BUDGET = 5.0  # dollars; a sample of every benchmark costs less with any model of 2026
+
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +90,12 @@ class Row:
 @click.option(
     "--price",
     nargs=2,
-    type=click.FloatRange(min=0),
+    type=click.FloatRange(0, MOST_DOLLARS),
     help="Dollars per million tokens in and out, of every model that is billed.",
 )
-@click.option("--budget", type=click.FloatRange(min=0), help="The most the study may ever spend, in dollars.")
+@click.option(
+    "--budget", type=click.FloatRange(0, MOST_BUDGET), help="The most the study may ever spend, in dollars."
+)
 @printing.json_option
 def init(
     study_file: Path,
@@ -106,27 +113,32 @@ def init(
         raise StudyError(f"{study_file}: is there already; give another name, or remove it")
     asking = sys.stdin.isatty() and not printing.wanted()
     if not models and asking:
-        models = tuple(
-            click.prompt("Which model? (provider:model, several with spaces)", default="simulated").split()
+        rows = _asked(
+            "Which model? (provider:model, several with spaces)",
+            lambda said: [row_of(each, price) for each in said.split()],
+            default="simulated",
         )
+    else:
+        rows = [row_of(each, price) for each in models or ("simulated",)]
     if not benchmarks and asking:
-        benchmarks = tuple(
-            click.prompt(f"Which benchmarks? ({', '.join(registry.names())}, or all)", default="all").split()
+        chosen = _asked(
+            f"Which benchmarks? ({', '.join(registry.names())}, or all)",
+            lambda said: chosen_benchmarks(said.split()),
+            default="all",
         )
-    rows = [row_of(each, price) for each in models or ("simulated",)]
+    else:
+        chosen = chosen_benchmarks(benchmarks)
     billed = [row for row in rows if row.billed]
     if billed and price is None:
         if not asking:
             raise StudyError(
                 f"--price: {billed[0].name} is billed; give dollars per million tokens in and out, as --price 2.5 10"
             )
-        said = click.prompt("Dollars per million tokens, in and out? (as in 2.5 10)").split()
-        rows = [row_of(each, _price(said)) for each in models]
+        price = _asked("Dollars per million tokens, in and out? (as in 2.5 10)", _price)
+        rows = [replace(row, price=price) for row in rows]
     if billed and budget is None:
-        budget = (
-            click.prompt("The most to spend, in dollars?", default=_BUDGET, type=float) if asking else _BUDGET
-        )
-    text = study_text(study_file, rows, chosen_benchmarks(benchmarks), budget)
+        budget = _asked("The most to spend, in dollars?", _budget, default=_BUDGET) if asking else _BUDGET
+    text = study_text(study_file, rows, chosen, budget)
     try:
         write_text(study_file, text)
     except OSError as error:
@@ -138,6 +150,15 @@ def init(
         raise
     following = [f"metacog {each} {study_file}" for each in ("doctor", "plan", "run")]
     printing.say(f"Wrote {study_file}. Next: {', '.join(following)}", wrote=[str(study_file)], next=following)
+
+
+def _asked(question: str, read: Callable[[str], Read], default: object = None) -> Read:
+    """Ask until the answer can be read, saying each time what is wrong with it."""
+    while True:
+        try:
+            return read(str(click.prompt(question, default=default)))
+        except StudyError as error:
+            click.echo(f"metacog: {one_line(str(error))}", err=True)
 
 
 def row_of(said: str, price: tuple[float, float] | None) -> Row:
@@ -218,16 +239,24 @@ def _start_of(benchmark: str) -> list[str]:
     return []
 
 
-def _price(said: Sequence[str]) -> tuple[float, float]:
+def _price(said: str) -> tuple[float, float]:
     try:
-        first, second = (float(each) for each in said)
+        first, second = (float(each.strip("$,;")) for each in said.split())
     except ValueError:
-        raise StudyError(
-            f'price "{" ".join(said)}": give two numbers, dollars per million tokens in and out'
-        ) from None
-    if not (0 <= first < float("inf") and 0 <= second < float("inf")):
-        raise StudyError(f'price "{" ".join(said)}": must be 0 or more')
+        raise StudyError(f'price "{said}": give two numbers, dollars per million tokens in and out') from None
+    if not (0 <= first <= MOST_DOLLARS and 0 <= second <= MOST_DOLLARS):
+        raise StudyError(f'price "{said}": each is 0 to {MOST_DOLLARS} dollars per million tokens')
     return first, second
+
+
+def _budget(said: str) -> float:
+    try:
+        dollars = float(said)
+    except ValueError:
+        dollars = -1.0
+    if not 0 <= dollars <= MOST_BUDGET:
+        raise StudyError(f'budget "{said}": give dollars, a number from 0 to {MOST_BUDGET}')
+    return dollars
 
 
 def _quoted(text: str) -> str:

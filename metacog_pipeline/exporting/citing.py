@@ -12,6 +12,7 @@ from metacog_pipeline.study import Study
 
 _ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5})")
 _DOI = re.compile(r"https?://doi\.org/(\S+)")
+_JOURNAL = re.compile(r"(\D+) (\d+):([\w–-]+)")  # name, volume, first page or number of the article
 _SPECIAL = str.maketrans(
     {each: f"\\{each}" for each in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}"}
 )
@@ -43,8 +44,11 @@ def _paper(paper: Paper, title: str) -> str:
     arxiv, doi = _ARXIV.search(f"{paper.where} {paper.url}"), _DOI.match(paper.url)
     authors = " and ".join(_plain(each.strip()) for each in paper.authors.split(","))
     fields = [("title", f"{{{_plain(paper.title)}}}"), ("author", authors), ("year", str(paper.year))]
+    printed = _JOURNAL.fullmatch(paper.where)
     if arxiv:
         fields += [("eprint", arxiv[1]), ("archiveprefix", "arXiv")]
+    elif printed:
+        fields += zip(("journal", "volume", "pages"), map(_plain, printed.groups()), strict=True)
     else:
         fields.append(("journal" if doi else "howpublished", _plain(paper.where)))
     fields += [("doi", doi[1])] if doi else []

@@ -31,6 +31,7 @@ _LOW_N_LEGEND = (
     "°: so few right or wrong answers that the 95 % interval covers less than 92 or more than 97 %,\n"
     "or its coverage was not measured (low_n).\n"
 )
+_MORE = "Every measure, with the reason where one is missing: metacog board --format csv\n"
 _REASONS = 6  # below a section; column status of the table has all
 
 
@@ -108,6 +109,8 @@ def render_board(rows: Rows, form: Format, *, width: int | None = None) -> str:
         if len(shown_here) < len(whole):
             left_out = ", ".join(board_of(benchmark).summed_up)
             parts.append(f"Summed up below: {left_out}; their tables: metacog board {benchmark}\n")
+    if parts and form == "table":
+        parts.append(_MORE)
     return "\n".join(parts) or "The board is empty: nothing has been answered yet.\n"
 
 

@@ -36,6 +36,7 @@ _PROTOCOLS: Mapping[str, Provider] = {
     **dict.fromkeys(("huggingface", "hf"), "transformers"),
 }  # fmt: skip
 _VERSION = 'the version as its provider writes it, as in "2024-10-21"'
+_BILLIONS = "billions of parameters, a number above 0 and up to 1000000"
 _WORD = "one word of lower-case letters"
 IN_PROCESS = ("transformers", "replay", "simulated")  # answer without a network and without a bill
 OFFICIAL_URLS: Mapping[str, str] = {
@@ -45,6 +46,9 @@ OFFICIAL_URLS: Mapping[str, str] = {
 }
 MAX_TOKENS = 10**9  # more than any model writes; a larger number is a slip
 MAX_TIMEOUT_S = 86_400.0
+#: A minute; no provider allows a thousandth of it, and who wants no limit leaves the key out.
+MOST_REQUESTS, MOST_TOKENS = 10**9, 10**12
+MOST_DOLLARS = 10**6  # per million tokens: a dollar for each
 Api = Literal["auto", "chat", "responses"]
 Lane = Literal["online", "batch"]
 AnswerMode = Literal["auto", "json_schema", "choice", "logit_bias", "text"]
@@ -175,15 +179,15 @@ class ModelSpec(BaseModel):
     )
     temperature: float | None = Field(default=0.0, ge=0, le=2, strict=True)
     max_tokens: int = Field(default=64, ge=1, le=MAX_TOKENS, strict=True)
-    requests_per_minute: float | None = Field(default=None, gt=0, strict=True)
-    tokens_per_minute: float | None = Field(default=None, gt=0, strict=True)
+    requests_per_minute: float | None = Field(default=None, gt=0, le=MOST_REQUESTS, strict=True)
+    tokens_per_minute: float | None = Field(default=None, gt=0, le=MOST_TOKENS, strict=True)
     top_logprobs: int = Field(default=5, ge=0, le=20, strict=True)
     max_concurrency: int = Field(default=100, ge=1, le=1000, strict=True)
-    price_in: float | None = Field(default=None, ge=0, strict=True)
-    price_out: float | None = Field(default=None, ge=0, strict=True)
-    price_cached_in: float | None = Field(default=None, ge=0, strict=True)
-    price_cache_write: float | None = Field(default=None, ge=0, strict=True)
-    price_reasoning: float | None = Field(default=None, ge=0, strict=True)
+    price_in: float | None = Field(default=None, ge=0, le=MOST_DOLLARS, strict=True)
+    price_out: float | None = Field(default=None, ge=0, le=MOST_DOLLARS, strict=True)
+    price_cached_in: float | None = Field(default=None, ge=0, le=MOST_DOLLARS, strict=True)
+    price_cache_write: float | None = Field(default=None, ge=0, le=MOST_DOLLARS, strict=True)
+    price_reasoning: float | None = Field(default=None, ge=0, le=MOST_DOLLARS, strict=True)
     batch_factor: float | None = Field(default=None, ge=0, le=1, strict=True)
     price_unknown: bool = Field(default=False, strict=True)
     api: Api = "auto"
@@ -211,8 +215,8 @@ class ModelSpec(BaseModel):
     gap_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
     total_timeout_s: float | None = Field(default=None, gt=0, le=MAX_TIMEOUT_S, strict=True)
     family: str | None = Field(default=None, pattern=SLUG_PATTERN, description=_SLUG)
-    params_b: float | None = Field(default=None, gt=0, le=1e6, strict=True)
-    params_active_b: float | None = Field(default=None, gt=0, le=1e6, strict=True)
+    params_b: float | None = Field(default=None, gt=0, le=1e6, strict=True, description=_BILLIONS)
+    params_active_b: float | None = Field(default=None, gt=0, le=1e6, strict=True, description=_BILLIONS)
     released: str | None = Field(
         default=None,
         pattern=r"^\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$",
@@ -254,6 +258,7 @@ class ModelSpec(BaseModel):
         protocol = _PROTOCOLS.get(value.casefold()) if isinstance(value, str) else None
         if protocol is not None and value != protocol:
             address = ' with base_url = "https://HOST/v1"' if protocol == "openai" else ""
+            address += " and api_version" if str(value).casefold() == "azure" else ""
             raise ValueError(f'give provider = "{protocol}"{address}')
         return value
 

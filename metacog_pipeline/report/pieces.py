@@ -29,8 +29,26 @@ WORLDS = {
 }
 PRINTED = "As printed"
 _OURS, _PRINTED = (WORLDS["measured"], WORLDS["simulated"]), (WORLDS["published"], PRINTED)
+_SPAN = 18  # characters of an interval: it stays on one line
 _LONG = 40  # characters that make a column one of sentences
 _DIGITS = re.compile(r"-?[0-9.]+")
+#: Names of methods, as tables have them → how a reader of a caption calls them.
+_METHODS = [
+    (re.compile(found), plainly)
+    for found, plainly in (
+        (r"\b(trimmed|double)_(mean|step)\b", r"\1 \2"),
+        (r"\b(item|instance) bootstrap\b", r"bootstrap over \1s"),
+        (r"^wilson\b", "Wilson"),
+        (r"^ml\b", "maximum likelihood"),
+        (r"^sem\b", "standard error of the mean"),
+        (r"\bsd\b", "standard deviations"),
+        (r"^krippendorff alpha, interval\b", "Krippendorff's alpha for intervals"),
+        (r"\bm (\d+)\b", r"\1 alternatives"),
+        (r"1/\(2K\)", "1/(2K), K levels of confidence"),
+        (r"; (c|k) as ", r"; confidence \1 read as "),
+        (r"^clip (\S+)", r"rates kept \1 from 0 and 1"),
+    )
+]
 Lead = Callable[[Mapping[str, object]], str | None]  # what a row says of itself → where its numbers lead
 _LEAD: ContextVar[Lead | None] = ContextVar("lead", default=None)
 
@@ -165,13 +183,24 @@ def counted(numbers: Iterable[object], unit: str = "answers") -> str:
 
 
 def methods(found: Iterable[object], otherwise: str = "no interval") -> str:
-    """Return by which methods intervals were made, as the estimates name them.
+    """Return by which methods intervals were made, in words.
 
     >>> methods(["wilson", None, "wilson"]), methods(["no interval"])
-    ('95 % intervals: wilson', 'no interval')
+    ('95 % intervals: Wilson', 'no interval')
     """
-    named = sorted({str(each) for each in found if each} - {otherwise})
+    named = sorted({method_words(str(each)) for each in found if each} - {otherwise})
     return f"95 % intervals: {'; '.join(named)}" if named else otherwise
+
+
+def method_words(name: str) -> str:
+    """Return the name of a method, as the column ``method`` has it, in the words of a caption.
+
+    >>> method_words("trimmed_mean, item bootstrap"), method_words("ml, m 5, profile likelihood")
+    ('trimmed mean, bootstrap over items', 'maximum likelihood, 5 alternatives, profile likelihood')
+    """
+    for told, plainly in _METHODS:
+        name = told.sub(plainly, name)
+    return name
 
 
 def grid(figures: Sequence[Markup]) -> Markup:
@@ -214,7 +243,8 @@ def _row(cells: Sequence[tuple[str, str]], kinds: Sequence[str]) -> Markup:
     for place, ((first, below), kind) in enumerate(zip(cells, kinds, strict=True)):
         opened, closed = ('<th scope="row"', "</th>") if place == 0 else ("<td", "</td>")
         kept = f' class="{kind}">' if kind else ">"
-        small = f"<small>{escape(words(below))}</small>" if below else ""
+        wraps = ' class="words"' if len(below) > _SPAN else ""
+        small = f"<small{wraps}>{escape(words(below))}</small>" if below else ""
         made.append(f"{opened}{kept}{escape(words(first))}{small}{closed}")
     return Markup("<tr>" + "".join(made) + "</tr>")
 

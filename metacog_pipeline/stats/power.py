@@ -90,6 +90,8 @@ class Design:
     def __post_init__(self) -> None:
         if self.quantity not in QUANTITIES:
             raise ValueError(f"quantity is {self.quantity!r}: one of {', '.join(QUANTITIES)}")
+        if self.d == 0 and self.quantity in ("mratio", "optimality"):
+            raise ValueError("d is 0: there is no M-ratio at chance; give another d")
         if (self.delta is None) != (self.quantity == "optimality"):
             needed = "delta follows from m_ratio for" if self.delta is not None else "delta is needed for"
             raise ValueError(f"{needed} the quantity {self.quantity}")
@@ -98,8 +100,6 @@ class Design:
             if value is not None and not abs(value) <= limit:
                 raise ValueError(f"{name} is {value:g}: -{limit:g} to {limit:g} is possible")
         for which in self.observers:
-            if which.d == 0 and self.quantity in ("mratio", "optimality"):
-                raise ValueError("d is 0: there is no M-ratio at chance; give another d")
             if not (abs(which.d) <= 5 and abs(which.m_ratio * which.d) <= 8 and abs(which.c) <= 3):
                 raise ValueError(
                     f"an observer has d {which.d:g}, M-ratio {which.m_ratio:g}, c {which.c:g}: |d| up to 5, |M d| up to 8 "

@@ -11,6 +11,7 @@ from metacog_pipeline.errors import StoreError, StudyError
 ABSENT = ""  # the version of what is not there
 SCHEMES = ("file", "s3", "gs", "az")
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(.*)", re.DOTALL)
+_CUT = re.compile(r"(s3|gs|az):(?=/?[^/])/?")  # of an address with one slash or none
 _KEY = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[\w.=+-]+(?:/[\w.=+-]+)*", re.ASCII)
 
 
@@ -98,6 +99,10 @@ def scheme_of(address: str) -> str:
         )
     if not rest.strip("/"):
         raise StudyError(f'deploy.store = "{kind}://": give a bucket and a prefix, or a folder')
+    if kind == "file" and (cut := _CUT.match(address)):
+        raise StudyError(
+            f'deploy.store = "{cut[0]}…": an address has two slashes, as in {cut[1]}://BUCKET/PREFIX'
+        )
     if kind == "file" and not Path(rest).is_absolute():
         raise StudyError(
             "deploy.store: a folder that all hosts see has the same path on each; give it from the root"

@@ -25,6 +25,15 @@ _SECRET = (
     "broker",
     "store",
 )  # keys whose values are never shown
+_SAMPLING = (  # parameters of providers that this house does not name
+    "frequency_penalty",
+    "min_p",
+    "presence_penalty",
+    "repetition_penalty",
+    "stop",
+    "top_k",
+    "top_p",
+)
 _BOUNDS = ("ge", "gt", "le", "lt", "min_length")
 _OWN = ("value_error", "assertion_error")  # raised by a check of ours: its words are kept
 _LONGEST = 80  # characters of a value
@@ -78,6 +87,9 @@ def explain(
         said = str(location[-1])
         if said in model.model_fields and len(location) > 1:
             return f"{shown}: {key}: unknown key; {said} is a table at the top of the file, [{said}]{more}"
+        if said in _SAMPLING and "extra_body" in known:
+            given = as_written(first.get("input"))
+            return f"{shown}: {key}: unknown key; a provider's own goes into extra_body = {{ {said} = {given} }}{more}"
         near = suggestion(said, known)
         if not near and (home := _home_of(said, root or model)) is not None:
             return f"{shown}: {key}: unknown key here; {said} is a key of {home}{more}"
@@ -201,6 +213,8 @@ def not_toml(error: ValueError) -> str:
     for typed in getattr(error, "__notes__", ()):
         wanted = typed.lower() if typed.isalpha() else 'straight quotes, "'
         return f"{place}: {typed} is no TOML; write {wanted}"
+    if "integer string conversion" in said:
+        return "a number of thousands of digits; give a shorter one"
     for words, advice in _TOML:
         if words in said:
             return f"{place}: {advice}"
@@ -215,6 +229,7 @@ _TOML = (
     ("Invalid value", 'not a value; put text in "quotes", numbers and true or false without'),
     ("Illegal character '\\n'", 'a text does not end; put " at both ends of it'),
     ("Unterminated string", 'a text does not end; put " at both ends of it'),
+    ("hex value", "a backslash in a text; write / in a path, or put the text in 'single quotes'"),
     ("Expected \"'", "a text does not end; put ' at both ends of it"),
     ("Unescaped", "a backslash in a text; write / in a path, or put the text in 'single quotes'"),
     ("Duplicate inline", "a key stands twice in one { }; keep one"),

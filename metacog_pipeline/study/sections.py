@@ -113,11 +113,11 @@ class TrainingSection(Section):
         pattern=r"^(?:joint|direct|meta|dprime|[^,a-z]+(?:,[^,a-z]+){3})$",
         description='one of "joint", "direct", "meta", "dprime", or four numbers such as "2,1,1,0"',
     )
-    sigma: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    alpha: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    population: int | None = Field(default=None, ge=2, strict=True)
-    batch: int | None = Field(default=None, ge=1, strict=True)
-    generations: int | None = Field(default=None, ge=0, strict=True)
+    sigma: float | None = Field(default=None, gt=0, le=1e3, allow_inf_nan=False)
+    alpha: float | None = Field(default=None, gt=0, le=1e3, allow_inf_nan=False)
+    population: int | None = Field(default=None, ge=2, le=10**6, strict=True)
+    batch: int | None = Field(default=None, ge=1, le=10**9, strict=True)
+    generations: int | None = Field(default=None, ge=0, le=10**9, strict=True)
     antithetic: bool | None = None
     shaping: Literal["zscore", "ranks"] | None = None
     schedule: Literal["constant", "linear", "cosine"] | None = None
@@ -126,21 +126,23 @@ class TrainingSection(Section):
     yes_no: Literal["default", "reference", "strict"] = "default"
     meta: Literal["text", "threshold"] = "text"
     meta_chat: bool = True
-    max_tokens: int = Field(default=32, ge=1, strict=True)
-    rows: int = Field(default=64, ge=1, strict=True)
+    max_tokens: int = Field(default=32, ge=1, le=10**6, strict=True)
+    rows: int = Field(default=64, ge=1, le=10**6, strict=True)
     device: str = Field(
         default="cpu",
         pattern=r"^(?:cpu|auto|cuda(?::[0-9]{1,2})?)$",
         description='one of "cpu", "auto", "cuda", "cuda:0"',
     )
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    threads: int = Field(default=1, ge=1, strict=True)
+    threads: int = Field(default=1, ge=1, le=4096, strict=True)
     devices: str | None = Field(
-        default=None, pattern=r"^(?:auto|cpu|cuda(?::[0-9]{1,2})?(?:,cuda(?::[0-9]{1,2})?)*)$"
+        default=None,
+        pattern=r"^(?:auto|cpu|cuda(?::[0-9]{1,2})?(?:,cuda(?::[0-9]{1,2})?)*)$",
+        description='"auto", "cpu", or graphics cards as in "cuda:0,cuda:1"',
     )
     workers: int = Field(default=0, ge=0, le=1024, strict=True)
-    patience: int = Field(default=5, ge=0, strict=True)
+    patience: int = Field(default=5, ge=0, le=10**9, strict=True)
     engine: Literal["process", "ray"] = "process"
     trainee: Literal["eager", "compiled", "vllm"] = "eager"
-    checkpoint_every: int = Field(default=60, ge=0, strict=True)
-    evaluate_every: int = Field(default=10, ge=0, strict=True)
+    checkpoint_every: int = Field(default=60, ge=0, le=10**9, strict=True)
+    evaluate_every: int = Field(default=10, ge=0, le=10**9, strict=True)

@@ -24,6 +24,13 @@ ASKED = ("models", "judges", "authors")  # the tables whose rows are models that
 # Keys of some providers have the form of a variable's name; nobody calls a variable that.
 _KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])\w{20}")
 
+_OPERATIONS = (
+    "/chat/completions",
+    "/responses",
+    "/messages",
+    ":generateContent",
+)  # of a whole address copied
+MOST_BUDGET = 10**9  # dollars; a larger number is a slip
 _OWNER = r"^(?:team:[A-Za-z0-9_ -]{1,80}|[^@\s]{1,64}@[A-Za-z0-9.-]+\.[A-Za-z]{2,})$"
 
 _OWNED = '"team:NAME" or a mail address'
@@ -43,7 +50,7 @@ class StudySection(Section):
     home: str | None = Field(default=None, min_length=1)
     runs: int = Field(default=1, ge=1, le=99, strict=True)
     seed: int = Field(default=0, ge=0, lt=2**24, strict=True)
-    budget_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False, strict=True)
+    budget_usd: float | None = Field(default=None, ge=0, le=MOST_BUDGET, allow_inf_nan=False, strict=True)
     owners: tuple[Annotated[str, Field(pattern=_OWNER, description=_OWNED)], ...] = ("team:metacog",)
 
 
@@ -302,6 +309,12 @@ def _check_model(where: str, spec: ModelSpec) -> None:
             raise StudyError(
                 f"{where}: base_url must not carry a user, password, query or fragment; "
                 "put the key in an environment variable and name it in api_key_env"
+            )
+        if (
+            ending := next((each for each in _OPERATIONS if parts.path.rstrip("/").endswith(each)), None)
+        ) is not None:
+            raise StudyError(
+                f"{where}: base_url ends in {ending}, which is added when asking; give what stands before it"
             )
     for key in ("messages", "model", "stream", "contents"):
         if key in spec.extra_body:

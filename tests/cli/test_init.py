@@ -53,7 +53,7 @@ def test_a_server_of_ones_own_has_no_price_beside_models_that_are_billed(metacog
 
 
 def test_on_a_terminal_what_is_not_given_is_asked(metacog, tmp_path, monkeypatch):
-    answers = iter(["openai:gpt-4.1", "metamedqa, selfknowledge", "2.5 10", 7.5])
+    answers = iter(["openai:gpt-4.1", "metamedqa, selfknowledge", "2.5 10", "7.5"])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("click.prompt", lambda text, **_: next(answers))
     path = tmp_path / "mine.toml"
@@ -61,6 +61,25 @@ def test_on_a_terminal_what_is_not_given_is_asked(metacog, tmp_path, monkeypatch
     study = load_study(path)
     assert study.enabled == ("metamedqa", "selfknowledge")
     assert (study.models[0].price_in, study.models[0].price_out, study.study.budget_usd) == (2.5, 10.0, 7.5)
+
+
+def test_on_a_terminal_a_wrong_answer_is_asked_again_and_said_what_is_wrong(metacog, tmp_path, monkeypatch):
+    answers = iter(
+        ["opnai:gpt-4.1", "openai:gpt-4.1", "medly", "medley", "cheap", "2.5", "-1 2", "inf 1", "$2.5, 10",
+         "much", "nan", "1e300", "7.5"]
+    )  # fmt: skip
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.prompt", lambda text, **_: next(answers))
+    path = tmp_path / "mine.toml"
+    result = metacog("init", path)
+    assert result.code == 0 and next(answers, None) is None
+    assert result.err.count("\n") == 9 and all(
+        line.startswith("metacog: ") for line in result.err.splitlines()
+    )
+    assert 'did you mean "openai"' in result.err and 'price "cheap": give two numbers' in result.err
+    study = load_study(path)
+    assert (study.models[0].price_in, study.models[0].price_out, study.study.budget_usd) == (2.5, 10.0, 7.5)
+    assert study.enabled == ("medley",)
 
 
 @pytest.mark.parametrize(

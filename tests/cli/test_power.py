@@ -48,11 +48,14 @@ def test_the_same_seed_gives_the_same_answer(metacog):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (("--d", "0", "--delta", "0.1"), ("d is 0", "chance")),
+        (("--d", "0", "--delta", "0.1"), ("--d is 0", "chance")),
+        (("--d", "0"), ("--d is 0", "give another d")),
+        (("--d", "1", "--mratio", "9", "--delta", "0.1"), ("--mratio is 9", "-5 to 5")),
         (("--d", "1", "--delta", "0"), ("--delta 0", "nothing to detect")),
         (("--d", "nan", "--delta", "0.1"), ("d is nan",)),
         (("--d", "1e9", "--delta", "0.1"), ("-5 to 5",)),
-        (("--d", "1"), ("delta is needed",)),
+        (("--d", "1"), ("--delta is needed", "as in --delta 0.1")),
+        (("--d", "1", "--quantity", "optimality", "--delta", "1"), ("--delta follows", "optimality")),
         (("--d", "1", "--mratio", "1", "--quantity", "optimality"), ("nothing to detect",)),
         (("--d", "1", "--delta", "0.1", "--trials", "-3"), ("trials is -3",)),
         (("--d", "1", "--delta", "0.1", "--trials", "9" * 30), ("10,000,000",)),

@@ -2,7 +2,10 @@
 
 import pytest
 
+from metacog_pipeline import registry
+from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.report.first import Ranked, first_screen, rank_intervals
+from metacog_pipeline.report.pieces import method_words
 
 
 def ranked(*values: tuple[float, float | None, float | None], upwards: bool = True) -> list[Ranked]:
@@ -34,6 +37,15 @@ def test_the_screen_shows_a_figure_per_headline_with_n_and_ranks(make_home):
     (screen,) = first_screen(make_home({"alpha": "measured", "beta": "measured"}))
     assert screen.count("<figure>") == 1
     assert "Ranks: alpha 1 to 2; beta 1 to 2. 95 % intervals: raw; n = 100 answers." in screen
+
+
+def test_captions_are_in_words_and_a_page_tells_nobody_to_type_an_option(make_home):
+    assert method_words("double_step, item bootstrap") == "double step, bootstrap over items"
+    assert method_words("test inversion over resampled items; c as (c-1)/4").endswith(
+        "confidence c read as (c-1)/4"
+    )
+    for name in registry.names():
+        assert "--" not in board_of(name).legend, name
 
 
 def test_without_a_headline_there_is_no_screen(make_home):

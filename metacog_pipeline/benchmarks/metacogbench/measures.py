@@ -207,7 +207,8 @@ def _declared() -> tuple[Measure, ...]:
     for name in COMPOSITES:
         words = _COMPOSITE_WORDS[name]
         headline = name == "overall"
-        found.append(_measure(tiers_of(name), name, name.upper(), words, headline=headline, conditions=_free))
+        label = name if headline else name.upper()  # MS, SAF and CDTC are short for something
+        found.append(_measure(tiers_of(name), name, label, words, headline=headline, conditions=_free))
     words = "SAF by keywords, as the paper forms it: mean of tiers 2a and 2b by cues alone."
     found.append(_measure(("2a", "2b"), "saf_keywords", "SAF, keywords", words, conditions=_free))
     by_name = {measure.name: measure for measure in found}

@@ -36,7 +36,7 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
     name, title = NAME, "MetaMedQA"
     paper = Paper(
         title="Large Language Models lack essential metacognition for reliable medical reasoning",
-        authors="Griot, Hemptinne, Vanderdonckt, Yuksel",
+        authors="Maxime Griot, Coralie Hemptinne, Jean Vanderdonckt, Demet Yuksel",
         year=2025,
         where="Nature Communications 16:642",
         url="https://doi.org/10.1038/s41467-024-55628-6",

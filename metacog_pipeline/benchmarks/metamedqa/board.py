@@ -20,7 +20,7 @@ BOARD = Board(
     legend=(
         "Below each value its 95 % interval. confidence: mean, 1 to 5; when sure: accuracy at confidence 5; missing: "
         'recall\nof "none of the above"; E chosen: how often that was answered at all; unknown: recall of "I don\'t know '
-        'or cannot\nanswer"; N/A: no such answers. More measures: --format csv.\n'
+        'or cannot\nanswer"; N/A: no such answers.\n'
     ),
     marked="!: a fifth or more of all answers; the recall beside it is inflated (8.4 % of the published keys are E).\n",
     about={
