@@ -1,10 +1,18 @@
-"""``metacog run --detach`` and ``metacog status --watch``: queue a request, and say how far it is until it is done."""
+"""``metacog run --detach`` and ``metacog status --watch``: queue a request, and say how far it is until it is done.
+
+A ``metacog run`` beside it on this machine is followed as well: it says by a lock that it works, also between its runs.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 
 import dagster as dg
@@ -13,16 +21,22 @@ from dagster._core.storage.tags import WILL_RETRY_TAG
 from metacog_assets import outcomes
 from metacog_assets import request as asked
 from metacog_assets.launch import Launcher, report_missing
-from metacog_assets.request import ACTIVE, ID, TASK, Request
+from metacog_assets.request import ACTIVE, BY, COMMAND, ID, TASK, Request
 from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import bound, current_study
 from metacog_pipeline.asking import tasks
+from metacog_pipeline.errors import StoreError
 from metacog_pipeline.leaderboard.shared import catch_up
-from metacog_pipeline.leaderboard.status import helper_states, partition_states
+from metacog_pipeline.leaderboard.status import PartitionState, helper_states, partition_states
 from metacog_pipeline.querying.spent import spent_figures
 from metacog_pipeline.study import Study
+from metacog_pipeline.transcripts.folder import MANIFEST_NAME
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.segments import segments
+from metacog_pipeline.transcripts.store import FINISHED, kept_records, partition_folder
 
 LOOK_S = 2.0
+WORKING = ".working"  # below DAGSTER_HOME: locked by each `metacog run` as long as it works
 SHARE = 0.1  # of the time at most is spent on looking
 NO_DAEMON = "no daemon works on the queue: start `metacog ui STUDY` or `metacog daemon STUDY`, here or on another host"
 
@@ -41,20 +55,24 @@ def detach(launcher: Launcher, request: Request) -> int:
 def watch(launcher: Launcher) -> int:
     """Print a line whenever something has changed, until nothing is under way; return the exit code of the request."""
     instance, told, warned = launcher.instance, set[str](), False
+    since, kept = datetime.now(UTC), Kept()
+    followed = False
     said: How | None = None
     begun: Begun | None = None
     while True:
         started = time.monotonic()
         request = asked.read(instance)
+        worked_on = _worked_on()
         active = instance.get_runs(dg.RunsFilter(statuses=list(ACTIVE)))
         catch_up(current_study())
-        now = How.of(current_study(), active)
+        now = How.of(current_study(), active, kept)
         begun = begun or Begun(now.answered, time.monotonic())
         open_ = request is not None and not request.done
         if now != said:
             launcher.say(now.line(begun.rate(now.answered)))
             said = now
-        for run_id, reason in _failures(instance, request, told):
+        followed |= worked_on or bool(active)
+        for run_id, reason in _failures(instance, request, since, told):
             told.add(run_id)
             launcher.say(f"failed: {reason}")
         if open_ and request is not None and request.note and request.note not in told:
@@ -63,8 +81,8 @@ def watch(launcher: Launcher) -> int:
         if open_ and not warned and not asked.daemon_alive(instance):
             warned = True
             launcher.say(f"metacog: {NO_DAEMON}")
-        if not active and not open_:
-            return _end(launcher, request)
+        if not (active or open_ or worked_on):
+            return _end(launcher, request, since, followed)
         time.sleep(max(LOOK_S, (time.monotonic() - started) / SHARE))
 
 
@@ -94,7 +112,7 @@ class How:
     queued: int
 
     @classmethod
-    def of(cls, study: Study, active: Sequence[dg.DagsterRun]) -> How:
+    def of(cls, study: Study, active: Sequence[dg.DagsterRun], kept: Kept) -> How:
         """Count what is kept and what is under way."""
         states = [*partition_states(study), *helper_states(study)]
         money = spent_figures(study.home.path, study.study.budget_usd)
@@ -104,7 +122,7 @@ class How:
         return cls(
             sum(state.state == "complete" for state in states),
             len(states),
-            sum(state.n_answered for state in states),
+            sum(kept.answered(study.home.path, state) for state in states),
             sum(state.n_expected for state in states),
             *(money.spent, money.cap, len(active) - queued, queued),
         )
@@ -120,22 +138,74 @@ class How:
         )
 
 
+@dataclass(slots=True)
+class Kept:
+    """How many items of each partition have an answer, counted anew where more was kept."""
+
+    counted: dict[Path, tuple[list[int], int]] = field(default_factory=dict)
+
+    def answered(self, home: Path, state: PartitionState) -> int:
+        """Return what was written down at the end of the last session, or more while one is under way."""
+        folder = partition_folder(home, state.benchmark, state.model, state.run)
+        with contextlib.suppress(StoreError, OSError):
+            found = [path.stat() for path in segments(folder)]
+            noted = folder / MANIFEST_NAME
+            since = noted.stat().st_mtime_ns if noted.exists() else 0
+            if state.state != "complete" and any(each.st_mtime_ns > since for each in found):
+                sizes = [each.st_size for each in found]
+                if self.counted.get(folder, ([], 0))[0] != sizes:
+                    items = {(each.item_id, each.condition) for each in _finished(folder)}
+                    self.counted[folder] = sizes, len(items)
+                return min(state.n_expected, self.counted[folder][1])
+        return state.n_answered
+
+
+def _finished(folder: Path) -> Iterator[Record]:
+    return (each for each in kept_records(folder) if each.status in FINISHED)
+
+
+@contextlib.contextmanager
+def working() -> Iterator[None]:
+    """Say meanwhile that a command works on the study, for whoever watches."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):  # no place for it, or no locks there: nobody is told
+            file = held.enter_context(_lock().open("w"))
+            fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def _lock() -> Path:
+    return Path(os.environ.get("DAGSTER_HOME") or current_study().home.dagster) / WORKING
+
+
+def _worked_on() -> bool:
+    """Whether a command on this machine works on the study."""
+    with contextlib.suppress(OSError), _lock().open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
 def _failures(
-    instance: dg.DagsterInstance, request: Request | None, told: set[str]
+    instance: dg.DagsterInstance, request: Request | None, since: datetime, told: set[str]
 ) -> Iterator[tuple[str, str]]:
-    for run in _failed(instance, request):
+    for run in _failed(instance, request, since):
         if run.run_id not in told:
             reasons = [f"{each.what}: {each.reason}" for each in failures_of(instance, run)]
             yield run.run_id, "; ".join(reasons)
 
 
-def _failed(instance: dg.DagsterInstance, request: Request | None) -> list[dg.DagsterRun]:
-    """Return the runs of a request that failed and are not run again; of each task the last one."""
+def _failed(instance: dg.DagsterInstance, request: Request | None, since: datetime) -> list[dg.DagsterRun]:
+    """Return the runs of a request, of each task the last one, and of commands since, that failed and are not run again."""
+    ended = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+    beside = instance.get_runs(dg.RunsFilter(tags={BY: COMMAND}, statuses=ended, updated_after=since))
     if request is None:
-        return []
+        return list(beside)
     found = instance.get_runs(dg.RunsFilter(tags={ID: request.id}, statuses=list(asked.ENDED)))
     last = {run.tags.get(TASK, run.run_id): run for run in reversed(found)}.values()
-    return [
+    return [*beside] + [
         run
         for run in last
         if run.status is not dg.DagsterRunStatus.SUCCESS and run.tags.get(WILL_RETRY_TAG) != "true"
@@ -160,15 +230,15 @@ def failures_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[outcom
     return outcomes.failures_of(as_result)  # type: ignore[arg-type]  # has all that is read of one
 
 
-def _end(launcher: Launcher, request: Request | None) -> int:
+def _end(launcher: Launcher, request: Request | None, since: datetime, followed: bool) -> int:
     """Say what failed for good and what has no answer; return the exit code."""
-    if request is None:
+    if request is None and not followed:
         launcher.say("nothing is queued and nothing is under way")
         return 0
-    for run in _failed(launcher.instance, request):
+    for run in _failed(launcher.instance, request, since):
         for failed in failures_of(launcher.instance, run):
             launcher.fail(failed.what, failed.reason, failed.exit_code)
-    if not launcher.failures:
+    if request is not None and not launcher.failures:
         for name in launcher.study.enabled:
             if not request.benchmarks or name in request.benchmarks:
                 for each in tasks.partitions(bound(name)):

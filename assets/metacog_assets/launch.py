@@ -19,6 +19,7 @@ from metacog_assets.answer_assets import later_arms
 from metacog_assets.benchmark_assets import asking_names
 from metacog_assets.rectangles import Rectangle, rectangles
 from metacog_assets.reporting import SOME_FAILED
+from metacog_assets.request import BY, COMMAND
 from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import Bound, bound
 from metacog_pipeline.asking import construction, judging, tasks
@@ -81,7 +82,7 @@ class Launcher:
             asset_selection=sorted(assets),
             run_config=QUIET,
             raise_on_error=False,
-            tags={"metacog/launched_by": "metacog run", **(rectangle.tags if rectangle is not None else {})},
+            tags={BY: COMMAND, **(rectangle.tags if rectangle is not None else {})},
         )
         if outcomes.was_interrupted(result):
             raise KeyboardInterrupt  # in the middle of something: nothing more is started

@@ -12,6 +12,7 @@ import dagster as dg
 KEY = "metacog/request"
 ID, TASK, STAGES, BY = "metacog/request", "metacog/task", "metacog/stages", "metacog/launched_by"
 QUEUE = "queue"
+COMMAND = "metacog run"
 ACTIVE = (
     dg.DagsterRunStatus.NOT_STARTED,
     dg.DagsterRunStatus.QUEUED,

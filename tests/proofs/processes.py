@@ -42,6 +42,12 @@ def alive(processes: list[int], for_s: float = 1.0) -> list[int]:
     return left
 
 
+def _tasks(process: int) -> list[Path]:
+    with contextlib.suppress(OSError):
+        return list(Path(f"/proc/{process}/task").iterdir())
+    return []
+
+
 class Watched:
     """A process and those below it, from now on.
 
@@ -67,7 +73,7 @@ class Watched:
     def _look(self) -> bool:
         waits = False
         for process in (self._process, *below(self._process)):
-            for task in Path(f"/proc/{process}/task").glob("*"):
+            for task in _tasks(process):
                 with contextlib.suppress(OSError):
                     ran, queued, _ = map(int, (task / "schedstat").read_text().split())
                     self._last[task.name] = ran, queued

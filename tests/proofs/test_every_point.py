@@ -1,15 +1,18 @@
-"""Killed, out of space, or with a failing disk at every operation of a run: the next gives the board of an undisturbed one.
+"""Killed, out of space, or with a failing disk at each sort of operation of a run: the next gives the undisturbed board.
 
 The disk fails in C (``faulty_disk.c``, loaded before the run), so that what DuckDB and Arrow write is counted as well. The
 run is that of a small study from the construction of items to the report. What a killed run leaves is the disk as it was
 before that operation: one run that stops before each of them shows every such state, and equal ones are tried once.
 
-A part of the points: ``METACOG_PART=2/8`` takes the second of eight parts, every eighth point.
+Tried is the first operation of each site: of a kind (opened to write, written, synced, renamed, …) on files of a name, with
+``*`` for numbers, random parts, and tables and pages of one folder. ``METACOG_POINTS=all`` tries every operation. A part of
+the points: ``METACOG_PART=2/8`` takes the second of eight parts, every eighth point.
 """
 
 import contextlib
 import mmap
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -28,6 +31,9 @@ from tests import forked
 
 pytestmark = pytest.mark.proof
 PART, PARTS = (int(number) for number in os.environ.get("METACOG_PART", "1/1").split("/"))
+ALL = os.environ.get("METACOG_POINTS") == "all"
+VARIES = re.compile(r"(?<=\.)[a-z0-9_]{8}(?=\.tmp)|[0-9a-f]{8,}(?:-[0-9a-f]{4,})*|\d+(?:T\d+)?")
+SAME_WRITER = re.compile(r"(?<=/)[^/]+(?=\.(?:parquet|svg|csv|js|html)\b)")  # such files of a folder
 SOURCE = Path(__file__).with_name("faulty_disk.c")
 FRESH_NS = 100_000_000  # a file changed so lately may change again without another time of change
 
@@ -60,15 +66,28 @@ class Study:
             monkeypatch,
         )
         folder.mkdir()
+        self._log = folder / "operations"
         self._path.write_text(STUDY)
 
-    def run(self, kind="none", at=0):
-        """Run it with a fault at one operation (0: never); return the exit code."""
+    def run(self, kind="none", at=0, site="", log=""):
+        """Run it with a fault at one operation (0: never), of all or of those of a site; return the exit code."""
         with self._count.open("r+b") as count:
             count.write(bytes(16))
-        for name, value in (("ROOT", self.home), ("COUNT", self._count), ("KIND", kind), ("AT", at)):
+        own = {"ROOT": self.home, "COUNT": self._count, "KIND": kind, "AT": at, "SITE": site, "LOG": log}
+        for name, value in own.items():
             self._set.setenv(f"FAULT_{name}", str(value))
         return CliRunner().invoke(cli, ["run", str(self._path), "--quiet"]).exit_code
+
+    def sites(self, kind="none"):
+        """Run it; return site → number of its first operation, and of each where all are tried."""
+        self._log.unlink(missing_ok=True)
+        assert self.run(kind, log=self._log) == 0
+        first: dict[str, int] = {}
+        for line in self._log.read_text().splitlines():
+            number, operation, path = line.split(" ", 2)
+            site = f"{operation} {SAME_WRITER.sub('*', VARIES.sub('*', path.removesuffix(' (deleted)')))}"
+            first[site] = min(int(number), first.get(site, int(number)))
+        return first
 
     @property
     def operations(self):
@@ -85,7 +104,7 @@ class Study:
         return None
 
     def states(self, kept):
-        """Run it and return the disk before each operation, with its contents in ``kept``."""
+        """Run it; return the disk before each operation, with its contents in ``kept``, and the sites."""
         kept.mkdir()
         found = []
         ended = threading.Event()
@@ -93,11 +112,11 @@ class Study:
             looking = threading.Thread(target=self._look, args=(shared, kept, found, ended))
             looking.start()
             try:
-                assert self.run("tell") == 0
+                sites = self.sites("tell")
             finally:
                 ended.set()
                 looking.join()
-        return found
+        return found, sites
 
     def _look(self, shared, kept, found, ended):
         known = {}
@@ -168,32 +187,43 @@ def study(tmp_path, monkeypatch):
 
 def test_a_run_that_is_killed_anywhere_is_made_good_by_the_next(tmp_path, study):
     tried, kept = study("killed"), tmp_path / "kept"
-    states = tried.states(kept)
+    states, sites = tried.states(kept)
     assert len(states) > 100, "the disk counts"
     expected = run_query(tried.home, BOARD)
     different = {_contents(disk): number for number, disk in enumerate(states, 1)}
-    own = sorted(different.values())[PART - 1 :: PARTS]
+    points = different.values() if ALL else {different[_contents(states[at - 1])] for at in sites.values()}
+    own = sorted(points)[PART - 1 :: PARTS]
     wrong = []
     for number in own:
         tried.put(states[number - 1], kept)
         if (why := tried.wrong(expected)) is not None:
             wrong.append(f"killed at {number}: {why}")
-    print(f"killed: {len(own)} of {len(different)} states of {len(states)} operations, {len(wrong)} wrong")
+        print("killed before", number, why or "made good", flush=True)
+    print(
+        f"killed: {len(own)} of {len(points)} states of {len(sites)} sites ({len(different)} states of {len(states)} "
+        f"operations), {len(wrong)} wrong"
+    )
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("kind", ["ENOSPC", "EIO"])
 def test_a_run_whose_disk_fails_anywhere_is_made_good_by_the_next(study, kind):
     whole = study("whole")
-    assert whole.run() == 0
+    sites = whole.sites()
     expected, operations = run_query(whole.home, BOARD), whole.operations
     assert operations > 100, "the disk counts"
-    own = range(PART, operations + 1, PARTS)
-    wrong = []
-    for at in own:
+    points = [(at, "") for at in range(1, operations + 1)] if ALL else [(1, site) for site in sorted(sites)]
+    own = points[PART - 1 :: PARTS]
+    wrong, missed = [], []
+    for at, site in own:
         shutil.rmtree(whole.home)
-        disturbed = whole.run(kind, at)
+        disturbed = whole.run(kind, at, site)
+        if whole.operations < at:
+            missed.append(site)
         if (why := whole.wrong(expected)) is not None:
-            wrong.append(f"{kind} at {at}: ended {disturbed}, then {why}")
-    print(f"{kind}: {len(own)} of {operations} operations, {len(wrong)} wrong")
+            wrong.append(f"{kind} at {at} {site}: ended {disturbed}, then {why}")
+        print(kind, at, site, disturbed, flush=True)
+    print(
+        f"{kind}: {len(own)} of {len(points)} points ({operations} operations), {len(wrong)} wrong, not met: {missed}"
+    )
     assert not wrong, "\n".join(wrong)
