@@ -15,7 +15,7 @@ import dagster as dg
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from dagster._config import StringSource
-from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME, SqliteEventLogStorage
 from dagster._core.storage.runs.sqlite.sqlite_run_storage import SqliteRunStorage
 from dagster._core.storage.schedules.sqlite.sqlite_schedule_storage import SqliteScheduleStorage
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage, SqliteStorageConfig
@@ -49,6 +49,12 @@ class Events(SqliteEventLogStorage):
         self._tables = set[str]()
         self.brief = False
         super().__init__(base_dir)
+        # Dagster makes the tables where the file is not there. A process that was ended meanwhile left a part of them, and
+        # no later one could open the home: what is missing is made, which is the first thing the first event does anyway.
+        with self._connect(INDEX_SHARD_NAME):
+            pass
+        self.reindex_events()
+        self.reindex_assets()
 
     @contextmanager
     def _connect(self, shard: str) -> Iterator[Connection]:

@@ -177,3 +177,17 @@ def test_wiping_leaves_nothing_open(instance):
     instance.event_log_storage.wipe()
     assert instance.all_logs(run) == []
     assert run_all(instance) != run
+
+
+def test_a_process_ended_while_it_made_the_tables_leaves_a_home_that_opens(home):
+    with DagsterInstance.from_config(str(home)):
+        pass
+    with sqlite3.connect(home / "history" / "runs" / "index.db") as file:
+        tables = [name for (name,) in file.execute("select name from sqlite_master where type = 'table'")]
+        assert "dynamic_partitions" in tables
+        for name in set(tables) - {"event_logs"}:
+            file.execute(f'drop table "{name}"')
+    with DagsterInstance.from_config(str(home)) as instance:
+        instance.add_dynamic_partitions("models", ["one"])
+        assert instance.get_dynamic_partitions("models") == ["one"]
+        assert instance.event_log_storage.has_secondary_index("asset_key_table")
