@@ -104,7 +104,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success fsync it and rename it over ``path``.
 
     The temporary name starts with a dot and ends in ``.tmp``, so no glob for the final suffix meets it.
-    On any error it is removed and ``path`` is left as it was. An ``OSError`` names ``path`` where it names no file.
+    On any error it is removed and ``path`` is left as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
@@ -117,11 +117,7 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.chmod(0o644)
         temporary.replace(path)
         sync_folder(path.parent)
-    except BaseException as error:
-        if (
-            isinstance(error, OSError) and error.errno and error.filename is None
-        ):  # of a write, or a wait for the disk
-            error.filename = str(path)
+    except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 

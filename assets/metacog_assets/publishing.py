@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dagster as dg
 
+from metacog_assets import outcomes
 from metacog_assets.launch import Launcher
 from metacog_assets.sensors import boards
 from metacog_assets.tables import OFFICIAL
-from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
+from metacog_pipeline.leaderboard.status import board_current, forget_board, helper_states, partition_states
 from metacog_pipeline.study import Study
 
 
@@ -17,7 +18,9 @@ def publish(launcher: Launcher, changed: bool) -> None:
     if not changed and board_current(study):
         return
     keys = wanted_boards(study)
-    launcher.run("publish", "boards", keys)
+    result = launcher.run("publish", "boards", keys)
+    if outcomes.left_empty(result):
+        forget_board(study)  # of a disk that failed, perhaps: the next run makes it again
     if OFFICIAL not in keys:
         launcher.say("the official board waits: some partitions are not complete (see: metacog board)")
 

@@ -213,6 +213,14 @@ def test_a_comparison_that_fails_leaves_its_own_rows_empty_and_the_rest_is_publi
     assert bench.sql("select 1 from comparisons where status not like '%broken%' limit 1"), (
         "other tests stand"
     )
+    monkeypatch.undo()
+    monkeypatch.setenv("METACOG_STUDY", str(bench.path))
+    before = len(bench.runs())
+    assert bench.launch() == 0
+    assert bench.runs()[before:] == [BOARDS], (
+        "what failed is made by the next run, though nothing has changed"
+    )
+    assert not bench.sql("select 1 from comparisons where status like '%broken%'")
 
 
 def test_partitions_that_fail_in_one_run_are_named_each_and_the_others_are_scored(
