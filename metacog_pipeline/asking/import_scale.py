@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,14 @@ from metacog_pipeline.errors import StudyError, one_line
 _LEAST_STATED = 10  # confidences from which a scale shows
 _TOLERATED = 0.1  # of stated confidences that are off the benchmark's scale: more than that is another scale
 _WORDS_SHOWN = 3
+# "Confidence: 85 %", "8/10", "85% confident": a number with its own scale, or with a label alone.
+_SAID = re.compile(
+    r"(?:(?:my |stated )?(?:confidence|certainty)(?: level| score)?\s{0,4}(?:[:=]|is)?\s{0,4})?"
+    r"(?P<number>\d{1,3}(?:\.\d{1,6})?)\s{0,4}"
+    r"(?:(?P<percent>%|percent\b|per cent\b)|(?:/|out of|of)\s{0,4}(?P<of>10{1,2})(?!\d))?"
+    r"\s{0,4}(?:confident|certain|sure|confidence|certainty)?\s{0,4}\.?",
+    re.IGNORECASE,
+)
 
 
 class Confidence:
@@ -27,6 +36,7 @@ class Confidence:
 
     def take(self, value: Any, row: int, count: int = 1) -> str:
         """Return a confidence, that of ``count`` rows, as a reply would state it; raise `RowError` for one off scale."""
+        value = self._said(value)
         if type(value) is not int:
             no_comma(value, f"{self._path} row {row}: confidence")
         number = named.number(value)
@@ -35,6 +45,23 @@ class Confidence:
         elif number is not None and count:
             self._stated[number] += count
         return rated(value, self.declared, self._rules.scale, self._rules.whole_ratings)
+
+    def _said(self, value: Any) -> Any:
+        """Return the number of a cell such as ``85% confident`` or ``Confidence: 8/10``; others as they are.
+
+        One that says its scale is put on that of the column, in percent where none is declared; where the two are not the
+        same, and where ratings are asked for (4/5 is on 0 to 5 or on 1 to 5), it stays as it is.
+        """
+        if not isinstance(value, str) or (found := _SAID.fullmatch(value.strip()[:80])) is None:
+            return value
+        if named.number(value) is not None or self._rules.whole_ratings:
+            return value
+        number, most = found["number"], 100 if found["percent"] else int(found["of"] or 0)
+        wanted = self.declared or self._rules.scale
+        if not most or wanted == named.Scale(0, most):
+            return number
+        same = self.declared is None and wanted == named.Scale(0, 100)
+        return f"{float(number) * 100 / most:.6g}" if same else value
 
     def check(self) -> None:
         """Refuse confidence in words, on two scales, or on no declared one and off the benchmark's or a narrower one's."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from json.encoder import encode_basestring_ascii
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from metacog_pipeline import columns
 from metacog_pipeline.files import canonical_json, sha256_hex
@@ -96,40 +96,42 @@ def imported_record(
     model_id: str = "",
     request_json: str = "{}",
     at: datetime | None = None,
+    also: Mapping[str, Any] | None = None,
 ) -> Record:
     """Return one imported answer to ``step`` of ``item``, an item's id and hash.
 
     ``identity`` is what makes it the same answer when it is imported again; ``request_json`` how it was understood; ``at``
-    when it was imported, now unless given.
+    when it was imported, now unless given; ``also`` what else is known of it, by the fields of a record.
     """
     item_id, item_hash = item
-    return Record(
-        answer_id=identified(identity),
-        benchmark=benchmark,
-        model=model,
-        run=run,
-        item_id=item_id,
-        item_hash=item_hash,
-        condition=condition,
-        step=step,
-        source="imported",
-        provider="replay",
-        model_id=model_id,
-        model_reported=None,
-        mode="import",
-        request_json=request_json,
-        status="ok",
-        text=text,
-        finish_reason=None,
-        logprobs_json=None,
-        input_tokens=None,
-        output_tokens=None,
-        cost_usd=None,
-        attempts=0,
-        started_at=at or datetime.now(UTC),
-        latency_s=0.0,
-        http_status=None,
-        error_kind=None,
-        error_code=None,
-        error_message=None,
-    )
+    fields: dict[str, Any] = {
+        "answer_id": identified(identity),
+        "benchmark": benchmark,
+        "model": model,
+        "run": run,
+        "item_id": item_id,
+        "item_hash": item_hash,
+        "condition": condition,
+        "step": step,
+        "source": "imported",
+        "provider": "replay",
+        "model_id": model_id,
+        "model_reported": None,
+        "mode": "import",
+        "request_json": request_json,
+        "status": "ok",
+        "text": text,
+        "finish_reason": None,
+        "logprobs_json": None,
+        "input_tokens": None,
+        "output_tokens": None,
+        "cost_usd": None,
+        "attempts": 0,
+        "started_at": at or datetime.now(UTC),
+        "latency_s": 0.0,
+        "http_status": None,
+        "error_kind": None,
+        "error_code": None,
+        "error_message": None,
+    }
+    return Record(**{**fields, **(also or {})})

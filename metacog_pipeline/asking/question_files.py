@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from metacog_pipeline.asking.answer_files import read_rows
 from metacog_pipeline.benchmark.answers.question_rows import Question, content_digest, question_of
@@ -18,7 +18,11 @@ def load(paths: Sequence[Path], row: type[QuestionT]) -> list[QuestionT]:
     found: dict[str, QuestionT] = {}
     where: dict[str, str] = {}
     for path in paths:
-        for place, item in _read(path, row):
+        for place, fields in _read(path):
+            try:
+                item = row(**fields, position=len(found))
+            except (ValueError, RecursionError) as error:
+                raise SourceError(f"{place}: {one_line(str(error), 300)}") from None
             if item.item_id in where:
                 both = (item, found[item.item_id])
                 same = len({content_digest(each.question, each.options) for each in both}) == 1
@@ -27,19 +31,21 @@ def load(paths: Sequence[Path], row: type[QuestionT]) -> list[QuestionT]:
                     f"{where[item.item_id]} already; {'remove' if same else 'rename'} one"
                 )
             where[item.item_id] = place
-            found[item.item_id] = item.model_copy(update={"position": len(found)})
+            found[item.item_id] = item
     return list(found.values())
 
 
-def _read(path: Path, row: type[QuestionT]) -> Iterator[tuple[str, QuestionT]]:
+def _read(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield where each row stands and the fields of its question."""
     try:
         for each in read_rows(path):
             place = f"{path}: row {each.number}"
             if each.broken is not None:
                 raise SourceError(f"{place}: {each.broken}")
             try:
-                yield place, row(**question_of(each.cells, path.stem))
+                fields = question_of(each.cells, path.stem)
             except (ValueError, RecursionError) as error:
                 raise SourceError(f"{place}: {one_line(str(error), 300)}") from None
+            yield place, fields
     except StudyError as error:
         raise SourceError(str(error)) from None

@@ -44,7 +44,11 @@ def answered_only(benchmark: Any, specs: Iterable[ModelSpec], asked: Asked) -> A
 def _answered(journal: Path, size: int) -> frozenset[tuple[str, str]]:
     """Return (condition, item) of every line; both stand in it before the reply, so that no reply is decoded."""
     found = (_PLACE.search(line) for line in journal.read_bytes().split(b"\n"))
-    return frozenset((json.loads(each[2]), json.loads(each[1])) for each in found if each is not None)
+    return frozenset((_plain(each[2]), _plain(each[1])) for each in found if each is not None)
+
+
+def _plain(text: bytes) -> str:
+    return str(json.loads(text)) if b"\\" in text else text[1:-1].decode()
 
 
 class QuestionRows(RowRules):

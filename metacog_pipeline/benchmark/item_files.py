@@ -36,7 +36,7 @@ def step_path(home: Path, benchmark: str, step: str) -> Path:
 def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], made_from: str) -> None:
     """Write rows with the digest of what they were made from; an item's ``item_hash`` is a column of its own."""
     schema = arrow_schema_of(row)
-    values = [_fields(each, row) for each in rows]
+    values = _fields(rows, row)
     if issubclass(row, Item):
         schema = schema.append(pa.field(HASH, pa.string(), nullable=False))
         for value, each in zip(values, rows, strict=True):
@@ -93,7 +93,7 @@ def items_digest(home: Path, benchmark: str, row: type[Item]) -> str:
 
 def as_frame(rows: Sequence[BaseModel], row: type[BaseModel]) -> pl.DataFrame:
     """Return rows as a table, for people to look at."""
-    values = [_plain(_fields(each, row)) for each in rows]
+    values = [_plain(each) for each in _fields(rows, row)]
     return pl.DataFrame(pl.from_arrow(pa.Table.from_pylist(values, schema=arrow_schema_of(row))))
 
 
@@ -120,10 +120,13 @@ def _row(path: Path, row: type[BaseModel], value: dict[str, Any]) -> Any:
     return made
 
 
-def _fields(each: BaseModel, row: type[BaseModel]) -> dict[str, Any]:
-    as_json = kept_as_json(row)
-    values = {name: getattr(each, name) for name in arrow_schema_of(row).names}
-    return {name: json_text(value) if name in as_json else value for name, value in values.items()}
+def _fields(rows: Iterable[BaseModel], row: type[BaseModel]) -> list[dict[str, Any]]:
+    names, as_json = arrow_schema_of(row).names, kept_as_json(row)
+    found = [{name: getattr(each, name) for name in names} for each in rows]
+    for values in found:
+        for name in as_json:
+            values[name] = json_text(values[name])
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -133,7 +136,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return {name: _plain(getattr(value, name)) for name in type(value).model_fields}
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
+        return {
+            name: each if each is None or type(each) in _PLAIN else _plain(each)
+            for name, each in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [
             tuple(_plain(part) for part in each) if isinstance(each, tuple) else _plain(each)

@@ -44,6 +44,7 @@ class AsJson:
         return core_schema.with_info_before_validator_function(parsed, handler(source))
 
 
+@functools.cache
 def kept_as_json(row: type[BaseModel]) -> frozenset[str]:
     """Return the names of the fields of ``row`` that are kept as JSON text."""
     fields = row.model_fields.items()

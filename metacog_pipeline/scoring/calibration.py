@@ -104,10 +104,11 @@ def of_answers(
 ) -> dict[str, Estimate]:
     """Return every measure of one model's harmonised answers that have a confidence, by the names of the table.
 
-    A benchmark's board and the table over all benchmarks ask for the same in turn: the last ones are remembered.
+    A benchmark's board and the table over all benchmarks ask for the same in turn, each in its own order, which changes
+    nothing: the last ones are remembered.
     """
     used = stated.select("cluster", "confidence", "correct", "n_alternatives")
-    key = sha256_hex(used.hash_rows().to_numpy().tobytes()), seed, n_boot
+    key = sha256_hex(used.hash_rows().sort().to_numpy().tobytes()), seed, n_boot
     if key not in _remembered:
         if len(_remembered) >= _MOST_REMEMBERED:
             _remembered.clear()
@@ -128,10 +129,9 @@ def _of_answers(stated: pl.DataFrame, seed: int, n_boot: int, drawn: Trials | No
 def _rows(
     named: dict[str, object], stated: pl.DataFrame, drawn: Trials, seed: int, n_boot: int, silent: int
 ) -> Iterator[dict[str, object]]:
-    patterns = resampling.patterns_of(_clusters(stated), cells_of(stated), CELLS)
     found = of_answers(stated, seed, n_boot, drawn)
-    totals = patterns.totals
-    rarer = int(min(totals[0::2].sum(), totals[1::2].sum()))
+    right = int((cells_of(stated) % 2).sum())
+    rarer, n_items = min(right, stated.height - right), stated["cluster"].n_unique()
     for measure, each in found.items():
         yield {
             **named,
@@ -141,7 +141,7 @@ def _rows(
             "high": each.high,
             "sem": each.sem,
             "n": each.n,
-            "n_items": patterns.n_items,
+            "n_items": n_items,
             "n_without_confidence": silent,
             "method": each.method,
             "status": each.status,
@@ -152,7 +152,7 @@ def _rows(
                 each.low,
                 each.n,
                 rarer,
-                several=each.n > patterns.n_items,
+                several=each.n > n_items,
             ),
         }
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.leaderboard.explanation import formulas
+from metacog_pipeline.scoring import calibration as module
 from metacog_pipeline.scoring.calibration import CALIBRATION, PREFIX, measures, with_curves
 from metacog_pipeline.scoring.calibration import calibration as calibrated
 from metacog_pipeline.scoring.confidence_curves import CURVES
@@ -196,6 +197,28 @@ def test_a_model_added_leaves_the_numbers_of_the_others():
     apart = [with_curves(each, seed=1, n_boot=50) for each in (first, second)]
     for together, *parts in zip(both, *apart, strict=True):
         assert together.equals(pl.concat(parts))
+
+
+def test_the_order_of_answers_changes_no_bit_and_a_cell_is_computed_once(monkeypatch):
+    draw = np.random.default_rng(5)
+    stated = pl.DataFrame(
+        {
+            "cluster": [f"q{n // 2}" for n in range(120)],
+            "confidence": draw.integers(0, 101, 120) / 100,
+            "correct": draw.integers(0, 2, 120).astype(float),
+            "n_alternatives": pl.Series([4] * 120, dtype=pl.Int32),
+        }
+    )
+    other = stated.sort("cluster", "confidence")
+    both = [module._of_answers(each, 0, 200, None) for each in (stated, other)]
+    assert repr(both[0]) == repr(both[1])
+    computed = []
+    monkeypatch.setattr(module, "_remembered", {})
+    monkeypatch.setattr(module, "_of_answers", lambda *given: computed.append(given) or both[0])
+    assert module.of_answers(stated, 0, 200) == module.of_answers(other, 0, 200)
+    assert len(computed) == 1
+    module.of_answers(stated.with_columns(correct=1 - pl.col("correct")), 0, 200)
+    assert len(computed) == 2
 
 
 def test_a_curve_needs_an_order_of_answers():

@@ -17,6 +17,8 @@ from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+))?$")
 _METRICS = ("acc", "exact_match", "em", "contains")
+#: Metrics of tasks that weigh a text and have no reply.
+_WEIGHED = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
 _QUESTION = ("question", "query", "input", "problem", "prompt", "goal")
 _FINAL = re.compile(r"####\s*([^\n]+)\s*\Z")
 
@@ -84,7 +86,12 @@ def _sample(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str
     replies = row.get("resps")
     likely = _likelihoods(replies)
     target = row.get("target")
-    right = next((samples.verdict(row[each]) for each in _METRICS if each in row), None)
+    metrics = [each for each in _METRICS if each in row] or [
+        each for each in row.get("metrics") or () if isinstance(each, str)
+    ]
+    right = next((samples.verdict(row[each]) for each in metrics if each in row), None)
+    if not likely and (_is_likelihood(replies) or any(each in row for each in _WEIGHED)):
+        return samples.nothing(name, task, model, "is the likelihood of a given text, no reply")
     if likely:
         if any(isinstance(part := row.get(each), float) and not part.is_integer() for each in _METRICS):
             return samples.nothing(
@@ -139,6 +146,14 @@ def _likelihoods(replies: Any) -> list[float]:
         except (TypeError, ValueError):
             return []
     return found if len(found) > 1 and all(map(math.isfinite, found)) else []
+
+
+def _is_likelihood(replies: Any) -> bool:
+    """Whether there is one log-likelihood and whether it was the likeliest text, as of tasks such as lambada."""
+    while isinstance(replies, list) and len(replies) == 1:
+        replies = replies[0]
+    pair = isinstance(replies, list) and len(replies) == 2
+    return pair and str(replies[1]) in ("True", "False") and not isinstance(replies[0], list)
 
 
 def _letters(likely: Sequence[float]) -> tuple[TokenLogprob, ...]:

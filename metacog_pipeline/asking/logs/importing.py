@@ -228,26 +228,24 @@ def _settings(settings: Mapping[str, Any]) -> str:
 def _told(each: Sample) -> dict[str, Any]:
     """Return the fields of a record that say how the log says the answer was asked and what it cost."""
     said, usage = each.said, each.said.usage
-    dated = {} if said.started_at is None else {"started_at": said.started_at}
-    return {
-        **{
-            "model_id": each.model,
-            "model_reported": said.model_reported,
-            "status": said.status.value,
-            **dated,
-        },
-        **{"request_json": _settings(each.settings), "finish_reason": said.finish_reason},
-        **{
-            "logprobs_json": encode_logprobs(said.logprobs),
-            "cost_usd": said.cost_usd,
-            "latency_s": said.latency_s,
-        },
-        **{
-            name: getattr(usage, name)
-            for name in ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
-        },
+    told: dict[str, Any] = {
+        "model_id": each.model,
+        "model_reported": said.model_reported,
+        "status": said.status.value,
+        "request_json": _settings(each.settings),
+        "finish_reason": said.finish_reason,
+        "logprobs_json": encode_logprobs(said.logprobs),
+        "cost_usd": said.cost_usd,
+        "latency_s": said.latency_s,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "cached_tokens": usage.cached_tokens,
         "reasoning_text": said.reasoning_text,
     }
+    if said.started_at is not None:
+        told["started_at"] = said.started_at
+    return told
 
 
 def _records(
@@ -263,9 +261,8 @@ def _records(
         identity = [into.name, model, each.run, item_id, condition, text, mode]
         record = imported_record(
             into.name, (item_id, digest), model=model, run=each.run, condition=condition, step=QuestionRows.step,
-            text=text, identity=identity, at=now,
+            text=text, identity=identity, at=now, also={"mode": mode, **_told(each)},
         )  # fmt: skip
-        record = replace(record, mode=mode, **_told(each))
         first = found.setdefault((model, each.run), {}).setdefault(item_id, record)
         if first is not record:
             same = "; both are the same" if first.answer_id == record.answer_id else "; the first one counts"
@@ -282,9 +279,8 @@ def _refuse_others(
         return
     texts: dict[tuple[str, int], dict[str, str]] = {}
     for each in usable:
-        texts.setdefault((names[each.model], each.run), {})[matched.items[each.task, each.name]] = (
-            each.said.text
-        )
+        own = texts.setdefault((names[each.model], each.run), {})
+        own.setdefault(matched.items[each.task, each.name], each.said.text)  # of two the first one counts
     for (model, run), own in texts.items():
         spec = next((each for each in study.models if each.name == model), None)
         if spec is None:
@@ -324,7 +320,9 @@ def _table(path: Path, samples: Sequence[Sample]) -> Path:
     with path.open("w", encoding="utf-8") as out:
         for each in samples:
             asked = each.question or {}
-            row = {"item_id": each.name, "question": asked.get("question"), "response": each.said.text}
+            name = None if each.asked else each.name
+            row = {"item_id": name, "question": asked.get("question") or each.asked or None}
+            row["response"] = each.said.text
             out.write(json.dumps({name: value for name, value in row.items() if value is not None}) + "\n")
     return path
 

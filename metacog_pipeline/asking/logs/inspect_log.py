@@ -23,10 +23,12 @@ from metacog_pipeline.llm.types import Completion, Status, Usage
 
 LARGEST = 512 * 1024 * 1024  # bytes of one entry, unpacked
 MOST = 64 * 1024**3  # bytes of all entries that are read, unpacked
+_HEAD, _EXTRA = 30, 64  # bytes of an entry's own header, and of what may stand behind its name
 _ZSTD, _DEFLATED, _STORED = 93, zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED
 _SAMPLE = re.compile(r"samples/.+\.json")
 #: Scorers that compare a short answer or a letter, as our readers do; of others the log's own verdict counts.
 _READABLE = {"choice", "match", "includes", "exact", "answer", "pattern", "f1"}
+_NO_MODEL = "none/none"  # of a task whose solver names its models itself
 _STATUS = {"content_filter": Status.REFUSED, "max_tokens": Status.TRUNCATED, "model_length": Status.TRUNCATED}
 
 
@@ -114,7 +116,7 @@ class Header:
         self._ids = samples.mapping(about.get("dataset")).get("sample_ids") or ()
         self.task, self.model = (
             one_line(str(about.get("task") or path.stem), 80),
-            str(about.get("model") or ""),
+            "" if about.get("model") == _NO_MODEL else str(about.get("model") or ""),
         )
         self.version = str(about.get("task_version") or 0)
         plan = samples.mapping(header.get("plan"))
@@ -205,16 +207,17 @@ def _summaries(rows: Any) -> dict[tuple[Any, Any], Any]:
 
 def _content(path: Path, file: BinaryIO, entry: zipfile.ZipInfo) -> bytes:
     """Return an entry, unpacked to the size it names and no further."""
+    near = _HEAD + len(entry.filename.encode()) + _EXTRA + entry.compress_size  # nearly always all of it
     file.seek(entry.header_offset)
-    head = file.read(30)
-    if len(head) < 30 or head[:4] != b"PK\x03\x04":
+    found = file.read(near)
+    if len(found) < _HEAD or found[:4] != b"PK\x03\x04":
         raise zipfile.BadZipFile
-    names, extra = struct.unpack("<HH", head[26:30])
-    file.seek(names + extra, 1)
-    packed = file.read(entry.compress_size)
+    names, extra = struct.unpack("<HH", found[_HEAD - 4 : _HEAD])
+    begin, end = _HEAD + names + extra, _HEAD + names + extra + entry.compress_size
+    packed = memoryview(found if end <= near else found + file.read(end - near))[begin:end]
     try:
         if entry.compress_type == _STORED:
-            data = packed
+            data = bytes(packed)
         elif entry.compress_type == _DEFLATED:
             data = zlib.decompressobj(-15).decompress(packed, entry.file_size + 1)
         elif entry.compress_type == _ZSTD:
@@ -227,7 +230,7 @@ def _content(path: Path, file: BinaryIO, entry: zipfile.ZipInfo) -> bytes:
         data = b""
     if len(data) != entry.file_size or zlib.crc32(data) != entry.CRC:
         raise StudyError(f"{path}: {entry.filename} is damaged; nothing was kept; copy the file again")
-    return bytes(data)
+    return data
 
 
 def _completion(output: Mapping[str, Any], choice: Mapping[str, Any], found: Mapping[str, Any]) -> Completion:

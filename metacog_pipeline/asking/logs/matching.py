@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +12,13 @@ from typing import Any
 from metacog_pipeline.asking.logs.sample import Sample
 from metacog_pipeline.benchmark.answers.question_rows import Question, content_digest, question_of
 from metacog_pipeline.benchmark.answers.text import folded
+from metacog_pipeline.benchmark.answers.units import quantity
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import sha256_hex, write_text
 
 _NAMED = 3
+_MOST_CUT = 9
+_LABEL = re.compile(r"^\s*(?:question|q)\s{0,3}[:.]\s", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -36,6 +40,7 @@ def match(path: Path, items: Iterable[Question], samples: Sequence[Sample], trus
     """
     by_id = {item.item_id: item for item in items}
     by_content = {content_digest(item.question, item.options): item for item in by_id.values()}
+    by_text = _texts(by_id.values()) if any(each.asked for each in samples) else {}
     found, other, differ, new = Matched(), [], [], set[str]()
     for each in samples:
         place = each.task, each.name
@@ -46,9 +51,13 @@ def match(path: Path, items: Iterable[Question], samples: Sequence[Sample], trus
             ((by_id[name], "id") for name in (own, each.name) if name in by_id), (None, "question")
         )
         if each.question is None:
+            if there is None and each.asked:
+                there, by = _asked_for(by_text, each.asked), "what was asked"
             if there is None:
                 each.why = (
-                    f"no item is called {one_line(each.name, 60)!r}, and the file does not hold its question"
+                    "asks no question of the study, or several, as it is written there"
+                    if each.asked
+                    else f"no item is called {one_line(each.name, 60)!r}, and the file does not hold its question"
                 )
             else:
                 found.items[place] = there.item_id
@@ -81,6 +90,29 @@ def match(path: Path, items: Iterable[Question], samples: Sequence[Sample], trus
     return found
 
 
+def _texts(items: Iterable[Question]) -> dict[str, Question | None]:
+    """Return items by their question, and by question and options; None where two have the same."""
+    found: dict[str, Question | None] = {}
+    for item in items:
+        for text in {folded(item.question), folded(item.stem)}:
+            found[text] = None if text in found else item
+    return found
+
+
+def _asked_for(by_text: Mapping[str, Question | None], asked: str) -> Question | None:
+    """Return the item a message asks: all of it, or without paragraphs before or behind, as instructions are."""
+    parts = re.split(r"\n[ \t]*\n", asked)
+    cuts = [parts[n:] for n in range(1, min(len(parts), _MOST_CUT))]
+    cuts += [parts[:-n] for n in range(1, min(len(parts), _MOST_CUT))]
+    cuts += [[each] for each in parts[1:-1][:_MOST_CUT]]
+    for each in ([parts], cuts):
+        tried = (_LABEL.sub("", "\n\n".join(part), count=1) for part in each)
+        there = {item.item_id: item for text in tried if (item := by_text.get(folded(text))) is not None}
+        if there:
+            return next(iter(there.values())) if len(there) == 1 else None
+    return None
+
+
 def keep_new(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write the questions of a log as a file of their own, behind those of earlier logs."""
     text = "".join(json.dumps(row) + "\n" for row in rows)
@@ -94,8 +126,14 @@ def _same_key(item: Question, fields: Mapping[str, Any]) -> bool:
         return True
     if item.kind == "choice" or fields["kind"] == "choice":
         return (item.kind, item.answer) == (fields["kind"], fields["answer"])
-    ours, theirs = ({folded(str(each)) for each in forms} for forms in (item.key.forms, _forms(fields)))
+    ours, theirs = ({_plain(str(each)) for each in forms} for forms in (item.key.forms, _forms(fields)))
     return bool(ours & theirs)
+
+
+def _plain(form: str) -> str:
+    """Return a right answer as it is compared: of a number with its unit the number, as logs before had both as text."""
+    found = quantity(form)
+    return folded(form if found is None else found[0])
 
 
 def _forms(fields: Mapping[str, Any]) -> list[str]:

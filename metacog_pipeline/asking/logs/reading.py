@@ -57,11 +57,5 @@ def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
         return harness.read(path, every)
     if every_eval.is_row(first):
         return every_eval.read(path, every)
-    asked = first.get("request")
-    if isinstance(asked, dict) and "contents" in asked and "response" in first and "key" not in first:
-        raise StudyError(
-            f'{path}: no line says which question it answers, as in batches of Vertex AI; give each a "key", the id of '
-            "its question in the study"
-        )
     provider = batch_output.provider_of(first)
     return None if provider is None else batch_output.read(path, every, provider)

@@ -10,6 +10,8 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from metacog_pipeline.benchmark.answers.units import quantity
+from metacog_pipeline.columns import number
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 from metacog_pipeline.llm.wire import values
@@ -39,6 +41,8 @@ class Sample:
         Why there is nothing to keep: a reason that is counted.
     unscored
         Why it is kept and not scored.
+    asked
+        What was asked, as it was sent, where the log does not say which question it is: the item is found by it.
     """
 
     name: str
@@ -52,6 +56,7 @@ class Sample:
     settings: Mapping[str, Any] = field(default_factory=dict)
     why: str | None = None
     unscored: str | None = None
+    asked: str = ""
 
 
 def nothing(name: object, task: str, model: str, why: str, run: int = 1) -> Sample:
@@ -82,8 +87,19 @@ def question_cells(
     short = [each for each in given if len(str(each)) <= LONGEST_ANSWER and "\n" not in str(each)]
     if read and short and not listed:
         plain = [_GROUPED.sub("", each) if _THOUSANDS.fullmatch(str(each)) else each for each in short]
-        return {"question": text, "answers": plain}
+        return {"question": text, **(_measured(plain) or {"answers": plain})}
     return {"question": text, "kind": "graded", "answers": [str(each)[:1_000] for each in given]}
+
+
+def _measured(answers: Sequence[Any]) -> dict[str, Any] | None:
+    """Return right answers and their unit where all are numbers and one unit at least stands with them, the same one."""
+    told = [quantity(each) if isinstance(each, str) else None for each in answers]
+    bare = [each for each, found in zip(answers, told, strict=True) if found is None]
+    units = {found[1] for found in told if found is not None}
+    if len(units) != 1 or not all(number(each) is not None for each in bare):
+        return None
+    numbers = [each if found is None else found[0] for each, found in zip(answers, told, strict=True)]
+    return {"answers": numbers, "unit": units.pop()}
 
 
 def verdict(value: Any) -> bool | None:

@@ -16,6 +16,7 @@ STATED = re.compile(
     r"\b(?:confidence|bet)\b[ \t]{0,4}(?:level|score)?[ \t*_]{0,6}[:：=]?[ \t*_<]{0,6}([^\n]{0,80})", re.I
 )
 _OUT_OF = re.compile(r"[*_ ]{0,4}\(?(?:/|out of|of) ?[*_]{0,2}(10{1,2})\b", re.I)
+_PLAIN = re.compile(r"\s*(\d{1,3})\s*%?\s*")
 _PERCENT = re.compile(r"[*_ ]{0,4}(?:%|％|per ?cent\b)", re.I)
 
 
@@ -24,6 +25,8 @@ def percent(text: str) -> float | None:
 
     None where it lies outside 0 to 100 or there is none. A whole number without ``%`` is one of percent: 1 is 0.01.
     """
+    if plain := _PLAIN.fullmatch(text):  # as asked, and as most reply
+        return int(plain[1]) / 100 if int(plain[1]) <= 100 else None
     if (first := next(numerals(text), None)) is None:
         return None
     share = first.value

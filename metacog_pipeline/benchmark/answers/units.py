@@ -6,10 +6,14 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
+from metacog_pipeline.benchmark.answers.numbers import numerals
 from metacog_pipeline.files import shipped
+
+_LONGEST_QUANTITY = 60  # characters
 
 _PREFIXES: Mapping[str, tuple[str, Fraction]] = {
     name: (symbol, Fraction(10) ** power)
@@ -102,6 +106,24 @@ def unit_before(text: str, place: int) -> Unit | None:
 def named(name: str) -> Unit | None:
     """Return the unit of this name, None where the table has none."""
     return table().get(_folded(name.strip()))
+
+
+def quantity(text: str) -> tuple[str, str] | None:
+    """Return number and unit of a text that is both and nothing more: ``12 km``, ``$1,200``; None of any other.
+
+    >>> quantity("$1,200"), quantity("12.5 km"), quantity("12 monkeys"), quantity("12")
+    (('1200', '$'), ('12.5', 'km'), None, None)
+    """
+    text = text.strip()
+    first = next(numerals(text), None) if len(text) <= _LONGEST_QUANTITY else None
+    if first is None or first.parts is not None:
+        return None
+    before, after = text[: first.start].strip(), text[first.end :].strip(" -")
+    unit = named(before) if before else named(after)
+    if unit is None or (before and (after or not unit.dimension.startswith("money"))):
+        return None
+    value = Decimal(first.value.numerator) / Decimal(first.value.denominator)
+    return (f"{value:f}", before or after) if Fraction(value) == first.value else None
 
 
 @cache

@@ -1,0 +1,232 @@
+"""Logs that name no question, measure no reply, have units in their keys, or say an answer twice."""
+
+import copy
+import json
+
+import pytest
+
+from metacog_pipeline.asking.imported import ImportOptions
+from metacog_pipeline.asking.logs import reading, tables
+from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.transcripts.store import kept_records
+from tests.logs.conftest import FIXTURES, entries_of, written
+
+
+def lines(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def samples(path):
+    found = reading.samples_of(path)
+    assert found is not None
+    return list(found)
+
+
+# --- Vertex AI --------------------------------------------------------------------------------------------------------
+def vertex(asked, said="Answer: B\nConfidence: 70%", **more):
+    """Return a line as Vertex AI writes it: the request beside the response, no id."""
+    told = [{"content": {"role": "model", "parts": [{"text": said}]}, "finishReason": "STOP"}]
+    usage = {"promptTokenCount": 5, "candidatesTokenCount": 7}
+    reply = {"candidates": told, "modelVersion": "gemini-2.5-flash", "usageMetadata": usage}
+    turn = {"role": "user", "parts": [{"text": asked}]}
+    request = {"contents": [turn], "generationConfig": {"temperature": 0.2}}
+    at = "2026-03-01T10:00:00.500+00:00"
+    return {"status": "", "processed_time": at, "request": request, "response": reply, **more}
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Write ``study.toml`` with four questions, two of which differ in their options alone."""
+    rows = [
+        {"id": f"v{n}", "question": f"Which is {n}?", "options": ["x", "y", f"z{n}"], "answer": "B"}
+        for n in range(3)
+    ]
+    rows.append({**rows[0], "id": "w0", "options": ["u", "y", "w"]})
+    lines(tmp_path / "q.jsonl", *rows)
+    (tmp_path / "study.toml").write_text(
+        '[study]\nname = "v"\n[benchmarks.questions]\nitems = ["q.jsonl"]\nconditions = ["verbal_percent"]\n'
+        'allow_incomplete = true\n[[models]]\nname = "x"\nprovider = "replay"\n'
+    )
+
+
+def test_a_batch_of_vertex_ai_is_matched_by_what_was_asked(tmp_path, take, study):
+    asked = "Answer the question.\n\nWhich is {n}?\nA) x\nB) y\nC) z{n}\n\nReply with two lines:\nAnswer: <a letter>"
+    failed = vertex(asked.format(n=2), status='Bad Request: {"error": {"code": 400}}', response={})
+    path = lines(
+        tmp_path / "predictions.jsonl",
+        vertex(asked.format(n=0)),
+        vertex("Question: Which is 1?", "Answer: C\nConfidence: 30%"),
+        failed,
+        vertex("Which is 0?"),  # two items of the study ask it
+        vertex("Which is 7?"),
+        vertex(asked.format(n=0), "Answer: A\nConfidence: 60%"),
+    )
+    done = take(path)
+    assert (done.kept, [each[0] for each in done.left_out]) == (3, ["line 3", "line 4", "line 5"])
+    assert done.left_out[0][2].startswith("was not answered: Bad Request")
+    (folder,) = done.study.home.path.glob("transcripts/benchmark=questions/model=gemini-2.5-flash")
+    kept = [
+        (
+            each.run,
+            each.item_id,
+            each.text[8],
+            json.loads(each.request_json)["temperature"],
+            each.output_tokens,
+        )
+        for each in [*kept_records(folder / "run=1"), *kept_records(folder / "run=2")]
+    ]
+    assert kept == [(1, "v0", "B", 0.2, 7), (1, "v1", "C", 0.2, 7), (2, "v0", "A", 0.2, 7)]
+    again = take(path)
+    assert (again.kept, again.known) == (0, 3)
+
+
+def test_a_batch_of_vertex_ai_alone_says_that_a_study_must_ask_its_questions(tmp_path, take):
+    with pytest.raises(StudyError, match=r"asks no question of the study.*nothing was kept; name the study"):
+        take(lines(tmp_path / "predictions.jsonl", vertex("Which is 0?")))
+    assert not (tmp_path / "study.toml").exists()
+
+
+# --- lm-eval ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"resps": [[["-0.5", "True"]]], "perplexity": -0.5, "acc": 1},
+        {"resps": [[["-0.5", False]]], "acc": 0},
+        {"resps": [["-50.5"]], "word_perplexity": [-50.5, 10]},
+    ],
+)
+def test_the_likelihood_of_a_text_is_no_reply(tmp_path, more):
+    row = {
+        "doc_id": 0,
+        "doc": {"question": "It is"},
+        "target": " word",
+        "arguments": [["It is", " word"]],
+        "filter": "none",
+    }
+    (only,) = samples(lines(tmp_path / "samples_lambada.jsonl", {**row, **more}))
+    assert only.why == "is the likelihood of a given text, no reply"
+
+
+def test_the_verdict_of_a_task_of_its_own_metric_counts(tmp_path):
+    row = {"doc_id": 0, "doc": {"prompt": "Write a poem."}, "target": 0, "arguments": [["Write a poem.", {}]],
+           "resps": [["Roses."]], "filter": "none", "metrics": ["strict", "loose"],
+           "strict": False, "loose": True}  # fmt: skip
+    (only,) = samples(lines(tmp_path / "samples_ifeval.jsonl", row))
+    assert only.right is False and only.question is not None and only.question["kind"] == "graded"
+
+
+# --- batches ----------------------------------------------------------------------------------------------------------
+def test_a_function_call_of_the_responses_api_is_not_scored(tmp_path):
+    call = {"type": "function_call", "name": "look", "arguments": "{}", "call_id": "c"}
+    body = {"object": "response", "status": "completed", "model": "m", "output": [call], "usage": {}}
+    row = {"custom_id": "q", "response": {"status_code": 200, "body": body}, "error": None}
+    (only,) = samples(lines(tmp_path / "batch.jsonl", row))
+    assert only.unscored == "calls a tool"
+
+
+# --- inspect_ai -------------------------------------------------------------------------------------------------------
+def test_a_task_without_a_model_has_that_of_its_answers(changed):
+    path = changed(
+        lambda sample: sample["output"].update(model="openai/gpt-5-mini"),
+        lambda header: header["eval"].update(model="none/none"),
+    )
+    assert {each.model for each in samples(path)} == {"openai/gpt-5-mini"}
+
+
+def test_an_answer_given_twice_in_two_ways_is_the_first_one_at_every_import(tmp_path, take):
+    entries = entries_of(FIXTURES / "small.eval")
+    name = next(each for each in entries if each.startswith("samples/"))
+    twice = copy.deepcopy(entries[name])
+    twice["output"]["completion"] = "ANSWER: B\nConfidence: 1%"
+    path = written(tmp_path / "twice.eval", {**entries, "samples/zz_epoch_1.json": twice})
+    first, again = take(path), take(path)
+    assert (first.kept, again.kept, again.known) == (16, 0, 16)
+    assert [each[2] for each in first.left_out] == ["is given twice in one run; the first one counts"]
+
+
+# --- keys with units, confidence with words ----------------------------------------------------------------------------
+def table(path, confidences, key="{n} km", reply="{n} km"):
+    return lines(
+        path,
+        *(
+            {"id": f"q{n}", "question": f"How far is town {n}?", "answer": key.format(n=n), "model": "m",
+             "reply": reply.format(n=n), "confidence": each}
+            for n, each in enumerate(confidences, start=10)
+        ),
+    )  # fmt: skip
+
+
+def rows_of(path):
+    found = tables.read(path, (), ImportOptions())
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("key", "reply", "answer", "unit"),
+    [
+        ("{n} km", "It is {n} kilometres.", "10", "km"),
+        ("${n},200", "{n}200 dollars", "10200", "$"),
+        ("{n}.50 €", "{n}.5", "10.5", "€"),
+        ("{n}%", "{n} percent", "10", "%"),
+    ],
+)
+def test_a_key_with_a_unit_is_a_number_of_that_unit(tmp_path, take_table, key, reply, answer, unit):
+    path = table(tmp_path / "t.jsonl", [80] * 3, key, reply)
+    done = take_table(path)
+    item = bound(done.study, "questions").items[0]
+    assert (done.kept, item.kind, item.answer, item.unit) == (3, "number", answer, unit)
+    assert take_table(path).known == 3
+
+
+@pytest.mark.parametrize("key", ["10 pm", "12 monkeys", "Apollo 11", "3/4 km", "5 ft 3 in", "km 12"])
+def test_a_key_that_is_more_than_a_number_and_its_unit_stays_as_it_is(tmp_path, key):
+    (only,) = rows_of(table(tmp_path / "t.jsonl", [80], key))
+    assert only.question == {"question": "How far is town 10?", "answers": [key]}
+
+
+def test_a_log_whose_keys_were_texts_before_is_the_same_log(tmp_path, take_table):
+    path = table(tmp_path / "t.jsonl", [80] * 3)
+    done = take_table(path)
+    (kept,) = done.study.home.path.rglob("0001-*.jsonl")
+    older = [json.loads(line) for line in kept.read_text().splitlines()]
+    kept.write_text(
+        "".join(
+            json.dumps({**row, "answers": [f"{row['answers'][0]} km"], "unit": ""}) + "\n" for row in older
+        )
+    )
+    assert take_table(path).known == 3
+    assert bound(done.study, "questions").items[0].kind == "text"
+
+
+def test_a_confidence_that_says_its_scale_is_read(tmp_path):
+    said = ["85% confident", "Confidence: 8/10", "90 % sure", "Confidence: 70%", "9 out of 10", "my confidence is 55%",
+            "100/100", "Certainty: 12.5 %.", "60%", 40, "80 percent certain"]  # fmt: skip
+    found = [each.said.text.rpartition("\n")[2] for each in rows_of(table(tmp_path / "t.jsonl", said))]
+    stated = [85, 80, 90, 70, 90, 55, 100, 12.5, 60, 40, 80]
+    assert [float(each.removeprefix("Confidence: ").rstrip("%")) for each in found] == stated
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ([f"Confidence: {n}" for n in (1, 8, 3, 9, 7, 6, 5, 4, 2, 8, 9, 10)], "say on which scale"),
+        ([f"{n}/5" for n in (1, 2, 3, 4, 5) * 3], "are no number, such as '1/5'"),
+        (["85% confident", "90% sure"] * 4 + ["0.9", "0.8"] * 4, "two scales seem to be mixed"),
+        ([f"{n} of 1000" for n in range(12)], "are no number"),
+    ],
+)
+def test_a_confidence_on_one_of_two_scales_is_refused(tmp_path, said, why):
+    with pytest.raises(StudyError, match=why):
+        rows_of(table(tmp_path / "t.jsonl", said))
+
+
+def test_a_confidence_that_says_another_scale_than_the_declared_one_is_not_taken(tmp_path):
+    from metacog_pipeline.columns import Scale
+
+    path = table(tmp_path / "t.jsonl", ["8/10", "85% confident", "0.5"])
+    found = tables.read(path, (), ImportOptions(scale=Scale(0, 10)))
+    assert found is not None
+    assert [each.why for each in found] == [None, "confidence '85% confident' is no number on 0..10", None]
