@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import os
 import socket
@@ -22,7 +23,14 @@ def in_use(host: str, port: int) -> str | None:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind((host, port))
             listening.listen(1)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:
+        if (
+            isinstance(error, (socket.gaierror, UnicodeError))
+            or getattr(error, "errno", None) == errno.EADDRNOTAVAIL
+        ):
+            raise StudyError(
+                f'--host "{host}": no address of this machine; give 127.0.0.1, 0.0.0.0 for all of them, or a name it has'
+            ) from None
         code = getattr(error, "errno", None)
         return os.strerror(code).lower() if isinstance(code, int) and code > 0 else str(error)
     return None

@@ -42,6 +42,15 @@ _MAGIC = (
     (b"\x1f\x8b", "is compressed; end its name with .gz"),
     (b"PK\x03\x04", "is a zip archive or a spreadsheet; export it as CSV"),
 )
+#: The same of text in small letters: what came instead of the file that was meant.
+_PAGES = (
+    (
+        b"<!doctype html",
+        "is a web page, not the file it leads to; download the file itself, signed in where it asks",
+    ),
+    (b"<html", "is a web page, not the file it leads to; download the file itself, signed in where it asks"),
+    (b"version https://git-lfs", "is a pointer of Git LFS, not the file; fetch it with git lfs pull"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +99,10 @@ class AnswerFile:
             there.update(dict.fromkeys(row.cells))
             if rows == 1 and self._kind in (".csv", ".tsv", ".parquet") and row.broken is None:
                 break  # every row has the columns of the first
+        if rows and not there:
+            raise StudyError(
+                f"{path}: no line of it is a JSON object; give one with its names in double quotes a line"
+            )
         if not rows:
             raise StudyError(f"{path}: there is no row in it; give a file with at least one")
         self._wide = named.wide_columns(shape.wide, list(there))
@@ -208,6 +221,10 @@ def content(path: Path) -> bytes:
         if found.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # "Unicode text" of spreadsheets
             found = found.decode("utf-16").encode()
         found = found.removeprefix(codecs.BOM_UTF8)
+        start = found[:200].lstrip().lower()
+        for beginning, advice in _PAGES:
+            if start.startswith(beginning):
+                raise StudyError(f"{path}: the content {advice}")
         if b"\n" not in found:
             found = found.replace(b"\r", b"\n")  # as spreadsheets end lines in "CSV (Macintosh)"
         blank = not found.decode().strip()
@@ -324,7 +341,12 @@ def _json_rows(path: Path, text: str) -> Iterator[FileRow]:
     except RecursionError:
         raise StudyError(f"{path}: not JSON: nested too deeply") from None
     except ValueError as error:
-        raise StudyError(f"{path}: not JSON: {error}; JSON Lines files end in .jsonl") from None
+        place = (
+            f" at line {error.lineno}, column {error.colno}"
+            if isinstance(error, json.JSONDecodeError)
+            else ""
+        )
+        raise StudyError(f"{path}: not JSON{place}: mend it there; JSON Lines files end in .jsonl") from None
     lists = (
         [value for value in content.values() if isinstance(value, list)] if isinstance(content, dict) else []
     )

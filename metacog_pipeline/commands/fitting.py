@@ -145,6 +145,10 @@ def _columns(given: dict[str, Any]) -> Columns | None:
         return None
     if confidence is not None and given["stimulus"] is None and given["correct"] is None:
         raise StudyError("--confidence: give --stimulus or --correct beside it, to tell right from wrong")
+    if confidence is not None and confidence == given["correct"]:
+        raise StudyError(
+            f"--confidence {confidence}: is the column of --correct; name that of the confidence"
+        )
     if keep is not None and given["correct"] is None:
         raise StudyError("--keep: give --correct beside it, to tell right from wrong")
     if given["ratings"] is not None and given["bins"] is not None:

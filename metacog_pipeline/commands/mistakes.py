@@ -41,6 +41,8 @@ def _told(error: click.ClickException, context: click.Context) -> str:
     unknown = re.match(r"No such command '(.*?)'", error.message, re.DOTALL)
     if unknown is not None and isinstance(context.command, click.Group):
         known = context.command.list_commands(context)
+        if unknown[1] == "help":
+            return 'no command "help"; give metacog --help, or metacog COMMAND --help'
         return f'no command "{unknown[1]}"{suggestion(unknown[1], known)}; {context.command_path} has: {", ".join(known)}'
     extra = re.search(r"unexpected extra arguments? \((.*)\)", error.message, re.DOTALL)
     if extra is not None:

@@ -14,6 +14,9 @@ _COLUMN = re.compile(
 _NEAR = re.compile(r'syntax error at or near "(.*?)"', re.DOTALL)
 _END = re.compile(r"syntax error at end of input")
 _PLACE = re.compile(r"\s*LINE \d+:.*", re.DOTALL)  # the line again, with a mark below it
+_FILE = re.compile(r'Cannot access (?:file|directory) "(.*?)"', re.DOTALL)
+_FUNCTION = re.compile(r"No function matches the given name and argument types '([^']+)'")
+_GROUPED = re.compile(r'column "?([^"]+?)"? must appear in the GROUP BY clause')
 _KIND = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
 
 
@@ -32,4 +35,12 @@ def words(message: str, tables: Callable[[], Iterable[str]]) -> str:
         )
     if _END.search(message):
         return "not SQL: it ends too early; give one SELECT, as in: select model, estimate from leaderboard"
+    if found := _FILE.search(message):
+        return f'the file "{found[1]}" cannot be read here; give a table of the leaderboard ("show tables" lists them)'
+    if found := _FUNCTION.search(message):
+        return (
+            f'no function takes these types: {found[1]}; look them up with "describe TABLE", or use try_cast'
+        )
+    if found := _GROUPED.search(message):
+        return f'column "{found[1]}" stands beside an aggregate; add: group by {found[1]}'
     return f"the database refuses it: {_KIND.sub('', _PLACE.sub('', message))}"

@@ -120,9 +120,9 @@ class Study(Section):
             if spec.name == name:
                 return spec
         names = [spec.name for spec in self.models]
-        raise StudyError(
-            f'{self.path.name}: no model "{name}"{suggestion(name, names)}; it has: {", ".join(names)}'
-        )
+        parts = [part.strip() for part in name.split(",")]
+        near = "; name one, and repeat the option for several" if len(parts) > 1 else suggestion(name, names)
+        raise StudyError(f'{self.path.name}: no model "{name}"{near}; it has: {", ".join(names)}')
 
 
 @functools.lru_cache(maxsize=64)  # asked for with every path of every partition

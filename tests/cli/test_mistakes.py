@@ -279,8 +279,53 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("read nowhere r.jsonl", ('no benchmark "nowhere"; installed are: medley',)),
     ("sql --study study.toml select+*+from+leaderboard+where+model=sim", ('no column "sim"', "'single quotes'")),
     ("plan own/lexicon.toml", ("nowhere.toml cannot be read: No such file or directory; check the path",)),
+    ("help", ('no command "help"', "metacog --help", "COMMAND --help")),
+    ("run study.toml --model sim,theirs", ('no model "sim,theirs"', "name one", "repeat the option")),
+    ("fit page.csv --correct ok --confidence conf", ("page.csv", "is a web page", "download the file itself")),
+    ("fit pointer.csv --correct ok --confidence conf", ("pointer.csv", "a pointer of Git LFS", "git lfs pull")),
+    ("fit ok.csv --correct ok --confidence ok", ("--confidence ok", "is the column of --correct")),
+    ("fit ok.csv --correct ok --confidence conf --scale 5..1", ("--scale 5..1", "the lowest and the highest")),
+    ("fit ok.csv --correct ok --confidence conf --alternatives 1", ("--alternatives is 1", "from 2 to 10")),
+    ("fit ok.csv --correct ok --confidence conf --group model", ("no column 'model'", "the columns are")),
+    ("fit ok.csv --correct ok", ("--correct", "give --confidence too")),
+    ("import metamedqa page.csv --study study.toml --model theirs --run 1", ("page.csv", "is a web page")),
+    ("import metamedqa comma.json --study study.toml --model theirs --run 1", ("not JSON at line 1, column", "mend")),
+    ("import metamedqa quotes.jsonl --study study.toml --model theirs --run 1", ("quotes.jsonl", "double quotes")),
+    ("import metamedqa one.json --study study.toml --model theirs --run 1", ("one.json", "a list of objects")),
+    ("import metamedqa ids.csv --study study.toml --model theirs --run 1", ("row 2", "'sample-9999'", "121 items")),
+    ("import metamedqa ok.csv --study study.toml --model theirs --run 1", ("ok.csv", "no column names the item")),
+    ("import ids.csv --study study.toml", ("ids.csv", "is a table, no log", "--model NAME and --run N")),
+    ("import metamedqa ids.csv --study study.toml --model theirs --run 2", ("--run 2", "raise study.runs")),
+    ("ui study.toml --host nowhere.invalid", ('--host "nowhere.invalid"', "no address of this machine", "127.0.0.1")),
+    ("ui study.toml --host 203.0.113.7", ('--host "203.0.113.7"', "no address of this machine")),
+    ("explore study.toml --port -1", ('explore: --port "-1"', "from 0 to 65535")),
+    ("sql --study study.toml select+*+from+'a.csv'", ('the file "a.csv"', "cannot be read here", "show tables")),
+    ("sql --study study.toml select+avg(model)+from+leaderboard", ("no function takes these types", "avg(VARCHAR)")),
+    ("sql --study study.toml select+model,avg(estimate)+from+leaderboard", ('"model"', "add: group by model")),
+    ("sql --study study.toml select+1;select+2", ("2 statements", "exactly one SELECT")),
+    ("sql --study study.toml from+leaderboard --output .", ("--output .", ".parquet, .csv, .json")),
+    ("export study.toml --format exel --to out", ('export: --format "exel"', "give one of arviz, csv")),
+    ("export study.toml --format csv --to ok.csv", ("ok.csv: is there already", "nothing is overwritten")),
+    ("export study.toml --format csv", ("export: --to is missing", "metacog export STUDY --to DIR")),
+    ("cite study.toml --format apa", ("cite: --format: no such option", "--json")),
+    ("train preflight study.toml", ("train preflight: --model is missing", "--questions QUESTIONS")),
+    ("init b.toml --model gpt-4o", ('no provider "gpt-4o"', "as openai:MODEL")),
+    ("init b.toml --model openai:x --price 1 2 --budget lots", ('init: --budget "lots"', "a number from 0")),
+    ("init b.toml --model openai:x --price 1 1e300", ('init: --price "1e+300"', "a number from 0 to 1000000")),
+    ("reproduce ok.csv", ("ok.csv: no bundle, or damaged", "get the archive again")),
     ("train toyy", ('no command "toyy"', 'did you mean "toy"')),
 ]  # fmt: skip
+
+#: Files of answers that are typed about above.
+DATA = {
+    "page.csv": "<!DOCTYPE html>\n<html><body>Sign in</body></html>\n",
+    "pointer.csv": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n",
+    "ok.csv": "ok,conf\n1,0.9\n0,0.2\n1,0.7\n0,0.4\n",
+    "comma.json": '[{"item_id": "sample-0001", "choice": "A",}]',
+    "quotes.jsonl": "{'item_id': 'sample-0001', 'choice': 'A'}\n",
+    "one.json": '{"item_id": "sample-0001"}',
+    "ids.csv": "item_id,choice,confidence\nsample-9999,A,4\n",
+}
 
 #: Words of pydantic, tomllib, click, argparse, DuckDB and Python that no user's mistake is answered with.
 FOREIGN = re.compile(
@@ -327,6 +372,8 @@ def board(tmp_path_factory):
     (folder / "own/own.toml").write_text(own, encoding="utf-8")
     lexicon = STUDY.replace(ALL, '[benchmarks.metacogbench]\nlexicon = "nowhere.toml"')
     (folder / "own/lexicon.toml").write_text(lexicon, encoding="utf-8")
+    for name, content in DATA.items():
+        (folder / name).write_text(content, encoding="utf-8")
     home = folder / "home"
     row = {"benchmark": "metamedqa", "dataset": "sample", "condition": "baseline", "model": "gpt-4o", "source": "measured",
            "measure": "accuracy", "estimate": 0.5, "n": 10, "coverage": 1.0, "status": "ok"}  # fmt: skip
