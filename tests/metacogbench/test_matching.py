@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import (
+    _OWN_LINE,
     AnswerKey,
     is_correct,
     is_correct_literally,
@@ -61,3 +62,8 @@ def test_one_letter_is_a_choice():
 
 def test_literal_matching_reads_anywhere():
     assert is_correct_literally("I doubt it is 391.", AnswerKey("number", (391,)))
+
+
+def test_a_line_of_a_bet_is_left_out_alone():
+    """Marks before it are of its own line: reaching over empty lines is quadratic in how many there are."""
+    assert _OWN_LINE.sub("", "It is 5.\n\n\n**_Confidence:_** 80\n- my bet: 3\nyes") == "It is 5.\n\n\n\n\nyes"

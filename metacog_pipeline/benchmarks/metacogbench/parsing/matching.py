@@ -7,8 +7,8 @@ import re
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Reading, read_stated
 from metacog_pipeline.benchmark.answers.text import without_reasoning
 
-_OWN_LINE = re.compile(
-    r"^[\W_]*(?:(?:pre|post|initial|final|my)[-_ ]{0,2})?(?:confidence|bet|stake|wager)\b[^\n]*$",
+_OWN_LINE = re.compile(  # marks of one line only: across lines a run of blank ones is quadratic
+    r"^(?:[^\w\n]|_)*(?:(?:pre|post|initial|final|my)[-_ ]{0,2})?(?:confidence|bet|stake|wager)\b[^\n]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 
