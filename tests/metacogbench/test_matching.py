@@ -66,4 +66,6 @@ def test_literal_matching_reads_anywhere():
 
 def test_a_line_of_a_bet_is_left_out_alone():
     """Marks before it are of its own line: reaching over empty lines is quadratic in how many there are."""
-    assert _OWN_LINE.sub("", "It is 5.\n\n\n**_Confidence:_** 80\n- my bet: 3\nyes") == "It is 5.\n\n\n\n\nyes"
+    assert (
+        _OWN_LINE.sub("", "It is 5.\n\n\n**_Confidence:_** 80\n- my bet: 3\nyes") == "It is 5.\n\n\n\n\nyes"
+    )
