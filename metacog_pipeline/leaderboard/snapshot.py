@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -133,7 +134,7 @@ def write(
     study = (connection.execute("select name, seed, digest from stg_study").fetchall() or [(None, None, "")])[
         0
     ]
-    release = version("metacog_pipeline")
+    release = _release()
     marks = [[each.path, each.digest] for each in files.values()]
     shot = sha256_hex(canonical_json([study[2], release, digests, listing, marks]))[:LENGTH]
     connection.execute(
@@ -171,7 +172,13 @@ def digest_of(project: Project, model: SqlModel) -> str:
     parts = [part.digest for part in project.parts if f"stg_{part.header.part_of}" in model.reads]
     read = sorted({view for name in model.reads for view in project.sources(name)})
     shapes = [repr(project.datasets[view]) for view in read]
-    return sha256_hex(canonical_json([version("metacog_pipeline"), model.digest, *parts, *shapes]))
+    return sha256_hex(canonical_json([_release(), model.digest, *parts, *shapes]))
+
+
+@functools.cache
+def _release() -> str:
+    """Return the installed release; its metadata are read and parsed once, not for every table of every build."""
+    return version("metacog_pipeline")
 
 
 def _replace(connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
