@@ -214,5 +214,5 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.enable()
     gc.set_threshold(20_000, 20, 50)
     # What it cannot see when the process ends is reported by DuckDB as leaked. Not before: pytest collects twice when it
-    # is done, 1.2 s each over all that is loaded.
+    # is done, 0.7 s in all over what is loaded.
     atexit.register(gc.unfreeze)
