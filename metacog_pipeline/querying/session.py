@@ -46,6 +46,7 @@ from metacog_pipeline.querying.types import Task
 from metacog_pipeline.querying.unusable import to_ask_again
 from metacog_pipeline.querying.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.study import Study
+from metacog_pipeline.transcripts.compaction import Current, FromKept
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.parquet import segment_sizes
 from metacog_pipeline.transcripts.schema import Record
@@ -164,7 +165,11 @@ def query_partition(
     replays = partition.spec.provider == "replay"
     with PartitionStore.open(partition.folder, load=not replays) as store, patiently():
         if replays:
-            outcome, current, reported = _replayed(partition, tasks)
+            newest = _Newest()
+            if not compact_soon(store, FromKept(newest.see, newest.current)):
+                for record in kept_records(partition.folder):
+                    newest.see(record)
+            outcome, reported = newest.outcome(tasks), newest.reported()
         else:
             known = partition.known_profile()
             now = few(tasks, limit, partition.folder)
@@ -176,18 +181,20 @@ def query_partition(
                 raise
             outcome, current = replace(asked, tasks=len(tasks)), asked.tally.current
             reported = store.models_reported(current)
-        compact_soon(store, current)
+            compact_soon(store, current)
         write_down(partition, outcome, fingerprint, started, reported, other_models(partition.spec, reported))
     return outcome
 
 
-def compact_soon(store: PartitionStore, current: set[str]) -> None:
-    """Bring the Parquet copy up to date; after an interrupt only where that takes no time.
+def compact_soon(store: PartitionStore, current: Current) -> bool:
+    """Bring the Parquet copy up to date; after an interrupt only where that takes no time, which is returned.
 
     Journals hold every answer, and the next session brings the copy up to date.
     """
-    if not INTERRUPTED.is_set() or sum(segment_sizes(store.folder).values()) <= COMPACTED_AT_ONCE:
+    at_once = not INTERRUPTED.is_set() or sum(segment_sizes(store.folder).values()) <= COMPACTED_AT_ONCE
+    if at_once:
         store.compact(current)
+    return at_once
 
 
 def few(tasks: Sequence[Task], limit: int | None, folder: Path) -> Sequence[Task]:
@@ -327,24 +334,35 @@ def keep_imported(partition: Partition, records: Sequence[Record]) -> None:
     keep_whole(partition.folder, records)
 
 
-def _replayed(
-    partition: Partition, tasks: Sequence[Task]
-) -> tuple[SessionResult, set[str], Mapping[str, int]]:
-    """Account for imported answers, of each step of an item the newest; nobody is asked."""
-    newest: dict[tuple[str, str, str], str] = {}
-    names: dict[str, str] = {}
-    simulated = False  # what another study's observer said stays that
-    for record in kept_records(partition.folder):
-        simulated = simulated or record.source == "simulated"
-        newest[record.item_id, record.condition, record.step] = record.answer_id
+class _Newest:
+    """Accounts for imported answers, of each step of an item the newest; nobody is asked."""
+
+    def __init__(self) -> None:
+        self._newest: dict[tuple[str, str, str], str] = {}
+        self._names: dict[str, str] = {}
+        self._simulated = False  # what another study's observer said stays that
+
+    def see(self, record: Record) -> None:
+        """Take note of a kept answer; the last one of a step counts."""
+        self._simulated = self._simulated or record.source == "simulated"
+        self._newest[record.item_id, record.condition, record.step] = record.answer_id
         if record.model_reported is not None:
-            names.setdefault(record.answer_id, record.model_reported)
-    current = set(newest.values())
-    found = {(item_id, condition) for item_id, condition, _ in newest}
-    answered = sum((task.item_id, task.condition) in found for task in tasks)
-    tally = Tally(reused=answered, simulated=simulated)
-    outcome = SessionResult(len(tasks), answered, 0, Profile("import"), tally)
-    return outcome, current, Counter(names[each] for each in current if each in names)
+            self._names.setdefault(record.answer_id, record.model_reported)
+
+    def current(self) -> set[str]:
+        """Return the answers that count."""
+        return set(self._newest.values())
+
+    def outcome(self, tasks: Sequence[Task]) -> SessionResult:
+        """Return how many of the tasks are answered."""
+        found = {(item_id, condition) for item_id, condition, _ in self._newest}
+        answered = sum((task.item_id, task.condition) in found for task in tasks)
+        tally = Tally(reused=answered, simulated=self._simulated)
+        return SessionResult(len(tasks), answered, 0, Profile("import"), tally)
+
+    def reported(self) -> Mapping[str, int]:
+        """Return how often each name was reported by who answered."""
+        return Counter(self._names[each] for each in self.current() if each in self._names)
 
 
 def record_failure(partition: Partition, message: str, expected: int) -> None:

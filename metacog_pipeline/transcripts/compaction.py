@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -38,6 +38,18 @@ class CompactResult:
 Known = dict[tuple[int, int], Record]
 
 
+@dataclass(frozen=True, slots=True)
+class FromKept:
+    """Which answers are asked for now, where the kept ones decide it: ``see`` is shown each in reading order, then
+    ``current`` is asked."""
+
+    see: Callable[[Record], None]
+    current: Callable[[], Collection[str]]
+
+
+Current = Collection[str] | FromKept | None
+
+
 class _Key(NamedTuple):
     """One row to write; the order of the fields is the order of the rows.
 
@@ -59,7 +71,7 @@ class _Key(NamedTuple):
     model: str
 
 
-def compact_folder(folder: Path, current: Collection[str] | None) -> CompactResult:
+def compact_folder(folder: Path, current: Current) -> CompactResult:
     """Write every record kept in ``folder`` to its Parquet file, sorted, unless it holds exactly that already.
 
     ``current`` names the answers asked for now: a row is superseded when it is not among them and one that is
@@ -78,11 +90,15 @@ def compact_folder(folder: Path, current: Collection[str] | None) -> CompactResu
         ):  # left by a process that was killed while compacting
             abandoned.unlink()
         sizes = parquet.segment_sizes(folder)
-        digest = "" if current is None else sha256_hex(canonical_json(sorted(current)))
         old = _older(path)
+        read = None
+        if isinstance(current, FromKept):
+            read = _read(path, old, sizes, current.see)
+            current = current.current()
+        digest = "" if current is None else sha256_hex(canonical_json(sorted(current)))
         if old is not None and _up_to_date(old, sizes, digest):
             return CompactResult(old.rows, old.superseded, path)
-        return _rewrite(path, path, old, sizes, current, digest)
+        return _rewrite(path, old, sizes, read or _read(path, old, sizes), _Asked(current, digest))
     except (OSError, pa.ArrowException, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise StoreError(
@@ -114,32 +130,61 @@ def written_anew(folder: Path, target: Path) -> None:
     path = folder / parquet.FILE_NAME
     old = parquet.read_footer(path)
     digest = "" if old is None else old.current
-    _rewrite(target, path, old, parquet.segment_sizes(folder), None, digest)
+    sizes = parquet.segment_sizes(folder)
+    _rewrite(target, old, sizes, _read(path, old, sizes), _Asked(None, digest))
 
 
-def _rewrite(
-    target: Path,
+class _Asked(NamedTuple):
+    """The answers asked for now, None where that is unknown, and the digest of them."""
+
+    current: Collection[str] | None
+    digest: str
+
+
+class _Read(NamedTuple):
+    """What is kept in a folder: its copy and journals, the key of every row in reading order, and the first records."""
+
+    copy: Path
+    journals: Sequence[Path]
+    keys: list[_Key]
+    known: Known
+
+
+def _read(
     path: Path,
     old: parquet.Footer | None,
     sizes: dict[str, int],
-    current: Collection[str] | None,
-    digest: str,
-) -> CompactResult:
+    see: Callable[[Record], None] | None = None,
+) -> _Read:
+    """Read every row once; ``see`` is shown each record, and of those in the copy what no journal has."""
     journals = segments(path.parent)
     known: Known = {}
-    keys = list(_journal_keys(journals, known))
+    keys = list(_journal_keys(journals, known, see))
     if old is not None and old.may_hold_more_than(sizes):
-        keys.extend(
-            _key(record, len(journals), row, 0) for row, (record, _) in enumerate(parquet.stored_rows(path))
-        )
+        there = {_moment(key) for key in keys} if see is not None else set()
+        for row, (record, _) in enumerate(parquet.stored_rows(path)):
+            keys.append(key := _key(record, len(journals), row, 0))
+            if see is not None and _moment(key) not in there:
+                see(record)
+    return _Read(path, journals, keys, known)
+
+
+def _moment(key: _Key) -> tuple[str, str, str, datetime]:
+    return key.answer_id, key.item_id, key.condition, key.started_at
+
+
+def _rewrite(
+    target: Path, old: parquet.Footer | None, sizes: dict[str, int], read: _Read, asked: _Asked
+) -> CompactResult:
+    path, journals, keys, known = read
     rows = list(_once(keys, len(journals)))
-    marked = _superseded(rows, current, path if old is not None and old.superseded else None)
+    marked = _superseded(rows, asked.current, path if old is not None and old.superseded else None)
     footer = parquet.Footer(
         rows=len(rows),
         segments=sizes,
         carried=sum(row.origin == len(journals) for row in rows),
         superseded=sum(marked),
-        current=digest,
+        current=asked.digest,
     )
     with (
         replacing(target) as temporary,
@@ -153,13 +198,17 @@ def _rewrite(
     return CompactResult(footer.rows, footer.superseded, path)
 
 
-def _journal_keys(journals: Sequence[Path], known: Known) -> Iterator[_Key]:
+def _journal_keys(
+    journals: Sequence[Path], known: Known, see: Callable[[Record], None] | None = None
+) -> Iterator[_Key]:
     """Yield the keys of all records; the first records, one batch of them at most, are ``known`` from then on."""
     held = 0
     for origin, segment in enumerate(journals):
         for record, (_, offset, length) in read_segment(segment):
             if (held := held + length) <= BATCH_BYTES:
                 known[origin, offset] = record
+            if see is not None:
+                see(record)
             yield _key(record, origin, offset, length)
 
 

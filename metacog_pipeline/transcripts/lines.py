@@ -18,7 +18,7 @@ from pydantic_core import from_json
 from metacog_pipeline.checksums import is_sealed, seal
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.transcripts.migrations import upgrade
-from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record, record_of
 
 _COPY_ONLY = ("superseded", "text_altered")
 FIELDS: tuple[str, ...] = tuple(name for name in ARROW_SCHEMA.names if name not in _COPY_ONLY)
@@ -114,7 +114,7 @@ def record_from_json(row: dict[str, Any]) -> Record:
     started = datetime.fromisoformat(row["started_at"])
     if started.tzinfo is None:
         raise ValueError(f"field started_at has no time zone: {row['started_at']}")
-    return Record(**{**row, "started_at": started})
+    return record_of({**row, "started_at": started})
 
 
 def _check_shape(row: dict[str, Any]) -> None:

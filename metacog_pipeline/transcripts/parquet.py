@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.transcripts.lines import FIELDS
 from metacog_pipeline.transcripts.migrations import upgrade
-from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record, record_of
 from metacog_pipeline.transcripts.segments import segments
 
 FILE_NAME = "transcripts.parquet"
 
 _VERSION_KEY = b"metacog_schema_version"
 _FOOTER_KEY = b"metacog_compaction"
+_fields = attrgetter(*FIELDS)
 _STRINGS = tuple(name for name in FIELDS if pa.types.is_string(ARROW_SCHEMA.field(name).type))
 
 
@@ -161,7 +163,7 @@ def _upgraded(row: dict[str, Any]) -> dict[str, Any]:
 
 def _row(row: dict[str, Any]) -> tuple[Record, bool]:
     current = _upgraded(row)
-    return Record(**{name: current[name] for name in FIELDS}), bool(current["text_altered"])
+    return record_of({name: current[name] for name in FIELDS}), bool(current["text_altered"])
 
 
 def batch_of(
@@ -171,10 +173,13 @@ def batch_of(
 
     ``altered`` marks rows that come from an older copy and were altered then.
     """
-    columns: dict[str, list[Any]] = {name: [getattr(r, name) for r in records] for name in FIELDS}
+    every = [*zip(*map(_fields, records), strict=True)] or [()] * len(FIELDS)
+    columns: dict[str, Sequence[Any]] = dict(zip(FIELDS, every, strict=True))
     changed = list(altered)
     for name in _STRINGS:
-        values = columns[name]
+        if all(each is None or each.isascii() for each in set(columns[name])):
+            continue
+        values = columns[name] = list(columns[name])
         for i, value in enumerate(values):
             if value is not None and not value.isascii():
                 clean = without_surrogates(value)

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.types import Status, TokenLogprob, usable
-from metacog_pipeline.transcripts.compaction import CompactResult, compact_folder
+from metacog_pipeline.transcripts.compaction import CompactResult, Current, compact_folder
 from metacog_pipeline.transcripts.folder import partition_folder, read_manifest, write_manifest
 from metacog_pipeline.transcripts.journal import Journal
 from metacog_pipeline.transcripts.lock import writing
@@ -198,11 +198,12 @@ class PartitionStore:
         durable.add_done_callback(partial(self._kept, record))
         await asyncio.shield(durable)
 
-    def compact(self, current: Collection[str] | None = None) -> CompactResult:
+    def compact(self, current: Current = None) -> CompactResult:
         """Bring the Parquet copy up to date with everything kept.
 
         ``current`` holds the ``answer_id`` of every call asked for now; other answers to the same item, condition and
-        step are marked superseded. ``None`` leaves the marks as they are. Does nothing when the copy is up to date.
+        step are marked superseded. ``None`` leaves the marks as they are. Where the kept answers decide it themselves
+        (`compaction.FromKept`), they are read once for both. Does nothing when the copy is up to date.
 
         Raises ``StoreError`` when the older copy cannot be read, or the new one not written; both it and the journals
         are then as before.

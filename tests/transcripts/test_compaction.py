@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.transcripts import compaction
+from metacog_pipeline.transcripts import compaction, segments
 from metacog_pipeline.transcripts.compaction import CompactResult, compact_folder
-from metacog_pipeline.transcripts.lines import FIELDS, encode_line
+from metacog_pipeline.transcripts.lines import FIELDS, decode_line, encode_line
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 
@@ -135,6 +135,20 @@ def test_an_up_to_date_copy_is_not_written_again(tmp_path, make):
     _segment(tmp_path, 2, make(2))
     assert compact_folder(tmp_path, [make(0).answer_id]).rows == 3
     assert path.stat().st_ino != inode
+
+
+def test_kept_answers_that_decide_what_is_asked_for_are_seen_once_each(tmp_path, make, monkeypatch):
+    _segment(tmp_path, 1, make(0, item_id="a"), make(1, item_id="a"))
+    compact_folder(tmp_path, None)
+    (tmp_path / "journal-000001.jsonl").unlink()  # only the copy holds these two now
+    _segment(tmp_path, 2, make(1, item_id="a"), make(2, item_id="a"))
+    decoded = []
+    monkeypatch.setattr(segments, "decode_line", lambda line: decoded.append(line) or decode_line(line))
+    seen = []
+    told = compaction.FromKept(seen.append, lambda: [seen[-1].answer_id])
+    assert compact_folder(tmp_path, told).superseded == 2
+    assert [each.answer_id for each in seen] == [make(n).answer_id for n in (1, 2, 0)] and len(decoded) == 2
+    assert [row["answer_id"] for row in _rows(tmp_path) if not row["superseded"]] == [make(0).answer_id]
 
 
 def test_text_parquet_cannot_hold_is_replaced_and_marked_and_the_journal_keeps_it(tmp_path, make):

@@ -12,13 +12,26 @@ from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.transcripts.lines import FIELDS, decode_line, encode_line
 from metacog_pipeline.transcripts.logprobs import decode_logprobs, encode_logprobs
 from metacog_pipeline.transcripts.migrations import NewerVersionError, upgrade
-from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, UNSAID, Record, record_of
 
 any_text = st.text(st.characters(exclude_categories=[]))
 
 
 def test_the_columns_are_the_fields_of_a_record_in_order():
     assert tuple(field.name for field in dataclasses.fields(Record)) == FIELDS
+
+
+def test_a_record_of_a_row_is_what_its_class_makes_of_it_and_every_field_must_be_there(make):
+    row = dataclasses.asdict(make(1, text="a", reask=2))
+    assert record_of(row) == Record(**row) and hash(record_of(row)) == hash(Record(**row))
+    assert record_of({**UNSAID, **{name: row[name] for name in row if name not in UNSAID}}) == Record(
+        **{name: row[name] for name in row if name not in UNSAID}
+    )
+    for wrong in ({**row, "more": 1}, {name: row[name] for name in row if name != "text"}):
+        with pytest.raises(TypeError, match=r"more|text"):
+            record_of(wrong)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        record_of(row).text = "b"
 
 
 @settings(max_examples=200, deadline=None)
