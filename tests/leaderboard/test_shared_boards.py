@@ -106,7 +106,7 @@ def test_a_board_is_read_where_it_stands(built_home, tmp_path):
         f"{address}/boards/current.json",
         "metacog-boards://boards/current.json",
     ):
-        with pytest.raises(StudyError, match="refuses"):
+        with pytest.raises(StudyError, match="cannot be read here"):
             run_query(empty, f"from read_text('{outside}')")
     assert [path.name for path in empty.iterdir()] == ["deploy.json"], "nothing is copied"
     store = store_of(built_home)
