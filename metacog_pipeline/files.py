@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import hashlib
 import json
@@ -18,6 +19,13 @@ PROBE_BYTES = 4096
 ASIDE = ".damaged"  # the end of the name of a file that was found damaged and is kept
 TIGHTEST, UNPACKED_ALWAYS = 100, 64 * 2**20  # gzip makes logs 5 to 30 times smaller, and zeros 1,000 times
 MOST_TOML = 4 * 2**20  # a study of a thousand models is 0.3 MB; 4 MB are read in 4 s
+_OF_DISKS = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EIO,
+    errno.EFBIG,
+    errno.EROFS,
+)  # what a disk refuses, full or failing
 _PACKAGE = Path(__file__).resolve().parent
 _ENCODER = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), allow_nan=False
@@ -117,7 +125,9 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.chmod(0o644)
         temporary.replace(path)
         sync_folder(path.parent)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.errno in _OF_DISKS and error.filename is None:
+            error.filename = str(path)  # a late write or sync does not say of which file
         temporary.unlink(missing_ok=True)
         raise
 
