@@ -11,6 +11,8 @@ from typing import Any
 
 from metacog_pipeline.errors import StudyError
 
+#: What a cell begins with that a spreadsheet would run; the full-width ones fool spreadsheets too.
+RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 WIDE_KEY = "wide"  # the column that holds what * stood for
 MISSING = frozenset(
     {

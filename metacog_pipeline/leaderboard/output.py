@@ -21,24 +21,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from metacog_pipeline.columns import RUN_BY_SPREADSHEETS
 from metacog_pipeline.leaderboard.read import Rows
 
 Format = Literal["table", "csv", "json", "markdown"]
 FORMATS: tuple[Format, ...] = ("table", "csv", "json", "markdown")
 NOT_AVAILABLE = "N/A"
-_FORMULA = (
-    "=",
-    "+",
-    "-",
-    "@",
-    "\t",
-    "\r",
-    "\n",
-    "＝",
-    "＋",
-    "－",
-    "＠",
-)  # the full-width ones fool spreadsheets too
 
 
 class Stacked(str):
@@ -203,7 +191,7 @@ def _csv_cell(value: object) -> object:
 def _csv_text(value: str) -> str:
     # Before Python 3.13 the writer leaves a bare carriage return unquoted, and readers take it for the end of a row.
     unix = str(plain(value)).replace("\r\n", "\n").replace("\r", "\n")
-    return f"'{unix}" if unix.lstrip(" ").startswith(_FORMULA) else unix
+    return f"'{unix}" if unix.lstrip(" ").startswith(RUN_BY_SPREADSHEETS) else unix
 
 
 def _markdown_row(cells: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metacog_pipeline import parquet_bounds
+from metacog_pipeline import columns, parquet_bounds
 from metacog_pipeline.asking import answer_files, construction, judging
 from metacog_pipeline.asking.logs import inspect_log, study_files
 from metacog_pipeline.asking.logs import sample as samples
@@ -39,20 +39,7 @@ from metacog_pipeline.transcripts.whole import keep_whole
 ABOUT, ANSWERS, STUDY, FILES, IMPORTED = "metacog.json", "transcripts", "study.toml", "files", "imported"
 JUDGED = "judged"  # the folder of verdicts of judges, and in it the column of the model that was judged
 CALLS = "metacog_calls"  # in the metadata of samples that other programs read
-MARKED = (
-    "'",
-    "=",
-    "+",
-    "-",
-    "@",
-    "\t",
-    "\r",
-    "\n",
-    "＝",
-    "＋",
-    "－",
-    "＠",
-)  # such a text has one "'" more in CSV
+MARKED = ("'", *columns.RUN_BY_SPREADSHEETS)  # such a text has one "'" more in CSV
 _LONGEST = 2**26
 _KINDS = get_type_hints(Record)
 _NAMES = tuple(each.name for each in fields(Record))
