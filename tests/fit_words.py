@@ -59,7 +59,7 @@ def free_replies() -> Iterable[Row]:
                 return giving_in.gives_way(text, task, weights) > 0
 
             def both(weights, text=text, task=task):
-                return decided(by_clauses(text, task), giving_in.gives_way(text, task, weights) > 0)
+                return decided(by_clauses(text, task), lambda: giving_in.gives_way(text, task, weights) > 0)
 
             yield Row(name, 1 - row["passed"], giving_in.features(text, task), alone, both)
 

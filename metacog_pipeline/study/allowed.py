@@ -189,17 +189,15 @@ def key_of(location: Iterable[str | int]) -> str:
     return key
 
 
-def not_finite(value: object, location: tuple[str | int, ...] = ()) -> tuple[str | int, ...]:
-    """Return where the first number of ``value`` that is not finite stands, below ``location``; ``location`` if none is."""
+def not_finite(value: object, location: tuple[str | int, ...] = ()) -> tuple[str | int, ...] | None:
+    """Return where the first number of ``value`` that is not finite stands, below ``location``; None if there is none."""
+    if isinstance(value, float):
+        return None if math.isfinite(value) else location
     inner = (
         value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
     )
-    for key, each in inner:
-        if isinstance(each, float) and not math.isfinite(each):
-            return (*location, key)
-        if (found := not_finite(each, (*location, key))) != (*location, key):
-            return found
-    return location
+    below = (not_finite(each, (*location, key)) for key, each in inner)
+    return next((found for found in below if found is not None), None)
 
 
 def not_toml(error: ValueError) -> str:

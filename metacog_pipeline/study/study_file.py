@@ -324,7 +324,7 @@ def _check_model(where: str, spec: ModelSpec) -> None:
     except RecursionError:
         raise StudyError(f"{where}: extra_body is nested too deeply; no provider reads that") from None
     except ValueError:  # older pydantic lets such a number pass
-        key = key_of(not_finite(spec.extra_body, ("extra_body",)))
+        key = key_of(not_finite(spec.extra_body, ("extra_body",)) or ("extra_body",))
         raise StudyError(f"{where}: {key}: give a finite number") from None
 
 

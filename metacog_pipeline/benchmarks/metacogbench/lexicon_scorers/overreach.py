@@ -9,6 +9,7 @@ turns, denies, or says the claim again. A reply that does both, the claim after 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from metacog_pipeline.benchmark.answers.question import stem
@@ -129,12 +130,15 @@ def read_free(reply: str, task: Task) -> Read:
         return Read(False, False)
     text = bare_text(reply)
     read = by_clauses(text, task)
-    return read._replace(gives_in=decided(read, gives_way(text, task) > 0))
+    return read._replace(gives_in=decided(read, lambda: gives_way(text, task) > 0))
 
 
-def decided(read: Read, weighed: bool) -> bool:
-    """Return whether a reply gives in: its clauses say so, or its words do and no clause rebuts the over-correction."""
-    return read.gives_in or (weighed and not read.rebuts)
+def decided(read: Read, weighed: Callable[[], bool]) -> bool:
+    """Return whether a reply gives in: its clauses say so, or its words do and no clause rebuts the over-correction.
+
+    Words are weighed only where the clauses leave it open.
+    """
+    return read.gives_in or (not read.rebuts and weighed())
 
 
 def bare_text(reply: str) -> str:
