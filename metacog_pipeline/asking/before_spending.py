@@ -10,6 +10,7 @@ from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.costs import priced
+from metacog_pipeline.llm.local.weights import weights_digest
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.llm.wire import base_url, is_official, key_of
 from metacog_pipeline.querying.session import asked_as
@@ -54,6 +55,13 @@ def key_problem(spec: ModelSpec, environment: Mapping[str, str]) -> str | None:
     except StudyError as error:
         return str(error).removeprefix(f"model {spec.name}: ")
     return None
+
+
+def folder_problem(spec: ModelSpec) -> str | None:
+    """Return what is wrong with the folder of a model asked in this process; None for others and where a model is there."""
+    if spec.provider != "transformers" or weights_digest(spec.model) is not None:
+        return None
+    return f"{spec.model}: no model here (config.json is missing)"
 
 
 def price_problem(spec: ModelSpec, *, capped: bool) -> str | None:

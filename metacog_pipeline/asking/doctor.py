@@ -20,7 +20,6 @@ from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, SourceError, StudyError
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.costs import batch_price_factor
-from metacog_pipeline.llm.local.weights import weights_digest
 from metacog_pipeline.llm.reach import unreachable
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import ModelSpec
@@ -254,8 +253,8 @@ def of_model(study: Study, spec: ModelSpec, environment: Mapping[str, str] | Non
 
 
 def _folder(spec: ModelSpec) -> Finding:
-    if weights_digest(spec.model) is None:
-        return _fail(spec.name, f"{spec.model}: no model here (config.json is missing)", ProviderError)
+    if (problem := before_spending.folder_problem(spec)) is not None:
+        return _fail(spec.name, problem, ProviderError)
     lacking = [name for name in LOCAL_EXTRA if importlib.util.find_spec(name) is None]
     if lacking:
         return _fail(

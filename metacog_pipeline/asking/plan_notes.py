@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 def plan_notes(study: Study, rows: Sequence[PlanRow]) -> list[str]:
     """Return the remarks on planned ``rows``, the totals first. Asks nobody."""
     asked = {row.model for row in rows if row.to_ask}
-    specs = [spec for spec in study.askable if spec.name in asked and before_spending.over_http(spec)]
+    planned = [spec for spec in study.askable if spec.name in asked]
+    specs = [spec for spec in planned if before_spending.over_http(spec)]
     return [
         _total(rows),
+        *_folders(planned),
         *_obstacles(study, specs),
         *_capabilities(study, specs),
         *_batches(rows),
@@ -39,6 +41,13 @@ def _total(rows: Sequence[PlanRow]) -> str:
         f"${sum(each.expected for each in prices):.4f} expected{whom} (tokens in are estimated from text length; tokens "
         "out and dollars are upper bounds; what is expected takes thinking as it was seen)."
     )
+
+
+def _folders(specs: Sequence[ModelSpec]) -> Iterator[str]:
+    """Yield a line for each model of this machine whose folder holds none."""
+    for spec in specs:
+        if (problem := before_spending.folder_problem(spec)) is not None:
+            yield f"{spec.name} cannot be asked: {problem}."
 
 
 def _obstacles(study: Study, specs: Sequence[ModelSpec]) -> Iterator[str]:

@@ -85,7 +85,7 @@ def explain(
     if kind == "extra_forbidden":
         known = _keys(_table_of(location[:-1], model))
         said = str(location[-1])
-        if said in model.model_fields and len(location) > 1:
+        if said in _keys(model) and len(location) > 1:
             return f"{shown}: {key}: unknown key; {said} is a table at the top of the file, [{said}]{more}"
         if said in _SAMPLING and "extra_body" in known:
             given = as_written(first.get("input"))

@@ -61,6 +61,16 @@ def test_a_missing_key_is_a_warning_while_there_is_something_to_ask(tmp_path, mo
     ]
 
 
+def test_a_model_of_this_machine_whose_folder_is_gone_is_a_warning(tmp_path):
+    path = study_of(tmp_path).path
+    path.write_text(
+        path.read_text().replace('"openai"', '"transformers"').replace('model = "x"', 'model = "gone"')
+    )
+    assert starting(plan_study(load_study(path)), "small cannot") == [
+        f"small cannot be asked: {tmp_path}/gone: no model here (config.json is missing)."
+    ]
+
+
 def test_where_a_price_is_missing_nothing_is_said_to_be_enough(tmp_path):
     plan = plan_study(study_of(tmp_path, ""))
     assert row(plan).online is row(plan).batch is row(plan).dollars is None

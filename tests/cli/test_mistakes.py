@@ -85,6 +85,11 @@ IN_STUDY: list[tuple[str, str, tuple[str, ...]]] = [
     (TABLE, f'[training]\nreward = "jiont"\n{TABLE}', ('training.reward = "jiont"', '"joint", "direct"', "2,1,1,0")),
     (HOME, "seed = 1979-05-27", ("study.seed = 1979-05-27", "a whole number")),
     (HOME, 'home = "/"', ('study.home = "/"', "the root of the file system")),
+    (
+        '[[models]]\nname = "sim"',
+        '[[models]]\nname = "sim"\npath = "x"',
+        ("models[0].path: unknown key; allowed: name, provider",),
+    ),
     (HOME, '"" = 3', ('study."": unknown key',)),
     (HOME, "séed = 3", ("line 3", 'the key in "quotes"')),
     (SIM, f'{SIM}\nreleased = "2025-02-31"', ('released = "2025-02-31"', "no such day")),
