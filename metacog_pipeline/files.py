@@ -129,7 +129,15 @@ def replacing(path: Path) -> Iterator[Path]:
         if isinstance(error, OSError) and error.errno in _OF_DISKS and error.filename is None:
             error.filename = str(path)  # a late write or sync does not say of which file
         temporary.unlink(missing_ok=True)
+        if isinstance(error, Exception) and (number := _refused(error)) is not None:
+            raise OSError(number, os.strerror(number), str(path)) from error
         raise
+
+
+def _refused(error: Exception) -> int | None:
+    """Return the number of a disk's error that ``error`` only tells in words, as Polars does; None for any other."""
+    found = None if isinstance(error, OSError) else re.search(r"\(os error (\d{1,4})\)", str(error))
+    return int(found[1]) if found and int(found[1]) in _OF_DISKS else None
 
 
 def put_aside(path: Path) -> Path:

@@ -22,12 +22,12 @@ from metacog_pipeline.leaderboard.output import (
 )
 from metacog_pipeline.leaderboard.read import Rows
 
-__all__ = ["Section", "legend", "notes", "render_board", "sections"]
+__all__ = ["LOW_N", "LOW_N_LEGEND", "Section", "legend", "notes", "render_board", "sections"]
 
 _WORLDS = {"simulated": "simulated observers"}
 _REAL = "models"
-_MARKED, _STANDS_IN, _LOW_N = " !", " *", " °"
-_LOW_N_LEGEND = (
+_MARKED, _STANDS_IN, LOW_N = " !", " *", " °"
+LOW_N_LEGEND = (
     "°: so few right or wrong answers that the 95 % interval covers less than 92 or more than 97 %,\n"
     "or its coverage was not measured (low_n).\n"
 )
@@ -126,7 +126,7 @@ def legend(benchmark: str, shown_here: Sequence[Section]) -> str:
     values = [cell for cell in cells if isinstance(cell, Stacked)]
     marked = any(_MARKED in cell for cell in values)
     stands_in = any(_STANDS_IN in cell for cell in values)
-    low_n = _LOW_N_LEGEND if any(_LOW_N in cell for cell in values) else ""
+    low_n = LOW_N_LEGEND if any(LOW_N in cell for cell in values) else ""
     return board.legend + (board.marked if marked else "") + (board.stands_in if stands_in else "") + low_n
 
 
@@ -207,7 +207,7 @@ def _cell(line: _Line, column: Column) -> str:
     stands_in = found != column.measure
     number = f"{_number(value)}{_MARKED if marked else ''}{_STANDS_IN if stands_in else ''}"
     if row.get("low_n") is True:
-        number += _LOW_N
+        number += LOW_N
     if not column.interval:
         return Stacked(number)
     if row["low"] is None or row["high"] is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from metacog_pipeline.errors import suggestion
 
@@ -23,7 +23,7 @@ _KIND = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
 def words(message: str, tables: Callable[[], Iterable[str]]) -> str:
     """Return what is wrong and what to do; ``tables`` are looked up only where one is not known."""
     if found := _TABLE.search(message):
-        return f'no table "{found[1]}"{suggestion(found[1], tables())}; "show tables" lists all there are'
+        return _no_table(found[1], list(tables()))
     if found := _COLUMN.search(message):
         name = found[1] or found[2]
         near = re.findall(r'"([^"]+)"', message[found.end() :].partition("LINE ")[0])
@@ -44,3 +44,10 @@ def words(message: str, tables: Callable[[], Iterable[str]]) -> str:
     if found := _GROUPED.search(message):
         return f'column "{found[1]}" stands beside an aggregate; add: group by {found[1]}'
     return f"the database refuses it: {_KIND.sub('', _PLACE.sub('', message))}"
+
+
+def _no_table(name: str, known: Sequence[str]) -> str:
+    """Say that no table ``name`` is there; one that is there was asked for in a schema it does not stand in."""
+    if name in known:
+        return f'table "{name}" does not stand in that schema; ask "from {name}"'
+    return f'no table "{name}"{suggestion(name, known)}; "show tables" lists all there are'

@@ -65,6 +65,7 @@ class Own:
     high: float | None
     n: int | None
     method: str | None
+    low_n: bool | None = None
 
     def point(self, times: float = 1.0) -> Point:
         """Return it as a point of a figure."""
@@ -87,7 +88,7 @@ def own(home: Path, benchmark: str, measures: Iterable[str], where: str = "true"
     listed = ", ".join(text(name) for name in measures if name)
     found = queries.rows(
         home,
-        "select source, model, dataset, condition, measure, estimate, low, high, n, method from estimates "
+        "select source, model, dataset, condition, measure, estimate, low, high, n, method, low_n from estimates "
         f"where benchmark = {text(benchmark)} and measure in ({listed or 'null'}) and estimate is not null and ({where}) "
         "order by source, model, dataset, condition",
     )
@@ -125,7 +126,11 @@ def tables(
             for key, values in groups.items()
         ]
         made += pieces.table(heads, body, f"{title} of this study" if title == WORLDS["measured"] else title)
-    return made + (Markup() if found else pieces.paragraph(NOBODY, "soft"))
+    every = (
+        values.get(column.measure) for own in found.values() for values in own.values() for column in columns
+    )
+    few = any(value.low_n for value in every if value is not None)
+    return made + pieces.about_low_n(few) + (Markup() if found else pieces.paragraph(NOBODY, "soft"))
 
 
 def _as_printed(row: Mapping[str, str], column: Column) -> object:
@@ -144,7 +149,7 @@ def _of_study(values: Mapping[str, Own], column: Column) -> object:
         return Stacked(
             f"{fixed(point.value, column.digits)} ± {fixed(column.times * spread.value, column.digits)}"
         )
-    return pieces.interval(point.value, point.low, point.high, digits=column.digits)
+    return pieces.interval(point.value, point.low, point.high, digits=column.digits, low_n=found.low_n)
 
 
 def forests(

@@ -58,14 +58,15 @@ def _write_page(
     about: Mapping[str, queries.About],
 ) -> str:
     files = _data_files(home, folder, model)
-    columns = ("benchmark", "headline", "value", "low", "high", "n", "coverage")
+    columns = ("benchmark", "headline", "value", "n", "coverage")
     body = [
-        (name := each.benchmark, about[name].headline.removeprefix(f"{name} "), each.estimate, each.low, each.high,
-         each.n, each.coverage)
+        (name := each.benchmark, about[name].headline.removeprefix(f"{name} "),
+         pieces.interval(each.estimate, each.low, each.high, digits=4, low_n=each.low_n), each.n, each.coverage)
         for each in headlines
     ]  # fmt: skip
     with pieces.told(model=model, up="../../"):
         shown = pieces.table(columns, body, "Headlines") if body else pieces.paragraph("No headline yet.")
+    shown += pieces.about_low_n(any(each.low_n for each in headlines))
     listed = Markup(json.dumps([file.name for file in files]).replace("<", "\\u003c"))
     made = pieces.page("model.html.jinja", model=model, headlines=shown, files=listed, script=SCRIPT)
     write_changed(folder / "index.html", made)

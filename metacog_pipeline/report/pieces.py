@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 
 from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Stacked, fixed, printable, to_csv
 from metacog_pipeline.leaderboard.output import shown as plain
+from metacog_pipeline.leaderboard.printing import LOW_N, LOW_N_LEGEND
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.report.figures import Drawn, Point
 
@@ -276,11 +277,21 @@ def shown(value: object, digits: int = 3) -> object:
     return Stacked(fixed(value, digits)) if isinstance(value, float) else value
 
 
-def interval(value: object, low: object = None, high: object = None, *, digits: int = 3) -> object:
-    """Return a number with its interval below it, where it has one; anything else as it is."""
+def interval(
+    value: object, low: object = None, high: object = None, *, digits: int = 3, low_n: bool | None = False
+) -> object:
+    """Return a number with its interval below it, where it has one; anything else as it is.
+
+    With ``low_n`` it is marked as one whose interval rests on too few answers: `about_low_n` says so below the table.
+    """
     if not (isinstance(value, float) and isinstance(low, float) and isinstance(high, float)):
         return shown(value, digits)
-    return Stacked(f"{fixed(value, digits)}\n{ends(low, high, min(digits, 3))}")
+    return Stacked(f"{fixed(value, digits)}{LOW_N if low_n else ''}\n{ends(low, high, min(digits, 3))}")
+
+
+def about_low_n(few: bool) -> Markup:
+    """Return what the mark of `interval` means, where ``few`` say that a number above has it."""
+    return paragraph(LOW_N_LEGEND.replace("\n", " "), "soft") if few else Markup()
 
 
 def exact(value: str) -> object:

@@ -56,8 +56,8 @@ LEDGER = """
     where place = 'headline' order by benchmark, subject = 'not published', subject, quantity
 """
 _HEADLINES = """
-    select source, model, benchmark, estimate, low, high, n, coverage, percentile from leaderboard
-    where headline and source <> 'published' and estimate is not null order by source, model, benchmark
+    select source, model, benchmark, estimate, low, high, n, coverage, percentile, low_n
+    from leaderboard where headline and source <> 'published' and estimate is not null order by source, model, benchmark
 """
 _HUNDREDS = ("share", "score 0-1")  # units of measures of 0 to 1: a point is a hundredth
 
@@ -75,6 +75,7 @@ class Headline:
     n: int | None
     coverage: float | None
     percentile: float | None
+    low_n: bool | None
 
 
 @dataclass(frozen=True, slots=True)

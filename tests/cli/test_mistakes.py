@@ -252,6 +252,7 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("compare sim sim --study study.toml", ('compare: "sim" twice', "name two models")),
     ("answer study.toml xyz", ("answer: ANSWER_ID", "8 to 64 of its digits")),
     ("sql --study study.toml selct", ('not SQL from "selct" on', "select model, estimate from leaderboard")),
+    ("sql --study study.toml from+detail.leaderboard", ('does not stand in that schema; ask "from leaderboard"',)),
     ("sql --study study.toml from+leaderbord", ('no table "leaderbord"', 'did you mean "leaderboard"')),
     ("sql --study study.toml select+modl+from+leaderboard", ('no column "modl"', 'did you mean "model"')),
     ("sql --study study.toml drop+table+leaderboard", ("DROP is not allowed", "give a SELECT")),

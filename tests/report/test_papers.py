@@ -107,6 +107,14 @@ def test_a_value_of_the_study_has_the_unit_and_the_digits_of_the_paper():
     assert "51.10" in made and "51.23" in made and "50.00 to 60.00" in made
 
 
+def test_a_value_whose_interval_rests_on_too_few_answers_is_marked_and_the_mark_told():
+    columns = [Column("accuracy", "accuracy", "accuracy")]
+    for few in (True, False):
+        worlds = {"Models": {("alpha", "", ""): {"accuracy": Own(1.0, 1.0, 1.0, 3, "bootstrap", few)}}}
+        made = exhibits.tables("x", worlds, [], columns, keys={"model": "model"})
+        assert ("1.000 °" in made) is ("(low_n)" in made) is few
+
+
 def test_names_stay_text_and_the_page_runs_its_own_script_only(report):
     text = page(report, "signaldetection")
     assert re.findall(r"<script[^>]*>", text) == ['<script src="../../report.js">']
