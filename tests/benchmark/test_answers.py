@@ -93,6 +93,10 @@ def test_two_rewritings_after_each_other_change_no_verdict(item: Item, first: st
         ("predict.litres", "3.1 kilolitres"),
         ("predict.dice", "16.67 %"),
         ("predict.knights_2", "Ada is a knight, Ben is a knave"),
+        ("predict.knights_4", "Knights: Ada, Dov. Knaves: Ben, Cleo."),
+        ("predict.knights_4", "Ada and Dov are knights, the others are knaves"),
+        ("predict.knights_4", "K for Ada, N for Ben and Cleo, K for Dov"),
+        ("predict.knights_4", "Knight, knave, knave, knight"),
     ],
 )
 def test_units_brackets_dates_and_options_are_read(item_id, answer):

@@ -54,22 +54,32 @@ def _codes(text: str, key: AnswerKey, wanted: str) -> list[tuple[int, str]]:
 
 
 def _told(text: str, question: str, letters: dict[str, str], wanted: str) -> str | None:
-    """Return the letters told name by name, in the order the question names them."""
+    """Return the letters told in words, in the order the question names them: by name, by kind, or in a row."""
     order = _ORDER.search(question)
     names = re.findall(r"[A-Z]\w+", order[1]) if order else []
     if len(names) != len(wanted) or not letters:
         return None
     kinds = {word: letter for letter, word in letters.items()}
+    any_name, any_kind = "|".join(names), "|".join([*(f"(?i:{word})" for word in kinds), *letters])
+    some = rf"(?:{any_name})\b(?:(?:,? and |, ?| & )(?:{any_name})\b){{0,{len(names)}}}"
     told: dict[str, str] = {}
-    any_name, any_kind = "|".join(names), "|".join([*kinds, *letters])
-    said = re.compile(
-        rf"\b({any_name})\b\W{{0,4}}(?:(?:is|=|was|are|the|an?|both)\W{{0,3}}){{0,4}}({any_kind})s?\b"
+    for form in (
+        rf"\b(?P<what>{any_kind})s? ?(?:for|is|are|=|:) ?\W{{0,4}}(?P<who>{some})",
+        rf"\b(?P<who>{some})\W{{0,4}}(?:(?:is|=|was|are|the|an?|both)\W{{0,3}}){{0,4}}(?P<what>{any_kind})s?\b",
+    ):
+        before = set(told)
+        for each in re.finditer(form, text):
+            letter = kinds.get(each["what"].lower(), each["what"])
+            told.update({name: letter for name in re.findall(any_name, each["who"]) if name not in before})
+    if others := re.search(rf"\b(?i:the (?:rest|others?)) (?:is|are) (?:an? )?({any_kind})s?\b", text):
+        told = {name: kinds.get(others[1].lower(), others[1]) for name in names} | told
+    if told:
+        return "".join(told[name] for name in names) if all(name in told for name in names) else None
+    run = re.search(
+        rf"\b(?:{any_kind})s?\b(?:(?:, and |, | and |; ?| - | → )(?:{any_kind})\b){{{len(names) - 1}}}", text
     )
-    for each in said.finditer(text):
-        told[each[1]] = kinds.get(each[2], each[2])
-    for each in re.finditer(rf"\b({any_kind})s? (?:for|is|=) ({any_name})\b", text):
-        told.setdefault(each[2], kinds.get(each[1], each[1]))
-    return "".join(told[name] for name in names) if all(name in told for name in names) else None
+    said = re.findall(any_kind, run[0]) if run else []
+    return "".join(kinds.get(word.lower(), word) for word in said) or None
 
 
 def _whole(text: str, key: AnswerKey) -> Reading:
