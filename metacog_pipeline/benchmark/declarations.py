@@ -479,7 +479,9 @@ class Scored:
 class Table:
     """A table of a benchmark's own beside the shared ones: ``detail.<benchmark>_<name>``; ``curves`` joins the shared one.
 
-    ``row`` is a class whose annotations are the columns; ``compute(benchmark, scored)`` returns a frame in its schema.
+    ``row`` is a class whose annotations are the columns; ``compute(benchmark, scored)`` returns a frame in its schema. Rows
+    that rest on one group each are yielded by ``of_group(benchmark, group)`` as tuples, and kept while ``version`` and the
+    responses of its model are the same; ``finish`` adds what is said of all of them together.
     """
 
     name: str
@@ -487,6 +489,9 @@ class Table:
     compute: Callable[[Any, Scored], pl.DataFrame]
     says: str
     key: tuple[str, ...] = ()
+    of_group: Callable[[Any, Group], Iterable[tuple[object, ...]]] | None = None
+    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+    version: str = "1"
 
 
 # --- judging ----------------------------------------------------------------------------------------------------------

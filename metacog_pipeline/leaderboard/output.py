@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from rich import box
@@ -59,7 +59,10 @@ def to_csv(rows: Rows) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([_csv_cell(name) for name in rows.columns])
-    writer.writerows([_csv_cell(value) for value in row] for row in rows.rows)
+    if len(set(map(len, rows.rows))) == 1:  # figures of many models have a hundred thousand cells
+        writer.writerows(zip(*map(_csv_column, zip(*rows.rows, strict=True)), strict=True))
+    else:
+        writer.writerows([_csv_cell(value) for value in row] for row in rows.rows)
     return out.getvalue()
 
 
@@ -173,13 +176,20 @@ def _lines(value: object) -> str:
     return printable(shown(value))
 
 
+def _csv_column(values: Sequence[Any]) -> Sequence[object]:
+    """Return the cells of a column, each text once where all are text: a figure names its series in every row."""
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds <= {int}:
+        return values
+    if kinds == {float}:
+        return [value if value is None or math.isfinite(value) else None for value in values]
+    if kinds == {str}:
+        cells = {value: _csv_cell(value) for value in set(values)}
+        return [cells[value] for value in values]
+    return [_csv_cell(value) for value in values]
+
+
 def _csv_cell(value: object) -> object:
-    if type(value) is float:  # most are: figures of many models have a hundred thousand
-        return value if math.isfinite(value) else None
-    if value is None or type(value) is int:
-        return value
-    if type(value) is str:
-        return _csv_text(value)
     value = plain(value)
     if isinstance(value, list | dict):
         return json.dumps(value, ensure_ascii=True)

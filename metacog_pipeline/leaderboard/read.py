@@ -97,7 +97,7 @@ def run_query(home: Path, sql: str) -> Rows:
     def rows(connection: duckdb.DuckDBPyConnection, statement: str) -> Rows:
         result = connection.execute(statement)
         columns = tuple(column[0] for column in result.description or ())
-        return Rows(columns, tuple(tuple(row) for row in result.fetchall()))
+        return Rows(columns, tuple(result.fetchall()))
 
     return _queried(home, sql, rows)
 

@@ -76,13 +76,13 @@ def parts(home: Path) -> Iterator[Part]:
 
 def reliability_line(use: Use, bins: int = 10) -> list[tuple[float, Point]]:
     """Return (mean confidence, share correct) of each of ``bins`` bins, (low, high], that was used."""
-    found = []
-    for place in range(bins):
-        inside = [each for each in use if max(0, (each[0] * bins + 99) // 100 - 1) == place]
-        if count := sum(n for _, n, _ in inside):
-            mean = sum(percent * n for percent, n, _ in inside) / (100 * count)
-            found.append((mean, Point(sum(right for _, _, right in inside) / count)))
-    return found
+    counted = [[0, 0, 0] for _ in range(bins)]  # answers, those right, percent in all
+    for percent, n, right in use:
+        own = counted[max(0, (percent * bins + 99) // 100 - 1)]
+        own[0] += n
+        own[1] += right
+        own[2] += percent * n
+    return [(percents / (100 * n), Point(right / n)) for n, right, percents in counted if n]
 
 
 def roc_line(use: Use) -> list[tuple[float, Point]]:

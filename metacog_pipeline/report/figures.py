@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ParamSpec
 
-from metacog_pipeline.leaderboard.output import printable
+from metacog_pipeline.leaderboard.output import printable, to_csv
+from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.report.drawing import DASHES, INK, REFERENCE, Plot
 
 P = ParamSpec("P")
@@ -20,7 +21,7 @@ _LONGEST_LABEL, _LONGEST_AXIS = 32, 46
 _MOST_KEPT = 200  # drawn figures in memory, some 20 kB each
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Point:
     """One value with the ends of its 95 % interval, where it has one."""
 
@@ -40,12 +41,21 @@ class Point:
         """The value and its ends, as a table has them."""
         return self.value, self.low, self.high
 
+    def __repr__(self) -> str:
+        # `drawn_once` writes out those of all models, and a dataclass's own guards against cycles
+        return f"Point({self.value!r}, {self.low!r}, {self.high!r})"
+
 
 class Drawn(str):
     """A figure as SVG, with the numbers it is drawn from: ``columns`` name the values of each of ``rows``."""
 
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[object]] = ()
+
+    @functools.cached_property
+    def csv(self) -> str:
+        """The numbers as CSV; pages share figures."""
+        return to_csv(Rows(tuple(self.columns), tuple(map(tuple, self.rows))))
 
 
 def with_data(svg: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Drawn:

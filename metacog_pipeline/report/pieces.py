@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Stacked, fixed, printable, to_csv
+from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Stacked, fixed, printable
 from metacog_pipeline.leaderboard.output import shown as plain
 from metacog_pipeline.leaderboard.printing import LOW_N, LOW_N_LEGEND
 from metacog_pipeline.leaderboard.read import Rows
@@ -162,8 +162,7 @@ def figure(drawn: Drawn, caption: str, *, n: str, method: str) -> Markup:
     Its numbers go with it as CSV, for the file beside it.
     """
     said = f"{caption} {method[:1].upper()}{method[1:]}; {n}."
-    numbers = to_csv(Rows(tuple(drawn.columns), tuple(map(tuple, drawn.rows))))
-    return _piece("figure", Markup(drawn), said, escape(numbers))  # escaped here: its line breaks stay
+    return _piece("figure", Markup(drawn), said, escape(drawn.csv))  # escaped here: its line breaks stay
 
 
 def files(name: str, svgs: Mapping[int, str], csv: str) -> Markup:

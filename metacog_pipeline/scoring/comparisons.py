@@ -15,7 +15,7 @@ from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast,
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import one_line
-from metacog_pipeline.scoring import kept_pairs
+from metacog_pipeline.scoring import kept_pairs, kept_tables
 from metacog_pipeline.scoring.estimates import FAILED
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
@@ -201,12 +201,19 @@ def marked(rows: pl.DataFrame, pooled: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def table(
-    benchmark: Benchmark[Any, Any, Any], each: Table, scored: Scored
+    benchmark: Benchmark[Any, Any, Any], each: Table, scored: Scored, kept: kept_pairs.Kept | None = None
 ) -> tuple[pl.DataFrame, str | None]:
-    """Return a benchmark's own table in its schema, and why it is empty where it could not be computed."""
+    """Return a benchmark's own table in its schema, and why it is empty where it could not be computed.
+
+    Rows that rest on one model each are taken from ``kept`` and added to it.
+    """
     schema = schema_of(each.row)
     try:
-        made = each.compute(benchmark, scored)
+        if kept is None or each.of_group is None:
+            made = each.compute(benchmark, scored)
+        else:
+            made = kept_tables.rows_of(benchmark, each, scored.groups, kept)
+            made = each.finish(made) if each.finish is not None else made
         return made.select(pl.col(name).cast(kind) for name, kind in schema.items()), None
     except Exception as error:
         why = one_line(f"{benchmark.name}_{each.name}: {type(error).__name__}: {error}")

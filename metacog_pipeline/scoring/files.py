@@ -275,7 +275,7 @@ def _compared(
     failures = [f"{benchmark.name}_comparisons: {why}" for why in failures_in(tests)]
     made = {"comparisons": tests}
     for each in benchmark.tables:
-        made[each.name], why = table(benchmark, each, everything)
+        made[each.name], why = table(benchmark, each, everything, kept)
         failures += [why] if why is not None else []
     for name, frame in made.items():
         # What failed is not taken for current, so that the next run tries it again.

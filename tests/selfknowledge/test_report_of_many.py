@@ -2,22 +2,34 @@
 
 from typing import Any
 
+import duckdb
+
 from metacog_pipeline.benchmarks.selfknowledge import report
 from metacog_pipeline.benchmarks.selfknowledge.figures import Curves
 
 
-def row(p: float | None, primary: bool, a: str = "a") -> tuple[Any, ...]:
-    return ("measured", "models_paired", "dual", "d_type2", a, "b", 0.1, 0.0, 0.2, p, None, "ok", 60, primary)
+def printed(rows: list[tuple[str, float | None, bool]]) -> list[tuple[Any, ...]]:
+    """Return the tests that are printed of those with a name, a p and whether they are primary."""
+    with duckdb.connect() as connection:
+        connection.execute(
+            "create table comparisons as select 'selfknowledge' as benchmark, 'measured' as source, 'paired' as family, "
+            "'dual' as condition, null as model, 'd_type2' as measure, a, 'b' as b, 0.1 as value, 0.0 as low, 0.2 as high, "
+            "p::double as p_adjusted, null as verdict, 'ok' as status, 60 as n, main as \"primary\" "
+            "from unnest($rows::struct(a varchar, p double, main boolean)[]) as given(made), "
+            "lateral (select made.a, made.p, made.main)",
+            {"rows": [dict(zip(("a", "p", "main"), row, strict=True)) for row in rows]},
+        )
+        return connection.execute(report._TESTS).fetchall()
 
 
 def test_of_many_tests_the_primary_ones_with_the_smallest_p_are_printed_in_their_order():
-    few = [row(0.5, True), row(0.1, False)]
-    assert report._few_tests(few) == few
-    many = [row(k / 2000, k % 2 == 0, f"m{k:04d}") for k in range(2 * report.MOST_TESTS + 2)]
-    many[0] = row(None, True, "no p")
-    found = report._few_tests(many)
-    assert len(found) == report.MOST_TESTS and all(each[-1] for each in found)
-    assert [each[4] for each in found] == sorted(each[4] for each in found) and found[0][4] == "m0002"
+    few = printed([("m1", 0.5, True), ("m2", 0.1, False)])
+    assert [(every, a) for _, every, _, _, _, a, *_ in few] == [(2, "m1"), (2, "m2")]
+    many = [(f"m{k:04d}", k / 2000, k % 2 == 0) for k in range(2 * report.MOST_TESTS + 2)]
+    many[0] = ("m0000", None, True)
+    found = [row[5] for row in printed(many)]
+    assert found == [name for name, p, primary in many if primary and p is not None]
+    assert len(found) == report.MOST_TESTS
 
 
 def test_of_many_models_those_with_the_largest_d_have_densities_and_one_without_d_comes_last():

@@ -54,14 +54,16 @@ class ReliabilityBin:
 
 def reliability(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
     """Return one row per dataset, condition, model, moment and bin."""
-    rows = [
-        row
-        for group in scored.groups
-        if (tier := tier_groups(group).get("1b")) is not None
-        for moment in MOMENTS
-        for row in _bins(group, tier, moment)
-    ]
+    rows = [row for group in scored.groups for row in of_bins(benchmark, group)]
     return pl.DataFrame(rows, schema=schema_of(ReliabilityBin), orient="row")
+
+
+def of_bins(benchmark: MetaCogBench, group: Group) -> Iterator[tuple[object, ...]]:
+    """Yield the bins of one group."""
+    tier = tier_groups(group).get("1b")
+    if tier is not None:
+        for moment in MOMENTS:
+            yield from _bins(group, tier, moment)
 
 
 def _bins(group: Group, tier: TierGroup, moment: str) -> Iterator[tuple[object, ...]]:

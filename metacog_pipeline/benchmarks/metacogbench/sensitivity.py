@@ -74,17 +74,18 @@ class Setting:
 
 def sensitivity(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
     """Return one row per dataset, condition, model and setting; tiers that lack replies are left out."""
-    schema = schema_of(SensitivityRow)
-    rows = [row for group in scored.groups for row in _of_group(group)]
-    if not rows:
-        return schema.to_frame()
-    frame = pl.DataFrame(rows, schema={**schema})
+    rows = [row for group in scored.groups for row in of_group(benchmark, group)]
+    return with_tau(pl.DataFrame(rows, schema=schema_of(SensitivityRow), orient="row"))
+
+
+def with_tau(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with how far a setting orders the models as the default does."""
     together = ("dataset", "condition", "source", "tier", "threshold", "setting")
     parts = [
         part.with_columns(tau=pl.lit(_tau(part), pl.Float64))
         for part in frame.partition_by(together, maintain_order=True)
     ]
-    return pl.concat(parts).select(schema.names())
+    return pl.concat(parts) if parts else frame
 
 
 def settings() -> Iterator[Setting]:
@@ -109,9 +110,10 @@ def settings() -> Iterator[Setting]:
     yield Setting("3", "fields", f">= {FIELDS} % and core", False, _fields(FIELDS, core=True))
 
 
-def _of_group(group: Group) -> Iterator[dict[str, object]]:
+def of_group(benchmark: MetaCogBench, group: Group) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of one group, without what models say together."""
     defaults: dict[tuple[str, str], float | None] = {}
-    rows = []
+    rows: list[dict[str, object]] = []
     tiers = tier_groups(group)
     for setting in settings():
         tier = tiers.get(setting.tier)
@@ -131,8 +133,10 @@ def _of_group(group: Group) -> Iterator[dict[str, object]]:
                 "n": tier.n_items,
             }
         )
+    names = schema_of(SensitivityRow).names()
     for row in rows:
-        yield {**row, "default_estimate": defaults.get((str(row["tier"]), str(row["threshold"])))}
+        row["default_estimate"] = defaults.get((str(row["tier"]), str(row["threshold"])))
+        yield tuple(row.get(name) for name in names)
 
 
 def _tau(part: pl.DataFrame) -> float | None:

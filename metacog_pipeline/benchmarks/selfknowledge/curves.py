@@ -41,13 +41,15 @@ class Curve:
 
 def curves(benchmark: Any, scored: Scored) -> pl.DataFrame:
     """Return the curves of every model and condition over all runs; none under ``idk`` and of incomplete groups."""
-    rows = [
-        (benchmark.name, group.dataset, group.condition, group.model, group.source, *point)
-        for group in scored.groups
-        if not group.n_failed and not gives_leave(group.condition)
-        for point in _points(group)
-    ]
+    rows = [row for group in scored.groups for row in of_group(benchmark, group)]
     return pl.DataFrame(rows, schema=schema_of(Curve), orient="row")
+
+
+def of_group(benchmark: Any, group: Group) -> Iterator[tuple[object, ...]]:
+    """Yield the points of one group."""
+    if not group.n_failed and not gives_leave(group.condition):
+        where = (benchmark.name, group.dataset, group.condition, group.model, group.source)
+        yield from ((*where, *point) for point in _points(group))
 
 
 def _points(group: Group) -> Iterator[_Point]:
@@ -69,4 +71,6 @@ def _points(group: Group) -> Iterator[_Point]:
             yield name, place, float(edge), float(density[place]), None, int(number[place])
 
 
-CURVES = Table("curves", Curve, curves, "Points of the type-2 ROC and densities of confidence.")
+CURVES = Table(
+    "curves", Curve, curves, "Points of the type-2 ROC and densities of confidence.", of_group=of_group
+)

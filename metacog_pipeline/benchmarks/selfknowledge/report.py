@@ -58,7 +58,18 @@ _ONCE = (
     "models, not with that of asking twice."
 )
 MOST_TESTS = 1000  # rows of the table of tests; pairs of 80 models are 40,000
-_P = 9  # place of p_adjusted in a row of tests
+#: How many tests a world has, and those that are printed: all, or of many the primary ones with the smallest p.
+_TESTS = f"""
+    with tests as (
+        select source, family, coalesce(condition, model) as held, measure, a, b, value, low, high, p_adjusted, verdict,
+            status, n, "primary", count(*) over (partition by source) as every
+        from comparisons where benchmark = 'selfknowledge'
+    )
+    select source, every, * exclude (source, every, "primary") from tests
+    qualify every <= {MOST_TESTS} or ("primary" and row_number() over (partition by source, "primary"
+        order by p_adjusted nulls last, family, held, measure, a, b) <= {MOST_TESTS})
+    order by source, family, held, measure, a, b
+"""
 MOST_DENSITIES = 12  # figures of one model each; the values of all are in the table curves
 Ends = tuple[Any, ...]  # estimate, low, high, n, method
 Values = dict[tuple[str, str], dict[str, Ends]]  # (model, condition) → measure → ends
@@ -159,21 +170,17 @@ def asked_once(home: Path) -> Markup:
 
 def tests(home: Path) -> Markup:
     """Return the differences on the same questions."""
-    found = rows(
-        home,
-        "select source, family, coalesce(condition, model) as held, measure, a, b, value, low, high, p_adjusted, "
-        "verdict, status, n, \"primary\" from comparisons where benchmark = 'selfknowledge' "
-        "order by source, family, held, measure, a, b",
-    )
+    found = rows(home, _TESTS)
     columns = ("contrast", "of", "tested", "measure", "difference", "p adjusted", "verdict", "items")
     made = []
     for title, own in pieces.by_world(found):
         body = [
             (f"{a} - {b}", held, _FAMILIES.get(family, family), measure, pieces.interval(*ends), pieces.shown(p),
              pieces.said(verdict, status), n)
-            for _, family, held, measure, a, b, *ends, p, verdict, status, n, _ in _few_tests(own)
+            for _, _, family, held, measure, a, b, *ends, p, verdict, status, n in own
         ]  # fmt: skip
-        some = len(body) < len(own)
+        every = own[0][1]
+        some = len(body) < every
         told = (
             f"; of the primary ones the {len(body)} with the smallest p; all are in comparisons"
             if some
@@ -181,22 +188,12 @@ def tests(home: Path) -> Markup:
         )
         made.append(
             pieces.folded(
-                f"{title}: {len(own)} tests{told}", pieces.table(columns, body, f"{title}: differences")
+                f"{title}: {every} tests{told}", pieces.table(columns, body, f"{title}: differences")
             )
         )
     said = "Questions are resampled with all their runs, alike on both sides; p by Holm over the pairs of a measure."
     nothing = "Tests need two models, two languages, or the question with leave to abstain."
     return pieces.paragraph(said, "soft") + pieces.joined(made, nothing)
-
-
-def _few_tests(found: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
-    """Return the tests that are printed: all, or of many the primary ones with the smallest p, in the order they have."""
-    if len(found) <= MOST_TESTS:
-        return found
-    primary = [row for row in found if row[-1]]
-    p = {id(row): math.inf if row[_P] is None else row[_P] for row in primary}
-    chosen = {id(row) for row in sorted(primary, key=lambda row: p[id(row)])[:MOST_TESTS]}
-    return [row for row in primary if id(row) in chosen]
 
 
 SECTIONS = (
