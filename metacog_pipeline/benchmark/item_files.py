@@ -55,7 +55,7 @@ def read_rows(path: Path, row: type[BaseModel], only: Iterable[str] | None = Non
         If the file is missing, torn, of another schema, or a row's ``item_hash`` is not that of its item.
     """
     try:
-        table = pq.read_table(path, partitioning=None) if only is None else _some(path, only)
+        table = _all(path) if only is None else _some(path, only)
     except FileNotFoundError:
         raise SourceError(
             f"{path}: the items are not built yet; run `metacog run` or build them in the UI"
@@ -68,6 +68,12 @@ def read_rows(path: Path, row: type[BaseModel], only: Iterable[str] | None = Non
         )
     parts = (part.to_pylist() for part in table.to_batches(max_chunksize=_READ))  # never all of them twice
     return [_row(path, row, value) for part in parts for value in part]
+
+
+def _all(path: Path) -> pa.Table:
+    """Return a file's table as ``pq.read_table`` does, which loads what reads folders for that."""
+    with pq.ParquetFile(path) as file:
+        return file.read()
 
 
 def _some(path: Path, ids: Iterable[str]) -> pa.Table:

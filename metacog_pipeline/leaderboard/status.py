@@ -230,6 +230,7 @@ def _write(folder: Path, dataset: Dataset, rows: Sequence[Mapping[str, object]])
 
 def _same(path: Path, table: pa.Table) -> bool:
     try:
-        return bool(pq.read_table(path).equals(table))
+        with pq.ParquetFile(path) as file:
+            return bool(file.read().equals(table))
     except (OSError, pa.ArrowException):
         return False

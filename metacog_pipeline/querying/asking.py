@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm import types
-from metacog_pipeline.llm.batch.lane import BatchModel
 from metacog_pipeline.llm.costs import price_list
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import ModelSpec
@@ -23,6 +22,9 @@ from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record, Source
 from metacog_pipeline.transcripts.store import PartitionStore
+
+if TYPE_CHECKING:
+    from metacog_pipeline.llm.batch.lane import BatchModel
 
 SIMULATED_PREFIX = "simulated/"  # model id reported by the local simulated provider
 HINTS = {
@@ -101,6 +103,8 @@ class Session:
     @property
     def lane(self) -> BatchModel | None:
         """The batches it is asked through; None online."""
+        from metacog_pipeline.llm.batch.lane import BatchModel  # whoever imports answers needs no HTTP
+
         return self.model if isinstance(self.model, BatchModel) else None
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from metacog_pipeline.llm import types
-from metacog_pipeline.llm.batch import lane
+from metacog_pipeline.llm.batch import parking
 from metacog_pipeline.querying.asking import Profile, Session, StepAsker, StepFailed
 from metacog_pipeline.querying.options import ALL_ROOM, DELIVERY, OPTIONS, may_be_an_option, named_option
 from metacog_pipeline.querying.search import Search, Way
@@ -135,7 +135,7 @@ class Asked:
             search = Search(session.spec, self._modes, session.learnt.known)
             search.room_refused = named_option(refusal) is None
             start = Way(self.profile, session.learnt.known)
-            with lane.online():
+            with parking.online():
                 self.profile = await negotiate(session, task, search, start, refusal)
             self._changes += 1
             return True

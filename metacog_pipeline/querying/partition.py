@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from metacog_pipeline.errors import BudgetError, ProviderError, StoreError
-from metacog_pipeline.llm.batch import lane
+from metacog_pipeline.llm.batch import parking
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import IN_PROCESS
-from metacog_pipeline.llm.transport import NO_CONNECTION
 from metacog_pipeline.llm.types import ErrorKind
 from metacog_pipeline.querying.asking import Profile, Session, StepFailed, Tally, is_fatal
 from metacog_pipeline.querying.capability import Asked, negotiate
@@ -108,9 +107,9 @@ async def _probed(pool: WorkerPool, task: Task, search: Search) -> Profile:
     """Return how ``task`` is asked. Where a batch of an earlier session has its answer, that is waited for."""
     while True:
         try:
-            with lane.online():
+            with parking.online():
                 return await negotiate(pool.session, task, search)
-        except lane.Parked:
+        except parking.Parked:
             if not await pool.next_wave():
                 raise NotSent from None
 
@@ -151,7 +150,7 @@ class WorkerPool:
         try:
             if one_by_one:
                 # Until something can be read, so that no more is paid for than shows that nothing can.
-                with lane.online():
+                with parking.online():
                     await self._worker(queue, asked, carefully=True)
             await self._pass(queue, asked)
             while self.parked and self.stopped is None and await self.next_wave():
@@ -163,7 +162,7 @@ class WorkerPool:
     async def _pass(self, queue: Iterator[Task], asked: Asked) -> None:
         """Ask the tasks of ``queue``; those whose answers are in batches are parked."""
         through_batches = self.session.lane is not None
-        at_once = lane.TASKS_AT_ONCE if through_batches else workers(self.session.spec.max_concurrency)
+        at_once = parking.TASKS_AT_ONCE if through_batches else workers(self.session.spec.max_concurrency)
         async with asyncio.TaskGroup() as group:
             for _ in range(min(at_once, len(self.tasks))):
                 group.create_task(self._worker(queue, asked))
@@ -199,7 +198,7 @@ class WorkerPool:
             except (BudgetError, ProviderError) as error:
                 self.stop(str(error), error.exit_code)
                 return
-            except lane.Parked as parked:
+            except parking.Parked as parked:
                 self.parked.append((parked.answer, task))
                 continue
             except NotSent:
@@ -233,6 +232,10 @@ class WorkerPool:
     def nobody_there(self, error: StepFailed) -> bool:
         """Whether the call found no connection, or only refusals for rate, for as long as it was tried, and no task
         was answered meanwhile: it has nothing to do with the task, and the next one would wait as long for nothing."""
+        from metacog_pipeline.llm.transport import (
+            NO_CONNECTION,  # loads HTTP, which was used if a call failed
+        )
+
         failed = error.completion
         if failed.error_kind is not ErrorKind.RATE_LIMIT and failed.error_code != NO_CONNECTION:
             return False

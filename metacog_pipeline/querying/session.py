@@ -24,14 +24,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from metacog_pipeline import __version__
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.batch.records import Owner
 from metacog_pipeline.llm.budget import Budget
-from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import IN_PROCESS, Lane, ModelSpec
 from metacog_pipeline.llm.types import ChatModel
@@ -58,6 +57,9 @@ from metacog_pipeline.transcripts.store import (
     write_manifest,
 )
 from metacog_pipeline.transcripts.whole import keep_whole
+
+if TYPE_CHECKING:
+    from metacog_pipeline.llm.open import Clients
 
 State = Literal["complete", "incomplete", "failed", "missing", "waiting"]
 PARENT_WATCHED_EVERY_S = 1.0
@@ -217,6 +219,9 @@ async def ask(
     known: Profile | None,
 ) -> SessionResult:
     """Ask ``partition.spec`` what ``store`` lacks, under the ``known`` profile; nothing is compacted or written down."""
+    # HTTP takes a quarter of a second to load, and whoever imports answers asks nobody.
+    from metacog_pipeline.llm.open import Clients
+
     study = partition.study
     home, cap = study.home.path, study.study.budget_usd
     spec = partition.spec
@@ -243,9 +248,11 @@ async def ask(
 def _opened(
     partition: Partition, clients: Clients, store: PartitionStore, respond: Respond | None
 ) -> ChatModel:
+    from metacog_pipeline.llm import open as opening
+
     spec = partition.spec
     if lane_of(spec) == "online":
-        return open_model(spec, shared=clients, respond=respond)
+        return opening.open_model(spec, shared=clients, respond=respond)
     if spec.api_version is not None:
         raise StudyError(
             f'model {spec.name}: an Azure address (api_version) is asked online only; set lane = "online"'

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit
 
 from metacog_pipeline.stats import resampling
@@ -73,8 +72,45 @@ def isotonic(stated: Floats, training: Floats) -> Floats:
     for row, table in zip(found, training, strict=True):
         n = table[0::2] + table[1::2]
         used = n > 0
-        fitted = isotonic_regression(table[1::2][used] / n[used], weights=n[used]).x
+        fitted = rising(table[1::2][used] / n[used], n[used])
         row[:] = np.interp(stated, stated[used], fitted)
+    return found
+
+
+def rising(values: Floats, weights: Floats) -> Floats:
+    """Return what never falls and is nearest to ``values`` under ``weights``, some hundred of them, by pooling neighbours.
+
+    Busing (2022, Journal of Statistical Software 102) orders the pooling; SciPy's own does the same to the same bits, and
+    loads for a seventh of a second.
+
+    >>> rising(np.array([0.5, 0.2, 0.9]), np.array([1.0, 2.0, 1.0])).round(3)
+    array([0.3, 0.3, 0.9])
+    """
+    x, w = values.tolist(), weights.tolist()
+    means, masses, ends = list[float](), list[float](), list[int]()
+    at = 0
+    while at < len(x):
+        mean, mass = x[at], w[at]
+        if means and means[-1] >= mean:
+            total = masses[-1] * means[-1] + mass * mean
+            mass += masses[-1]
+            mean = total / mass
+            del means[-1], masses[-1], ends[-1]
+            while at + 1 < len(x) and mean >= x[at + 1]:
+                at += 1
+                total += w[at] * x[at]
+                mass += w[at]
+                mean = total / mass
+            while means and means[-1] >= mean:
+                total += masses[-1] * means[-1]
+                mass += masses[-1]
+                mean = total / mass
+                del means[-1], masses[-1], ends[-1]
+        at += 1
+        means.append(mean)
+        masses.append(mass)
+        ends.append(at)
+    found: Floats = np.repeat(means, np.diff(ends, prepend=0))
     return found
 
 

@@ -13,10 +13,10 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline
 from scipy.special import chdtri, gammaincinv, gammaln, log_ndtr
 
 from metacog_pipeline.stats._arrays import Floats, floats, whole
+from metacog_pipeline.stats._splines import Curve, spline
 
 _WIDEST = 50.0  # beyond, the range of normals has a tail below 1e-250
 _STEP = 0.025
@@ -77,7 +77,7 @@ def _legendre(n: int) -> tuple[Floats, Floats]:
 
 
 @lru_cache(maxsize=64)
-def _range_log_sf(k: int) -> CubicSpline:
+def _range_log_sf(k: int) -> Curve:
     """Return log P(W >= w) of the range W of k standard normals on 0.._WIDEST as a spline.
 
     P(W >= w) = k ∫ φ(z) [a^(k-1) - (a - b)^(k-1)] dz with a = P(Z > z), b = P(Z > z + w): z is the smallest.
@@ -92,4 +92,4 @@ def _range_log_sf(k: int) -> CubicSpline:
     log_rest = (k - 1) * np.log1p(-share)
     density = k * np.exp(-z * z / 2 + (k - 1) * log_a) / np.sqrt(2 * np.pi)
     tail = (half * weights * density * -np.expm1(log_rest)).sum(axis=1)
-    return CubicSpline(w[:, 0], np.log(np.clip(tail, 1e-300, 1.0)))
+    return spline(w[:, 0], np.log(np.clip(tail, 1e-300, 1.0)))

@@ -12,6 +12,7 @@ import pytest
 from metacog_pipeline import registry
 from metacog_pipeline.cli import COMMANDS, cli, main
 from metacog_pipeline.errors import StudyError
+from tests.logs.conftest import FIXTURES
 
 HEAVY = ("scipy", "numpy", "polars", "pyarrow", "duckdb", "httpx", "pydantic", "dagster")
 
@@ -139,6 +140,18 @@ def test_a_run_with_nothing_to_do_loads_no_dagster_and_no_statistic(tmp_path):
         "except SystemExit as ended:\n    assert not ended.code"
     )
     assert not set(TOO_MUCH) & set(loaded)
+
+
+def test_a_log_is_brought_to_its_board_without_http_and_without_what_scipy_loads_for_fits(tmp_path):
+    command = ["import", str(FIXTURES / "small.eval"), "--study", str(tmp_path / "study.toml"), "--quiet"]
+    loaded = loaded_by(
+        "from metacog_pipeline.cli import main\n"
+        f"try:\n    main({command!r})\nexcept SystemExit as ended:\n    assert not ended.code"
+    )
+    unused = {"dagster", "sqlalchemy", "httpx", "aiohttp", "pyarrow.dataset"}
+    unused |= {f"scipy.{each}" for each in ("interpolate", "optimize", "sparse", "linalg", "stats")}
+    assert unused & set(loaded) == set()
+    assert (tmp_path / "study-home" / "leaderboard.duckdb").exists()
 
 
 def test_a_package_of_a_benchmark_that_names_no_parts_is_loaded_whole(monkeypatch):

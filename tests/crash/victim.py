@@ -31,6 +31,7 @@ from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm import client
+from metacog_pipeline.llm import open as opening
 from metacog_pipeline.llm.incoming import Reply, SendFailure
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import IN_PROCESS
@@ -86,7 +87,7 @@ def holds_an_answer(reply: Reply) -> bool:
 
 def watch(report: Reporter) -> None:
     """Have everything that happens to a call reported; only watches, and makes waiting between attempts short."""
-    engine: Any = session
+    engine: Any = opening
     http: Any = client
     open_model, send, keep = engine.open_model, http.send, store.PartitionStore.keep
 

@@ -10,7 +10,6 @@ import pytest
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
-from metacog_pipeline.querying import session as session_module
 from metacog_pipeline.querying.asking import Profile
 from metacog_pipeline.querying.panel import (
     Panelist,
@@ -81,7 +80,7 @@ def broken(kind: ErrorKind) -> Reply:
 @pytest.fixture
 def court(monkeypatch):
     found = Court()
-    monkeypatch.setattr(session_module, "open_model", found.open_model)
+    monkeypatch.setattr("metacog_pipeline.llm.open.open_model", found.open_model)
     yield found
     INTERRUPTED.clear()
 

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from metacog_pipeline.asking import answer_files
-from metacog_pipeline.asking.logs import batch_output, every_eval, harness, inspect_log
+from metacog_pipeline.asking.logs import every_eval, harness, inspect_log
 from metacog_pipeline.asking.logs.sample import Sample, parsed
 from metacog_pipeline.errors import StudyError
 
@@ -57,5 +57,7 @@ def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
         return harness.read(path, every)
     if every_eval.is_row(first):
         return every_eval.read(path, every)
+    from metacog_pipeline.asking.logs import batch_output  # knows batches as they are submitted, HTTP and all
+
     provider = batch_output.provider_of(first)
     return None if provider is None else batch_output.read(path, every, provider)

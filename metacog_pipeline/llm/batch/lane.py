@@ -10,52 +10,31 @@ and a process that starts anew does nothing else than one that went on.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import contextvars
 import dataclasses
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.llm.batch import collecting, records, wave
 from metacog_pipeline.llm.batch.desk import BatchError, Desk, Later, NotListed
+from metacog_pipeline.llm.batch.parking import Parked, is_online
 from metacog_pipeline.llm.batch.records import Batch
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.costs import billed_cost, worst_case_cost
-from metacog_pipeline.llm.halt import Halt, NotSent
+from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind
 from metacog_pipeline.llm.wire import UnsupportedConstraint, wire_for
 
-TASKS_AT_ONCE = 256  # run at once: none of them waits for a provider
 MOST_BATCHES = 3  # one request is put into, before it counts as failed
 LOOKED_FOR_TIMES = 4  # in the provider's list, before a batch counts as never submitted
 MOST_FAILURES = 20  # of looking at one batch in a row: hours, with the pauses between them
 AGAIN = (ErrorKind.TRANSIENT, ErrorKind.RATE_LIMIT)
 EMPTY = "empty"  # a whole answer that says nothing: billed, and asked for once more
 
-_online: contextvars.ContextVar[bool] = contextvars.ContextVar("metacog_asked_online", default=False)
 _logger = logging.getLogger(__name__)
-
-
-class Parked(NotSent):
-    """The call's answer is not there yet: its request is in the wave, or in a batch under way. Engine-internal."""
-
-    def __init__(self, answer: str) -> None:
-        super().__init__(answer)
-        self.answer = answer
-
-
-@contextlib.contextmanager
-def online() -> Iterator[None]:
-    """Have the calls made inside asked online: how a model takes its options must be known before a batch is written."""
-    before = _online.set(True)
-    try:
-        yield
-    finally:
-        _online.reset(before)
 
 
 @dataclass(slots=True)
@@ -174,7 +153,7 @@ class BatchModel:
         tried = self._tried.get(answer)
         if tried is not None and tried.batches >= MOST_BATCHES:
             return _with(collecting.unanswered(tried.why), self._tried.pop(answer))
-        if _online.get() or (tried is not None and self.spec.batch_rest == "online"):
+        if is_online() or (tried is not None and self.spec.batch_rest == "online"):
             return _with(await self._model.complete(request), self._tried.pop(answer, None))
         if (refusal := self._model.refusal()) is not None:
             return refusal

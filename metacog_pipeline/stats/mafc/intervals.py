@@ -14,9 +14,9 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline
 
 from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.stats._splines import Curve, spline
 from metacog_pipeline.stats.identifiability import BOUNDARY_DOWN, BOUNDARY_UP, OK
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.companions import Interval
@@ -58,7 +58,7 @@ class Cell:
         self.status = str(found.status[0])
         self.d, self.se_d = float(found.d[0]), float(found.se_d[0])
         self.meta_d, self.ratio = float(found.meta_d[0]), float(found.m_ratio[0])
-        self.curve: CubicSpline | None = None
+        self.curve: Curve | None = None
         if np.isfinite(found.d[0]) and not math.isnan(self.meta_d):
             self.curve = _profile_curve(pack(self.right, self.wrong, self.m))
 
@@ -85,7 +85,7 @@ class Cell:
 
     def _profile(self, d: Floats) -> Floats:
         assert self.curve is not None
-        return np.asarray(self.curve(np.clip(d, LOWEST, HIGHEST)))
+        return self.curve(np.clip(d, LOWEST, HIGHEST))
 
     def _type1_likelihood(self) -> tuple[Floats, Floats]:
         """Return values of d' above 0 and the likelihood of the accuracy at each."""
@@ -99,11 +99,11 @@ class Cell:
         return d, (correct * hit + errors * miss).sum(axis=1)
 
 
-def _profile_curve(problem: Problem) -> CubicSpline:
+def _profile_curve(problem: Problem) -> Curve:
     grid = np.linspace(LOWEST, HIGHEST, POINTS)
     copies = problem.take(np.zeros(POINTS, dtype=np.intp))
     found = climb(turn(copies, grid < 0), np.abs(grid), fixed=True)
-    return CubicSpline(grid, found.slopes.value)
+    return spline(grid, found.slopes.value)
 
 
 def _interval(

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import CubicHermiteSpline
 
 from metacog_pipeline.stats._arrays import Floats, Ints
+from metacog_pipeline.stats._splines import hermite
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.fit import AT_CHANCE, Efficiency, best, checked, fit, one_cell
 from metacog_pipeline.stats.mafc.likelihood import Problem, pack
@@ -123,5 +123,5 @@ def _sensitivities(share: Floats, m: int) -> Floats:
     grid = np.linspace(ends[0], ends[1], _NODES)
     alternatives: Ints = np.full(_NODES, m)
     at, slope = type1.accuracy(grid, alternatives), type1.accuracy_slope(grid, alternatives)
-    found[inside] = CubicHermiteSpline(at, grid, 1 / slope)(share[inside])
+    found[inside] = hermite(at, grid, 1 / slope)(share[inside])
     return found

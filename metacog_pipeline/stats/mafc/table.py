@@ -12,16 +12,19 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike
 from scipy import special
-from scipy.interpolate import CubicSpline
 
+from metacog_pipeline.stats import _splines
 from metacog_pipeline.stats._arrays import Floats, Ints
-from metacog_pipeline.stats.mafc import ideal
 from metacog_pipeline.stats.mafc.accuracy import accuracy
+
+if TYPE_CHECKING:  # the table is made with it, and read without
+    from metacog_pipeline.stats.mafc import ideal
 
 FILE = Path(__file__).with_name("ideal_observer.npz")
 LARGEST_M = 10
@@ -173,8 +176,8 @@ def table() -> Table:
         lifts, scalars = kept["lifts"], kept["scalars"]
     to_series = _to_series()
     zeta = np.linspace(-Z_END, Z_END, Z_NODES)
-    series = np.einsum("od,mdz->moz", to_series, lifts)
-    pieces = CubicSpline(zeta, series, axis=2).c  # (4, interval, m, order)
+    series = np.einsum("od,mdz->zmo", to_series, lifts)
+    pieces = _splines.spline(zeta, series).c  # (4, interval, m, order)
     spline = np.ascontiguousarray(pieces.transpose(2, 1, 0, 3))
     return Table(spline, np.einsum("od,msd->mso", to_series, scalars))
 
@@ -236,6 +239,8 @@ class _Tails:
 
 def scalars(density: ideal.Density) -> tuple[float, float]:
     """Return the area under the type-2 ROC and the meta-information in bits of one exact observer."""
+    from metacog_pipeline.stats.mafc import ideal
+
     odds, correct = density.expectation_nodes()
     wrong = correct * np.exp(-odds)
     grid = wrong.reshape(-1, ideal.NODES)
@@ -259,6 +264,8 @@ def _bits(p: Floats) -> Floats:
 
 def build() -> None:
     """Compute the table and write the file."""
+    from metacog_pipeline.stats.mafc import ideal
+
     zeta = np.linspace(-Z_END, Z_END, Z_NODES)
     lifts = np.empty((LARGEST_M - 1, D_NODES, Z_NODES))
     numbers = np.empty((LARGEST_M - 1, 2, D_NODES))
