@@ -10,9 +10,11 @@ import threading
 try:
     gc.disable()  # what is loaded stays: nothing of it is garbage, and looking for some takes a tenth of the time
     from metacog_assets import apart, parts, work  # noqa: F401  # what work needs, loaded once for all processes
+    from metacog_assets.study_file import load_own_benchmarks
     from metacog_pipeline.leaderboard.models import load_project
     from metacog_pipeline.llm import open as opening  # noqa: F401  # what asks, for the same reason
 
+    load_own_benchmarks()
     gc.freeze()
     apart.start(load_project)
     from metacog_assets.command import main

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import Any
 
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Benchmark
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import MetacogError, StudyError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.study import Study, load_study
 
 VARIABLE = "METACOG_STUDY"
+_OURS = "metacog_pipeline"
 Bound = Benchmark[Any, Any, Any]
 
 
@@ -48,6 +50,17 @@ def bound(name: str) -> Bound:
         )
     found: Bound = registry.load(name).of(study)
     return found
+
+
+def load_own_benchmarks() -> None:
+    """Load the benchmarks of the study that come with this package, before processes are forked: each would load them.
+
+    Those of others may start threads, which no fork survives. What is wrong is said by whoever needs them.
+    """
+    with contextlib.suppress(MetacogError, OSError):
+        for name in current_study().enabled if os.environ.get(VARIABLE) else ():
+            if registry.package_of(name) == _OURS:
+                registry.load(name)
 
 
 @functools.lru_cache(maxsize=4)
