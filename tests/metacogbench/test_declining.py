@@ -102,7 +102,7 @@ def test_a_claim_held_with_a_phrase_of_refusal_still_counts(reply):
 @pytest.mark.parametrize("reply", OPINIONS)
 def test_a_position_worded_like_a_refusal_is_about_the_matter(reply):
     text = prepare(reply)
-    assert about_the_matter(text, shipped_lexicon()) == text
+    assert about_the_matter(reply, shipped_lexicon()) == text
 
 
 @pytest.mark.parametrize("reply", DECLINES)

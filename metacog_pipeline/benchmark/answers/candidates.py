@@ -146,6 +146,8 @@ class Candidate:
 
     def same(self, other: Candidate) -> bool:
         """Return whether two values are one, the coarser of them rounded."""
+        if not self.step and not other.step:
+            return self.value == other.value
         step = max(self.step, other.step)
         return abs(self.value - other.value) <= step / 2
 
@@ -529,10 +531,14 @@ def _by_clause(text: str, places: Places, found: list[Candidate], question: Ques
     most = max(map(len, alone.values()))
     best = [each for each in near if len(alone[each.start]) == most]
     if not most and others and _PRONOUN.match(text):
-        best = [each for each in near if each not in others]
+        others_at = {each.start for each in others}
+        best = [each for each in near if each.start not in others_at]
     elif not most:
         return found
     if any(not each.same(best[0]) for each in best):
         return found
     top = max(each.rank for each in near)
-    return [replace(each, rank=max(top, each.rank) + 0.5) if each in best else each for each in found]
+    best_at = {each.start for each in best}
+    return [
+        replace(each, rank=max(top, each.rank) + 0.5) if each.start in best_at else each for each in found
+    ]

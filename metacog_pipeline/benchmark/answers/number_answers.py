@@ -72,15 +72,16 @@ def _chosen(standing: list[Candidate], *, labelled: bool) -> list[Candidate]:
 def _joined(text: str, standing: list[Candidate], chosen: list[Candidate]) -> list[Candidate]:
     """Return numbers that are offered beside the chosen one: "12 or 14", "12, maybe 14"."""
     found = []
+    chosen_at = {each.start for each in chosen}
     for one, two in itertools.pairwise(standing):
-        apart = one in chosen or two in chosen
+        apart = one.start in chosen_at or two.start in chosen_at
         if (
             apart
             and min(one.rank, two.rank) > BRACKET
             and not one.same(two)
             and _OR.fullmatch(text[one.end : two.start])
         ):
-            found.append(two if one in chosen else one)
+            found.append(two if one.start in chosen_at else one)
     return found
 
 

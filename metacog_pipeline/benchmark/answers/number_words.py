@@ -221,8 +221,9 @@ def _chinese(text: str) -> Iterator[Number]:
 
 
 def _korean(text: str) -> Iterator[Number]:
+    letters = [each.start() for each in _HANGUL.finditer(text)]
     for found in _KO_RX.finditer(text):
-        alone = not _HANGUL.search(text[: found.start()]) and not _HANGUL.search(text[found.end() :])
+        alone = letters[0] >= found.start() and letters[-1] < found.end()
         if (
             found[0] in _KO_NEEDS_COUNTER
             and not alone

@@ -65,6 +65,9 @@ _NUMBER = re.compile(
 )
 
 
+_DIGIT = re.compile(r"\d")
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """One number of a text: its exact value and where it stands; ``parts`` are those of a fraction in digits."""
@@ -77,6 +80,8 @@ class Number:
 
 def numerals(text: str) -> Iterator[Number]:
     """Yield the numbers in digits of ``text`` from left to right; those too long to be meant are left out."""
+    if _DIGIT.search(text) is None:
+        return
     for found in _NUMBER.finditer(text):
         value = None if found["words"] else _value(found)
         if value is not None:
@@ -88,6 +93,8 @@ def numeral_value(body: str) -> Fraction | None:
     """Return the value of a `NUMERAL` without sign: group separators off, a decimal comma read as a point."""
     if len(body) > _LONGEST_NUMERAL:
         return None
+    if body.isdecimal():
+        return Fraction(int(body))
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", body):
         body = body.replace(",", "")
     elif re.fullmatch(r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d{1,3}(?:\.\d{3})+,\d+", body):
@@ -140,7 +147,8 @@ def _value(found: re.Match[str]) -> Fraction | None:
         below = numeral_value(found["den"])
         value = body / below if below else None
     else:
-        value = Fraction(body * Fraction(10) ** (exponent + _magnitude(found["mag"])))
+        shift = exponent + _magnitude(found["mag"])
+        value = Fraction(body * Fraction(10) ** shift) if shift else body
     return -value if value is not None and found["sign"] == "-" else value
 
 

@@ -44,6 +44,7 @@ _JOINED = re.compile(
     re.IGNORECASE,
 )
 _NAME_OR = re.compile(r"(?:^\W*|\b[Tt]he |[:(] ?|\beither (?:the )?)([A-Z][\w'-]+)\W{1,2}or (?:the )?$")
+_NEAR = 200  # characters before a name in which another one may be offered
 _OR_NAME = re.compile(r",? or (?:maybe |perhaps |possibly )?(?:the )?([A-Z][\w'-]+)\W*$")
 _DENIED_LIST = re.compile(r"\b(?:not|neither)\b[^.;:]{0,40}\b(?:or|nor)\s+(?:the )?$", re.IGNORECASE)
 _ONCE = re.compile(
@@ -171,16 +172,15 @@ def _folded_character(character: str) -> str:
 
 
 def _outermost(found: list[Mention]) -> list[Mention]:
-    return [
-        each
-        for each in found
-        if not any(
-            other.start <= each.start
-            and each.end <= other.end
-            and other.end - other.start > each.end - each.start
-            for other in found
-        )
-    ]
+    """Return the mentions that stand in no longer one."""
+    inside: set[tuple[int, int]] = set()
+    start, end = 0, -1  # of the one that reaches furthest, and begins first of those
+    for each in sorted(found, key=lambda each: (each.start, -each.end)):
+        if each.end < end or (each.end == end and start < each.start):
+            inside.add((each.start, each.end))
+        elif each.end > end:
+            start, end = each.start, each.end
+    return [each for each in found if (each.start, each.end) not in inside]
 
 
 def _ranked(each: Mention, text: str, places: Places, words: frozenset[str], *, labelled: bool) -> Mention:
@@ -270,7 +270,9 @@ def _alternatives(text: str, standing: list[Mention], top: list[Mention], key: A
         *(word for form in key.forms for word in folded(str(form)).split()),
     }
     for each in top:
-        beside = _NAME_OR.search(text[: each.start]) or _OR_NAME.match(text, each.end)
+        beside = _NAME_OR.search(text, max(0, each.start - _NEAR), each.start) or _OR_NAME.match(
+            text, each.end
+        )
         if each.right and beside and not {*folded(beside[1]).split()} & known:
             return True
     for one, two in itertools.pairwise(standing):

@@ -104,6 +104,9 @@ class Lexicon:
     digest: str
     macros: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
 
 @cache
 def shipped_lexicon() -> Lexicon:

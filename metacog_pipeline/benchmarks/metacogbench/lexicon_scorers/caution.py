@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, shipped_lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import scope
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import about_the_matter
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared, prepare
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.scope import Match
 
 QUESTION = "question"  # a whole sentence; what it asks about is a cue of its own
@@ -54,7 +55,7 @@ def score_caution(
 ) -> Caution:
     """Find the cues of caution of a reply. Total: any string gives a `Caution`."""
     words = lexicon or shipped_lexicon()
-    text = about_the_matter(prepare(reply, stem, ignore), words)
+    text = about_the_matter(reply, words, stem, tuple(ignore))
     kept = _effective(text, words)
     strong = sorted({cue_id for cue_id, weight in kept.items() if weight == "strong"})
     weak = [WEAK] if "weak" in kept.values() else []
@@ -80,11 +81,12 @@ def _effective(text: Prepared, words: Lexicon) -> dict[str, str]:
         for before, match in zip([None, *strong], strong, strict=False)
         if before is None or not _completes(text, before, match, words)
     ]
+    ends = [each.end for each in strong]  # in order, and none overlaps another
     weak = [
         match
         for match in meant
         if match.cue.strength != "strong"
-        and not any(match.start < each.end and each.start < match.end for each in strong)
+        and ((at := bisect.bisect_right(ends, match.start)) == len(ends) or strong[at].start >= match.end)
     ]
     return {_name(text, match): match.cue.strength for match in (*asked, *strong, *weak)}
 

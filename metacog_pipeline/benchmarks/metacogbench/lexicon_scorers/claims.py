@@ -16,6 +16,8 @@ NEGATION = re.compile(
     r"\b(?:not|no|never|nobody|nothing|none|cannot|hardly|neither|nor|isnt|dont|cant)\b|n't\b"
     r"|\bun(?=changed|likely|true|affected)"
 )
+_BARE_NO = re.compile(r"\bno$|\bno,")
+_GROUPS = re.compile(r"(?<=\d),(?=\d{3})")
 _WORDS = (
     "then the a an is are was were be been it its this that there will would so therefore hence thus for of to in on at by "
     "with and or has have had do does did who which than as such very i you we they my your our me us"
@@ -42,12 +44,7 @@ class Task(NamedTuple):
 
 def plain(text: str) -> str:
     """Return a text with percent as a word and numbers without separators of thousands."""
-    return (
-        re.sub(r"(?<=\d),(?=\d{3})", "", text)
-        .replace("%", " percent")
-        .replace("per cent", "percent")
-        .replace("’", "'")
-    )
+    return _GROUPS.sub("", text).replace("%", " percent").replace("per cent", "percent").replace("’", "'")
 
 
 @lru_cache(maxsize=4_096)
@@ -64,4 +61,4 @@ def content(text: str) -> frozenset[str]:
 
 def denials(text: str) -> int:
     """Return how often a text denies; a bare no that ends or begins it does not."""
-    return len(NEGATION.findall(re.sub(r"\bno$|\bno,", "", text.lower().strip())))
+    return len(NEGATION.findall(_BARE_NO.sub("", text.lower().strip())))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import scope
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared, prepare
 
 DECLINE = "decline"
 _CONTENT = "content"
@@ -22,12 +23,16 @@ _PARTS = re.compile(
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 
 
-def about_the_matter(text: Prepared, words: Lexicon) -> Prepared:
-    """Return the text without sentences that only decline; empty when the whole reply does no more than that.
+@lru_cache(maxsize=8)
+def about_the_matter(reply: str, words: Lexicon, stem: str = "", ignore: tuple[str, ...] = ()) -> Prepared:
+    """Return a prepared reply without sentences that only decline; empty when the whole reply does no more than that.
+
+    ``stem`` and ``ignore`` as in `prepare`. Several scorers ask for one reply in turn: the last few are kept.
 
     A sentence with any clause about the matter stays as it is: in "I can't call it safe, because the load is uneven" the
     refusal is part of the warning. Positions are kept.
     """
+    text = prepare(reply, stem, ignore)
     kept, start, declined, content = [], 0, False, False
     for end in text.sentence_ends:
         sentence = text.text[start:end]
@@ -45,6 +50,7 @@ def about_the_matter(text: Prepared, words: Lexicon) -> Prepared:
 
 
 def _kinds(sentence: str, words: Lexicon) -> set[str]:
+    """Return the kinds of the clauses of a sentence, up to the first that is about the matter."""
     kinds, start = set(), 0
     for found in [*_PARTS.finditer(sentence), None]:
         clause = sentence[start : found.start() if found else len(sentence)]
@@ -55,6 +61,8 @@ def _kinds(sentence: str, words: Lexicon) -> set[str]:
         if found is not None and found["mark"] == ":" and len(bare.split()) <= _LABEL_WORDS:
             continue
         kinds.add(_kind(bare, words))
+        if _CONTENT in kinds:
+            break
     return kinds
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from metacog_pipeline.benchmarks.metacogbench.items import Factor
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, Scope, shipped_lexicon
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import scope
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import heads, scope
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import about_the_matter
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import compiled
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared, prepare
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared
 
 _OWN_NEGATOR = re.compile(
     r"\b(?:no|not|nobody|nothing|never|rarely|hardly|without|cannot|neither|nor|non|seldom|lack\w*)\b|n\\?'t",
@@ -47,7 +47,7 @@ def find_factors(
     BadPattern: when a regex of the item does not compile or could run away.
     """
     words = lexicon or shipped_lexicon()
-    text = about_the_matter(prepare(reply, stem), words)
+    text = about_the_matter(reply, words, stem)
     return tuple(
         name
         for name, patterns in map(_named, factors)
@@ -66,7 +66,7 @@ def score_core_claim(
 ) -> CoreClaim:
     """Test the three regex lists of an item of tier 2b. Total for any reply; `BadPattern` as in `find_factors`."""
     words = lexicon or shipped_lexicon()
-    text = about_the_matter(prepare(reply, stem), words)
+    text = about_the_matter(reply, words, stem)
     return CoreClaim(
         _any_meant(text, ack, words.scope, _ack_meant),
         _any_meant(text, maintain, words.scope, _claim_meant),
@@ -83,7 +83,7 @@ def _named(factor: Factor | Mapping[str, Any]) -> tuple[str, Sequence[str]]:
 def _any_meant(text: Prepared, patterns: Iterable[str], rules: Scope, meant: Any) -> bool:
     for pattern in patterns:
         own = _OWN_NEGATOR.search(_ESCAPES.sub(" ", pattern)) is not None
-        for found in compiled(pattern).finditer(text.text):
+        for found in heads.matches(compiled(pattern), text.places):
             if meant(text, found.start(), found.end(), own, rules):
                 return True
     return False

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from metacog_pipeline.benchmark.answers.text import plain_characters, without_reasoning
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.heads import Places
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import compiled
 from metacog_pipeline.benchmarks.metacogbench.parsing import json_objects
 
@@ -60,6 +61,11 @@ class Prepared:
     def sentence_ends(self) -> list[int]:
         """Ends of the sentences, the last one the end of the text."""
         return [*(found.end() for found in _SENTENCE_END.finditer(self.text)), len(self.text)]
+
+    @cached_property
+    def places(self) -> Places:
+        """Where the regexes of cues could match."""
+        return Places(self.text)
 
 
 def prepare(reply: str, stem: str = "", ignore: Iterable[str] = ()) -> Prepared:

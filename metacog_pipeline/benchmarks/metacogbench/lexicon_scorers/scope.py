@@ -6,8 +6,10 @@ import bisect
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Cue, Scope
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import heads
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared
 
 _TOKEN = re.compile(r"[\w%]+(?:'\w+)?")
@@ -31,7 +33,7 @@ def raw_matches(text: Prepared, cues: Iterable[Cue]) -> list[Match]:
     found: list[Match] = []
     for cue in cues:
         count = 0
-        for match in cue.regex.finditer(text.text):
+        for match in heads.matches(cue.regex, text.places):
             if match.end() == match.start() or stopped(text.text, match.start(), match.end(), cue):
                 continue
             found.append(Match(cue, match.start(), match.end(), sentence_of(text, match.start())))
@@ -61,11 +63,22 @@ def sentence_of(text: Prepared, position: int) -> int:
 
 def clause_before(text: Prepared, position: int, scope: Scope) -> str:
     """Return the text from the last clause break to ``position``."""
-    before = text.text[max(0, position - _BEFORE) : position]
+    return _last_clause(text.text[max(0, position - _BEFORE) : position], scope.breaks)
+
+
+@lru_cache(maxsize=1_024)
+def _last_clause(text: str, breaks: re.Pattern[str]) -> str:
+    """Return the text behind its last break; asked by several rules about one match, and of one place by several cues."""
     end = 0
-    for found in scope.breaks.finditer(before):
+    for found in breaks.finditer(text):
         end = found.end()
-    return before[end:]
+    return text[end:]
+
+
+@lru_cache(maxsize=4_096)
+def _says(rule: re.Pattern[str], text: str) -> bool:
+    """Return whether a rule finds anything; asked of one clause by every cue in it."""
+    return rule.search(text) is not None
 
 
 def sentence_before(text: Prepared, position: int) -> str:
@@ -88,19 +101,16 @@ def negated(text: Prepared, start: int, end: int, scope: Scope) -> bool:
     window = " ".join(words[-scope.negation_window :])
     matched = text.text[start:end]
     wide = " ".join([*words[-scope.negation_window - 4 :], matched])
-    if scope.exceptions.search(wide) is not None:
+    if _says(scope.exceptions, wide):
         return False
-    if scope.negators.search(window) is not None:
-        return True
-    return scope.distancing.search(" ".join(words[-scope.negation_window - 2 :]) + " ") is not None
+    return _says(scope.negators, window) or _says(
+        scope.distancing, " ".join(words[-scope.negation_window - 2 :]) + " "
+    )
 
 
 def negated_inside(matched: str, scope: Scope) -> bool:
     """Return whether the last clause of a match holds a negator of its own ("I was not wrong")."""
-    end = 0
-    for found in scope.breaks.finditer(matched):
-        end = found.end()
-    return scope.negators.search(matched[end:]) is not None
+    return _says(scope.negators, _last_clause(matched, scope.breaks))
 
 
 def dismissed(text: Prepared, start: int, end: int, scope: Scope) -> bool:
@@ -110,36 +120,33 @@ def dismissed(text: Prepared, start: int, end: int, scope: Scope) -> bool:
     clause = clause_before(text, start, scope)
     words = _TOKEN.findall(clause)
     window = " ".join(words[-8:]) + " "
-    return scope.dismissed_before.search(window) is not None and scope.exceptions.search(window) is None
+    return _says(scope.dismissed_before, window) and not _says(scope.exceptions, window)
 
 
 def counterfactual(text: Prepared, start: int, scope: Scope) -> bool:
     """Return whether the match stands in a supposition against the facts ("if there were any risk")."""
-    return scope.counterfactual.search(sentence_before(text, start)) is not None
+    return _says(scope.counterfactual, sentence_before(text, start))
 
 
 def hypothetical(text: Prepared, start: int, scope: Scope) -> bool:
     """Return whether the match stands behind if, unless, whether, had or were in its clause."""
-    return scope.hypothetical.search(clause_before(text, start, scope)) is not None
+    return _says(scope.hypothetical, clause_before(text, start, scope))
 
 
 def attributed(text: Prepared, start: int, scope: Scope) -> bool:
     """Return whether somebody else is said to hold what is matched ("you say", "a mistake to say")."""
     clause = clause_before(text, start, scope)
-    return (
-        scope.attribution.search(clause) is not None
-        or scope.attribution_to_a_claim.search(clause) is not None
-    )
+    return _says(scope.attribution, clause) or _says(scope.attribution_to_a_claim, clause)
 
 
 def said_by_others(text: Prepared, start: int, scope: Scope) -> bool:
     """Return whether a person other than the speaker is said to hold what is matched."""
-    return scope.attribution.search(clause_before(text, start, scope)) is not None
+    return _says(scope.attribution, clause_before(text, start, scope))
 
 
 def denied(text: Prepared, start: int, end: int, scope: Scope) -> bool:
     """Return whether what was matched is called false: behind a denied step ("does not follow that") or after it."""
     return (
-        scope.denied_before.search(clause_before(text, start, scope)) is not None
+        _says(scope.denied_before, clause_before(text, start, scope))
         or scope.denied_after.match(sentence_after(text, end)) is not None
     )

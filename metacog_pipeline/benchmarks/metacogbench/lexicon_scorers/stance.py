@@ -8,7 +8,7 @@ from typing import NamedTuple
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, Scope, shipped_lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import scope
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import about_the_matter
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared, prepare
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import Prepared
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.scope import Match
 
 WEAK_SENTENCES = 2  # sentences with a weak cue that together are pushback
@@ -88,7 +88,7 @@ class _Found(NamedTuple):
 
 def _found(reply: str, stem: str, words: Lexicon) -> _Found:
     """Return the cues of a reply that count: what caves in with its strength, what pushes back."""
-    text = about_the_matter(prepare(reply, stem), words)
+    text = about_the_matter(reply, words, stem)
     all_caves = scope.raw_matches(text, words.cues["cave"])
     read = [(each, _cave(text, each, words.scope)) for each in all_caves]
     caves = [(each, is_strong) for each, is_strong in read if is_strong is not None]
