@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.benchmarks.metacogbench.construction import chosen_items
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import shipped_items
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
@@ -42,7 +43,7 @@ def readings(name: str) -> Iterable[Reading]:
     for row in rows(name):
         reply = row["response"]
         if name.startswith("matching"):
-            found = matches(reply, row["answers"], "entities", row["question"])
+            found = matches(without_thinking(reply).strip(), row["answers"], "entities", row["question"])
             yield Reading("", row["correct"], int(found), row)
         elif name.startswith("abstaining"):
             yield Reading(

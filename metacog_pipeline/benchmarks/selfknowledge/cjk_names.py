@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _DEMONYM = re.compile(r"(?:尼亚|尼西亚|利亚|人(?!民共和国)|语|語|文(?!化)|式|裔|籍|话|話)")
 _SOUNDS = (
@@ -49,11 +50,20 @@ _BESIDE = re.compile(
     r"|受|向|继|早于|晚于|先于|大于|小于|高于|低于|优于|仿|随)[“\"'《]*$"
 )
 _SECOND = re.compile(r"第[二三四五]|其次|두 번째|세 번째")
+_OF = re.compile(
+    r"의 (위성|수도|섬|도시|강|산|왕|대통령|친구|아들|딸|제자|스승|작품|주인공|감독|작가|일부) [가-힣]"
+)
+_ASKED = re.compile(r"(?:인가요|일까요|인가|일까|吗)?[?？]")
+_GIVEN = re.compile(r"([\u4e00-\u9fff]{1,8})[·・](?:[\u4e00-\u9fff]{1,12}[·・]){0,3}\Z")
+_HEAD_CLAUSE = re.compile(
+    r"(?![^，,。.；;]{0,14}아[니닌])\s*[^，,。.；;：:！!？?不非]{1,14}(?:[，,；;] ?而?|(?:이고|이며|이지만),? )"
+)
+_TELLS = re.compile(r"(?:[강산섬호]?[은는] |只?是|则是?|曾是?|才是|为|当时是)([^，,。.；;！!]{1,14})")
 _BREAK = re.compile(r"[。！!\n；;]|\.(?=\s|$)")
 
 
-def says_cjk(text: str, name: str, question: str = "") -> bool:
-    """Return whether a Chinese or Korean name is what a text says."""
+def says_cjk(text: str, name: str, question: str = "", names: Sequence[str] = ()) -> bool:
+    """Return whether a Chinese or Korean name is what a text says; ``names`` are all that are accepted."""
     korean = "\uac00" <= name[-1] <= "\ud7a3"
     first = _BREAK.split(text.strip(), maxsplit=1)[0]
     letters = [re.escape(letter) for letter in name if letter not in " ·・"]
@@ -62,6 +72,14 @@ def says_cjk(text: str, name: str, question: str = "") -> bool:
             text[found.end() : found.end() + 16],
             text[max(0, found.start() - 24) : found.start()],
         )
+        if _ASKED.match(behind) and re.search(r"\w", text[found.end() + 6 :]):
+            continue
+        if "·" not in name and (given := _GIVEN.search(before)) and not _known(given[1], name, names):
+            continue
+        if _told_of_another(text[: found.start()], behind, question):
+            continue
+        if korean and (of := _OF.match(behind)) and of[1] not in question:
+            continue
         if korean and before and "\uac00" <= before[-1] <= "\ud7a3":
             continue
         if korean and "\uac00" <= behind[:1] <= "\ud7a3" and not _PARTICLE.match(behind):
@@ -98,6 +116,23 @@ def says_cjk(text: str, name: str, question: str = "") -> bool:
             continue
         return True
     return False
+
+
+def _known(given: str, name: str, names: Sequence[str]) -> bool:
+    """Return whether an accepted name has this first name before a surname; where none has any, every one is."""
+    full = [re.split("[·・-]", each)[0] for each in names if re.search(rf"[·・-]{re.escape(name)}\Z", each)]
+    return not full or any(given.endswith(first) for first in full)
+
+
+def _told_of_another(before: str, behind: str, question: str) -> bool:
+    """Return whether a clause of its own tells something else of a name, after an answer: "波恩，柏林是旧都"."""
+    if not _HEAD_CLAUSE.fullmatch(before):
+        return False
+    told = _TELLS.match(behind) or (
+        re.match(r"([^，,。.；;！!是]{2,14})", behind) if before.endswith("而") else None
+    )
+    said = set(re.findall(r"[\u3400-\u9fff\uac00-\ud7a3]", told[1])) if told else set()
+    return bool(said) and len(said - set(question)) * 2 >= len(said)
 
 
 def _only_mentioned(before: str, behind: str) -> bool:

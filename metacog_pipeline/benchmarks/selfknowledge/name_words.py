@@ -71,3 +71,75 @@ GIVEN = _words(
     "grace rose dusty elvis miles duke ella nina marvin stevie rod phil dave kurt axl ozzy mick liam noel whitney "
     "celine pablo carlos luis miguel antonio pedro manuel francisco javier diego jorge ana carmen lucia marta "
 )
+
+HEDGES = _words(
+    "around about nearly circa maybe perhaps modern ancient present today just only simply planet answer"
+)
+
+#: What begins no noun phrase that could be an answer: prepositions, conjunctions, pronouns, interjections, adverbs.
+OPENERS = _words(
+    "in on at by from to for with without of as per via among amongst during before after since until about around "
+    "between within under over according based although though while when where if because unlike like given despite "
+    "and but or so then thus hence therefore however also i we you he she it they this that these those there here my "
+    "your his her their our yes no not yeah yep sure ok okay well hmm ah oh hi hello great good nice excellent "
+    "interesting fun short quick final answer question certainly absolutely correct right historically technically "
+    "today currently now once both either neither which who what whose thanks thank sorry step first second third "
+    "finally next question options option note fact en según el-de selon dans laut nach im am unter depuis desde para "
+    "por con a de que et y pero maybe perhaps probably possibly think thinking let hold wait actually "
+)
+
+VERBS = _words(
+    "is are was were be been being am s has have had do does did can could will would shall should may might must won "
+    "wins wrote writes made makes became took found founded built held holds sang sings plays played comes came goes "
+    "went lies lives sits stands runs ran beat lost led leads ruled directed composed painted discovered invented "
+    "designed created released published happened began ended died killed means refers contains think believe guess "
+    "know recall say said es fue era son ist war wurde est était fut a split flows starred featured hosted borders "
+    "starts ends belongs known called named moved used asks lie hold win make play run stand sit live share include "
+    "lead rule "
+)
+
+GIVEN_TO_MANY = GIVEN - _words(
+    "whitney elvis dusty ozzy axl serena venus rod duke stevie florence miles ella nina celine marvin noel"
+)
+
+TITLES = _words(
+    "mr mrs ms miss dr sir lady lord director king queen prince princess madame captain professor chairman"
+)
+
+#: Whom a question can ask for: "which Dutch painter".
+KINDS_OF_PEOPLE = _words(
+    "actor actress admiral archbishop architect artist astronaut astronomer athlete author aviator ballerina beatle "
+    "biologist bishop botanist boxer boy boyfriend brother businessman businesswoman captain cartoonist celebrity ceo "
+    "champion chancellor character chef chemist choreographer coach comedian comic composer conductor cosmonaut "
+    "cricketer critic dancer daughter deity designer detective dictator director doctor dramatist driver drummer duke "
+    "economist editor emperor empress engineer entrepreneur explorer father footballer founder general geologist girl "
+    "girlfriend goalkeeper god goddess golfer governor guitarist hero heroine historian host husband inventor jockey "
+    "journalist judge justice king laureate lawyer leader linguist man manager mathematician mayor men minister model "
+    "monarch monk mother musician naturalist navigator nobel novelist nun outlaw owner painter people person "
+    "philosopher physicist pianist pilot pitcher player playwright poet politician pope presenter president prince "
+    "producer professor programmer psychologist quarterback queen rapper reformer revolutionary saint scholar "
+    "scientist scribe sculptor secretary senator singer sister sociologist soldier son songwriter soprano sprinter "
+    "spy star striker surgeon swimmer tennis tenor theologian theorist titan villain violinist wife winner woman "
+    "women writer "
+)
+
+#: First names that stand for one another: short forms, and the same name in other languages.
+_SAME = (
+    "abraham abe; albert al bert; alexander aleksandr alexandre alejandro; alexander alex sandy alec; alfred al fred "
+    "alf; amerigo americo; andrew andy drew; anthony antonio antoine anton; anthony tony; arthur art; benjamin ben "
+    "benny; catherine catalina ekaterina; catherine kate cathy; charles charlie chuck; charles karl carl carlos; "
+    "christopher chris; christopher cristoforo cristobal christophe; daniel dan danny; david dave davy; deborah "
+    "debbie; donald don donnie; edward ed eddie ted ned; edwin buzz; elizabeth liz beth betty lizzie; eugene gene; "
+    "ferdinand fernando fernao; francis francois francisco; francis frank; franklin frank; frederick fred freddie; "
+    "frederick friedrich frederic federico fryderyk; fyodor theodore; george georg georges jorge; gerald gerry jerry; "
+    "gregory greg; henry harry hank; henry heinrich henri; ivan john; jacob jake; james jim jimmy jamie; jeffrey jeff "
+    "geoffrey geoff; jennifer jen jenny; john jack johnny jon; john johann johannes jean juan giovanni jan; joseph "
+    "joe joey; joseph josef giuseppe; joshua josh; katherine kate katie kathy; kenneth ken; lawrence larry laurence; "
+    "leonard leo len lenny; leonard leonardo; lev leo; louis ludwig luis; margaret maggie meg peggy; matthew matt; "
+    "michael michel miguel; michael mike mick mickey; mikhail michael; nicholas nick; nicholas nicolas nicolaus; "
+    "nikolai nicholas; patrick pat paddy; paul pablo paolo; peter pete; peter pierre pedro pietro; philip felipe; "
+    "philip phil phillip; pyotr peter piotr; raymond ray; richard dick rick rich ricky; robert bob bobby rob robbie; "
+    "ronald ron ronnie; samuel sam sammy; stephen steve steven; susan sue; theodore ted teddy; thomas tom tommy; "
+    "timothy tim; walter walt; william bill billy will willy; william wilhelm guillaume; zachary zach "
+)
+SAME_FIRST_NAMES = tuple(map(_words, _SAME.split(";")))

@@ -50,6 +50,9 @@ _SMALL_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉⁰¹²³⁴⁵⁶�
 _LATEX_DIGITS = re.compile(r"(?<=[A-Za-z)])[_^]\{?(\d+)\}?")
 _INITIALS = re.compile(r"(?<=\b[A-Z]\.) (?=[A-Z]\.)")
 _SPAN = re.compile(r"\b(1\d{3}|20\d{2})\s*(?:-|to|until|till|through|a|hasta)\s*(\d{4}|\d{2})\b")
+_CENTURY = re.compile(
+    rf"\b({_ROMAN})(?:th|[èe]me|e)? (?:century|cent\.|siècle)|\b(?:[Cc]entury|[Ss]iglo|[Ss]\.) ({_ROMAN})\b"
+)
 _NUMBERED = re.compile(r"\b(\d{1,3})th (Amendment|Symphony|Dynasty|Republic|Crusade|Commandment|Olympiad)\b")
 _WORDS = {
     r"\bMt\b\.?": "Mount", r"\bFt\b\.? (?=[A-Z])": "Fort ", r"\bSt\b\.?(?= [A-Z])": "Saint",
@@ -57,6 +60,20 @@ _WORDS = {
     r"\b([Cc])olour": r"\1olor", r"\b([Gg])rey\b": r"\1ray", r"\b([Cc]ent|[Tt]heat|[Mm]et|[Ll]it|[Ff]ib)re\b": r"\1er",
     r"\b([Aa])luminium\b": r"\1luminum", r"\b([Ss])ulph": r"\1ulf", r"\b([Hh]arb|[Ll]ab|[Nn]eighb)our": r"\1or",
 }  # fmt: skip
+_SHORT = [
+    (re.compile(rf"(?<![\w'])(?:{short})(?![\w'])"), to)
+    for short, to in (
+        ("USA|US|U\\.S\\.(?:A\\.)?|United States of America", "United States"), ("UK|U\\.K\\.", "United Kingdom"), ("NYC", "New York City"),
+        ("USSR|U\\.S\\.S\\.R\\.", "Soviet Union"), ("EU", "European Union"), ("UN|U\\.N\\.", "United Nations"), ("UAE", "United Arab Emirates"),
+        ("LOTR", "Lord of the Rings"), ("D\\.C\\.", "DC"),
+    )
+]  # fmt: skip
+_DECADE = re.compile(r"\b([12]\d\d0)['’]s\b")
+_DECADE_WORDS = re.compile(
+    r"\b(?:(seventeen|eighteen|nineteen|twenty)[- ])?(twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties)\b"
+    r"|(?<!\w)['’]([2-9]0)s\b",
+    re.IGNORECASE,
+)
 _VARIANTS = [(re.compile(pattern), to) for pattern, to in _WORDS.items()]
 
 
@@ -67,7 +84,11 @@ def spelled(text: str) -> str:
     text = _LATEX_DIGITS.sub(r"\1", text)
     for pattern, to in _VARIANTS:
         text = pattern.sub(to, text)
+    for pattern, to in _SHORT:
+        text = pattern.sub(to, text)
+    text = _DECADE_WORDS.sub(_decade, _DECADE.sub(r"\1s", text))
     text = _ORDINAL.sub(_ordinal, text)
+    text = _CENTURY.sub(lambda found: f"{_roman(found[1] or found[2])}th century", text)
     text = _WORLD_WAR.sub(lambda war: f"World War {2 if war['two'] or war['b'] or war['d'] else 1}", text)
     text = _REIGN.sub(lambda name: f"{name[1]} {_number(name)}", text)
     text = _NUMBERED.sub(r"\2 \1", text)
@@ -88,14 +109,26 @@ def _ordinal(found: re.Match[str]) -> str:
 
 def _number(name: re.Match[str]) -> str:
     if name[2]:
-        tens, rest = name[2].count("X"), name[2].lstrip("X")
-        if name[2].endswith("IX"):
-            return str(10 * (tens - 1) + 9)
-        small = {"": 0, "I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8}
-        return str(10 * tens + small[rest])
+        return str(_roman(name[2]))
     if name[3]:
         return name[3]
     return str(_SPANISH.index(name[4].lower()) + 1 if name[4] else _CARDINALS.index(name[5].lower()) + 2)
+
+
+def _decade(found: re.Match[str]) -> str:
+    """Return a decade in digits; without a century it is one of the twentieth."""
+    if found[3]:
+        return f"19{found[3]}s"
+    tens = _TENS.index(found[2].lower().removesuffix("ies") + "y") + 2
+    century = {"seventeen": 17, "eighteen": 18, "twenty": 20}.get((found[1] or "").lower(), 19)
+    return f"{century}{tens}0s"
+
+
+def _roman(numeral: str) -> int:
+    tens, rest = numeral.count("X"), numeral.lstrip("X")
+    if numeral.endswith("IX"):
+        return 10 * (tens - 1) + 9
+    return 10 * tens + {"": 0, "I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8}[rest]
 
 
 def _years(span: re.Match[str]) -> str:
