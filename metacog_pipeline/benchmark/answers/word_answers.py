@@ -20,7 +20,8 @@ _DENIED = re.compile(
     r"|aren't|ain't|hardly|non|rather"
     r" than|instead of|other"
     r" than"
-    r"|(?:as )?opposed to|not in|except|nicht|kein|pas|et non|plutôt que)|n't|不是|并非|no es)[\s\"'-]*(?:(?:the|an?|be|in|simply|actually"
+    r"|(?:as )?opposed to|not in|except|nicht|kein|pas|et non|plutôt que)|n't|不是|并非|no es)[\s\"'-]*(?:(?:the"
+    r"|an?|be|in|simply|actually"
     r"|really|lake|river|el|la|los|las|en|der|die|das|le) ){0,2}[\"']?$",
     re.IGNORECASE,
 )
@@ -58,7 +59,7 @@ _COMMON = frozenset(_SMALL.split())
 _DENIED_AFTER = re.compile(r"[\"'》”]?(?:[이가은는]? ?아[니닙닌]|不是|并不)")
 _PLACES = {"1st": "first", "2nd": "second", "3rd": "third", "4th": "fourth", "5th": "fifth"}
 _PLACE = re.compile("|".join(_PLACES))
-_LETTER = r"[^\W_\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]"
+_ALONE = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]")
 _CJK = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 
@@ -117,12 +118,32 @@ def occurrences(text: str, form: str) -> list[tuple[int, int]]:
     plain, at = _with_places(text)
     if not parts or not all(part in plain for part in parts):  # a pattern takes a millisecond to compile
         return []
-    words = [re.escape(part) for part in parts]
-    if _CJK.search(words[0]):
-        found = re.finditer(r" *".join(words), plain)
+    if _CJK.search(parts[0]):
+        found = [each.span() for each in re.finditer(r" *".join(map(re.escape, parts)), plain)]
     else:
-        found = re.finditer(rf"(?<!{_LETTER}){r' +'.join(words)}(?:'?s)?(?!{_LETTER})", plain)
-    return [(at[each.start()], at[each.end() - 1] + 1) for each in found]
+        found = _whole_words(plain, " ".join(parts))
+    return [(at[start], at[end - 1] + 1) for start, end in found]
+
+
+def _whole_words(plain: str, form: str) -> list[tuple[int, int]]:
+    """Return where a form stands as whole words, an s of the genitive or plural aside."""
+    found: list[tuple[int, int]] = []
+    start = plain.find(form)
+    while start >= 0:
+        end = start + len(form)
+        ends = [cut for cut in (end + 1, end) if cut == end or plain[end : end + 1] == "s"]
+        whole = next((cut for cut in ends if not _is_letter(plain[cut : cut + 1])), None)
+        if whole is None or _is_letter(plain[max(0, start - 1) : start]):
+            start = plain.find(form, start + 1)
+        else:
+            found.append((start, whole))
+            start = plain.find(form, whole)
+    return found
+
+
+def _is_letter(character: str) -> bool:
+    """Return whether a character, if any, goes on with a word; Chinese and Japanese ones do not."""
+    return character.isalnum() and not _ALONE.match(character)
 
 
 def _others_of_a_kind(key: AnswerKey) -> list[str]:
@@ -161,6 +182,8 @@ def _with_places(text: str) -> tuple[str, list[int]]:
         plain = _folded_character(character)
         inside = character in "'’" and text[max(0, place - 1) : place].isalnum()
         for each in plain or ("" if inside else " "):
+            if each == " " and made and made[-1] == " ":
+                continue
             made.append(each)
             at.append(place)
     return "".join(made), at

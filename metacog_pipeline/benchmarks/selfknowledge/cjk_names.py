@@ -24,7 +24,7 @@ _DENIED_BEHIND = re.compile(
     r"[\s”\"'》]{0,2}(?:[이가은는] ?아[니닙닌님]|(?:으?로|라고) (?:알지만|아는 사람"
     r"|알려져 있지만)|이라고 (?:생각"
     r"|오해|착각)|라고 (?:생각|오해|착각)|[은는이가]? ?틀[린렸]|보다 |[은는]? ?(?:옛|이전)| ?다음"
-    r"|의 (?:후임|친구|형|동생|아들|딸|아내"
+    r"|[와과] (?:동시대|같은 시대|달리|다르게|함께|경쟁|비슷)|의 (?:후임|친구|형|동생|아들|딸|아내"
     r"|남편|제자|스승|경쟁|라이벌|이웃|동료)"
     r"|的(?:祖父|祖母|父亲|母亲|儿子|女儿|妻子|丈夫|哥哥|弟弟|朋友|同学|老师|学生|弟子|后人)"
     r"| ?(?:시대|시절)|(?:时代|时期)的"
@@ -58,6 +58,10 @@ _GIVEN = re.compile(r"([\u4e00-\u9fff]{1,8})[·・](?:[\u4e00-\u9fff]{1,12}[·�
 _HEAD_CLAUSE = re.compile(
     r"(?![^，,。.；;]{0,14}아[니닌])\s*[^，,。.；;：:！!？?不非]{1,14}(?:[，,；;] ?而?|(?:이고|이며|이지만),? )"
 )
+_BARE_HEAD = re.compile(
+    r"(?!是的|对|没错|答案|当然|好的|其实|中国|不|很多|有人)\s*[\u4e00-\u9fff]{2,5}[，,；;]"
+)
+_PREDICATE = re.compile(r"(?![市省人])([^，,。.；;！!？?是]{2,14})")
 _TELLS = re.compile(r"(?:[강산섬호]?[은는] |只?是|则是?|曾是?|才是|为|当时是)([^，,。.；;！!]{1,14})")
 _BREAK = re.compile(r"[。！!\n；;]|\.(?=\s|$)")
 
@@ -128,9 +132,8 @@ def _told_of_another(before: str, behind: str, question: str) -> bool:
     """Return whether a clause of its own tells something else of a name, after an answer: "波恩，柏林是旧都"."""
     if not _HEAD_CLAUSE.fullmatch(before):
         return False
-    told = _TELLS.match(behind) or (
-        re.match(r"([^，,。.；;！!是]{2,14})", behind) if before.endswith("而") else None
-    )
+    bare = before.endswith("而") or _BARE_HEAD.fullmatch(before)
+    told = _TELLS.match(behind) or (_PREDICATE.match(behind) if bare else None)
     said = set(re.findall(r"[\u3400-\u9fff\uac00-\ud7a3]", told[1])) if told else set()
     return bool(said) and len(said - set(question)) * 2 >= len(said)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from metacog_pipeline.benchmarks.selfknowledge.spelling import ordinals
+
 _NAMES = (
     "january jan janvier januar enero ene janeiro gennaio", "february feb février fevrier februar febrero",
     "march mar mars märz marzo", "april apr avril abril abr", "may mai mayo", "june jun juin juni junio",
@@ -20,7 +22,7 @@ _MONTHS = {name: at for at, names in enumerate(_NAMES, 1) for name in names.spli
 _ENGLISH = tuple(names.split()[0].title() for names in _NAMES)
 _MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
 _YEAR = r"(?:[12]\d{3}\b|['’]\d{2}\b)"
-_TH = r"(?:st|nd|rd|th|er|\.|º)?"
+_TH = r"(?:st|nd|rd|th|er|[.;]|º)?"
 _DATE = re.compile(
     rf"\b(?P<d1>\d{{1,2}}){_TH}(?: day)?(?: of| de)? (?P<m1>{_MONTH})(?:,?(?: of| de| del| in)? (?P<y1>{_YEAR}))?"
     rf"|\b(?P<m2>{_MONTH}) (?:the )?(?P<d2>\d{{1,2}}){_TH}(?!\d)(?:,?(?: of| in)? (?P<y2>{_YEAR}))?"
@@ -33,6 +35,7 @@ _DATE = re.compile(
     r"|\b(?P<y9>[12]\d{3})[/-](?P<m9>0\d|1[0-2])\b(?![/.-]\d)",
     re.IGNORECASE,
 )
+_SHORT = re.compile(r"(?<![\d/.-])(\d{1,2})[/.](\d{1,2})(?![\d/-]|\.\d)\.?")
 
 
 class Date(NamedTuple):
@@ -62,9 +65,18 @@ def date_of(form: str) -> Date | None:
 
 def as_date(text: str, wanted: Date) -> str:
     """Return a text with its dates in one spelling, no finer than the one wanted."""
+    text = ordinals(text)
     if not re.search(r"\d", text):
         return text
+    if wanted.year is None:
+        text = _SHORT.sub(lambda found: _without_year(found, wanted), text)
     return _DATE.sub(lambda found: _respelled(found, wanted), text)
+
+
+def _without_year(found: re.Match[str], wanted: Date) -> str:
+    """Return a day and a month in digits, 14/7, as the date that is wanted where they can mean it."""
+    read = {(int(found[1]), int(found[2])), (int(found[2]), int(found[1]))}
+    return wanted.said() if (wanted.month, wanted.day) in read else found[0]
 
 
 def _respelled(found: re.Match[str], wanted: Date) -> str:
@@ -96,11 +108,10 @@ def _readings(found: re.Match[str]) -> list[Date]:
             if _is_day(month, day)
         ]
     at = next(n for n in "12346789" if part.get(f"m{n}"))
-    month = part[f"m{at}"].rstrip(".").lower()
-    number = _MONTHS[month] if month in _MONTHS else int(month)
-    day = part.get(f"d{at}")
-    year = part.get(f"y{at}")
-    made = Date(int(year.lstrip("'’")) if year else None, number, int(day) if day else None)
+    named = (part[f"m{at}"] or "").rstrip(".").lower()
+    day, said = part.get(f"d{at}"), part.get(f"y{at}")
+    in_year = int(said.lstrip("'’")) if said else None
+    made = Date(in_year, _MONTHS[named] if named in _MONTHS else int(named), int(day) if day else None)
     return [made] if _is_day(made.month, made.day or 1) else []
 
 

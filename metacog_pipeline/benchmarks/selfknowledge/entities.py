@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from metacog_pipeline.benchmark.answers import word_answers
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, prepared
@@ -67,13 +68,14 @@ def _says_name(said: Prepared, names: Sequence[str], question: str) -> bool:
     symbols = [name for name in names if re.search(r"\w(?:#|\+\+)", name)]
     if any(name.lower() in text.lower() for name in symbols):
         return True
-    if any(says_cjk(text, name, question, names) for name in names if _CJK.search(name)):
-        return True
     names = [
         each for name in forms_of(names) for each in (name, *word_answers.exonyms().get(folded(name), ()))
     ]
     latin = [_ARTICLE.sub("", spelled(_as_itself(name))) for name in names if not _CJK.search(name)]
-    plain, shown = spelled(as_accepted(text, names, question)), ""
+    text = as_accepted(text, names, question)
+    if any(says_cjk(text, name, question, names) for name in names if _CJK.search(name)):
+        return True
+    plain, shown = spelled(text), ""
     years = [re.findall(r"\b[12]\d{3}\b", name) for name in latin]
     if any(len(both) == 2 and both == re.findall(r"\b[12]\d{3}\b", plain) for both in years):
         return True
@@ -90,6 +92,8 @@ def _says_name(said: Prepared, names: Sequence[str], question: str) -> bool:
         labelled=True,
     )
     spans = [span for name in latin for span in word_answers.occurrences(shown, name)]
+    if not spans:
+        return False
     if taken_back(shown, max(spans)[1], latin, question) or overtaken(shown, spans, latin, question):
         return False
     if said_falsely(shown, spans):
@@ -127,7 +131,11 @@ def _other_ways(names: Sequence[str], text: str, question: str) -> list[list[str
     "is asked for."""
     short = [re.sub(r" [A-Z](?= [A-Z])", "", name) for name in names]
     made = [
-        [made for name in names if len(made := initials(name)) > 1 and re.search(rf"\b{made}\b", text)],
+        [
+            made
+            for name in names
+            if len(made := initials(name)) > 1 and made in text and re.search(rf"\b{made}\b", text)
+        ],
         [run for run in _RUN.findall(text) if initials(run) in names],
         [name for name, old in zip(short, names, strict=True) if name != old],
         [full for name in short if (full := _with_middle(name, text, names))],
@@ -142,9 +150,9 @@ def _other_ways(names: Sequence[str], text: str, question: str) -> list[list[str
 
 
 def _with_middle(name: str, text: str, names: Sequence[str]) -> str | None:
-    """Return a name of two words as it stands with a middle name or initial between them, which no other name contradicts."""
+    """Return a name of two words with the middle name or initial it stands with, which no other name contradicts."""
     words = name.split()
-    if len(words) != 2 or not all(word[0].isupper() for word in words):
+    if len(words) != 2 or not all(word[0].isupper() and word in text for word in words):
         return None
     found = re.search(rf"\b{re.escape(words[0])} ([A-Z][\w'-]*)\.? {re.escape(words[1])}\b", text)
     if found is None or not fits_middle(found[1], words, names):
@@ -155,14 +163,22 @@ def _with_middle(name: str, text: str, names: Sequence[str]) -> str | None:
 def _spaced_otherwise(name: str, text: str) -> str | None:
     """Return how a name stands in a text with other spaces or hyphens: Spider-Man, Spiderman."""
     letters = re.sub(r"[\W_]", "", name)
-    if not 6 <= len(letters) <= 40:
+    if not 6 <= len(letters) <= 40 or letters.lower() not in _letters(text):
         return None
     found = re.search(r"\b" + r"[ -]?".join(map(re.escape, letters)) + r"\b", text, re.IGNORECASE)
     return found[0] if found else None
 
 
+@lru_cache(maxsize=8)
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text, in lower case and together."""
+    return re.sub(r"[\W_]", "", text).lower()
+
+
 def _surname_alone(words: Sequence[str], text: str) -> bool:
     """Return whether a surname stands in a text without another first name."""
+    if words[-1] not in text:
+        return False
     found = re.search(rf"(?:([A-Z][\w'-]*)\.? )?\b{re.escape(words[-1])}\b(?! [A-Z][a-z])", text)
     return found is not None and (
         found[1] is None

@@ -1,4 +1,5 @@
-"""What a reply does with a name it holds: offers it beside another, takes it back, or only mentions it after its answer."""
+"""What a reply does with a name it holds: offers it beside another, takes it back, or only mentions it "
+"after its answer."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ _RELATED = re.compile(
     r"|vecin[oa]|después|across(?: from)?|(?:second|third|next|\d+th)(?: only)?"
     r"|(?:just|right|immediately|directly) (?:after|before)"
     r"|detrás|junto"
-    r"|delante|contra|dans|près de|im|nahe|que \w+|(?:más|menos) \w+ que|admirador[a]?|(?:an|pos)terior|previo|as told)(?: (?:of"
+    r"|delante|contra|dans|près de|im|nahe|que \w+|(?:más|menos) \w+ que|admirador[a]?|(?:an|pos)terior"
+    r"|previo|as told)(?: (?:of"
     r"|to|with|by|de|del|a))? (?:the |an? |some |also |el |la |algo de )?$"
     r"|, (?:the|a) (?:sister|brother|twin|rival) \w+ of (?:the )?$",
     re.IGNORECASE,
@@ -50,19 +52,28 @@ _KIN_BEFORE = re.compile(
 _HEAD_END = re.compile(r"[,;:(\[](?!\d)|[.!](?=\s)|\n| [—–-] |—")
 _GLOSS = re.compile(r"\W*(?:(?:the|an?|or|i\.?e\.?|aka|a\.k\.a\.|namely|that is)\W+){0,2}", re.IGNORECASE)
 _TURNS = re.compile(
-    r"\b(?:but|though|although|however|actually|instead|rather|known|called|named|namely|aka|i\.e|that is|better|real name|born|or|nee|née"
-    r"|correct|answer|so|hence|thus|therefore|in fact|specifically|more precisely|meaning|alias|stage name|sino|pero|mais|aber|sondern|if|es decir|o sea|c'est-à-dire|das heißt"
+    r"\b(?:but|though|although|however|actually|instead|rather|known|called|named|namely|aka|i\.?e|that is"
+    r"|better|real name|born|or|nee|née"
+    r"|correct|answer|so|hence|thus|therefore|in fact|specifically|more precisely|meaning|alias|stage name"
+    r"|sino|pero|mais|aber|sondern|if|es decir|o sea|c'est-à-dire|das heißt"
     r"|present-day|modern-day|nowadays|now)\b"
     r"|[:=→]\s*\Z",
     re.IGNORECASE,
 )
 _SUBORDINATE = re.compile(
-    r"\s*(?:who|whose|whom|which|where|while|whereas|when|because|since|as|with|after|before|that|not|the|an?|its|his|her)\b",
+    r"\s*(?:who|whose|whom|which|where|while|whereas|when|because|since|as|with|after|before|that|not|the|an?"
+    r"|its|his|her)\b",
     re.IGNORECASE,
 )
 _FALSELY = re.compile(
-    r"\b(?:misconception|myth|mistakenly|wrongly|erroneously|incorrectly|falsely|confused with|mistaken for|wrong to (?:say|think)"
+    r"\b(?:misconception|myth|mistakenly|wrongly|erroneously|incorrectly|falsely|confused with|mistaken for"
+    r"|wrong to (?:say|think)"
     r"|(?:many|most|some) people (?:would |often |commonly )?(?:say|think|assume|believe|guess|expect))\b[^.;!?]{0,60}$",
+    re.IGNORECASE,
+)
+_WENT_TO = re.compile(
+    r"\b(?:it|that|this|which|role|part|honou?r|award|title|prize|job|credit|record|distinction) (?:\w+ ){0,2}"
+    r"(?:went|goes|fell|belongs|belonged|is held by|was given) (?:to )?(?:the )?$",
     re.IGNORECASE,
 )
 _KIN_OF = re.compile(
@@ -136,10 +147,10 @@ def answered_before(text: str, span: tuple[int, int], question: str, names: Sequ
         or _after_a_head(text, span, question, names)
     ):
         return True
-    if _KIN_BEFORE.search(before):
+    if _KIN_BEFORE.search(before) or _WENT_TO.search(before):
         return False
-    beside = _RELATED.search(before[-40:]) or re.search(r"\b(?:after|before|than)(?: the)? $", before)
-    if not text[span[0]].isupper() and beside and _other_noun(before, question, names):
+    related = _RELATED.search(before[-40:]) or re.search(r"\b(?:after|before|than)(?: the)? $", before)
+    if not text[span[0]].isupper() and related and _other_noun(before, question, names):
         return True
     if _PREDICATE.search(before) or _CONCLUDES.search(before) or clauses.CORRECTION.search(before):
         return False
@@ -197,6 +208,7 @@ def _after_a_head(text: str, span: tuple[int, int], question: str, names: Sequen
     if not 1 <= len(words) <= 5 or _no_noun_phrase(words) or clauses.CORRECTION.search(text, end.start()):
         return False
     known = set(folded(" ".join((question, *names))).split()) | name_words.NO_NAME | name_words.HEDGES
+    known -= name_words.NATIONAL if len(words) == 1 else frozenset()
     own = [
         word for word in words if folded(word.removesuffix("'s")) not in known and folded(word) not in known
     ]
@@ -227,7 +239,8 @@ def _goes_on(text: str, end: re.Match[str], span: tuple[int, int]) -> bool:
 
 
 def _other_noun(before: str, question: str, names: Sequence[str]) -> bool:
-    """Return whether what stands before a name in lower case speaks of another thing: "The tibia is second, after the"."""
+    """Return whether what stands before a name in lower case speaks of another thing: "The tibia is second, "
+    "after the"."""
     subject = re.match(r"\W*(?:[Tt]he |[Aa]n? )?([\w-]+)(?: (?:is|comes|ranks|was|has|lies)\b|,)", before)
     known = set(folded(" ".join((question, *names))).split()) | name_words.NO_NAME | name_words.OPENERS
     return subject is not None and folded(subject[1]) not in known
@@ -248,7 +261,8 @@ def _no_noun_phrase(words: Sequence[str]) -> bool:
 
 
 def said_falsely(text: str, spans: Sequence[tuple[int, int]]) -> bool:
-    """Return whether every mention of a name is what others say wrongly: "a common misconception that it is the femur"."""
+    """Return whether every mention of a name is what others say wrongly: "a common misconception that it is "
+    "the femur"."""
     return all(_FALSELY.search(text[max(0, start - 120) : start]) for start, _ in spans)
 
 

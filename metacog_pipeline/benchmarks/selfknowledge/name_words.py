@@ -45,8 +45,15 @@ NO_NAME = _words(
     "poet composer painter artist"
 )
 
+NATIONAL = _words(
+    "british english american french german italian spanish russian chinese japanese dutch greek roman "
+    "austrian swiss polish "
+    "swedish norwegian scottish irish"
+)
+
 PLAIN_BEHIND = _words(
-    "gas metal element too again instead though first second alone anyway please today now still once here there then also "
+    "gas metal element too again instead though first second alone anyway please today now still once here "
+    "there then also "
     "itself since until years year old time wins won born died does did can may will would has have had became gave "
     "made comes came goes"
 )
@@ -94,8 +101,7 @@ VERBS = _words(
     "went lies lives sits stands runs ran beat lost led leads ruled directed composed painted discovered invented "
     "designed created released published happened began ended died killed means refers contains think believe guess "
     "know recall say said es fue era son ist war wurde est était fut a split flows starred featured hosted borders "
-    "starts ends belongs known called named moved used asks lie hold win make play run stand sit live share include "
-    "lead rule "
+    "starts ends belongs known called named moved used asks lie hold make sit include "
 )
 
 GIVEN_TO_MANY = GIVEN - _words(
@@ -143,3 +149,27 @@ _SAME = (
     "timothy tim; walter walt; william bill billy will willy; william wilhelm guillaume; zachary zach "
 )
 SAME_FIRST_NAMES = tuple(map(_words, _SAME.split(";")))
+
+ADJECTIVES = _words(
+    "pure liquid solid common raw native molten standard simple plain whole real true elemental three four "
+    "five six seven eight "
+    "about just only probably maybe perhaps likely definitely modern old mashed dried fresh main big small "
+    "red green white "
+    "male female adult young their your some any each every"
+)
+ADJECTIVE_ENDINGS = (
+    "al",
+    "ic",
+    "ive",
+    "ed",
+    "ing",
+    "ful",
+    "ous",
+    "ern",
+    "ish",
+    "an",
+    "ese",
+    "y",
+    "less",
+    "ary",
+)

@@ -12,6 +12,7 @@ from metacog_pipeline.benchmark.answers.numbers import numerals
 from metacog_pipeline.benchmark.answers.question import question_of
 from metacog_pipeline.benchmark.answers.reading import Prepared
 from metacog_pipeline.benchmark.answers.units import unit_after
+from metacog_pipeline.benchmarks.selfknowledge.dates import date_of
 
 _COUNTS = re.compile(
     r"\bhow (?:many|much|long|far|tall|high|deep)\b|多少|几[个座]|몇 (?!년)|\bcuánt", re.IGNORECASE
@@ -20,6 +21,9 @@ _EACH = re.compile(
     r" (?:\w+ )?(?:per|each|apiece|on each|for each|por|cada)\b|[名个人]?每|[명개]?씩", re.IGNORECASE
 )
 _ALL = re.compile(r"\b(?:total|altogether|in all|both)\b|总共|一共|모두", re.IGNORECASE)
+_OR = re.compile(
+    r",? ?(?:or|o|oder|ou|或者?|또는|아니면)(?: maybe| perhaps| possibly| even)?(?: in)? ?", re.IGNORECASE
+)
 _ROUGH = re.compile(r"\b(?:approximate\w*|about|roughly|around|estimated?)\b", re.IGNORECASE)
 _YEAR = range(1_000, 2_101)
 
@@ -27,8 +31,8 @@ _YEAR = range(1_000, 2_101)
 def number_of(form: str) -> tuple[Fraction, str] | None:
     """Return the number an accepted answer is, with its unit; None where it is something else."""
     text = form.strip().lower().removeprefix("the ").strip(" .")
-    if re.fullmatch(r"[12]\d\d0['’]?s", text):
-        return None  # a decade
+    if re.fullmatch(r"[12]\d\d0['’]?s", text) or date_of(text):
+        return None
     found = [*numerals(text), *word_numbers(text)]
     if len(found) != 1 or found[0].start > 1:
         return None
@@ -57,11 +61,23 @@ def says_number(said: Prepared, wanted: Sequence[tuple[Fraction, str]], question
     right = next((each for each in top if any(_meets(each, *one, text, rough=rough) for one in wanted)), None)
     if right is None or any(each.low is not None for each in top):
         return False
+    if _offered_beside(text, right, standing):
+        return False
     other = next((each for each in top if not (each.same(right) or _converted(each, right))), None)
     if other is None:
         return True
     between = text[right.end : other.start]  # the first of two in clauses of their own is the answer
     return re.search(r"[,;(]", between) is not None and re.search(r"\b(?:or|o)\b|或|또는", between) is None
+
+
+def _offered_beside(text: str, right: Candidate, standing: Sequence[Candidate]) -> bool:
+    """Return whether another number is offered for the right one: "4 or 5"."""
+    for each in standing:
+        one, two = sorted((each, right), key=lambda number: number.start)
+        apart = one is not two and not one.same(two) and not _converted(one, two)
+        if apart and _OR.fullmatch(text[one.end : two.start]):
+            return True
+    return False
 
 
 def _whole_years(text: str, wanted: Sequence[Fraction]) -> str:
@@ -82,8 +98,8 @@ def _meets(each: Candidate, wanted: Fraction, unit: str, text: str, *, rough: bo
     written = text[each.start : each.end].strip()
     if _is(each.value, wanted):
         return True
-    if unit == "pct":
-        return each.unit is None and re.match(r"0?\.\d", written) is not None and each.value * 100 == wanted
+    if unit == "pct" and each.unit is None and re.match(r"0?\.\d", written) and each.value * 100 == wanted:
+        return True
     if wanted.denominator == 1:
         zeros = len(str(wanted)) - len(str(wanted).rstrip("0"))
         return rough and zeros > 2 and round(each.value, -zeros) == wanted

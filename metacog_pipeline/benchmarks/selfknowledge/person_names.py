@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmarks.selfknowledge import name_words
@@ -30,27 +31,37 @@ _SHORT = {
     for name in frozenset().union(*name_words.SAME_FIRST_NAMES)
 }
 _AMONG_FEW = re.compile(
-    r"\b(?:beatle|band|members?|group|characters?|series|sitcom|show|played|lead singer|drummer|guitarist|brothers|sisters|siblings"
+    r"\b(?:beatle|band|members?|group|characters?|series|sitcom|show|played|lead singer|drummer|guitarist"
+    r"|brothers|sisters|siblings"
     r"|bee gees|cartoon|novel's)\b",
     re.IGNORECASE,
 )
 _PEOPLE = "|".join(sorted(name_words.KINDS_OF_PEOPLE)) + r"|\w{3,}(?:ologist|ographer|ematician)|princess"
 _PERSON = re.compile(
     rf"\b(?:which|what|name (?:the|a|of the))(?: [\w'’.-]+){{0,4}} (?:{_PEOPLE})s?\b(?!'s|’s)"
-    r"|\b(?:who|whom|whose|by whom|wer|wen|wem|qui|quién|quiénes)\b|谁|누가|누구|哪位|\b(?:surname|(?:first|last|middle|real|full) name)\b",
+    r"|\b(?:who|whom|whose|by whom|wer|wen|wem|qui|quién|quiénes)\b|谁|누가|누구|哪位|\b(?:surname|(?:first|last"
+    r"|middle|real|full) name)\b",
     re.IGNORECASE,
 )
 _THING = re.compile(
-    r"\b(?:which|what|in which|name (?:the|a))(?: [\w'’-]+){0,2} (?:film|movie|novel|book|play|song|album|band|group|opera|ballet"
-    r"|ship|city|town|country|state|street|company|brand|firm|musical|series|show|programme|program|magazine|newspaper|river"
-    r"|mountain|island|lake|award|prize|club|team|university|college|school|poem|painting|animal|plant|element|planet)s?\b",
+    r"\b(?:which|what|in which|name (?:the|a))(?: [\w'’-]+){0,2} (?:film|movie|novel|book|play|song|album"
+    r"|band|group|opera|ballet"
+    r"|ship|city|town|country|state|street|company|brand|firm|musical|series|show|programme|program|magazine"
+    r"|newspaper|river"
+    r"|mountain|island|lake|award|prize|club|team|university|college|school|poem|painting|animal|plant"
+    r"|element|planet)s?\b",
     re.IGNORECASE,
 )
+
+
+@lru_cache(maxsize=1_024)
+def _for_person(question: str) -> bool:
+    return _PERSON.search(question) is not None
 
 
 def asks_person(question: str, names: Sequence[str]) -> bool:
     """Return whether a question asks for a person; where it does not say, a usual first name tells."""
-    if _PERSON.search(question) or any(
+    if _for_person(question) or any(
         folded(name).split()[:1] in (["mr"], ["mrs"], ["dr"], ["sir"]) for name in names
     ):
         return True
@@ -59,7 +70,8 @@ def asks_person(question: str, names: Sequence[str]) -> bool:
 
 
 def fits_middle(middle: str, words: Sequence[str], names: Sequence[str]) -> bool:
-    """Return whether a middle name or initial is one that the accepted names give a person; any is where they give none."""
+    """Return whether a middle name or initial is one that the accepted names give a person; any is where "
+    "they give none."""
     known = [
         folded(part)
         for name in names
@@ -71,7 +83,7 @@ def fits_middle(middle: str, words: Sequence[str], names: Sequence[str]) -> bool
 
 
 def known_as(name: str, text: str, question: str) -> str | None:
-    """Return the part of a name that stands for it in a text: a title's surname, Korean surnames, a first name among few."""
+    """Return the part of a name that stands for it in a text: behind a title, of Koreans, a first name among few."""
     words = name.split()
     if len(words) == 2 and folded(words[0]) in name_words.TITLES and words[1][:1].isupper():
         part = words[1]
@@ -82,6 +94,8 @@ def known_as(name: str, text: str, question: str) -> str | None:
     ):
         part = words[0]
     else:
+        return None
+    if part not in text:
         return None
     found = re.findall(
         rf"(?:([A-Z][\w'’-]*)\.? )?\b{re.escape(part)}\b(?!-|['’]s [A-Z]| [A-Z]| (?:of|the|von|van|de) )",
@@ -147,7 +161,7 @@ def _named(run: str, people: Sequence[tuple[str, list[str]]]) -> str:
         if len(between) == 1 and not fits_middle(between[0], [full[0], full[-1]], every):
             continue
         known = all(_is_first(word, words) or folded(word) in _PARTICLE for word in between)
-        if known or len(folded(said[first])) > 1:
+        if known or len(folded(said[first])) > 1 or all(len(folded(word)) == 1 for word in between):
             rest = behind[1:] if _suffix(behind) else behind
             return " ".join([*said[:first], name, *rest])
     return run

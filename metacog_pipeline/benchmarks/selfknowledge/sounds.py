@@ -28,10 +28,11 @@ _LETTERS = {
 _SOUNDS = [
     (re.compile(pattern), to)
     for pattern, to in (
-        ("shch|schtsch|chtch|šč", "C"), ("tzsch|tsch|tch|cz|kh|ch", "C"), ("sch|sh|sz", "S"), ("ph", "f"), ("dzh|dsch|dj", "j"),
-        ("zh", "z"), ("gh", "g"), ("th", "t"), ("ts|tz", "s"), ("ck|qu?", "k"), ("c(?=[eiy])", "s"), ("c", "k"), ("x", "ks"),
-        ("w", "v"), ("[yj]", "i"), ("oie|oe(?=v)", "oE"), (r"(?<=[aeou])i(?=[aeou])", ""), ("ou|oo|ue", "u"), ("oe", "o"), ("ae", "e"),
-        ("E", "e"), ("ie|ii", "i"), (r"(.)\1+", r"\1"), (r"f\Z", "v"), (r"(?<=[^aeiou])e\Z", ""),
+        ("shch|schtsch|chtch|šč", "C"), ("tzsch|tsch|tch|cz|kh|ch", "C"), ("sch|sh|sz", "S"), ("ph", "f"),
+        ("dzh|dsch|dj", "j"), ("zh", "z"), ("gh", "g"), ("th", "t"), ("ts|tz", "s"), ("ck|qu?", "k"), ("c(?=[eiy])", "s"),
+        ("c", "k"), ("x", "ks"), ("w", "v"), ("[yj]", "i"), ("oie|oe(?=v)", "oE"), (r"(?<=[aeou])i(?=[aeou])", ""),
+        ("ou|oo|ue", "u"), ("oe", "o"), ("ae", "e"), ("E", "e"), ("ie|ii", "i"), (r"(.)\1+", r"\1"), (r"f\Z", "v"),
+        (r"(?<=[^aeiou])e\Z", ""),
     )
 ]  # fmt: skip
 _VOWELS = re.compile(r"[aeiou]")
@@ -52,8 +53,11 @@ def sound(word: str) -> str:
 
 
 @lru_cache(maxsize=8_192)
-def alike(said: str, wanted: str) -> bool:
-    """Return whether a word of a reply is a word of an accepted name in another spelling, or with one letter wrong."""
+def alike(said: str, wanted: str, *, place: bool = False) -> bool:
+    """Return whether a word of a reply is a word of an accepted name in another spelling, or with one letter wrong.
+
+    Of a ``place`` a vowel may be wrong in six letters: there are fewer of them than people.
+    """
     one, two = folded(said), folded(wanted)
     if one == two:
         return True
@@ -66,6 +70,16 @@ def alike(said: str, wanted: str) -> bool:
     first, second = sound(said), sound(wanted)
     if name and first == second and len(first) >= _SHORTEST - 1:
         return one.removesuffix("s") != two.removesuffix("s") and {one + "e", two + "e"} & {one, two} == set()
+    if (
+        place
+        and name
+        and shorter == _LONG - 1 == len(one) == len(two)
+        and one[0] == two[0]
+        and one[-1] == two[-1]
+    ):
+        return sum(a != b for a, b in zip(one, two, strict=True)) == 1 and _VOWELS.sub(
+            "", one
+        ) == _VOWELS.sub("", two)
     if shorter < _LONG or one[0] != two[0] or one[-1] != two[-1]:
         return False
     if name and _VOWELS.sub("", first) == _VOWELS.sub("", second) and len(first) == len(second):
@@ -86,13 +100,23 @@ def same_first_name(said: str, wanted: str) -> bool:
     return len(bare) > 1 and bare == _VOWELS.sub("", two) and {one[-1], two[-1]} != {"a", "o"}
 
 
+def swapped(one: str, two: str) -> bool:
+    """Return whether two words differ by two letters that changed places: sieze, seize."""
+    at = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), len(one))
+    return (
+        len(one) == len(two) > _SHORTEST
+        and one != two
+        and one[at : at + 2] == two[at : at + 2][::-1]
+        and one[at + 2 :] == two[at + 2 :]
+    )
+
+
 def one_slip(one: str, two: str, *, substituted: bool = True) -> bool:
     """Return whether one letter was left out, put in, swapped with the next or (``substituted``) written wrong."""
     if abs(len(one) - len(two)) > 1:
         return False
     at = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
     if len(one) == len(two):
-        swapped = one[at : at + 2] == two[at : at + 2][::-1] and one[at + 2 :] == two[at + 2 :]
-        return swapped or (substituted and one[at + 1 :] == two[at + 1 :])
+        return swapped(one, two) or (substituted and one[at + 1 :] == two[at + 1 :])
     longer, shorter = (one, two) if len(one) > len(two) else (two, one)
     return longer[at + 1 :] == shorter[at:]

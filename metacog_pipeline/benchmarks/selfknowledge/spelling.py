@@ -57,20 +57,21 @@ _NUMBERED = re.compile(r"\b(\d{1,3})th (Amendment|Symphony|Dynasty|Republic|Crus
 _WORDS = {
     r"\bMt\b\.?": "Mount", r"\bFt\b\.? (?=[A-Z])": "Fort ", r"\bSt\b\.?(?= [A-Z])": "Saint",
     r"(?<=[a-z] )St\b\.?": "Street", r"(?<=[a-z] )Ave\b\.?": "Avenue", r"(?<=[a-z] )Rd\b\.?": "Road", r" ?& ?": " and ",
+    r"\bIncorporated\b": "Inc", r"\bCorporation\b": "Corp", r"\b(?<=[a-z] )Limited\b": "Ltd",
     r"\b([Cc])olour": r"\1olor", r"\b([Gg])rey\b": r"\1ray", r"\b([Cc]ent|[Tt]heat|[Mm]et|[Ll]it|[Ff]ib)re\b": r"\1er",
     r"\b([Aa])luminium\b": r"\1luminum", r"\b([Ss])ulph": r"\1ulf", r"\b([Hh]arb|[Ll]ab|[Nn]eighb)our": r"\1or",
 }  # fmt: skip
 _SHORT = [
     (re.compile(rf"(?<![\w'])(?:{short})(?![\w'])"), to)
     for short, to in (
-        ("USA|US|U\\.S\\.(?:A\\.)?|United States of America", "United States"), ("UK|U\\.K\\.", "United Kingdom"), ("NYC", "New York City"),
-        ("USSR|U\\.S\\.S\\.R\\.", "Soviet Union"), ("EU", "European Union"), ("UN|U\\.N\\.", "United Nations"), ("UAE", "United Arab Emirates"),
-        ("LOTR", "Lord of the Rings"), ("D\\.C\\.", "DC"),
+        ("USA|US|United States of America", "United States"), ("UK", "United Kingdom"), ("NYC", "New York City"),
+        ("USSR", "Soviet Union"), ("EU", "European Union"), ("UN", "United Nations"), ("UAE", "United Arab Emirates"),
     )
 ]  # fmt: skip
 _DECADE = re.compile(r"\b([12]\d\d0)['’]s\b")
 _DECADE_WORDS = re.compile(
-    r"\b(?:(seventeen|eighteen|nineteen|twenty)[- ])?(twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties)\b"
+    r"\b(?:(seventeen|eighteen|nineteen|twenty)[- ])?(twenties|thirties|forties|fifties|sixties|seventies"
+    r"|eighties|nineties)\b"
     r"|(?<!\w)['’]([2-9]0)s\b",
     re.IGNORECASE,
 )
@@ -87,7 +88,7 @@ def spelled(text: str) -> str:
     for pattern, to in _SHORT:
         text = pattern.sub(to, text)
     text = _DECADE_WORDS.sub(_decade, _DECADE.sub(r"\1s", text))
-    text = _ORDINAL.sub(_ordinal, text)
+    text = ordinals(text)
     text = _CENTURY.sub(lambda found: f"{_roman(found[1] or found[2])}th century", text)
     text = _WORLD_WAR.sub(lambda war: f"World War {2 if war['two'] or war['b'] or war['d'] else 1}", text)
     text = _REIGN.sub(lambda name: f"{name[1]} {_number(name)}", text)
@@ -95,8 +96,14 @@ def spelled(text: str) -> str:
     return _SPAN.sub(_years, text)
 
 
+def ordinals(text: str) -> str:
+    """Return a text with its ordinals in digits, all with the one ending: the fourteenth is the 14th."""
+    return _ORDINAL.sub(_ordinal, text)
+
+
 def initials(name: str) -> str:
-    """Return the initials of a name of several capitalised words, small words aside; "" where there are fewer than two."""
+    """Return the initials of a name of several capitalised words, small words aside; "" where there are "
+    "fewer than two."""
     made = "".join(word[0] for word in re.findall(r"[^\W\d_][\w'-]*", name) if word[0].isupper())
     return made if len(made) > 1 else ""
 

@@ -20,7 +20,7 @@ _KIN = re.compile(
     r"|replacement|sequel)\b",
     re.IGNORECASE,
 )
-_REGNAL = re.compile(r"\b(?:king|queen|pope|emperor|saint)\b", re.IGNORECASE)
+_REGNAL = re.compile(r"\b(?:king|queen|pope|emperor)\b", re.IGNORECASE)
 _PREDICATE = re.compile(
     r"\b(?:is|was|are|were|be|es|fue|era|son|called|named|became)(?: (?:now|actually"
     r"|indeed|really|probably|likely))?"
@@ -77,7 +77,10 @@ def _whole(text: str, start: int, end: int, names: Sequence[str], question: str)
         return False
     if person and " " not in text[start:end] and _of_another(text, start, end, names):
         return False
-    if re.match(r"\+\+|#|-[A-Z]", text[end:]) or _of_a_compound(text, start, end, question):
+    several = re.search(r"[,&]| and ", said := text[start:end]) is not None
+    if re.match(r"\+\+|#|-[A-Z]", text[end:]) or (not several and _of_a_compound(text, start, end, question)):
+        return False
+    if before and said.islower() and _another_sort(text, before, end, question):
         return False
     if before and person and _another_first_name(text[:start], text[start:end], names):
         return False
@@ -106,6 +109,17 @@ def _whole(text: str, start: int, end: int, names: Sequence[str], question: str)
     if before and said.islower() and _of_another_kind(before[1], said, names, question):
         return False
     return not _possessive(text, start, end, question)
+
+
+def _another_sort(text: str, before: re.Match[str], end: int, question: str) -> bool:
+    """Return whether a reply is nothing but two nouns, the first of which makes it another thing: "table tennis"."""
+    word = folded(before[1])
+    plain = (
+        name_words.NO_NAME | name_words.KIND_BEFORE | name_words.ADJECTIVES | set(folded(question).split())
+    )
+    if not word.isalpha() or word in plain or word.endswith(name_words.ADJECTIVE_ENDINGS):
+        return False
+    return not re.search(r"\w", text[: before.start()]) and not re.search(r"\w", text[end:])
 
 
 def _of_another_kind(word: str, said: str, names: Sequence[str], question: str) -> bool:
