@@ -76,6 +76,8 @@ def says_cjk(text: str, name: str, question: str = "", names: Sequence[str] = ()
             text[found.end() : found.end() + 16],
             text[max(0, found.start() - 24) : found.start()],
         )
+        if _in_longer(text, found.start(), name, names):
+            continue
         if _ASKED.match(behind) and re.search(r"\w", text[found.end() + 6 :]):
             continue
         if "·" not in name and (given := _GIVEN.search(before)) and not _known(given[1], name, names):
@@ -120,6 +122,15 @@ def says_cjk(text: str, name: str, question: str = "", names: Sequence[str] = ()
             continue
         return True
     return False
+
+
+def _in_longer(text: str, start: int, name: str, names: Sequence[str]) -> bool:
+    """Return whether a name is the part of a longer accepted one that stands there, which is read itself."""
+    return any(
+        text.startswith(each, start - each.index(name))
+        for each in names
+        if len(each) > len(name) and name in each and start >= each.index(name)
+    )
 
 
 def _known(given: str, name: str, names: Sequence[str]) -> bool:

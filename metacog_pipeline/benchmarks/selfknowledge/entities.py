@@ -71,7 +71,11 @@ def _says_name(said: Prepared, names: Sequence[str], question: str) -> bool:
     names = [
         each for name in forms_of(names) for each in (name, *word_answers.exonyms().get(folded(name), ()))
     ]
-    latin = [_ARTICLE.sub("", spelled(_as_itself(name))) for name in names if not _CJK.search(name)]
+    latin = [
+        _ARTICLE.sub("", spelled(_as_itself(name)))
+        for name in names
+        if not _CJK.search(name) or date_of(name)
+    ]
     text = as_accepted(text, names, question)
     if any(says_cjk(text, name, question, names) for name in names if _CJK.search(name)):
         return True

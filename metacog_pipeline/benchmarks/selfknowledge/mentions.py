@@ -71,6 +71,8 @@ _FALSELY = re.compile(
     r"|(?:many|most|some) people (?:would |often |commonly )?(?:say|think|assume|believe|guess|expect))\b[^.;!?]{0,60}$",
     re.IGNORECASE,
 )
+_NEXT = re.compile(r"\b(?:succe\w+|follow\w*|replac\w+|after|next)\b", re.IGNORECASE)
+_NOT_SO = re.compile(r" (?:is|was|are|were|does|did|do|has)(?:n't| not)\b")
 _WENT_TO = re.compile(
     r"\b(?:it|that|this|which|role|part|honou?r|award|title|prize|job|credit|record|distinction) (?:\w+ ){0,2}"
     r"(?:went|goes|fell|belongs|belonged|is held by|was given) (?:to )?(?:the )?$",
@@ -147,7 +149,8 @@ def answered_before(text: str, span: tuple[int, int], question: str, names: Sequ
         or _after_a_head(text, span, question, names)
     ):
         return True
-    if _KIN_BEFORE.search(before) or _WENT_TO.search(before):
+    after = _NEXT.search(question) and re.search(r"\b(?:succeeded|followed|replaced) by (?:the )?$", before)
+    if after or _KIN_BEFORE.search(before) or _WENT_TO.search(before):
         return False
     related = _RELATED.search(before[-40:]) or re.search(r"\b(?:after|before|than)(?: the)? $", before)
     if not text[span[0]].isupper() and related and _other_noun(before, question, names):
@@ -212,6 +215,8 @@ def _after_a_head(text: str, span: tuple[int, int], question: str, names: Sequen
     own = [
         word for word in words if folded(word.removesuffix("'s")) not in known and folded(word) not in known
     ]
+    if own and _NOT_SO.match(text, span[1]) and own[0][:1].isupper():
+        return True
     if not own or _goes_on(text, end, span):
         return False
     if not text[span[0]].isupper():

@@ -151,7 +151,8 @@ _SAME = (
 SAME_FIRST_NAMES = tuple(map(_words, _SAME.split(";")))
 
 ADJECTIVES = _words(
-    "pure liquid solid common raw native molten standard simple plain whole real true elemental three four "
+    "late early mid deep bright dark light pale pure liquid solid common raw native molten standard simple "
+    "plain whole real true elemental three four "
     "five six seven eight "
     "about just only probably maybe perhaps likely definitely modern old mashed dried fresh main big small "
     "red green white "

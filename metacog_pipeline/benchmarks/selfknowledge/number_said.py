@@ -106,7 +106,8 @@ def _meets(each: Candidate, wanted: Fraction, unit: str, text: str, *, rough: bo
     if re.match(r"\d{1,3},\d{3}(?!\d)", written) and each.value == wanted * 1_000:
         return True  # a decimal comma
     digits = len(re.sub(r"\D", "", re.match(r"[\d.,]*", written)[0]).lstrip("0"))  # type: ignore[index]
-    return digits >= 3 and each.step > 0 and abs(each.value - wanted) <= each.step / 2
+    step = each.step or Fraction(1)
+    return digits >= 3 and abs(each.value - wanted) <= step / 2
 
 
 def _converted(one: Candidate, two: Candidate) -> bool:

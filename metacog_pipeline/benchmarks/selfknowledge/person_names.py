@@ -36,9 +36,12 @@ _AMONG_FEW = re.compile(
     r"|bee gees|cartoon|novel's)\b",
     re.IGNORECASE,
 )
-_PEOPLE = "|".join(sorted(name_words.KINDS_OF_PEOPLE)) + r"|\w{3,}(?:ologist|ographer|ematician)|princess"
+_PEOPLE = (
+    "|".join(sorted(name_words.KINDS_OF_PEOPLE))
+    + r"|butler|sidekick|landlady|boss|\w{3,}(?:ologist|ographer|ematician)|princess"
+)
 _PERSON = re.compile(
-    rf"\b(?:which|what|name (?:the|a|of the))(?: [\w'’.-]+){{0,4}} (?:{_PEOPLE})s?\b(?!'s|’s)"
+    rf"\b(?:which|what|name (?:the|a|of the))(?: [\w'’.-]+){{0,5}} (?:{_PEOPLE})s?\b(?!'s|’s)"
     r"|\b(?:who|whom|whose|by whom|wer|wen|wem|qui|quién|quiénes)\b|谁|누가|누구|哪位|\b(?:surname|(?:first|last"
     r"|middle|real|full) name)\b",
     re.IGNORECASE,

@@ -19,6 +19,7 @@ _PARTS = re.compile(
 )
 _CJK_JOINED = re.compile(r"(?:[과와] ?| ?및 ?| ?[、,，] ?|和|与|跟)")
 _BETWEEN = r"[\s,;&+/|·•-]{0,6}(?:(?:and|y|und|et|then)\s)?(?:the )?"
+_NOTE = r"(?: \([^()\n]{1,30}\))?"
 _MORE = re.compile(r"(?:,| and|,? ?/| &) ?(?:and )?(\w+)[ ]*(?:\Z|[.,\n)])")
 _LESS = re.compile(r"(\w+)(?:, ?| and | ?/ ?)\Z")
 _OTHER_TITLE = re.compile(r"[;,:]? or[,:;]? (?:the )?", re.IGNORECASE)
@@ -117,7 +118,8 @@ def _in_order(text: str, names: Sequence[str]) -> str:
             continue
         one = "|".join(rf"{re.escape(part)}" for part in sorted(parts, key=len, reverse=True))
         run = re.compile(
-            rf"(?<!\w)(?:{one})(?!\w)(?:{_BETWEEN}(?<!\w)(?:{one})(?!\w)){{{len(parts) - 1}}}", re.IGNORECASE
+            rf"(?<!\w)(?:{one})(?!\w)(?:{_NOTE}{_BETWEEN}(?<!\w)(?:{one})(?!\w)){{{len(parts) - 1}}}",
+            re.IGNORECASE,
         )
         for found in run.finditer(text):
             said = re.findall(rf"(?<!\w)(?:{one})(?!\w)", found[0], re.IGNORECASE)

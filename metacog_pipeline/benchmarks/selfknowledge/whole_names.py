@@ -20,6 +20,7 @@ _KIN = re.compile(
     r"|replacement|sequel)\b",
     re.IGNORECASE,
 )
+_NO_PERSON = frozenset(("lake", "mount", "mt", "river", "city", "town", "island", "port", "lago", "monte"))
 _REGNAL = re.compile(r"\b(?:king|queen|pope|emperor)\b", re.IGNORECASE)
 _PREDICATE = re.compile(
     r"\b(?:is|was|are|were|be|es|fue|era|son|called|named|became)(?: (?:now|actually"
@@ -45,34 +46,9 @@ def _whole(text: str, start: int, end: int, names: Sequence[str], question: str)
     person = asks_person(question, names)
     if before and before[2] == "-":
         return False
-    if before and text[start : start + 1].isupper() and before[1][:1].isupper():
-        word, leads = folded(before[1]), _STARTS.search(text[:start]) is not None
-        if person and word in (
-            "lake",
-            "mount",
-            "mt",
-            "river",
-            "city",
-            "town",
-            "island",
-            "port",
-            "lago",
-            "monte",
-        ):
-            return False
-        if word in name_words.BEFORE and not (
-            leads and word in name_words.ARTICLES and folded(text[start:end]) not in name_words.WITH_ARTICLE
-        ):
-            return False
-        plain = (
-            word in name_words.NO_NAME or word in name_words.KIND_BEFORE or word in folded(question).split()
-        )
-        if not person and word in name_words.GIVEN:
-            return False
-        if leads and not (person or plain) and _alone(text, before, end):
-            return False
-        if not (leads or person or plain or before[1].endswith((".", "ern", "ent", "ese", "an", "al", "ic"))):
-            return False
+    capitals = before and text[start : start + 1].isupper() and before[1][:1].isupper()
+    if before and capitals and _of_a_longer_name(text, start, end, before, question, person=person):
+        return False
     if before and folded(before[1]) in name_words.UNLIKE and any(name.islower() for name in names):
         return False
     if person and " " not in text[start:end] and _of_another(text, start, end, names):
@@ -109,6 +85,25 @@ def _whole(text: str, start: int, end: int, names: Sequence[str], question: str)
     if before and said.islower() and _of_another_kind(before[1], said, names, question):
         return False
     return not _possessive(text, start, end, question)
+
+
+def _of_a_longer_name(
+    text: str, start: int, end: int, before: re.Match[str], question: str, *, person: bool
+) -> bool:
+    """Return whether the capitalised word before a name makes it another one: "New York", "Lake Victoria" of a person."""
+    word, leads = folded(before[1]), _STARTS.search(text[:start]) is not None
+    if person and word in _NO_PERSON:
+        return True
+    if word in name_words.BEFORE and not (
+        leads and word in name_words.ARTICLES and folded(text[start:end]) not in name_words.WITH_ARTICLE
+    ):
+        return True
+    plain = word in name_words.NO_NAME or word in name_words.KIND_BEFORE or word in folded(question).split()
+    if not person and word in name_words.GIVEN:
+        return True
+    if leads and not (person or plain) and _alone(text, before, end):
+        return True
+    return not (leads or person or plain or before[1].endswith((".", "ern", "ent", "ese", "an", "al", "ic")))
 
 
 def _another_sort(text: str, before: re.Match[str], end: int, question: str) -> bool:
@@ -172,7 +167,13 @@ def _of_a_compound(text: str, start: int, end: int, question: str) -> bool:
 
 def _another_first_name(before: str, name: str, names: Sequence[str]) -> bool:
     """Return whether the word before a surname is not the first name that an accepted answer gives it."""
-    known = [part[:3] for each in names if each.endswith(f" {name}") for part in each.split()[:-1]]
+    known = [
+        part[:3]
+        for each in names
+        if each.endswith(f" {name}")
+        for part in each.split()[:-1]
+        if not part.endswith(("vich", "vna"))
+    ]
     run = re.search(r"((?:[A-Z][\w.'-]* )+)$", before)
     own = [
         word
