@@ -8,7 +8,7 @@ empty and says why; the rest is published. Only what changed since the last buil
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,7 +136,8 @@ def _built(
         made = [_make(home, views, model) for model in project.models]
         for name in plan.gone:
             connection.execute(f"drop table if exists detail.{identifier(name)}")
-        tests = _run_tests(connection, project, plan, broken)
+        empty = {table.name for table in made if not table.rows}
+        tests = _run_tests(connection, project, plan, broken, empty)
         reasons = {**broken, **{f"{view} of {name}": why for (view, name), why in excluded.items()}}
         shot = snapshot.write(
             connection, project, files, listing, {table.name: table.rows for table in made}, reasons
@@ -225,13 +226,17 @@ def _comment(
 
 
 def _run_tests(
-    connection: duckdb.DuckDBPyConnection, project: Project, plan: Plan, broken: Mapping[str, str]
+    connection: duckdb.DuckDBPyConnection,
+    project: Project,
+    plan: Plan,
+    broken: Mapping[str, str],
+    empty: Collection[str],
 ) -> int:
     count = 0
     for model in project.models:
         if plan.touches(model.name) and model.name not in broken:
             some = None if plan.rebuilds(model.name) else plan.conditions(model)
-            count += check_model(connection, model, some)
+            count += check_model(connection, model, some, empty=model.name in empty)
     for test in project.tests:
         if any(plan.touches(name) for name in test.reads) and not broken.keys() & set(test.reads):
             check_query(connection, test)

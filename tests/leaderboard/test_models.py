@@ -88,6 +88,8 @@ def test_a_mistake_names_the_file(sql_folder, files, said):
         ("-- #NOT_NULL(x)", "select null::int as x", "NOT_NULL"),
         ("-- #SET{x: 1|2}", "select 3 as x", "SET"),
         ("-- columns:\n--   y: nothing", "select 1 as x", "describes y"),
+        ("-- #NOT_NULL(y)", "select 1 as x", "its tests cannot run"),
+        ("-- #NOT_NULL(y)", "select 1 as x where false", "its tests cannot run"),
     ],
 )
 def test_a_promise_that_is_not_kept_stops_the_build(sql_folder, make_home, header, sql, said):

