@@ -128,7 +128,7 @@ def plain(value: object) -> object:
     if isinstance(value, Decimal):
         return float(value) if value.is_finite() else None
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, date | datetime | time):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -33,6 +34,7 @@ _OURS, _PRINTED = (WORLDS["measured"], WORLDS["simulated"]), (WORLDS["published"
 _SPAN = 18  # characters of an interval: it stays on one line
 _LONG = 40  # characters that make a column one of sentences
 _DIGITS = re.compile(r"-?[0-9.]+")
+_MARKS = re.compile("[&<>'\"]")  # what is escaped
 #: Names of methods, as tables have them → how a reader of a caption calls them.
 _METHODS = [
     (re.compile(found), plainly)
@@ -117,7 +119,18 @@ def folded(summary: str, body: Markup) -> Markup:
 def linked(address: str, text: str) -> Markup:
     """Return a link; ``address`` is one of this package's own."""
     # There are thousands: a template takes ten times as long, and `Markup.format` three times.
-    return Markup(f'<a href="{escape(words(address))}">{escape(words(text))}</a>')
+    return Markup(f'<a href="{_address(address)}">{_escaped(text)}</a>')
+
+
+@functools.lru_cache(maxsize=1)  # the cells of a row lead to the same place
+def _address(address: str) -> str:
+    return _escaped(address)
+
+
+def _escaped(value: str) -> str:
+    """Return what can be printed of a text, escaped, as `markupsafe.escape` does; most cells are numbers without a mark."""
+    text = str(words(value))
+    return text if isinstance(value, Markup) or _MARKS.search(text) is None else str(escape(text))
 
 
 @contextlib.contextmanager
@@ -140,8 +153,9 @@ def told(**known: object) -> Iterator[None]:
 
 def leading(value: object, address: str | None = None, **known: object) -> object:
     """Return a number with ``address``, or where ``known`` leads, behind its first line; anything else as it is."""
-    lead = _LEAD.get()
-    address = address or (lead(known) if known and lead else None)
+    if address is None and known:
+        lead = _LEAD.get()
+        address = lead(known) if lead else None
     if address is None or isinstance(value, Linked) or value in (None, NOT_AVAILABLE) or not _numeric(value):
         return value
     made = Linked(value if isinstance(value, str) else plain(value))
@@ -244,8 +258,8 @@ def _row(cells: Sequence[tuple[str, str]], kinds: Sequence[str]) -> Markup:
         opened, closed = ('<th scope="row"', "</th>") if place == 0 else ("<td", "</td>")
         kept = f' class="{kind}">' if kind else ">"
         wraps = ' class="words"' if len(below) > _SPAN else ""
-        small = f"<small{wraps}>{escape(words(below))}</small>" if below else ""
-        made.append(f"{opened}{kept}{escape(words(first))}{small}{closed}")
+        small = f"<small{wraps}>{_escaped(below)}</small>" if below else ""
+        made.append(f"{opened}{kept}{_escaped(first)}{small}{closed}")
     return Markup("<tr>" + "".join(made) + "</tr>")
 
 

@@ -37,6 +37,7 @@ ASKED = {
         "[judges.observer]\naccuracy = 0.9\nseed = 11",
     ],
     "signaldetection": ['dataset = "sample"'],
+    "questions": ['items = "sample"', 'conditions = ["verbal_percent", "bet"]'],
 }
 
 

@@ -77,7 +77,7 @@ class TierGroup:
     def of(self, item_ids: Sequence[str]) -> TierGroup:
         """Return the tier with some of its items."""
         kept = self.frame.filter(pl.col("item_id").is_in(list(item_ids)))
-        return _tier_group(self.tier, self.seed, kept, self.n_runs)
+        return _tier_group(self.tier, self.seed, _placed(kept), self.n_runs)
 
     def weights(self, n: int | None = None) -> Floats:
         """Return how often each of ``n`` items (None: all) is drawn in each resample, ``(N_BOOT, n)``."""
@@ -99,16 +99,17 @@ def tier_groups(group: Group) -> dict[str, TierGroup]:
 
 def _tiers(group: Group) -> dict[str, TierGroup]:
     runs, seed = group.frame["run"].n_unique(), group.benchmark.context.seed
-    parts = group.frame.partition_by("tier", as_dict=True, maintain_order=True)
+    parts = _placed(group.frame).partition_by("tier", as_dict=True, maintain_order=True)
     return {tier: _tier_group(tier, seed, parts[tier,], runs) for tier in TIERS if (tier,) in parts}
 
 
-def _tier_group(tier: str, seed: int, part: pl.DataFrame, n_runs: int) -> TierGroup:
-    placed = part.with_columns(
-        _answered=~pl.col("status").is_in(UNANSWERED),
-        _item=pl.col("item_id").rank("dense").cast(pl.Int64) - 1,
-        _run=pl.col("run").rank("dense").cast(pl.Int64) - 1,
-    )
-    ids = tuple(sorted(part["item_id"].unique().to_list()))
-    failed = placed.filter(~pl.col("_answered")).height
-    return TierGroup(tier, seed, ids, n_runs, part.height, failed, placed)
+def _placed(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with whether they are replies, and the number of their item and run within their tier."""
+    item, run = (pl.col(name).rank("dense").over("tier").cast(pl.Int64) - 1 for name in ("item_id", "run"))
+    return rows.with_columns(_answered=~pl.col("status").is_in(UNANSWERED), _item=item, _run=run)
+
+
+def _tier_group(tier: str, seed: int, placed: pl.DataFrame, n_runs: int) -> TierGroup:
+    ids = tuple(sorted(placed["item_id"].unique().to_list()))
+    failed = placed.height - int(placed["_answered"].sum())
+    return TierGroup(tier, seed, ids, n_runs, placed.height, failed, placed)

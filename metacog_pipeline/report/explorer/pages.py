@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -123,6 +124,7 @@ def leads(found: Sequence[Benchmark]) -> pieces.Lead | None:
     answers on the first.
     """
     models = {each.name: frozenset(each.models) for each in found}
+    encoded = functools.lru_cache(maxsize=None)(urlencode)  # most tables have a row per model
 
     def lead(row: Mapping[str, object]) -> str | None:
         model = row.get("model")
@@ -133,7 +135,7 @@ def leads(found: Sequence[Benchmark]) -> pieces.Lead | None:
         if row.get("source") == "published" or benchmark not in models or not (row.get("ours") or names[1:]):
             return None
         asked = {"benchmark": benchmark} | {name: row[name] for name in names if row.get(name)}
-        return f"{row.get('up', '')}{FOLDER}/{PAGE}#{urlencode(asked)}"
+        return f"{row.get('up', '')}{FOLDER}/{PAGE}#{encoded(tuple(asked.items()))}"
 
     return lead if found else None
 
