@@ -18,10 +18,11 @@ from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.medley.parsing import parse_judgement, parse_reply
 from metacog_pipeline.benchmarks.metacogbench.lexicon import shipped_lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.claims import content
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import about_the_matter
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import _kind, about_the_matter
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.scope import _last_clause, _says
 from metacog_pipeline.benchmarks.metacogbench.parsing import response as metacogbench
 from metacog_pipeline.benchmarks.metacogbench.prompts import PROBE, item_steps
+from metacog_pipeline.benchmarks.metacogbench.replies import read_row
 from metacog_pipeline.benchmarks.metamedqa import parsing as metamedqa
 from metacog_pipeline.benchmarks.selfknowledge import response as selfknowledge
 from metacog_pipeline.benchmarks.selfknowledge.prompts import condition_steps
@@ -192,6 +193,12 @@ def _metacogbench(name: str) -> Callable[[str], object]:
     return read
 
 
+def _as_asked(name: str) -> Callable[[str], object]:
+    """Read as ``metacog read metacogbench`` does, which may call a reply unparsable."""
+    steps = [step for step in item_steps(batches.ITEMS[name], "free") if step != PROBE]
+    return lambda text: read_row({"item_id": name, "responses": dict.fromkeys(steps, text) | {PROBE: "A"}})
+
+
 def _facts(condition: str) -> Callable[[str], object]:
     item = facts()["geography-001"]
 
@@ -225,6 +232,7 @@ READERS: dict[str, Callable[[str], object]] = {
         )
     },
     **{f"facts {name}": _facts(name) for name in ("dual", "idk", "idk_zh", "idk_ko", "idk_es")},
+    **{f"read {name}": _as_asked(name) for name in ("hold.warranty", "eco.nodes")},
     "metamedqa": lambda text: metamedqa.parse(text, OPTIONS),
     "metamedqa confidence": lambda text: metamedqa.read_confidence(text, bare=True),
     "medley": parse_reply,
@@ -237,7 +245,7 @@ READERS: dict[str, Callable[[str], object]] = {
 
 
 # What readers keep of the texts they saw last.
-KEPT: list[Any] = [about_the_matter, _last_clause, _says, content, _could_answer, _with_places]
+KEPT: list[Any] = [about_the_matter, _kind, _last_clause, _says, content, _could_answer, _with_places]
 
 
 def took(read: Callable[[str], object], text: str, most: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -10,6 +11,11 @@ from metacog_pipeline.errors import suggestion
 
 ItemT = TypeVar("ItemT")
 LONGEST_RAW, LONGEST = 200_000, 30_000  # characters of a reply with its thinking, and without
+# Of a reply in prose, which is read clause by clause. A page of prose has some 60 clauses and 3,000 characters.
+MOST_CLAUSES, MOST_NUMBERS, LONGEST_SENTENCE = 1_000, 1_000, 4_000
+_CLAUSE_ENDS = re.compile(r"\w[^\w\s]*(?:[.!?;:](?=\s|\Z)|[。！？；：\n])")
+_NUMBER = re.compile(r"\d[\d.,]*")
+_UNBROKEN = re.compile(r"[^.,;:!?|\n。，、；：！？،؛؟۔।]+")
 
 
 def too_long(text: str) -> str | None:
@@ -24,6 +30,21 @@ def too_long(text: str) -> str | None:
         if said > LONGEST
         else None
     )
+
+
+def no_prose(text: str) -> str | None:
+    """Return why a reply is no prose that anybody writes, and is not read clause by clause; None where it is read."""
+    said = without_thinking(text)
+    if len(said) <= LONGEST_SENTENCE:  # whatever it is, it is read soon
+        return None
+    for name, count, most in (
+        ("clauses", len(_CLAUSE_ENDS.findall(said)), MOST_CLAUSES),
+        ("numbers", len(_NUMBER.findall(said)), MOST_NUMBERS),
+        ("characters in one sentence", max(map(len, _UNBROKEN.findall(said)), default=0), LONGEST_SENTENCE),
+    ):
+        if count > most:
+            return f"unparsable: {count} {name}, at most {most} are read"
+    return None
 
 
 def unparsable(why: str) -> dict[str, Any]:

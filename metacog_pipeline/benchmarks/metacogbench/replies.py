@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from metacog_pipeline.benchmark.replies import BadRow, found_item, texts_of, too_long, unparsable
+from metacog_pipeline.benchmark.replies import BadRow, found_item, no_prose, texts_of, too_long, unparsable
 from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.benchmarks.metacogbench.construction import shuffled
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
@@ -28,6 +28,9 @@ def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
     if scored is None:
         raise BadRow(f"no reply to score; give response, or responses with {ANSWER} or {TURN_2}")
     if (why := next(filter(None, map(too_long, texts.values())), None)) is not None:
+        return {"tier": item.tier, **unparsable(why)}
+    prose = [texts[step] for step in texts if step != PROBE] if item.tier in ("2a", "2b") else []
+    if (why := next(filter(None, map(no_prose, prose)), None)) is not None:
         return {"tier": item.tier, **unparsable(why)}
     first = texts.get(TURN_1) if item.tier == "2b" or TURN_2 in texts else None
     made = score_reply(item, scored, first, probe=texts.get(PROBE))

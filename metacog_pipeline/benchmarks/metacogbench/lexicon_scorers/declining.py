@@ -60,15 +60,16 @@ def _kinds(sentence: str, words: Lexicon) -> set[str]:
             continue
         if found is not None and found["mark"] == ":" and len(bare.split()) <= _LABEL_WORDS:
             continue
-        kinds.add(_kind(bare, words))
+        kinds.add(_kind(bare, words) if len(bare) <= _LONGEST else _CONTENT)
         if _CONTENT in kinds:
             break
     return kinds
 
 
+@lru_cache(maxsize=2_048)
 def _kind(clause: str, words: Lexicon) -> str:
-    if len(clause) <= _LONGEST:
-        for cue in words.cues["declining"]:
-            if cue.regex.fullmatch(clause) and not scope.stopped(clause, 0, len(clause), cue):
-                return cue.category
+    """Return the kind of a clause; two preparations of one reply ask for the same ones."""
+    for cue in words.cues["declining"]:
+        if cue.regex.fullmatch(clause) and not scope.stopped(clause, 0, len(clause), cue):
+            return cue.category
     return _CONTENT
