@@ -145,6 +145,8 @@ def _parts(name: str) -> list[str]:
 def _named(run: str, people: Sequence[tuple[str, list[str]]]) -> str:
     """Return a run of capitalised words with a person's name in it as it is accepted."""
     said, every = run.split(), [name for name, _ in people]
+    if len(said) < 2:
+        return run
     for name, words in people:
         last = next(
             (i for i in range(len(said) - 1, 0, -1) if _is_surname(said[i - 1], said[i], words)), None

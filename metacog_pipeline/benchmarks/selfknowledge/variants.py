@@ -91,13 +91,15 @@ def _respelled(text: str, names: Sequence[str], *, place: bool) -> str:
     found = {word for word in _WORD.findall(text)[:_MOST] if len(word) > 3}
     known = {folded(word) for word in wanted}
     of_phrases = {folded(word) for name in names if " " in name for word in _WORD.findall(name)}
+    lower = text.islower()
+    pairs = [(to, plain if (plain := folded(to)) in of_phrases else "") for to in wanted]
     other = {
         word: to
         for word in found
-        if folded(word) not in known
-        for to in wanted
-        if (alike(word, to, place=place) or (folded(to) in of_phrases and swapped(folded(word), folded(to))))
-        and (to.islower() or word[:1].isupper() or text.islower())
+        if (said := folded(word)) not in known
+        for to, in_phrase in pairs
+        if (lower or to.islower() or word[:1].isupper())
+        and (alike(word, to, place=place) or (in_phrase and swapped(said, in_phrase)))
     }
     return _WORD.sub(lambda word: other.get(word[0], word[0]), text) if other else text
 
