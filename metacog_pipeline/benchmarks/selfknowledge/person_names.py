@@ -22,6 +22,7 @@ _NAME = re.compile(rf"(?:[A-ZÀ-ÞŁŠŽČ][\w'’-]*\.?|{_SMALL})")
 _RUN = re.compile(
     rf"(?<![\w'’-])[A-ZÀ-ÞŁŠŽČ][\w'’-]*(?:\.? (?:[A-ZÀ-ÞŁŠŽČ][\w'’-]*|(?:{_SMALL})(?= ))){{0,6}}"
 )
+_STYLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof)\.? (?=[A-Z])")
 _BRACKETED = re.compile(
     r"\b([A-Z][\w'’-]+) (\([A-Z][\w'’. -]{1,20}\)|[\"“][A-Z][\w'’ -]{1,20}[\"”]) (?=[A-Z])()"
 )
@@ -121,6 +122,8 @@ def as_person(text: str, names: Sequence[str]) -> str:
     if not people:
         return text
     surnames = {folded(words[-1]): name for name, words in people}
+    if not any(_STYLE.search(name) for name in names):
+        text = _STYLE.sub("", text)
     text = _BRACKETED.sub(r"\1 \3", text)
     text = _LAST_FIRST.sub(lambda found: _turned(found, people), text)
     return _RUN.sub(lambda found: _named(found[0], people), text) if surnames else text

@@ -29,7 +29,8 @@ _SOUNDS = [
     (re.compile(pattern), to)
     for pattern, to in (
         ("shch|schtsch|chtch|šč", "C"), ("tzsch|tsch|tch|cz|kh|ch", "C"), ("sch|sh|sz", "S"), ("ph", "f"),
-        ("dzh|dsch|dj", "j"), ("zh", "z"), ("gh", "g"), ("th", "t"), ("ts|tz", "s"), ("ck|qu?", "k"), ("c(?=[eiy])", "s"),
+        ("dzh|dsch|dj", "j"), ("zh", "z"), ("gh", "g"), ("dh", "d"), ("th", "t"), ("ts|tz", "s"), ("ck|qu?", "k"),
+        ("c(?=[eiy])", "s"),
         ("c", "k"), ("x", "ks"), ("w", "v"), ("[yj]", "i"), ("oie|oe(?=v)", "oE"), (r"(?<=[aeou])i(?=[aeou])", ""),
         ("ou|oo|ue", "u"), ("oe", "o"), ("ae", "e"), ("E", "e"), ("ie|ii", "i"), (r"(.)\1+", r"\1"), (r"f\Z", "v"),
         (r"(?<=[^aeiou])e\Z", ""),
