@@ -50,6 +50,12 @@ def test_a_wrong_answer_and_a_no(bench):
     assert (row["yes"], row["yes_strict"], row["yes_reference"]) == (0, 0, 1)
 
 
+@pytest.mark.parametrize(("reply", "right"), [("{} Paris", 1), ("Paris. {}", 1), ("{0} Paris {0}", 0)])
+def test_of_a_reply_longer_than_anybody_writes_both_ends_are_read(bench, reply, right):
+    row = one(bench, bench.call("direct", reply.format("la " * 1_000_000)), bench.call("meta", "Yes"))
+    assert (row["correct_inclusion"], row["status"]) == (right, "ok")
+
+
 @pytest.mark.parametrize(
     ("rule", "yes", "status"),
     [("default", None, "meta_invalid"), ("reference", 1, "ok"), ("strict", 1, "ok")],

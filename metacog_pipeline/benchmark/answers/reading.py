@@ -6,7 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from metacog_pipeline.benchmark.answers.text import plain_characters, without_markup, without_reasoning
+from metacog_pipeline.benchmark.answers.text import (
+    both_ends,
+    plain_characters,
+    without_markup,
+    without_reasoning,
+)
 
 Scalar = str | int | float | bool
 LONGEST = 4_000  # characters of an answer that are read; of a longer one the middle is not
@@ -74,9 +79,7 @@ def nothing(why: str = "no answer is stated") -> Reading:
 
 def prepared(text: str) -> Prepared:
     """Return a text ready to be read; of a long one the middle is left out."""
-    if len(text) > LONGEST:
-        text = text[: LONGEST // 2] + "\n" + text[-LONGEST // 2 :]
-    text = text.replace(_OPEN, " ").replace(_CLOSE, " ")
+    text = both_ends(text, LONGEST).replace(_OPEN, " ").replace(_CLOSE, " ")
     if _LEADING_NUMBER.match(text) and not _SECOND_ITEM.search(text):
         text = _LEADING_NUMBER.sub(
             r"\1;\2", text, count=1

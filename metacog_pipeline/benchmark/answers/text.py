@@ -68,8 +68,7 @@ def without_reasoning(text: str) -> str:
     An unclosed tag drops to the end. A closing tag without an opening one drops what stands before it, because some
     servers strip the opening tag of the chat template.
     """
-    if len(text) > LONGEST_THOUGHT:
-        text = text[: LONGEST_THOUGHT // 2] + "\n" + text[-LONGEST_THOUGHT // 2 :]
+    text = both_ends(text, LONGEST_THOUGHT)
     kept: list[str] = []
     start, inside = 0, False
     for tag in _TAG.finditer(text):
@@ -138,9 +137,12 @@ def _without_latex(text: str) -> str:
 
 def bounded(text: str) -> str:
     """Return a text of at most `LONGEST` characters: of a longer one both ends."""
-    if len(text) <= LONGEST:
-        return text
-    return text[: LONGEST // 2] + "\n" + text[-LONGEST // 2 :]
+    return both_ends(text, LONGEST)
+
+
+def both_ends(text: str, most: int) -> str:
+    """Return ``text``, or the first and the last ``most / 2`` characters of a longer one on two lines."""
+    return text if len(text) <= most else text[: most // 2] + "\n" + text[-most // 2 :]
 
 
 @cache

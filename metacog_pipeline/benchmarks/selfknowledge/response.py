@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metacog_pipeline.benchmark import contract
+from metacog_pipeline.benchmark.answers.text import LONGEST_THOUGHT, both_ends, bounded
 from metacog_pipeline.benchmark.contract import Call, Calls, Flag
 from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.benchmarks.selfknowledge import matching
@@ -123,10 +124,10 @@ def _text(call: Call | None) -> str | None:
 
 
 def _reply(call: Call) -> str | None:
-    """Return the text of a reply without thinking, None where there is nothing to score."""
+    """Return the text of a reply without thinking, of a long one both ends; None where there is nothing to score."""
     if call.status == "failed":
         return None
-    reply = without_thinking(call.text).strip()
+    reply = bounded(without_thinking(both_ends(call.text, LONGEST_THOUGHT))).strip()
     return None if not reply and call.status == "truncated" else reply
 
 

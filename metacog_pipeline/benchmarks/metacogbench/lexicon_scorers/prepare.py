@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from metacog_pipeline.benchmark.answers.text import plain_characters, without_reasoning
+from metacog_pipeline.benchmark.answers.text import both_ends, plain_characters, without_reasoning
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.heads import Places
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import compiled
 from metacog_pipeline.benchmarks.metacogbench.parsing import json_objects
@@ -163,8 +163,7 @@ def _headings(text: str) -> str:
 def _bounded(text: str) -> str:
     text = _RUNS_OF_MARKS.sub(r"\1\1\1", _RUNS.sub(" ", text))
     text = _NO_WORDS.sub("\n", _LONG_WORD.sub(" ", text))
-    if len(text) > LONGEST:
-        text = text[: LONGEST // 2] + "\n" + text[-LONGEST // 2 :]
+    text = both_ends(text, LONGEST)
     if max(map(len, text.split("\n")), default=0) <= _LINE_LENGTH:
         return text
     return "\n".join(piece for line in text.split("\n") for piece in _pieces(line))
