@@ -52,14 +52,14 @@ NUMERAL = (
     r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d])"
     r"|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?!\d)"
     r"|\d{1,3}(?:\.\d{3})+,\d+(?!\d)"
-    r"|\d{1,3}(?:[ ']\d{3})+(?:[.,]\d+)?(?!\d)"
+    r"|\d{1,3}(?:[ '_]\d{3})+(?:[.,]\d+)?(?!\d)"
     r"|\d+(?:[.,]\d+)?|[.,]\d+)"
 )
 _POWER = r"(?:\^ ?[-+]?\d{1,4}|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,4})"
 _NUMBER = re.compile(
     rf"(?P<sign>(?<![\w.,)])[-+])?(?<![A-Za-z_\d])(?<!\d[.,])(?P<body>{NUMERAL})"
     rf"(?:(?P<exp>[eE][-+]?\d{{1,4}})(?!\w)| ?[×x*] ?10 ?(?P<ten>{_POWER})|(?P<pow>{_POWER})"
-    rf"| ?/ ?(?P<den>\d+(?:\.\d+)?)(?![\d/])|[ -]?(?P<mag>{'|'.join(_MAGNITUDES)})\b)?"
+    rf"| ?/ ?(?P<den>\d+(?:\.\d+)?)(?![\d/])|[ -]?(?P<mag>{'|'.join(_MAGNITUDES)})\b|(?P<kilo>(?-i:k))\b)?"
     rf"|(?P<minus>\b(?:minus|negative) )?(?P<words>{WORDS})(?:[ -](?P<wordmag>thousand|million|billion|trillion)\b)?",
     re.IGNORECASE,
 )
@@ -99,8 +99,8 @@ def numeral_value(body: str) -> Fraction | None:
         body = body.replace(",", "")
     elif re.fullmatch(r"\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?|\d{1,3}(?:\.\d{3})+,\d+", body):
         body = body.replace(".", "").replace(",", ".")
-    elif re.fullmatch(r"\d{1,3}(?:[ ']\d{3})+(?:[.,]\d+)?", body):
-        body = re.sub("[ ']", "", body).replace(",", ".")
+    elif re.fullmatch(r"\d{1,3}(?:[ '_]\d{3})+(?:[.,]\d+)?", body):
+        body = re.sub("[ '_]", "", body).replace(",", ".")
     else:
         body = body.replace(",", ".")
     return Fraction(Decimal(body))
@@ -147,7 +147,7 @@ def _value(found: re.Match[str]) -> Fraction | None:
         below = numeral_value(found["den"])
         value = body / below if below else None
     else:
-        shift = exponent + _magnitude(found["mag"])
+        shift = exponent + (3 if found["kilo"] else _magnitude(found["mag"]))
         value = Fraction(body * Fraction(10) ** shift) if shift else body
     return -value if value is not None and found["sign"] == "-" else value
 
