@@ -86,6 +86,7 @@ def test_two_rewritings_after_each_other_change_no_verdict(item: Item, first: st
         ("bet.ramp.1.2x2", "2470 bolts (95 × 26)"),
         ("bet.ramp.1.2x2", "2.47k"),
         ("bet.ramp.1.2x2", "2_470"),
+        ("bet.missing.twin.1", "5 hours (noon + 5)"),
         ("predict.freezing", "32 °F (0 °C)"),
         ("predict.freezing", "0 °C"),
         ("predict.census", "31,275 (as of 2010)"),

@@ -57,6 +57,7 @@ _OPERATOR = re.compile(
     r"|menos|entre))[\s(\[]*$",
     re.IGNORECASE,
 )
+_NAMED_OPERAND = re.compile(r"[(\[,]\s{0,3}[^\W\d]\w{0,30}\s?[×*·+÷/^√⋅-]\s?$")  # "5 hours (noon + 5)"
 _ONE_IN = re.compile(r"[ -](?:in|out of|von|de cada)[ -](?:every )?", re.IGNORECASE)
 _RANGE = re.compile(r"[^\d,;=]{0,12}?(?:-|~| to | and |\bhasta\b| a |至|到|에서)\s*\Z")
 _DENIED = re.compile(
@@ -301,8 +302,8 @@ def _equations(text: str, places: Places, found: list[Candidate]) -> list[Candid
             and re.search(r"[;\n:]|\. ", gap) is None
             and not (gap.rstrip().endswith("-") and (one.is_date or two.is_date or not computes))
         ):
-            modulo = re.search(r"\bmod", gap)
-            working |= {i + 1} if modulo else {i, i + 1}
+            apart = re.search(r"\bmod", gap) or _NAMED_OPERAND.search(gap)
+            working |= {i + 1} if apart else {i, i + 1}
         if re.fullmatch(r"\s*\(?\s*mod(?:ulo)?\s*", gap):
             working.add(i + 1)
     operands = {found[i].value for i in working}
