@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Scored, Table
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.schema import schema_of
-from metacog_pipeline.errors import one_line
+from metacog_pipeline.errors import one_line, reason_of
 from metacog_pipeline.scoring import kept_pairs, kept_tables
 from metacog_pipeline.scoring.estimates import FAILED
 from metacog_pipeline.scoring.schemas import COMPARISON
@@ -216,7 +216,7 @@ def table(
             made = each.finish(made) if each.finish is not None else made
         return made.select(pl.col(name).cast(kind) for name, kind in schema.items()), None
     except Exception as error:
-        why = one_line(f"{benchmark.name}_{each.name}: {type(error).__name__}: {error}")
+        why = one_line(f"{benchmark.name}_{each.name}: {reason_of(error)}")
         return pl.DataFrame(schema=schema), why
 
 
@@ -232,5 +232,5 @@ def failures_in(frame: pl.DataFrame) -> list[str]:
 
 
 def _failed(family: str, error: Exception, dataset: str, source: str) -> Comparison:
-    status = one_line(f"{FAILED}{type(error).__name__}: {error}")
+    status = one_line(f"{FAILED}{reason_of(error)}")
     return Comparison(family, measure="", dataset=dataset, source=source, status=status)
