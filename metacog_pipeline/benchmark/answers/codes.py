@@ -60,6 +60,10 @@ def _told(text: str, question: str, letters: dict[str, str], wanted: str) -> str
     if len(names) != len(wanted) or not letters:
         return None
     kinds = {word: letter for letter, word in letters.items()}
+
+    def letter_of(kind: str) -> str:
+        return kinds.get(kind.lower(), kind)
+
     any_name, any_kind = "|".join(names), "|".join([*(f"(?i:{word})" for word in kinds), *letters])
     some = rf"(?:{any_name})\b(?:(?:,? and |, ?| & )(?:{any_name})\b){{0,{len(names)}}}"
     told: dict[str, str] = {}
@@ -69,17 +73,17 @@ def _told(text: str, question: str, letters: dict[str, str], wanted: str) -> str
     ):
         before = set(told)
         for each in re.finditer(form, text):
-            letter = kinds.get(each["what"].lower(), each["what"])
+            letter = letter_of(each["what"])
             told.update({name: letter for name in re.findall(any_name, each["who"]) if name not in before})
     if others := re.search(rf"\b(?i:the (?:rest|others?)) (?:is|are) (?:an? )?({any_kind})s?\b", text):
-        told = {name: kinds.get(others[1].lower(), others[1]) for name in names} | told
+        told = dict.fromkeys(names, letter_of(others[1])) | told
     if told:
         return "".join(told[name] for name in names) if all(name in told for name in names) else None
     run = re.search(
         rf"\b(?:{any_kind})s?\b(?:(?:, and |, | and |; ?| - | → )(?:{any_kind})\b){{{len(names) - 1}}}", text
     )
     said = re.findall(any_kind, run[0]) if run else []
-    return "".join(kinds.get(word.lower(), word) for word in said) or None
+    return "".join(map(letter_of, said)) or None
 
 
 def _whole(text: str, key: AnswerKey) -> Reading:

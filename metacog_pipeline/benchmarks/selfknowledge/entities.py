@@ -1,9 +1,8 @@
 """The rule ``entities``: an accepted answer must be what a reply says, as a whole name or as a number.
 
-"Iranian" is not "Iran", "New York" is not "York", "1973" and "seventh" are not "7". A name that is "
-"denied, offered beside
-another ("Lyon or Paris"), only mentioned ("Sydney (many say Canberra)") or taken back is not said. Numbers are compared as
-numbers, dates by their parts. Kind words around a name do no harm: "the city of York", "President Washington".
+"Iranian" is not "Iran", "New York" is not "York", "1973" and "seventh" are not "7". A name that is denied, offered
+beside another ("Lyon or Paris"), only mentioned ("Sydney (many say Canberra)") or taken back is not said. Numbers are
+compared as numbers, dates by their parts. Kind words around a name do no harm: "the city of York", "President Washington".
 """
 
 from __future__ import annotations
@@ -131,8 +130,7 @@ def _moved(said: Prepared, plain: str) -> tuple[tuple[int, int], ...]:
 
 
 def _other_ways(names: Sequence[str], text: str, question: str) -> list[list[str]]:
-    """Return other spellings of names: initials, without middle initials, the surname of a person who "
-    "is asked for."""
+    """Return other spellings of names: initials, without middle initials, the surname of a person who is asked for."""
     short = [re.sub(r" [A-Z](?= [A-Z])", "", name) for name in names]
     made = [
         [

@@ -1,5 +1,4 @@
-"""What a reply does with a name it holds: offers it beside another, takes it back, or only mentions it "
-"after its answer."""
+"""What a reply does with a name it holds: offers it beside another, takes it back, or only mentions it after its answer."""
 
 from __future__ import annotations
 
@@ -84,7 +83,7 @@ _KIN_OF = re.compile(
     r"|husband|teacher|assistant|contemporary|colleague|successor|predecessor)s? of $",
     re.IGNORECASE,
 )
-_PREDICATE = re.compile(
+PREDICATE = re.compile(
     r"\b(?:is|was|are|were|be|es|fue|era|son|called|named|became)(?: (?:now|actually"
     r"|indeed|really|probably|likely))?"
     r" (?:the |an? |el |la )?[\"'*]*$",
@@ -92,10 +91,15 @@ _PREDICATE = re.compile(
 )
 
 
+def _known(question: str, names: Sequence[str]) -> frozenset[str]:
+    """Return the words that name nothing else: of the question, of accepted names, and those of no name."""
+    return name_words.NO_NAME.union(folded(" ".join((question, *names))).split())
+
+
 def taken_back(text: str, end: int, names: Sequence[str], question: str) -> bool:
     """Return whether another name is said behind a correction: "Germany? No, Argentina won"."""
     cut = clauses.Places(text).corrected_from()
-    known = set(folded(" ".join((question, *names))).split()) | name_words.NO_NAME
+    known = _known(question, names)
     others = re.findall(r"\b[A-Z][\w'-]+", text[cut:]) if cut >= end else []
     return any(folded(word) not in known for word in others)
 
@@ -155,7 +159,7 @@ def answered_before(text: str, span: tuple[int, int], question: str, names: Sequ
     related = _RELATED.search(before[-40:]) or re.search(r"\b(?:after|before|than)(?: the)? $", before)
     if not text[span[0]].isupper() and related and _other_noun(before, question, names):
         return True
-    if _PREDICATE.search(before) or _CONCLUDES.search(before) or clauses.CORRECTION.search(before):
+    if PREDICATE.search(before) or _CONCLUDES.search(before) or clauses.CORRECTION.search(before):
         return False
     places = clauses.Places(text)
     same = places.sentence(span[0]) == places.first_sentence()
@@ -183,7 +187,7 @@ def answered_before(text: str, span: tuple[int, int], question: str, names: Sequ
     first_clause = re.split(r"[;.,] |\n", before)[0]
     if start and len(stems(own) & stems(question)) > 1 + len(stems(first_clause) & stems(question)):
         return False
-    known = set(folded(" ".join((question, *names))).split()) | name_words.NO_NAME
+    known = _known(question, names)
     first = before if same else before[: places.first_end()]
     if same and (places.in_bracket(span[0]) or re.search(r"[\w)], |\b(?:with|below)\b", before)):
         nouns = [
@@ -210,7 +214,7 @@ def _after_a_head(text: str, span: tuple[int, int], question: str, names: Sequen
     words = text[: end.start()].strip(" \"'-*").split()
     if not 1 <= len(words) <= 5 or _no_noun_phrase(words) or clauses.CORRECTION.search(text, end.start()):
         return False
-    known = set(folded(" ".join((question, *names))).split()) | name_words.NO_NAME | name_words.HEDGES
+    known = _known(question, names) | name_words.HEDGES
     known -= name_words.NATIONAL if len(words) == 1 else frozenset()
     own = [
         word for word in words if folded(word.removesuffix("'s")) not in known and folded(word) not in known
@@ -244,10 +248,9 @@ def _goes_on(text: str, end: re.Match[str], span: tuple[int, int]) -> bool:
 
 
 def _other_noun(before: str, question: str, names: Sequence[str]) -> bool:
-    """Return whether what stands before a name in lower case speaks of another thing: "The tibia is second, "
-    "after the"."""
+    """Return whether what stands before a name in lower case speaks of another thing: "The tibia is second, after the"."""
     subject = re.match(r"\W*(?:[Tt]he |[Aa]n? )?([\w-]+)(?: (?:is|comes|ranks|was|has|lies)\b|,)", before)
-    known = set(folded(" ".join((question, *names))).split()) | name_words.NO_NAME | name_words.OPENERS
+    known = _known(question, names) | name_words.OPENERS
     return subject is not None and folded(subject[1]) not in known
 
 
@@ -266,8 +269,7 @@ def _no_noun_phrase(words: Sequence[str]) -> bool:
 
 
 def said_falsely(text: str, spans: Sequence[tuple[int, int]]) -> bool:
-    """Return whether every mention of a name is what others say wrongly: "a common misconception that it is "
-    "the femur"."""
+    """Return whether every mention of a name is what others say wrongly: "a misconception that it is the femur"."""
     return all(_FALSELY.search(text[max(0, start - 120) : start]) for start, _ in spans)
 
 

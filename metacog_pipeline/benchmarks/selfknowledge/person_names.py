@@ -74,8 +74,7 @@ def asks_person(question: str, names: Sequence[str]) -> bool:
 
 
 def fits_middle(middle: str, words: Sequence[str], names: Sequence[str]) -> bool:
-    """Return whether a middle name or initial is one that the accepted names give a person; any is where "
-    "they give none."""
+    """Return whether a middle name or initial is one that the accepted names give a person; without one any is."""
     known = [
         folded(part)
         for name in names

@@ -102,8 +102,7 @@ def ordinals(text: str) -> str:
 
 
 def initials(name: str) -> str:
-    """Return the initials of a name of several capitalised words, small words aside; "" where there are "
-    "fewer than two."""
+    """Return the initials of a name of several capitalised words, small words aside; "" of fewer than two."""
     made = "".join(word[0] for word in re.findall(r"[^\W\d_][\w'-]*", name) if word[0].isupper())
     return made if len(made) > 1 else ""
 

@@ -9,6 +9,7 @@ from metacog_pipeline.benchmark.answers import word_answers
 from metacog_pipeline.benchmark.answers.question import stems
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmarks.selfknowledge import name_words
+from metacog_pipeline.benchmarks.selfknowledge.mentions import PREDICATE
 from metacog_pipeline.benchmarks.selfknowledge.person_names import asks_person
 
 _PLACE_BEHIND = re.compile(r", ([A-Z][\w' ]+)\W*$")
@@ -22,12 +23,6 @@ _KIN = re.compile(
 )
 _NO_PERSON = frozenset(("lake", "mount", "mt", "river", "city", "town", "island", "port", "lago", "monte"))
 _REGNAL = re.compile(r"\b(?:king|queen|pope|emperor)\b", re.IGNORECASE)
-_PREDICATE = re.compile(
-    r"\b(?:is|was|are|were|be|es|fue|era|son|called|named|became)(?: (?:now|actually"
-    r"|indeed|really|probably|likely))?"
-    r" (?:the |an? |el |la )?[\"'*]*$",
-    re.IGNORECASE,
-)
 
 
 def only_whole(text: str, names: Sequence[str], question: str) -> str:
@@ -148,7 +143,7 @@ def _of_a_compound(text: str, start: int, end: int, question: str) -> bool:
     tail = re.match(r"((?: [a-zà-ÿ-]+){1,3})(?: ?[(,.;!?]|$)", text[end:])
     words = tail[1].split() if tail else []
     called = re.match(r" [a-z]+ (?:called|named|known as) ", text[end:]) is not None
-    if _PREDICATE.search(text[:start]) and not words:
+    if PREDICATE.search(text[:start]) and not words:
         return False
     if words and text[start:end].istitle() and re.search(r"(?:^|\W)an? $", text[:start]):
         return (
