@@ -479,14 +479,14 @@ class Scored:
 class Table:
     """A table of a benchmark's own beside the shared ones: ``detail.<benchmark>_<name>``; ``curves`` joins the shared one.
 
-    ``row`` is a class whose annotations are the columns; ``compute(benchmark, scored)`` returns a frame in its schema. Rows
-    that rest on one group each are yielded by ``of_group(benchmark, group)`` as tuples, and kept while ``version`` and the
-    responses of its model are the same; ``finish`` adds what is said of all of them together.
+    ``row`` is a class whose annotations are the columns; ``compute(benchmark, scored)`` returns a frame in its schema.
+    A table whose rows rest on one group each has none: ``of_group(benchmark, group)`` yields them as tuples, they are
+    kept while ``version`` and the responses of a model are the same, and ``finish`` adds what is said of all together.
     """
 
     name: str
     row: type
-    compute: Callable[[Any, Scored], pl.DataFrame]
+    compute: Callable[[Any, Scored], pl.DataFrame] | None
     says: str
     key: tuple[str, ...] = ()
     of_group: Callable[[Any, Group], Iterable[tuple[object, ...]]] | None = None

@@ -209,7 +209,7 @@ def table(
     """
     schema = schema_of(each.row)
     try:
-        if kept is None or each.of_group is None:
+        if each.compute is not None:
             made = each.compute(benchmark, scored)
         else:
             made = kept_tables.rows_of(benchmark, each, scored.groups, kept)

@@ -22,10 +22,13 @@ _GROUP, _PLACE = "group", "place"  # a group among those of its model, and among
 
 
 def rows_of(
-    benchmark: Benchmark[Any, Any, Any], each: Table, groups: Sequence[Group], kept: Kept
+    benchmark: Benchmark[Any, Any, Any], each: Table, groups: Sequence[Group], kept: Kept | None
 ) -> pl.DataFrame:
     """Return the rows of a table with `Table.of_group`, in the order of ``groups``; of models that are kept, read."""
     assert each.of_group is not None
+    if kept is None:
+        rows = [row for group in groups for row in each.of_group(benchmark, group)]
+        return pl.DataFrame(rows, schema=schema_of(each.row), orient="row")
     schema = pl.Schema({**schema_of(each.row), KEY: pl.String(), _GROUP: pl.Int64()})
     own: dict[str, list[tuple[int, Group]]] = {}
     for place, group in enumerate(groups):

@@ -10,19 +10,16 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Context, Scored
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench, tier_groups
 from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.judging.agreement import agreement, with_judgements
-from metacog_pipeline.benchmarks.metacogbench.lengths import lengths
+from metacog_pipeline.benchmarks.metacogbench.judging.agreement import with_judgements
 from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
-from metacog_pipeline.benchmarks.metacogbench.reliability import reliability
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
-from metacog_pipeline.benchmarks.metacogbench.sensitivity import sensitivity
 from metacog_pipeline.benchmarks.metacogbench.settings import Settings
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.scoring.comparisons import comparisons
+from metacog_pipeline.scoring.comparisons import comparisons, table
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.responses import read_responses
 
-TABLES = {"sensitivity": sensitivity, "reliability": reliability, "lengths": lengths, "judges": agreement}
+TABLES = {each.name: each for each in MetaCogBench.tables}
 
 
 def bound(seed: int = 0, **settings: Any) -> MetaCogBench:
@@ -105,7 +102,9 @@ def tabled(
     bench = bound(seed)
     with drawing(n_boot):
         groups = groups_of(bench, responses, by_run=False)
-        return TABLES[name](bench, Scored(responses, groups, judgements, pl.DataFrame()))
+        made, why = table(bench, TABLES[name], Scored(responses, groups, judgements, pl.DataFrame()))
+    assert why is None, why
+    return made
 
 
 def scored(item: Item, reply: str, first_reply: str | None = None) -> Any:

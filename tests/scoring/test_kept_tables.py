@@ -37,11 +37,7 @@ class Study:
         def finish(rows: pl.DataFrame) -> pl.DataFrame:
             return rows.with_columns(share=pl.col("value") / pl.col("value").sum())
 
-        def compute(benchmark: Any, scored: Any) -> pl.DataFrame:
-            rows = [row for group in scored.groups for row in self.of_group(benchmark, group)]
-            return finish(pl.DataFrame(rows, schema=["condition", "model", "value", "share"], orient="row"))
-
-        table = Table("own", Row, compute, "Numbers.", of_group=self.of_group, finish=finish, version=version)
+        table = Table("own", Row, None, "Numbers.", of_group=self.of_group, finish=finish, version=version)
         bench: Any = SimpleNamespace(name="bench")
         groups = [
             SimpleNamespace(condition=condition, model=model)

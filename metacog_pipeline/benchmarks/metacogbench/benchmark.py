@@ -35,13 +35,8 @@ from metacog_pipeline.benchmarks.metacogbench.parsing import response
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
 from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED
 from metacog_pipeline.benchmarks.metacogbench.questions import QUESTIONS
-from metacog_pipeline.benchmarks.metacogbench.reliability import ReliabilityBin, of_bins, reliability
-from metacog_pipeline.benchmarks.metacogbench.sensitivity import (
-    SensitivityRow,
-    of_group,
-    sensitivity,
-    with_tau,
-)
+from metacog_pipeline.benchmarks.metacogbench.reliability import ReliabilityBin, of_bins
+from metacog_pipeline.benchmarks.metacogbench.sensitivity import SensitivityRow, of_group, with_tau
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
@@ -74,12 +69,12 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     questions = QUESTIONS
     tables = (
         Table(
-            "sensitivity", SensitivityRow, sensitivity,
+            "sensitivity", SensitivityRow, None,
             "One tier of a model under one setting of one threshold; what was read is not read again.",
             ("dataset", "condition", "model", "tier", "threshold", "setting"), of_group, with_tau,
         ),
         Table(
-            "reliability", ReliabilityBin, reliability,
+            "reliability", ReliabilityBin, None,
             "One bin of a reliability diagram: how often answers stated with about the same confidence are right.",
             ("dataset", "condition", "model", "moment", "bin"), of_bins,
         ),

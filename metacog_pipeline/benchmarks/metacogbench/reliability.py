@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
-from metacog_pipeline.benchmark.contract import Group, Scored, schema_of
+from metacog_pipeline.benchmark.contract import Group
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import BINS
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import TierGroup, tier_groups
@@ -50,12 +49,6 @@ class ReliabilityBin:
     low: float | None
     high: float | None
     source: str
-
-
-def reliability(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
-    """Return one row per dataset, condition, model, moment and bin."""
-    rows = [row for group in scored.groups for row in of_bins(benchmark, group)]
-    return pl.DataFrame(rows, schema=schema_of(ReliabilityBin), orient="row")
 
 
 def of_bins(benchmark: MetaCogBench, group: Group) -> Iterator[tuple[object, ...]]:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.benchmark.contract import Group, Scored, schema_of
+from metacog_pipeline.benchmark.contract import Group, schema_of
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import BINS, ece, null_errors
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup, tier_groups
@@ -70,12 +70,6 @@ class Setting:
     is_default: bool
     score: Callable[[TierGroup], Floats]
     chance: Callable[[TierGroup], float | None] = lambda tier: None
-
-
-def sensitivity(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
-    """Return one row per dataset, condition, model and setting; tiers that lack replies are left out."""
-    rows = [row for group in scored.groups for row in of_group(benchmark, group)]
-    return with_tau(pl.DataFrame(rows, schema=schema_of(SensitivityRow), orient="row"))
 
 
 def with_tau(frame: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Group, Scored, Table, schema_of
+from metacog_pipeline.benchmark.contract import Group, Table
 from metacog_pipeline.benchmarks.selfknowledge.measures import counts_of_group
 from metacog_pipeline.benchmarks.selfknowledge.prompts import gives_leave
 from metacog_pipeline.stats.roc import confidence_densities, roc_curve, thinned
@@ -39,14 +39,8 @@ class Curve:
     n: int
 
 
-def curves(benchmark: Any, scored: Scored) -> pl.DataFrame:
-    """Return the curves of every model and condition over all runs; none under ``idk`` and of incomplete groups."""
-    rows = [row for group in scored.groups for row in of_group(benchmark, group)]
-    return pl.DataFrame(rows, schema=schema_of(Curve), orient="row")
-
-
 def of_group(benchmark: Any, group: Group) -> Iterator[tuple[object, ...]]:
-    """Yield the points of one group."""
+    """Yield the points of the curves of a group; none under ``idk`` and of an incomplete one."""
     if not group.n_failed and not gives_leave(group.condition):
         where = (benchmark.name, group.dataset, group.condition, group.model, group.source)
         yield from ((*where, *point) for point in _points(group))
@@ -72,5 +66,5 @@ def _points(group: Group) -> Iterator[_Point]:
 
 
 CURVES = Table(
-    "curves", Curve, curves, "Points of the type-2 ROC and densities of confidence.", of_group=of_group
+    "curves", Curve, None, "Points of the type-2 ROC and densities of confidence.", of_group=of_group
 )

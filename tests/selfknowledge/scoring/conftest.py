@@ -10,9 +10,9 @@ import pytest
 
 from metacog_pipeline.benchmark.contract import Scored
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
-from metacog_pipeline.benchmarks.selfknowledge.curves import curves
+from metacog_pipeline.benchmarks.selfknowledge.curves import CURVES
 from metacog_pipeline.conformance.case import Tried, small_study
-from metacog_pipeline.scoring.comparisons import comparisons
+from metacog_pipeline.scoring.comparisons import comparisons, table
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.schemas import response_schema
 
@@ -44,7 +44,9 @@ class Scoring:
 
     def curves(self, responses: pl.DataFrame) -> pl.DataFrame:
         benchmark, groups = self.groups(responses)
-        return curves(benchmark, Scored(responses, groups, None, pl.DataFrame()))
+        made, why = table(benchmark, CURVES, Scored(responses, groups, None, pl.DataFrame()))
+        assert why is None, why
+        return made
 
 
 @pytest.fixture
