@@ -6,9 +6,10 @@ They rest on the benchmark's `harmonise`: right or wrong, a confidence from 0 to
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -27,6 +28,17 @@ from metacog_pipeline.scoring.harmonised_measures import DECLARED
 
 NO_CONFIDENCE = "no answer has a confidence"
 TESTED = ("accuracy", "auroc2", "ece", "brier", "mean_confidence")
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    item_ids: frozenset[str]
+    model: model_pairs.Model
+
+
+_ANSWERED: WeakKeyDictionary[Group, _Answered] = (
+    WeakKeyDictionary()
+)  # a group stands in the pairs of all others
 
 
 def measures(conditions: Any) -> MeasureSet:
@@ -94,14 +106,19 @@ def _together(groups: Sequence[Group], *fields: str) -> list[list[Group]]:
 def _compared(
     benchmark: Any, family: str, first: tuple[Group, str], second: tuple[Group, str], held: Any
 ) -> Iterator[Comparison]:
-    sides = [
-        harmonised(benchmark, group.rows).with_columns(model=pl.lit(name), condition=pl.lit(""))
-        for group, name in (first, second)
-    ]
-    items = [set(side["item_id"]) for side in sides]
+    (one, a), (two, b) = first, second
+    sides = [_answered(benchmark, group) for group in (one, two)]
+    items = [side.item_ids for side in sides]
     lost = lost_items(len(items[0]), len(items[1]), len(items[0] & items[1]))
-    (one, a), (_, b) = first, second
-    for row in model_pairs.differences(pl.concat(sides), a, b, seed=benchmark.context.seed):
+    for row in model_pairs.differences(sides[0].model, sides[1].model, seed=benchmark.context.seed):
         made: Any = {name: row[name] for name in ("measure", "low", "high", "p", "status")}
         made |= {"value": row["difference"], "n": row.get("n_items") or 0, "note": lost, **held}
         yield Comparison(family, a=a, b=b, dataset=one.dataset, task=one.task, source=one.source, **made)
+
+
+def _answered(benchmark: Any, group: Group) -> _Answered:
+    found = _ANSWERED.get(group)
+    if found is None:
+        rows = harmonised(benchmark, group.rows)
+        found = _ANSWERED[group] = _Answered(frozenset(rows["item_id"]), model_pairs.Model.of(rows))
+    return found

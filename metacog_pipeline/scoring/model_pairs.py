@@ -10,11 +10,12 @@ that of all exchanges. Holm's correction is over all rows of one comparison. No 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, Floats, cells_of
+from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, Drawn, Floats, Ints, cells_of
 from metacog_pipeline.stats import exact, measured_coverage, resampling, two_intervals
 from metacog_pipeline.stats.auroc import auroc_from_patterns, influences
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, Estimate
@@ -57,7 +58,8 @@ def paired(answers: pl.DataFrame, a: str, b: str, *, seed: int, n_boot: int = N_
         key=lambda each: str(each[0]),
     ):
         named = {"benchmark": benchmark, "condition": condition, "a": a, "b": b}
-        rows += [{**named, **row} for row in differences(part, a, b, seed=seed, n_boot=n_boot)]
+        one, two = (Model.of(part.filter(pl.col("model") == name)) for name in (a, b))
+        rows += [{**named, **row} for row in differences(one, two, seed=seed, n_boot=n_boot)]
     adjusted = holm([_p(row) for row in rows])
     for row, p in zip(rows, adjusted, strict=True):
         row["p_holm"] = p
@@ -65,15 +67,41 @@ def paired(answers: pl.DataFrame, a: str, b: str, *, seed: int, n_boot: int = N_
     return pl.DataFrame(rows, schema=PAIRED_SCHEMA)
 
 
-def differences(
-    part: pl.DataFrame, a: str, b: str, *, seed: int, n_boot: int = N_BOOT
-) -> list[dict[str, object]]:
-    """Return a row per measure of ``a`` minus ``b``, two names in column ``model``, of answers to one set of items."""
-    stated = _shared(part.filter(pl.col("confidence").is_not_null()), a, b)
-    made = _compared(shared := _shared(part, a, b), a, b, seed, n_boot)
-    if shared.height and not stated.height:
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """Answers of one model to one set of items: ``items`` in order, and by answer the place of its item and its cell."""
+
+    items: Ints
+    item: Ints
+    cell: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """What one model answered, for all its pairs: right or wrong, and what has a confidence with it."""
+
+    every: Answers
+    stated: Answers
+
+    @classmethod
+    def of(cls, answers: pl.DataFrame) -> Model:
+        """Return the model whose ``answers``, rows of ``harmonised.HARMONISED``, are given."""
+        stated = answers.filter(pl.col("confidence").is_not_null())
+        return cls(_answers(answers.with_columns(confidence=pl.lit(0.0))), _answers(stated))
+
+
+def _answers(frame: pl.DataFrame) -> Answers:
+    items, item = np.unique(frame["cluster"].to_numpy(), return_inverse=True)
+    return Answers(items, item, cells_of(frame))
+
+
+def differences(one: Model, two: Model, *, seed: int, n_boot: int = N_BOOT) -> list[dict[str, object]]:
+    """Return a row per measure of ``one`` minus ``two``, of answers to one set of items."""
+    shared, stated = _shared(one.every, two.every), _shared(one.stated, two.stated)
+    made = _compared(shared, seed, n_boot)
+    if len(shared) and not len(stated):
         return made + [_empty(name, UNSTATED) for name in STATISTICS if name != "accuracy"]
-    return made + _compared(stated, a, b, seed, n_boot, stated=True)
+    return made + _compared(stated, seed, n_boot, stated=True)
 
 
 def _p(row: dict[str, object]) -> float | None:
@@ -81,31 +109,48 @@ def _p(row: dict[str, object]) -> float | None:
     return found if isinstance(found, float) else None
 
 
-def _shared(part: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
-    """Return the answers to items that both models answered."""
-    both = part.group_by("cluster").agg(pl.col("model").n_unique()).filter(pl.col("model") == 2)
-    return part.join(both.select("cluster"), on="cluster", how="semi").sort("model", "cluster", "run")
+def _shared(one: Answers, two: Answers) -> Ints:
+    """Return how often each item that both answered stands in each cell of either, items × 2 `CELLS`."""
+    if np.array_equal(one.items, two.items):
+        n, places = len(one.items), (one.item, two.item)
+    else:
+        both, *at = np.intersect1d(one.items, two.items, assume_unique=True, return_indices=True)
+        n = len(both)
+        new = [np.full(len(each.items), -1) for each in (one, two)]
+        for numbers, there in zip(new, at, strict=True):
+            numbers[there] = np.arange(n)
+        places = (new[0][one.item], new[1][two.item])
+    flat = [
+        (item * 2 * CELLS + cell + side * CELLS)[item >= 0]
+        for side, (item, cell) in enumerate(zip(places, (one.cell, two.cell), strict=True))
+    ]
+    return np.bincount(np.concatenate(flat), minlength=n * 2 * CELLS).reshape(n, 2 * CELLS)
 
 
-def _compared(
-    part: pl.DataFrame, a: str, b: str, seed: int, n_boot: int, *, stated: bool = False
-) -> list[dict[str, object]]:
+def _compared(table: Ints, seed: int, n_boot: int, *, stated: bool = False) -> list[dict[str, object]]:
     names = [name for name in STATISTICS if (name != "accuracy") == stated]
-    if not part.height:
+    if not len(table):
         return [_empty(name, "no item was answered by both") for name in names]
-    placed = part if stated else part.with_columns(confidence=pl.lit(0.0))  # accuracy needs none
-    cells = cells_of(placed) + CELLS * (part["model"] == b).to_numpy()
-    patterns = resampling.patterns_of(part["cluster"].to_numpy(), cells, 2 * CELLS)
+    patterns = resampling.merge_patterns(table, np.ones(len(table), dtype=np.int64))
     totals = patterns.totals.astype(np.float64)[None]
     drawn = None  # an interval by score needs no resamples
     if not set(names) <= set(_BY_SCORE):
-        drawn = resampling.patterns(patterns, n_boot, resampling.stream("compare", seed))
+        drawn = _drawn(patterns, n_boot, seed)
     counted = {
         "n_items": patterns.n_items,
         "n_a": int(totals[0, :CELLS].sum()),
         "n_b": int(totals[0, CELLS:].sum()),
     }
     return [_marked({**counted, **_difference(name, totals, drawn, patterns)}, totals[0]) for name in names]
+
+
+def _drawn(patterns: Patterns, n_boot: int, seed: int) -> tuple[Drawn, Drawn]:
+    """Return resamples of either model; those of all cells would be these with zeros between."""
+    used = np.flatnonzero(patterns.counts.any(axis=0))
+    narrow = Patterns(patterns.counts[:, used], patterns.weights)
+    totals = resampling.patterns(narrow, n_boot, resampling.stream("compare", seed))
+    first = int(np.searchsorted(used, CELLS))
+    return Drawn(used[:first], totals[:, :first]), Drawn(used[first:] - CELLS, totals[:, first:])
 
 
 def _marked(row: dict[str, object], totals: Floats) -> dict[str, object]:
@@ -118,7 +163,9 @@ def _marked(row: dict[str, object], totals: Floats) -> dict[str, object]:
     return {**row, "low_n": few}
 
 
-def _difference(name: str, totals: Floats, drawn: Floats | None, patterns: Patterns) -> dict[str, object]:
+def _difference(
+    name: str, totals: Floats, drawn: tuple[Drawn, Drawn] | None, patterns: Patterns
+) -> dict[str, object]:
     n_items = patterns.n_items
     statistic = STATISTICS[name]
     value_a, value_b = float(statistic(totals[:, :CELLS])[0]), float(statistic(totals[:, CELLS:])[0])
@@ -128,7 +175,7 @@ def _difference(name: str, totals: Floats, drawn: Floats | None, patterns: Patte
     if drawn is None or name in _BY_SCORE:
         (low, high, p), why = _by_score(name, patterns)
     else:
-        spread = statistic(drawn[:, :CELLS]) - statistic(drawn[:, CELLS:])
+        spread = drawn[0].of(name) - drawn[1].of(name)
         (low, high), p, why = resampling.interval(spread), resampling.p_value(spread), OFTEN_UNDEFINED
     found: dict[str, object] = {
         "measure": name,

@@ -1,10 +1,14 @@
 """Two models on shared items: the sign, what is shared, Holm, and what cannot be said."""
 
+from itertools import combinations
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.scoring import model_pairs
+from metacog_pipeline.scoring import confident_answers, model_pairs
+from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, Drawn
 from metacog_pipeline.scoring.harmonised import HARMONISED
 from metacog_pipeline.scoring.model_pairs import PAIRED_SCHEMA, paired
 from metacog_pipeline.stats import measured_coverage
@@ -139,3 +143,39 @@ def test_a_difference_of_fewer_errors_than_its_coverage_was_good_with_is_marked(
     marks = dict(paired(both, "a", "b", seed=1, n_boot=20).select("measure", "low_n").iter_rows())
     assert marks["accuracy"] is True and marks["auroc2"] is False
     assert marks["brier"] is True  # not in the table
+
+
+@pytest.mark.parametrize("name", ["mean_confidence", "ece", "brier"])
+def test_resamples_of_the_cells_that_are_used_say_what_those_of_all_cells_say(name):
+    rng = np.random.default_rng(7)
+    cells = np.sort(rng.choice(CELLS, 9, replace=False))
+    totals = rng.integers(0, 4, (2_300, 9)).astype(float)
+    every = np.zeros((2_300, CELLS))
+    every[:, cells] = totals
+    found = Drawn(cells, totals).of(name)
+    assert np.allclose(found, STATISTICS[name](every), rtol=1e-12, equal_nan=True)
+
+
+def test_answers_of_a_model_are_harmonised_once_for_all_its_pairs(monkeypatch):
+    asked = []
+
+    def harmonised(benchmark, rows):
+        asked.append(rows)
+        return rows
+
+    monkeypatch.setattr(confident_answers, "harmonised", harmonised)
+    groups = [_Group(of(name, [1, 0] * 10, [0.9, 0.6] * 10)) for name in "abcd"]
+    pairs = list(combinations("abcd", 2))
+    found = list(confident_answers.between_models().compute(_Seeded(), groups, pairs))
+    assert len(found) == len(pairs) * len(confident_answers.TESTED) and len(asked) == len(groups)
+
+
+class _Group:
+    dataset, source, task, condition = "sample", "measured", None, "baseline"
+
+    def __init__(self, rows):
+        self.rows, self.model = rows, rows["model"][0]
+
+
+class _Seeded:
+    context = SimpleNamespace(seed=1)
