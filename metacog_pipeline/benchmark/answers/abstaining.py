@@ -19,7 +19,7 @@ from typing import Any
 from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.files import shipped
 
-LONGEST = 20_000  # characters of a reply that are read; of a longer one the middle is not
+LONGEST = 8_000  # characters of a reply that are read; of a longer one the middle is not
 _QUOTES = str.maketrans(
     {"’": "'", "‘": "'", "ʼ": "'", "′": "'", "´": "'", **dict.fromkeys('"“”„‟«»‹›「」『』`*_~#>', None)}
 )

@@ -147,7 +147,7 @@ class Candidate:
 
     def same(self, other: Candidate) -> bool:
         """Return whether two values are one, the coarser of them rounded."""
-        if not self.step and not other.step:
+        if self.value == other.value or (not self.step and not other.step):
             return self.value == other.value
         step = max(self.step, other.step)
         return abs(self.value - other.value) <= step / 2

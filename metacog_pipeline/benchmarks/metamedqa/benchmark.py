@@ -42,7 +42,11 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
         url="https://doi.org/10.1038/s41467-024-55628-6",
     )
     Settings, Item, Response = settings_of.Settings, Question, response.Response
-    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "5"}
+    versions: ClassVar[Mapping[Stage, str]] = {
+        **dict.fromkeys(Stage, "1"),
+        Stage.PARSING: "2",
+        Stage.SCORING: "5",
+    }
     answer_modes = MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
     sources = tuple(source.declared for source in SOURCES.values())

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from metacog_pipeline.benchmark.answers.question import stem
 from metacog_pipeline.benchmark.answers.text import (
+    both_ends,
     bounded,
     folded,
     plain_characters,
@@ -109,6 +110,10 @@ _BOUND = re.compile(
 )
 _FIRM = re.compile(r"\b(?:nothing|nobody|hardly|no)\b")
 _LIMITS = frozenset({stem("everyone"), stem("whole")})
+_LONGEST, _MOST_UNITS = (
+    1_000,
+    400,
+)  # characters of a clause, clauses of a reply: of more the middle is not read
 _MOST, _MOST_AGREED, _OF_CLAIM, _OF_POINT = 0.6, 0.45, 0.5, 0.4
 
 
@@ -174,7 +179,9 @@ def by_clauses(text: str, task: Task) -> Read:
     """Return what the clauses of a bare text say of the task's own sentences."""
     by = sought(task)
     told = _NOT_ANY.sub(r"\g<between>no", plain(text).lower())
-    units = [unit for unit in _UNIT.split(told) if unit.strip(" .,-")]
+    units = [both_ends(unit, _LONGEST) for unit in _UNIT.split(told) if unit.strip(" .,-")]
+    if len(units) > _MOST_UNITS:
+        units = units[: _MOST_UNITS // 2] + units[-_MOST_UNITS // 2 :]
     agreed = said = held = rebutted = False
     for before, unit in zip(["", *units], units, strict=False):
         if unit.rstrip().endswith("?"):

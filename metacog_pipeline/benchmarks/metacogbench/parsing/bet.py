@@ -74,14 +74,12 @@ def read_bet(reply: str) -> float | None:
 
 def _said(sentence: str) -> Amount | None:
     """Return the amount of the last betting verb of the speaker in a sentence."""
-    last: Amount | None = None
-    for verb in _VERB.finditer(sentence):
-        before = sentence[max(0, verb.start() - 120) : verb.start()]
-        if not _speaker(before) or _denied(before):
-            continue
+    for verb in reversed([*_VERB.finditer(sentence)]):
         amount = _after(sentence[verb.end() : verb.end() + _AFTER_VERB], loose=verb["loose"] is not None)
-        last = amount or last
-    return last
+        before = sentence[max(0, verb.start() - 120) : verb.start()]
+        if amount is not None and _speaker(before) and not _denied(before):
+            return amount
+    return None
 
 
 def _speaker(before: str) -> bool:

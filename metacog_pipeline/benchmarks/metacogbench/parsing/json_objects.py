@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from metacog_pipeline.benchmark.answers.text import plain_characters
 
@@ -35,17 +36,19 @@ class FoundObject:
     value: dict[str, object]
 
 
-def objects(text: str) -> list[FoundObject]:
+@lru_cache(maxsize=8)
+def objects(text: str) -> tuple[FoundObject, ...]:
     """Return the outermost objects that can be read, by position; `inner` walks what they hold.
 
-    An object that cannot be read is replaced by the readable ones inside it. Total: any string gives a list.
+    An object that cannot be read is replaced by the readable ones inside it. Total: any string gives a tuple; several
+    readers ask for one text in turn, so the last few are kept.
     """
     budget = _PARSED_AT_MOST * len(text) + 100_000
     found: list[FoundObject] = []
     covered = 0
     for tried, (start, end) in enumerate(_spans(text)):
-        if start < covered:
-            continue
+        if start < covered or (text.find(":", start, end) < 0 and text[start + 1 : end - 1].strip()):
+            continue  # within one that was read; \boxed{7}, which has no key
         if tried >= _TRIED_AT_MOST or budget < end - start:
             break
         budget -= end - start
@@ -53,7 +56,7 @@ def objects(text: str) -> list[FoundObject]:
         if value is not None:
             found.append(FoundObject(start, end, value))
             covered = end
-    return found
+    return tuple(found)
 
 
 def inner(value: object, depth: int = 60) -> Iterator[dict[str, object]]:

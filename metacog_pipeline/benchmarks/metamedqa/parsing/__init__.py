@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from metacog_pipeline.benchmark.answers.text import both_ends
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, straight_quotes
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Letter
 from metacog_pipeline.benchmarks.metamedqa.parsing import declared_answer
@@ -42,6 +43,7 @@ _JSON_KEYS_TRIED = 8
 _JSON_BRACES_TRIED = 8
 _JSON_REACH = 200_000  # characters searched around an "answer" key for its object
 _WHOLE_REPLY = 20_000  # longer replies cannot be one letter or one option text
+_LONGEST = 100_000  # characters of a reply that are read; of a longer one both ends
 
 # Removed: bold and code marks, zero-width and direction marks, soft hyphen, keycap and variation marks. Other control
 # characters and lone surrogates become spaces; every line break becomes a line feed.
@@ -84,6 +86,7 @@ def parse(text: str, options: Sequence[str] = ()) -> Parsed:
     """Read ``text``. ``options`` are the six option texts in order; without them rule 5 cannot match."""
     if (usual := _TWO_LINES.fullmatch(text)) is not None:
         return Parsed(cast(Letter, usual[1]), int(usual[2]), "ok", None, "declared")
+    text = both_ends(text, _LONGEST)
     normal = normalise(text)
     letters, rule, rating_value = _letters(text, normal, options)
     if len(letters) != 1:
@@ -98,7 +101,7 @@ def parse(text: str, options: Sequence[str] = ()) -> Parsed:
 
 def read_confidence(text: str, *, bare: bool = False) -> tuple[int | None, str | None]:
     """Return (rating 1–5, None) or (None, reason). ``bare`` also accepts a reply that is only the rating."""
-    normal = normalise(text)
+    normal = normalise(both_ends(text, _LONGEST))
     if bare and (alone := rating_of(normal[:_WHOLE_REPLY])) is not None:
         return alone
     return read_normal(normal, None)
