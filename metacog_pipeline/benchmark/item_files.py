@@ -20,6 +20,7 @@ from metacog_pipeline.study.frames import MARK
 
 HASH = "item_hash"
 _READ = 10_000  # rows made at once
+_TRIED = 20  # rows that are read back before those at hand are taken for all
 _PLAIN = frozenset((str, int, float, bool))
 
 
@@ -44,6 +45,10 @@ def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], made
     table = pa.Table.from_pylist([_plain(value) for value in values], schema=schema)
     with replacing(path) as temporary:
         pq.write_table(table.replace_schema_metadata({MARK: made_from}), temporary, compression="zstd")
+        written = temporary.stat().st_mtime_ns
+    if issubclass(row, Item) and not kept_as_json(row) and all(type(each) is row for each in rows):
+        _at_hand.clear()
+        _at_hand[path, written, row] = tuple(rows)
 
 
 def read_rows(path: Path, row: type[BaseModel], only: Iterable[str] | None = None) -> list[Any]:
@@ -103,9 +108,24 @@ def as_frame(rows: Sequence[BaseModel], row: type[BaseModel]) -> pl.DataFrame:
     return pl.DataFrame(pl.from_arrow(pa.Table.from_pylist(values, schema=arrow_schema_of(row))))
 
 
+_at_hand: dict[
+    tuple[Path, int, type], tuple[Any, ...]
+] = {}  # the items written last, until they are asked for
+
+
 @functools.lru_cache(maxsize=16)  # every partition of a study asks the same items
 def _items(path: Path, changed: int, row: type[Item]) -> tuple[Any, ...]:
+    """Return the items of a file; those this process has just written are not read back, but for the first."""
+    made = _at_hand.pop((path, changed, row), None)
+    if made and [*made[:_TRIED]] == [_row(path, row, value) for value in _head(path)]:
+        return made
     return tuple(read_rows(path, row))
+
+
+def _head(path: Path) -> list[dict[str, Any]]:
+    with pq.ParquetFile(path) as file:
+        found: list[dict[str, Any]] = next(file.iter_batches(_TRIED)).to_pylist()
+        return found
 
 
 @functools.lru_cache(maxsize=16)

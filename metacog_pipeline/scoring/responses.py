@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from metacog_pipeline.benchmark.contract import Benchmark, Call, Item
 from metacog_pipeline.benchmark.schema import schema_of
@@ -13,6 +14,7 @@ from metacog_pipeline.errors import one_line
 from metacog_pipeline.scoring.schemas import DECIDED, response_schema
 
 FAILED_READING = "unparsable"
+_ANSWERS = "answer_ids"
 _SUMMED = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
 _COLUMNS = (
     *("answer_id", "item_id", "condition", "step", "status", "mode", "text", "logprobs_json"),
@@ -45,24 +47,29 @@ def read_responses(
     schema = response_schema(benchmark)
     own = [name for name in schema_of(benchmark.Response) if name not in DECIDED]
     shared = {condition.name: condition.shared for condition in benchmark.conditions()}
-    rows = []
+    rows, answers = [], []
     for condition, items in asked:
         for item in items:
             mine = calls.get((item.item_id, condition), {})
             made = {**_elsewhere(calls, item, shared.get(condition, {})), **mine}
             read = _parsed(benchmark, item, condition, made)
             kept, paid = _of_one_mode(made.values()), _of_one_mode(mine.values())
+            answers.append([each["answer_id"] for each in kept])
             rows.append(
                 (
                     *(benchmark.name, item.dataset, getattr(item, "task", None), condition, model, run),
                     *(item.item_id, item.cluster, item.position, read["status"], read["reason"]),
-                    *(kept[0]["mode"] if kept else None, [each["answer_id"] for each in kept]),
+                    kept[0]["mode"] if kept else None,
                     *(total(paid, name) for name in _SUMMED),
                     source,
                     *(read[name] for name in own),
                 )
             )
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    place = schema.names().index(_ANSWERS)
+    del schema[_ANSWERS]
+    # Of rows that hold a list Polars makes a series each, which takes a third of this.
+    listed = pl.Series(_ANSWERS, pa.array(answers, pa.large_list(pa.large_string())))
+    return pl.DataFrame(rows, schema=schema, orient="row").insert_column(place, listed)
 
 
 def _of_one_mode(made: Iterable[Kept]) -> list[Kept]:

@@ -19,7 +19,7 @@ from metacog_pipeline.llm.types import Status, usable
 from metacog_pipeline.transcripts import parquet
 from metacog_pipeline.transcripts.lines import decode_line
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION, Record
-from metacog_pipeline.transcripts.segments import read_segment, segment_number, segments
+from metacog_pipeline.transcripts.segments import at_hand, read_segment, segment_number, segments
 
 BATCH_BYTES = 8 * 2**20  # of journal lines held at once; one longer line is a batch of its own
 BATCH_ROWS = 8192  # a row group large enough to compress, small enough to hold
@@ -201,11 +201,13 @@ def _rewrite(
 def _journal_keys(
     journals: Sequence[Path], known: Known, see: Callable[[Record], None] | None = None
 ) -> Iterator[_Key]:
-    """Yield the keys of all records; the first records, one batch of them at most, are ``known`` from then on."""
+    """Yield the keys of all records; the first records, one batch of them at most, are ``known`` from then on, and so are
+    those that are in memory anyway."""
     held = 0
     for origin, segment in enumerate(journals):
+        there = at_hand(segment)
         for record, (_, offset, length) in read_segment(segment):
-            if (held := held + length) <= BATCH_BYTES:
+            if there or (held := held + length) <= BATCH_BYTES:
                 known[origin, offset] = record
             if see is not None:
                 see(record)

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from pydantic_core import from_json
 from metacog_pipeline.checksums import is_sealed, seal
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.transcripts.migrations import upgrade
-from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record, record_of
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record, record_of
 
 _COPY_ONLY = ("superseded", "text_altered")
 FIELDS: tuple[str, ...] = tuple(name for name in ARROW_SCHEMA.names if name not in _COPY_ONLY)
@@ -55,6 +56,12 @@ _TYPES: tuple[tuple[str, frozenset[type]], ...] = tuple(
 )
 
 
+_KEPT_TYPES = tuple((name, {datetime} if name == "started_at" else types) for name, types in _TYPES)
+_READ_BACK: set[tuple[type, ...]] = set()
+_values, _measured, _counts = (
+    attrgetter(*names) for names in (FIELDS, [name for name, _ in _MEASURED], [name for name, _ in _COUNTS])
+)
+_HELD = tuple(held for _, held in _COUNTS)
 _SOUND: set[tuple[Any, ...]] = set()
 _MOST_SHAPES = 1000
 
@@ -115,6 +122,25 @@ def record_from_json(row: dict[str, Any]) -> Record:
     if started.tzinfo is None:
         raise ValueError(f"field started_at has no time zone: {row['started_at']}")
     return record_of({**row, "started_at": started})
+
+
+def reads_back(record: Record, line: bytes) -> bool:
+    """Whether `decode_line` makes of ``line``, which `encode_line` made of ``record``, an equal one; False in doubt."""
+    values = _values(record)
+    kinds = tuple(map(type, values))
+    if kinds not in _READ_BACK:
+        if any(kind not in types for kind, (_, types) in zip(kinds, _KEPT_TYPES, strict=True)):
+            return False
+        _READ_BACK.add(kinds)
+    return (
+        record.schema_version == SCHEMA_VERSION
+        and record.status in _STATUSES
+        and record.started_at.tzinfo is not None
+        and all(value is None or math.isfinite(value) for value in _measured(record))
+        and all(value is None or value in held for value, held in zip(_counts(record), _HELD, strict=True))
+        and b"\\ud" not in line
+        and line.isascii()
+    )
 
 
 def _check_shape(row: dict[str, Any]) -> None:

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import file_sha256
 from metacog_pipeline.transcripts.lines import decode_line
 from metacog_pipeline.transcripts.migrations import NewerVersionError
 from metacog_pipeline.transcripts.schema import Record
 
 _NAME = re.compile(r"journal-([0-9]{1,18})\.jsonl")
+MOST_AT_HAND = 32 * 2**20  # bytes of a segment whose records are remembered once it is written
+_at_hand: dict[
+    Path, tuple[str, Sequence[Entry]]
+] = {}  # the segment written last: digest of its bytes, what they say
 
 
 class Location(NamedTuple):
@@ -91,8 +96,34 @@ def read_records(folder: Path) -> Iterator[Record]:
             yield entry.record
 
 
+def note(path: Path, digest: str, records: Sequence[Record], lengths: Sequence[int]) -> None:
+    """Remember what the lines of a segment say that was just written whole, until it is read for the first time.
+
+    ``digest`` is the SHA-256 of its bytes, ``lengths`` those of its lines: a record is what `decode_line` makes of its own.
+    """
+    entries, offset = [], 0
+    for record, length in zip(records, lengths, strict=True):
+        entries.append(Entry(record, Location(path, offset, length)))
+        offset += length
+    _at_hand.clear()
+    _at_hand[path] = digest, entries
+
+
+def at_hand(path: Path) -> bool:
+    """Whether the records of a segment are in memory already: `read_segment` does not decode them."""
+    return path in _at_hand
+
+
 def read_segment(path: Path) -> Iterator[Entry]:
-    """Yield the records of one segment with their places. Raises as :func:`read_records`."""
+    """Yield the records of one segment with their places. Raises as :func:`read_records`.
+
+    One this process has just written is not decoded where its bytes on the disk are those that were written.
+    """
+    digest, entries = _at_hand.pop(path, ("", ()))
+    with contextlib.suppress(OSError):  # said below
+        if entries and file_sha256(path) == digest:
+            yield from entries
+            return
     for line in scanned(path):
         if line.torn:
             return

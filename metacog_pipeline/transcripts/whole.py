@@ -19,10 +19,10 @@ import polars as pl
 from metacog_pipeline.checksums import seal, without_seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing, sha256_hex
-from metacog_pipeline.transcripts.lines import FIELDS, encode_line
+from metacog_pipeline.transcripts.lines import FIELDS, encode_line, reads_back
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.segments import newest, segment_name
+from metacog_pipeline.transcripts.segments import MOST_AT_HAND, newest, note, segment_name
 
 # What differs between the answers of one file; the rest of a line is written once and used again.
 _VARYING = ("answer_id", "item_id", "item_hash", "condition", "step", "text")
@@ -129,9 +129,12 @@ def keep_whole(folder: Path, records: Sequence[Record]) -> None:
             for abandoned in folder.glob(".journal-*.tmp"):  # of a process that was killed while it wrote
                 abandoned.unlink()
             path = folder / segment_name(newest(folder) + 1)
+            noted = None if isinstance(records, Alike) else _Noted()
             with replacing(path) as temporary, temporary.open("wb") as out:
-                for lines in records.lines() if isinstance(records, Alike) else _batches(records):
+                for lines in records.lines() if isinstance(records, Alike) else _batches(records, noted):
                     out.write(lines)
+            if noted is not None and noted.good:
+                note(path, noted.digest.hexdigest(), records, noted.lengths)
         except OSError as error:
             raise StoreError(
                 f"cannot write to {folder}: {error.strerror or error}: free space or mend the disk and import again; "
@@ -139,21 +142,57 @@ def keep_whole(folder: Path, records: Sequence[Record]) -> None:
             ) from error
 
 
-def _batches(records: Sequence[Record]) -> Iterator[bytes]:
+class _Noted:
+    """What is written: digest, lengths of lines, and whether reading them back gives the records that they were made of."""
+
+    def __init__(self) -> None:
+        self.digest, self.lengths, self.size, self.good = sha256(), list[int](), 0, True
+
+    def see(self, lines: Sequence[bytes], same: bool) -> bytes:
+        """Take note of some lines and return them as one."""
+        content = b"".join(lines)
+        self.size += len(content)
+        self.good = self.good and same and self.size <= MOST_AT_HAND
+        if self.good:
+            self.digest.update(content)
+            self.lengths += map(len, lines)
+        return content
+
+
+def _batches(records: Sequence[Record], noted: _Noted | None = None) -> Iterator[bytes]:
     for start in range(0, len(records), _HELD):
-        yield b"".join(encoded(records[start : start + _HELD]))
+        some = records[start : start + _HELD]
+        found = [*_encoded(some)]
+        lines = [line for line, _ in found]
+        if noted is None:
+            yield b"".join(lines)
+        else:
+            same = noted.good and all(
+                alike or reads_back(record, line) for record, (line, alike) in zip(some, found, strict=True)
+            )
+            yield noted.see(lines, same)
 
 
 def encoded(records: Sequence[Record]) -> Iterator[bytes]:
     """Yield the line of each record, as `lines.encode_line` makes it."""
+    for line, _ in _encoded(records):
+        yield line
+
+
+def _encoded(records: Sequence[Record]) -> Iterator[tuple[bytes, bool]]:
+    """Yield the line of each record, and whether it is known to read back as the record because the first one does."""
     pieces, constant = _template(records[0]) if records else ((), ())
+    kinds = [*map(type, constant)]  # 1 is not 1.0, though equal
+    known = bool(pieces) and reads_back(records[0], encode_line(records[0]))
     for record in records:
         texts = [encode_basestring_ascii(value) for value in _varying(record)]
-        if _constant(record) != constant or any("\\ud" in text for text in texts):
-            yield encode_line(record)
+        same = _constant(record)
+        if same != constant or any("\\ud" in text for text in texts):
+            yield encode_line(record), False
             continue
         line = [part for pair in zip(pieces, texts, strict=False) for part in pair]
-        yield seal("".join([*line, pieces[-1]]).encode("ascii"))
+        content = seal("".join([*line, pieces[-1]]).encode("ascii"))
+        yield content, known and [*map(type, same)] == kinds
 
 
 def _template(record: Record) -> tuple[tuple[str, ...], tuple[object, ...]]:

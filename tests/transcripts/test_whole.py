@@ -1,13 +1,19 @@
 """Records of a file are kept in one segment, whole or not at all, line for line as they would be one by one."""
 
 import dataclasses
+import math
 import os
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from metacog_pipeline.asking.imported import identified, imported_record
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.transcripts import segments
+from metacog_pipeline.transcripts.compaction import compact_folder
 from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.lock import writing
@@ -86,3 +92,88 @@ def test_a_folder_that_is_being_asked_is_refused(tmp_path):
     with writing(tmp_path), pytest.raises(StoreError):
         keep_whole(tmp_path, records())
     assert not list(read_records(tmp_path))
+
+
+odd_text = st.text(st.characters(exclude_categories=[]), max_size=4) | st.sampled_from(TEXTS[:7])
+numbers = st.none() | st.integers() | st.integers(2**63 - 1, 2**63) | st.booleans()
+amounts = st.none() | st.floats() | st.integers(0, 2)
+moments = st.sampled_from(
+    [
+        datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC),
+        datetime(2026, 1, 2, 5, 4, 5, 6, tzinfo=timezone(timedelta(hours=2))),
+        datetime(2026, 1, 2, 3, 4, 5, 6),
+    ]
+)
+changes = st.fixed_dictionaries(
+    {"text": odd_text},
+    optional={
+        "item_id": odd_text,
+        "model_reported": st.none() | odd_text,
+        "reasoning_text": st.none() | odd_text,
+        "input_tokens": numbers,
+        "output_tokens": numbers,
+        "cost_usd": amounts,
+        "latency_s": st.floats() | st.integers(0, 1),
+        "started_at": moments,
+        "status": st.sampled_from(["ok", "refused", "failed"]),
+        "schema_version": st.sampled_from([1, 2]),
+    },
+)
+
+
+def content_of(folder):
+    return (folder / "transcripts.parquet").read_bytes()
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(changes, min_size=1, max_size=4), st.integers(0, 2))
+def test_what_is_in_memory_still_gives_the_copy_that_reading_it_again_gives(
+    tmp_path_factory, sessions, before
+):
+    made = [
+        dataclasses.replace(record, **one)
+        for record, one in zip(records(["a"] * len(sessions)), sessions, strict=True)
+    ]
+    at_once, again = (tmp_path_factory.mktemp("partition") for _ in range(2))
+    keep_whole(at_once, made[:before])
+    keep_whole(at_once, made)
+    for path in at_once.glob("journal-*.jsonl"):
+        (again / path.name).write_bytes(path.read_bytes())
+    found, failed = [], []
+    for folder in (at_once, again):
+        try:
+            compact_folder(folder, None)
+            found.append(content_of(folder))
+        except Exception as error:
+            failed.append(str(error).replace(str(folder), ""))
+    assert not failed or (len(failed) == 2 and failed[0] == failed[1])
+    assert not found or found[0] == found[1]
+
+
+def test_records_that_were_just_written_are_not_decoded_but_only_once_and_from_the_same_bytes(
+    tmp_path, monkeypatch
+):
+    made = records(["a", "b"])
+    keep_whole(tmp_path, made)
+    path = tmp_path / "journal-000001.jsonl"
+    with monkeypatch.context() as patch:
+        patch.delattr(segments, "scanned")
+        assert [entry.record for entry in segments.read_segment(path)] == made
+    places = [entry.location for entry in segments.read_segment(path)]
+    keep_whole(tmp_path / "other", made)
+    other = tmp_path / "other" / path.name
+    assert [each.location[1:] for each in segments.read_segment(other)] == [each[1:] for each in places]
+    keep_whole(tmp_path / "third", made)
+    other = tmp_path / "third" / path.name
+    other.write_bytes(b"".join(map(encode_line, records(["changed"]))))
+    assert [entry.record.text for entry in segments.read_segment(other)] == ["changed"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"cost_usd": math.nan}, {"input_tokens": 2**63}, {"text": "\ud83d\ude00"}, {"started_at": datetime(2026, 1, 2)}],
+    ids=["nan", "count", "surrogates", "no zone"],
+)  # fmt: skip
+def test_what_a_line_cannot_hold_as_it_is_is_read_from_the_line(tmp_path, change):
+    keep_whole(tmp_path, [dataclasses.replace(records(["a"])[0], **change)])
+    assert not segments.at_hand(tmp_path / "journal-000001.jsonl")

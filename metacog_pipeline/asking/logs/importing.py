@@ -92,7 +92,7 @@ def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: L
     told = study_files.fitted(study_path, study, names, max(each.run for each in usable), tables, lacks)
     told.home.prepare()
     if matched.new:
-        matching.keep_new(settings.imported(told.home.path), matched.new)
+        matching.keep_new(settings.imported(told.home.path), matched)
     into = bound(told, name)
     if not construction.items_current(into):
         construction.build(into)

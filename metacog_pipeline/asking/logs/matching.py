@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from metacog_pipeline.asking import question_files
 from metacog_pipeline.asking.logs.sample import Sample
 from metacog_pipeline.benchmark.answers.question_rows import Question, content_digest, question_of
 from metacog_pipeline.benchmark.answers.text import folded
@@ -23,10 +24,11 @@ _LABEL = re.compile(r"^\s*(?:question|q)\s{0,3}[:.]\s", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Matched:
-    """Items by (task, name in the log); rows of the file of new ones; how many were found by what."""
+    """Items by (task, name in the log); rows of the file of new ones, and what they say; how many were found by what."""
 
     items: dict[tuple[str, str], str] = field(default_factory=dict)
     new: list[dict[str, Any]] = field(default_factory=list)
+    fields: list[dict[str, Any]] = field(default_factory=list)
     by: dict[str, int] = field(default_factory=dict)
 
 
@@ -79,6 +81,7 @@ def match(path: Path, items: Iterable[Question], samples: Sequence[Sample], trus
         if there is None:
             new.add(own)
             found.new.append(row)
+            found.fields.append(fields)
             by_id[own] = there = Question(**fields)
             by_content.setdefault(digest, there)
             by = "new"
@@ -113,12 +116,14 @@ def _asked_for(by_text: Mapping[str, Question | None], asked: str) -> Question |
     return None
 
 
-def keep_new(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write the questions of a log as a file of their own, behind those of earlier logs."""
-    text = "".join(json.dumps(row) + "\n" for row in rows)
+def keep_new(folder: Path, found: Matched) -> None:
+    """Write the new questions of a log as a file of their own, behind those of earlier logs."""
+    text = "".join(json.dumps(row) + "\n" for row in found.new)
     number = len(list(folder.glob("*.jsonl"))) + 1
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / f"{number:04d}-{sha256_hex(text)[:12]}.jsonl", text)
+    if all(row["dataset"] for row in found.new):  # what names no data set is named by its file
+        question_files.note(text, found.fields)
 
 
 def _same_key(item: Question, fields: Mapping[str, Any]) -> bool:

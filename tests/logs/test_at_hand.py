@@ -1,0 +1,127 @@
+"""What an import has in memory already is not read back; it is what reading it back gives."""
+
+import json
+from typing import Annotated, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metacog_pipeline.asking import question_files
+from metacog_pipeline.asking.logs import inspect_log, matching, sample
+from metacog_pipeline.asking.logs.sample import Sample
+from metacog_pipeline.benchmark import item_files
+from metacog_pipeline.benchmark.answers.question_rows import Question
+from metacog_pipeline.benchmark.schema import AsJson
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.types import Completion, Status
+
+words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
+cells = words | st.integers(-3, 3) | st.floats(allow_nan=False) | st.booleans() | st.none()
+questions = st.fixed_dictionaries(
+    {"question": words},
+    optional={
+        "answers": st.lists(cells, max_size=3) | st.lists(cells, max_size=3).map(tuple),
+        "options": st.lists(words, max_size=4, unique=True),
+        "answer": cells,
+        "kind": st.sampled_from(["choice", "text", "graded", "number"]),
+        "unit": words,
+    },
+)
+tasks = st.sampled_from(["task", " a  task ", " ", ""])
+
+
+def loaded(folder):
+    try:
+        return question_files.load(sorted(folder.glob("*.jsonl")), Question)
+    except Exception as error:
+        return str(error)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(questions, tasks), min_size=1, max_size=4))
+def test_new_questions_are_what_their_file_says(tmp_path_factory, asked):
+    folder = tmp_path_factory.mktemp("imported")
+    found = [
+        Sample(f"q{n}", task, "m", Completion(Status.OK, "B"), question=each)
+        for n, (each, task) in enumerate(asked)
+    ]
+    matched = matching.match(folder, (), found, ("key",))
+    if not matched.new:
+        return
+    matching.keep_new(folder, matched)
+    at_hand = loaded(folder)
+    question_files._at_hand.clear()
+    again = loaded(folder)
+    assert at_hand == again and repr(at_hand) == repr(again)
+
+
+def test_a_file_that_changed_since_is_read(tmp_path):
+    found = [Sample("q", "t", "m", Completion(Status.OK, "B"), question={"question": "Why?", "answer": "so"})]
+    matched = matching.match(tmp_path, (), found, ())
+    matching.keep_new(tmp_path, matched)
+    (path,) = tmp_path.glob("*.jsonl")
+    path.write_text(path.read_text().replace("so", "not so"))
+    assert loaded(tmp_path)[0].answer == "not so"
+
+
+def items(n, **changes):
+    made = [Question(item_id=f"i{k}", dataset="own", task="t", question="Why?", kind="text", answer="so", position=k)
+            for k in range(n)]  # fmt: skip
+    return [made[0].model_copy(update=changes), *made[1:]] if changes else made
+
+
+def test_items_just_written_are_taken_as_they_are_and_those_changed_since_are_read(tmp_path):
+    path = item_files.items_path(tmp_path, "questions")
+    made = items(30)
+    item_files.write_rows(path, made, Question, "mark")
+    taken = item_files.load_items(tmp_path, "questions", Question)
+    assert all(one is other for one, other in zip(taken, made, strict=True))
+    assert item_files.read_rows(path, Question) == made
+    item_files.write_rows(path, made, Question, "mark")
+    other = tmp_path / "other.parquet"
+    item_files.write_rows(other, items(30, answer="new"), Question, "mark")
+    other.replace(path)
+    assert item_files.load_items(tmp_path, "questions", Question)[0].answer == "new"
+
+
+class Told(Question):
+    parts: Annotated[tuple[Any, ...], AsJson()]
+
+
+def test_items_that_hold_what_only_json_tells_are_read_back(tmp_path):
+    path = item_files.items_path(tmp_path, "questions")
+    made = [Told(**dict(items(1)[0]), parts=({"a": (1, 2)},))]
+    item_files.write_rows(path, made, Told, "mark")
+    assert item_files.load_items(tmp_path, "questions", Told)[0].parts == ({"a": [1, 2]},)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+names = st.sampled_from(["id", "epoch", "output", "messages", "events", "error", "store", "x", "started_at"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(names, json_values, max_size=6) | json_values)
+def test_of_a_sample_the_fields_that_are_read_are_what_all_of_it_says(value):
+    data = json.dumps(value).encode()
+    try:
+        whole = sample.parsed(data, "x")
+    except StudyError as error:  # half a surrogate pair
+        with pytest.raises(StudyError) as caught:
+            inspect_log._decoded(data, "x")
+        assert str(caught.value) == str(error)
+        return
+    found = inspect_log._decoded(data, "x")
+    if isinstance(whole, dict):
+        whole = {name: each for name, each in whole.items() if name in inspect_log._FIELDS}
+    assert repr(found) == repr(whole) or sorted(found.items(), key=str) == sorted(whole.items(), key=str)
+
+
+@pytest.mark.parametrize("broken", [b"{", b'{"id": 1} x', b'{"events": [1,]}', b'{"events": "\xff"}', b""])
+def test_what_is_no_json_is_refused_wherever_it_breaks(broken):
+    with pytest.raises(StudyError, match="not readable as JSON"):
+        inspect_log._decoded(broken, "x")
