@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from metacog_pipeline.querying.session import Partition
 
 _TEXT = rb'("(?:[^"\\]|\\.)*")'
 _PLACE = re.compile(rb'"item_id":' + _TEXT + rb',"item_hash":"[0-9a-f]*","condition":' + _TEXT)
+_name = attrgetter("item_id")
 Asked = Sequence[tuple[str, Sequence[Any]]]
 
 
@@ -30,21 +32,27 @@ def answered_only(benchmark: Any, specs: Iterable[ModelSpec], asked: Asked) -> A
     study = benchmark.context.study
     folders = [Partition(study, benchmark.name, spec, run).folder for spec in specs for run in study.runs]
     journals = [path for folder in folders for path in sorted(folder.glob("journal-*.jsonl"))]
-    kept = frozenset[tuple[str, str]]().union(*(_answered(path, path.stat().st_size) for path in journals))
-    if not kept:
+    kept = [_answered(path, path.stat().st_size) for path in journals]
+    if not any(kept):
         return asked
     found = []
     for condition, items in asked:
-        there = {item.task for item in items if (condition, item.item_id) in kept}
-        found.append((condition, [item for item in items if item.task in there]))
+        names = frozenset[str]().union(*(each.get(condition, ()) for each in kept))
+        if not names.issuperset(map(_name, items)):
+            there = {item.task for item in items if item.item_id in names}
+            items = [item for item in items if item.task in there]
+        found.append((condition, items))
     return found
 
 
 @functools.lru_cache(maxsize=256)
-def _answered(journal: Path, size: int) -> frozenset[tuple[str, str]]:
-    """Return (condition, item) of every line; both stand in it before the reply, so that no reply is decoded."""
-    found = (_PLACE.search(line) for line in journal.read_bytes().split(b"\n"))
-    return frozenset((_plain(each[2]), _plain(each[1])) for each in found if each is not None)
+def _answered(journal: Path, size: int) -> Mapping[str, Set[str]]:
+    """Return by condition the items of all lines; both stand in them before the reply, so that no reply is decoded."""
+    found: dict[str, set[str]] = {}
+    for line in journal.read_bytes().split(b"\n"):
+        if place := _PLACE.search(line):
+            found.setdefault(_plain(place[2]), set()).add(_plain(place[1]))
+    return found
 
 
 def _plain(text: bytes) -> str:

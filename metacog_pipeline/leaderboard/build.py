@@ -28,6 +28,7 @@ from metacog_pipeline.leaderboard.models import Project, SqlModel, load_project,
 from metacog_pipeline.leaderboard.plan import Plan, own_tables, plan_of
 from metacog_pipeline.leaderboard.views import Views, make_given_views
 
+ONE_THREAD = 8 * 2**20  # bytes of data files below which threads wait for each other longer than they save
 MOST_BROKEN = 20  # tables that may fail one after another before the build itself is given up
 
 
@@ -122,6 +123,8 @@ def _built(
         if not old.reusable:
             snapshot.carry_over(connection, target)
         files = scan(home, old.files)
+        if sum(each.size for each in files.values()) < ONE_THREAD:
+            connection.execute("set threads = 1")
         make_given_views(connection, files)
         listing = make_listing(connection, files)
         asked = asked_benchmarks(connection)
@@ -158,6 +161,7 @@ def _make(home: Path, views: Views, model: SqlModel) -> TableReport:
     table = f"{model.schema}.{identifier(model.name)}"
     if not plan.touches(model.name):
         return TableReport(model.name, model.schema, plan.kept_rows[model.name], 0.0)
+    counted = None
     try:
         if model.name in broken:
             _empty(connection, model, table, broken[model.name])
@@ -166,8 +170,7 @@ def _make(home: Path, views: Views, model: SqlModel) -> TableReport:
             for read in model.reads:
                 views.ensure(read)
             if plan.rebuilds(model.name):
-                connection.execute(f"drop table if exists {table}")
-                connection.execute(f"create table {table} as\n{model.sql}")
+                counted = connection.execute(f"create or replace table {table} as\n{model.sql}").fetchall()
                 _describe(connection, model, table)
             else:
                 if _columns(connection, model.sql) - _columns(connection, f"from {table}"):
@@ -181,7 +184,8 @@ def _make(home: Path, views: Views, model: SqlModel) -> TableReport:
                 connection.execute(f"drop view temp.{identifier(name)}")
     except duckdb.Error as error:
         raise _explained(home, views, model, error) from None
-    rows = int(connection.execute(f"select count(*) from {table}").fetchall()[0][0])
+    counted = counted or connection.execute(f"select count(*) from {table}").fetchall()
+    rows = int(counted[0][0])
     return TableReport(model.name, model.schema, rows, time.perf_counter() - started, broken.get(model.name))
 
 
@@ -222,7 +226,8 @@ def _comment(
     for column in columns:
         if words := meaning(model.header, column):
             comments.append(f"comment on column {table}.{identifier(column)} is {text(words)}")
-    connection.execute(";\n".join(comments))
+    # Each statement is optimised for as long as it takes to run, though there is nothing in it to be made quicker.
+    connection.execute(";\n".join(["pragma disable_optimizer", *comments, "pragma enable_optimizer"]))
 
 
 def _run_tests(

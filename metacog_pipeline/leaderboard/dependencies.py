@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +37,14 @@ class Reads:
     datasets: tuple[str, ...]
 
 
-def reads_of(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> Reads:
-    """Return what the single SELECT in ``sql`` reads; ``where`` names it in errors.
+def serialized(connection: duckdb.DuckDBPyConnection, queries: Sequence[str]) -> list[str]:
+    """Return what DuckDB's parser makes of each query, as JSON: one question for all, which takes a third of the time."""
+    asked = "select json_serialize_sql(query) from (select unnest(?::varchar[]) as query)"
+    return [str(row[0]) for row in connection.execute(asked, [[*queries]]).fetchall()] if queries else []
+
+
+def reads_of(parsed: str, where: str) -> Reads:
+    """Return what a single SELECT reads, ``parsed`` by `serialized`; ``where`` names it in errors.
 
     Names of common table expressions are left out, in the scope where they hold: a table that shares its name with
     another query's expression still counts.
@@ -46,10 +52,9 @@ def reads_of(connection: duckdb.DuckDBPyConnection, sql: str, where: str) -> Rea
     Raises
     ------
     StoreError
-        If ``sql`` does not parse, is not a SELECT, holds more than one statement, or computes a file's path.
+        If the query does not parse, is not a SELECT, holds more than one statement, or computes a file's path.
     """
-    row = connection.execute("select json_serialize_sql(?::varchar)", [sql]).fetchone()
-    tree: dict[str, Any] = json.loads(row[0]) if row else {"error": True}
+    tree: dict[str, Any] = json.loads(parsed)
     if tree.get("error"):
         message = str(tree.get("error_message", "")).replace(
             "Only SELECT statements can be", "not a SELECT, cannot be"

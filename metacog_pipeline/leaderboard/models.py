@@ -13,7 +13,7 @@ import duckdb
 
 from metacog_pipeline.errors import StoreError, suggestion
 from metacog_pipeline.files import sha256_hex, shipped
-from metacog_pipeline.leaderboard.dependencies import reads_of
+from metacog_pipeline.leaderboard.dependencies import Reads, reads_of, serialized
 from metacog_pipeline.leaderboard.header import Header, parse_header
 from metacog_pipeline.leaderboard.staging import SHARED, Dataset
 
@@ -113,29 +113,29 @@ def load_project(folder: Path | None = None) -> Project:
 @functools.lru_cache(maxsize=8)
 def _parsed(root: Path, files: tuple[tuple[Path, int, int], ...]) -> Project:
     """Read the files once per change: a process that rebuilds after every answered model would parse them each time."""
-    connection = duckdb.connect(":memory:")
     found: dict[str, SqlModel] = {}
     tests: list[SqlTest] = []
     queries: dict[str, str] = {}
-    try:
-        for path, _, _ in files:
-            layer, file = path.relative_to(root).parts[0], str(path.relative_to(root))
-            sql = _read(path, file)
-            if layer == QUERIES:
-                queries[path.stem] = _without_semicolon(sql)
-            elif layer == TESTS:
-                tests.append(
-                    SqlTest(path.stem, file, _without_semicolon(sql), reads_of(connection, sql, file).tables)
-                )
-            elif layer in (MARTS, DETAIL, BENCHMARKS):
-                model = _model(connection, path, file, layer, sql)
-                if model.name in found:
-                    raise StoreError(
-                        f"{file} and {found[model.name].file} both make {model.name}; rename one"
-                    )
-                found[model.name] = model
-    finally:
-        connection.close()
+    texts = {path: _read(path, str(path.relative_to(root))) for path, _, _ in files}
+    asked = {
+        path: sql for path, sql in texts.items() if _layer(root, path) in (TESTS, MARTS, DETAIL, BENCHMARKS)
+    }
+    with duckdb.connect(":memory:") as connection:
+        parsed = dict(zip(asked, serialized(connection, [*asked.values()]), strict=True))
+    for path, sql in texts.items():
+        layer, file = _layer(root, path), str(path.relative_to(root))
+        if layer == QUERIES:
+            queries[path.stem] = _without_semicolon(sql)
+        if path not in parsed:
+            continue
+        reads = reads_of(parsed[path], file)
+        if layer == TESTS:
+            tests.append(SqlTest(path.stem, file, _without_semicolon(sql), reads.tables))
+            continue
+        model = _model(path, file, layer, sql, reads)
+        if model.name in found:
+            raise StoreError(f"{file} and {found[model.name].file} both make {model.name}; rename one")
+        found[model.name] = model
     if not found:
         raise StoreError(
             f"{root}: no SQL file in {MARTS}, {DETAIL}, {BENCHMARKS}; is this the folder of the tables?"
@@ -168,14 +168,18 @@ def with_own_tables(project: Project, own: Sequence[OwnTable]) -> Project:
     return replace(project, models=(*project.models, *made), datasets=datasets)
 
 
-def _model(connection: duckdb.DuckDBPyConnection, path: Path, file: str, layer: str, sql: str) -> SqlModel:
+def _layer(root: Path, path: Path) -> str:
+    return path.relative_to(root).parts[0]
+
+
+def _model(path: Path, file: str, layer: str, sql: str, reads: Reads) -> SqlModel:
     return SqlModel(
         name=path.stem,
         schema="main" if layer == MARTS else "detail",
         file=file,
         sql=_without_semicolon(sql),
         header=parse_header(sql, file),
-        reads=reads_of(connection, sql, file).tables,
+        reads=reads.tables,
         benchmark=path.parent.name if layer == BENCHMARKS else None,
     )
 

@@ -4,12 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.leaderboard.dependencies import reads_of
+from metacog_pipeline.leaderboard.dependencies import reads_of, serialized
 
 
 def reads(sql: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     with duckdb.connect(":memory:") as connection:
-        found = reads_of(connection, sql, "marts/x.sql")
+        found = reads_of(serialized(connection, [sql])[0], "marts/x.sql")
     return found.tables, found.datasets
 
 
