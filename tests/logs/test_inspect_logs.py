@@ -193,7 +193,8 @@ def test_tasks_of_several_logs_stand_apart_and_nobody_lacks_what_was_not_asked(t
     from metacog_pipeline.asking import question_rules
 
     journals = list(done.study.home.path.rglob("journal-*.jsonl"))
-    lines = sum(len(question_rules._answered(path, path.stat().st_size)) for path in journals)
+    read = [question_rules._answered(path, path.stat().st_size) for path in journals]
+    lines = sum(len(names) for each in read for names in each.values())
     assert lines == sum(len(kept(done, name, run)) for name in ("large", "small") for run in (1, 2))
     own = {(c, item.task) for c, items in tasks.asked(into, done.study.model("large")) for item in items}
     assert own == {("verbal_percent", "general")}
