@@ -1,5 +1,5 @@
 """``python -m metacog_pipeline`` is the ``metacog`` command."""
 
-from metacog_pipeline.cli import main
+from metacog_pipeline.cli import command
 
-main()
+command()

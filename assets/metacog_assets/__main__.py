@@ -1,11 +1,9 @@
 """``python -m metacog_assets``: run the study named by ``METACOG_STUDY``; loading Dagster can be interrupted too."""
 
-import atexit
-import contextlib
 import gc
-import os
 import sys
-import threading
+
+from metacog_pipeline.quick_end import end
 
 try:
     gc.disable()  # what is loaded stays: nothing of it is garbage, and looking for some takes a tenth of the time
@@ -32,13 +30,4 @@ except KeyboardInterrupt:
 finally:
     gc.unfreeze()  # a crash ends the usual way, and DuckDB calls leaked what the collector does not see then
 
-# To take apart what was loaded takes a second of processor time, for a process that ends. What threads and exit handlers
-# have to finish is finished, in the interpreter's own order.
-threading._shutdown()  # type: ignore[attr-defined]
-atexit._run_exitfuncs()
-if isinstance(code, str):
-    print(code, file=sys.stderr)
-for stream in (sys.stdout, sys.stderr):
-    with contextlib.suppress(OSError, ValueError):
-        stream.flush()
-os._exit(code if isinstance(code, int) else int(code is not None))
+end(code)

@@ -67,6 +67,7 @@ FOR_A_BOARD = (
         "files",
         "home",
         "instance_file",
+        "quick_end",
         "registry",
     ),
     *(
