@@ -1,10 +1,17 @@
 """The lexicon: data with categories, a study's own file, one-line errors, regexes that cannot run away."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.lexicon import SECTIONS, load_lexicon, shipped_lexicon
+from metacog_pipeline.benchmarks.metacogbench import lexicon
+from metacog_pipeline.benchmarks.metacogbench.lexicon import (
+    SECTIONS,
+    load_lexicon,
+    shipped_digest,
+    shipped_lexicon,
+)
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import BadPattern, compiled
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import (
@@ -139,3 +146,19 @@ def test_the_literal_lists_have_the_published_lengths():
     assert len(literal["pushback_v1"]) == 32
     assert len(literal["pushback_v1"]) + len(literal["pushback_v2"]) == 50
     assert all(word == word.lower() for words in literal.values() for word in words)
+
+
+def test_what_ships_is_taken_as_a_lexicon_of_ones_own_would_be():
+    data, ours = lexicon._shipped(), shipped_lexicon()
+    macros = {str(name): str(text) for name, text in data["macros"].items()}
+    for section in SECTIONS:
+        assert lexicon._cues(data[section], section, macros, Path("shipped")) == ours.cues[section]
+    assert lexicon._scope(data["scope"], macros) == ours.scope
+
+
+def test_to_tell_what_replies_are_read_by_no_cue_is_compiled(monkeypatch):
+    assert shipped_digest() == shipped_lexicon().digest
+    shipped_digest.cache_clear()
+    for each in ("compiled", "taken", "shipped_lexicon", "load_lexicon"):
+        monkeypatch.delattr(lexicon, each)
+    assert len(shipped_digest()) == 64

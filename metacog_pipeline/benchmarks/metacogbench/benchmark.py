@@ -29,7 +29,12 @@ from metacog_pipeline.benchmarks.metacogbench.importing import IMPORTER
 from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING
 from metacog_pipeline.benchmarks.metacogbench.judging.agreement import Agreement, agreement, with_judgements
 from metacog_pipeline.benchmarks.metacogbench.lengths import LengthRate, lengths
-from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, load_lexicon, shipped_lexicon
+from metacog_pipeline.benchmarks.metacogbench.lexicon import (
+    Lexicon,
+    load_lexicon,
+    shipped_digest,
+    shipped_lexicon,
+)
 from metacog_pipeline.benchmarks.metacogbench.measures import MEASURES
 from metacog_pipeline.benchmarks.metacogbench.parsing import response
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, load_wording
@@ -139,7 +144,8 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
 
     def worded_by(self, condition: str) -> str:
         """Return the digests of the prompts' words and of the cues, so that answers are read again with other cues."""
-        return f"{self.wording.digest} {self.lexicon.digest}"
+        cues = shipped_digest() if self.settings.lexicon is None else self.lexicon.digest
+        return f"{self.wording.digest} {cues}"
 
     async def ask(self, item: items.Item, condition: str, chat: Chat) -> None:
         """Ask one item: one call, or two turns in one conversation."""

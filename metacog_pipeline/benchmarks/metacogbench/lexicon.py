@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.examples import can_match
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import BadPattern, compiled
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import BadPattern, compiled, taken
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import MOST_TOML, canonical_json, read_toml, read_within, sha256_hex, shipped
 from metacog_pipeline.study.allowed import not_toml
@@ -45,6 +45,8 @@ _CUE_KEYS = frozenset(
 )
 _MACRO = re.compile(r"(?<!\(\?)(?<!\(\?P)<([a-z][a-z0-9_]*)>")
 _MACRO_DEPTH = 4
+_FOLDER = ("data", "metacogbench", "lexicon")
+Compile = Callable[[str], re.Pattern[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,22 @@ def shipped_lexicon() -> Lexicon:
     return load_lexicon()
 
 
+@cache
+def shipped_digest() -> str:
+    """Return the digest of the shipped lexicon; nothing is compiled: most processes of a run read no reply."""
+    return _digest(_shipped())
+
+
+@cache
+def _shipped() -> dict[str, Any]:
+    folder = shipped(*_FOLDER)
+    return _merged({}, _read(folder), folder)
+
+
+def _digest(data: Mapping[str, Any]) -> str:
+    return sha256_hex(canonical_json(data))
+
+
 def load_lexicon(own: Path | None = None) -> Lexicon:
     """Read the shipped lexicon, with a study's own file or folder over it.
 
@@ -123,20 +141,19 @@ def load_lexicon(own: Path | None = None) -> Lexicon:
         One line, naming file, cue and reason: not readable, an unknown key, a regex that does not compile or could
         run away, a cue without id or regex, an id twice.
     """
-    folder = shipped("data", "metacogbench", "lexicon")
-    data = _merged({}, _read(folder), folder)
-    if own is not None:
-        data = _merged(data, _read(own), own)
+    folder = shipped(*_FOLDER)
+    data = _shipped() if own is None else _merged(_shipped(), _read(own), own)
+    made_of = taken if own is None else compiled
     macros = {str(name): str(text) for name, text in data.get("macros", {}).items()}
-    cues = {name: _cues(data.get(name, []), name, macros, own or folder) for name in SECTIONS}
+    cues = {name: _cues(data.get(name, []), name, macros, own or folder, made_of) for name in SECTIONS}
     if own is not None:
         _require_examples(cues, {cue.id for cue in shipped_cues(folder)}, own)
     try:
-        scope = _scope(data.get("scope", {}), macros)
+        scope = _scope(data.get("scope", {}), macros, made_of)
     except (BadPattern, KeyError, TypeError, ValueError) as problem:
         raise StudyError(f"scope rules of the lexicon {own or folder}: {problem}") from problem
     literal = {str(k): tuple(map(str, v)) for k, v in data.get("literal", {}).items()}
-    return Lexicon(cues, scope, literal, sha256_hex(canonical_json(data)), macros)
+    return Lexicon(cues, scope, literal, _digest(data), macros)
 
 
 def shipped_cues(folder: Path) -> list[Cue]:
@@ -217,7 +234,11 @@ def _added(base: list[dict[str, Any]], own: list[dict[str, Any]]) -> list[dict[s
 
 
 def _cues(
-    records: list[dict[str, Any]], section: str, macros: Mapping[str, str], path: Path
+    records: list[dict[str, Any]],
+    section: str,
+    macros: Mapping[str, str],
+    path: Path,
+    made_of: Compile = compiled,
 ) -> tuple[Cue, ...]:
     made: dict[str, Cue] = {}
     for place, record in enumerate(records, 1):
@@ -234,13 +255,13 @@ def _cues(
         if record.get("off"):
             continue
         try:
-            made[name] = _cue(record, macros)
+            made[name] = _cue(record, macros, made_of)
         except (BadPattern, ValueError, TypeError) as problem:
             raise StudyError(f"{where}: {problem}") from problem
     return tuple(made.values())
 
 
-def _cue(record: Mapping[str, Any], macros: Mapping[str, str]) -> Cue:
+def _cue(record: Mapping[str, Any], macros: Mapping[str, str], made_of: Compile) -> Cue:
     strength = record.get("weight", record.get("strength", "strong"))
     if strength not in _STRENGTHS:
         raise ValueError(f"strength {strength!r} is not one of {', '.join(_STRENGTHS)}")
@@ -248,9 +269,9 @@ def _cue(record: Mapping[str, Any], macros: Mapping[str, str]) -> Cue:
     return Cue(
         id=name,
         category=str(record.get("category", name.split(".", maxsplit=1)[0])),
-        regex=compiled(expand(record["regex"], macros)),
+        regex=made_of(expand(record["regex"], macros)),
         strength=strength,
-        stop=tuple(compiled(expand(each, macros)) for each in record.get("stop", ())),
+        stop=tuple(made_of(expand(each, macros)) for each in record.get("stop", ())),
         suppressed_by=tuple(record.get("suppressed_by", ())),
         self_negated=bool(record.get("self_negated", False)),
         in_v1=bool(record.get("in_v1", False)),
@@ -259,12 +280,12 @@ def _cue(record: Mapping[str, Any], macros: Mapping[str, str]) -> Cue:
     )
 
 
-def _scope(data: Mapping[str, Any], macros: Mapping[str, str]) -> Scope:
+def _scope(data: Mapping[str, Any], macros: Mapping[str, str], made_of: Compile = compiled) -> Scope:
     def joined(name: str) -> re.Pattern[str]:
         parts = data[name]
         if not isinstance(parts, list) or not parts:
             raise ValueError(f"{name!r} is no list of regexes")
-        return compiled("|".join(f"(?:{expand(part, macros)})" for part in parts))
+        return made_of("|".join(f"(?:{expand(part, macros)})" for part in parts))
 
     return Scope(
         negators=joined("negators"),

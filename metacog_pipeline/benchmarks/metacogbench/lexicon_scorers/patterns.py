@@ -46,6 +46,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return made
 
 
+@lru_cache(maxsize=8_192)
+def taken(pattern: str) -> re.Pattern[str]:
+    """Compile a regex that ships with the package, of which a test holds that `compiled` takes it."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
 def _short(pattern: str) -> str:
     return repr(pattern if len(pattern) <= 80 else pattern[:77] + "...")
 
