@@ -1,4 +1,4 @@
-"""The answer a whole reply states: behind its last ``Answer:``, else in all of it but a stated confidence."""
+"""The answer a whole reply states: where it sets one apart, that; else it is read in all of it but a stated confidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,29 @@ from metacog_pipeline.benchmark.answers.sureness import STATED
 from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.errors import one_line
 
-_LINE = re.compile(r"^[ \t>*_#-]{0,12}(?:final )?answer[ \t*_]{0,6}[:：=][ \t*_]{0,6}([^\n]*)", re.I | re.M)
+_WORD = r"(?:(?:the |my )?(?:final |correct )?answer|ans|respuesta(?: final| correcta)?|答案|答|답|정답)"
+# Ways to set an answer apart, beside the label that was asked for. GSM8K ends its solutions in "#### 18".
+_FRAMES = tuple(
+    re.compile(pattern, re.I | re.M)
+    for pattern in (
+        rf"^[ \t>*_#-]{{0,12}}{_WORD}[ \t*_]{{0,6}}[:：=][ \t*_]{{0,6}}([^\n]*)",
+        r"<((?:final_)?answer)>[ \t\n]{0,9}([^<]{1,300}?)[ \t\n]{0,9}</\1>",
+        r'"(?:final_?)?answer"[ \t\n]{0,9}:[ \t\n]{0,9}(?:"([^"\n]{1,300})"|(-?[\d.,]{1,40}))',
+    )
+)
+# Words that also stand above a working count where the answer alone follows; so does a label on a line of its own.
+_LAST = re.compile(
+    rf"\A[ \t>*_#-]{{0,12}}(?:(?:{_WORD}|(?:final |the )?(?:result|response|output|solution|final))[ \t*_]{{0,6}}[:：=]"
+    r"|=>|->|→|⇒|####(?!#))[ \t*_]{0,6}([^\n]{1,60})\Z",
+    re.I,
+)
+_ALONE = re.compile(rf"\A[ \t>*_#-]{{0,12}}{_WORD}[ \t*_]{{0,6}}[:：]?[ \t*_]{{0,6}}\Z", re.I)
+_BRACKETS = re.compile(r"\A\W{0,9}\[\[([^\[\]\n]{1,60})\]\]\W{0,9}\Z")
+_NUMBER = re.compile(
+    r"\A[(*_$ ]{0,6}[-−+~≈£€]?\d[\d,. ]{0,30}(?:[ ]?[%°\w$*²³/]{1,20}){0,2}[.*_)]{0,3}[ (]{0,3}\Z"
+)
+_SHORT = 60  # characters of an answer that stands by itself
+_TAIL = 600  # characters at the end of a reply in which an answer that stands by itself is looked for
 
 
 class Stated(NamedTuple):
@@ -24,14 +46,34 @@ class Stated(NamedTuple):
 def answer_of(reply: str, key: AnswerKey) -> Stated:
     """Return the answer of a reply. Where nothing is known to be right it is read all the same, and is not right."""
     plain = without_thinking(reply)
-    lines = [each.strip(" \t*_") for each in _LINE.findall(plain) if each.strip(" \t*_")]
-    text = lines[-1] if lines else STATED.sub("", plain).strip()
+    framed = _framed(plain, key)
+    text = framed or STATED.sub("", plain).strip()
     if not text:
         return Stated(None, None)
-    if (
-        lines and key.type == "choice" and len(text) == 1 and text in "ABCDEFGHIJ"
-    ):  # as asked, and as most reply
+    # A letter by itself, as was asked for and as most reply, needs no reading.
+    if framed and key.type == "choice" and len(text) == 1 and text in "ABCDEFGHIJ":
         return Stated(text, text == key.forms[0]) if key.forms else Stated(text, False)
-    found = read_stated(text, key if key.forms else replace(key, forms=("?",)), labelled=bool(lines))
+    found = read_stated(text, key if key.forms else replace(key, forms=("?",)), labelled=bool(framed))
     said = found.said if key.type in ("choice", "number") else one_line(text, 500)
     return Stated(said or None, found.correct)
+
+
+def _framed(plain: str, key: AnswerKey) -> str:
+    """Return what a reply sets apart as its answer, the last of it; "" where it sets nothing apart."""
+    lines = [line for each in STATED.sub("", plain[-_TAIL:]).splitlines() if (line := each.strip())]
+    last, before = lines[-1] if lines else "", lines[-2] if len(lines) > 1 else ""
+    if marked := _LAST.match(last) or _BRACKETS.match(last):
+        return marked[1].strip(" \t*_")
+    if _ALONE.match(before) and len(last) <= _SHORT:
+        return last.strip(" \t*_")
+    found = [
+        (each.start(), text)
+        for frame in _FRAMES
+        for each in frame.finditer(plain)
+        if (text := (each.groups("")[-1] or each[1]).strip(" \t*_"))
+    ]
+    if found:
+        return max(found)[1]
+    # One number under a text is its answer; a column of numbers is none.
+    number = key.type == "number" and before and _NUMBER.match(last) and not _NUMBER.match(before)
+    return last.strip("() ") if number else ""

@@ -1,0 +1,55 @@
+"""An answer that a reply sets apart is its answer, whatever numbers stand in the working."""
+
+import pytest
+
+from metacog_pipeline.benchmark.answers import stated
+from metacog_pipeline.benchmark.answers.reading import AnswerKey
+
+KEYS = {
+    "285": AnswerKey("number", (285,), question="How many eggs does she sell?"),
+    "B": AnswerKey(
+        "choice", ("B", "a dog"), question="Which one barks?\nA) a cat\nB) a dog\nC) a cow\nD) a hen"
+    ),
+    "Paris": AnswerKey("text", ("Paris",), question="What is the capital of France?"),
+}
+WORKING = "I first thought of 12 and of 13, or of 40.\nHalf of 16 is <<16/2=8>>8.\n"
+FRAMES = (
+    "#### {}", "A: 3\n#### {}", "<answer>{}</answer>", "<answer>\n{}\n</answer>", "<final_answer>{}</final_answer>",
+    "[[{}]]", '{{"reasoning": "of 12 eggs", "final_answer": "{}", "confidence": 80}}', "### Final Answer\n**{}**",
+    "Answer:\n\n{}", "Answer\n{}", "Response: {}", "Output: {}", "Ans: {}", "Solution: {}", "Final: {}", "=> {}",
+    "정답: {}", "答案：{}", "Respuesta final: {}", "Answer: {}\nConfidence: 85%", "#### {}\nConfidence: 85 %",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("answer", KEYS)
+def test_what_is_set_apart_is_the_answer(frame, answer):
+    for before in ("", WORKING):
+        assert stated.answer_of(before + frame.format(answer), KEYS[answer]).correct is True
+
+
+@pytest.mark.parametrize(
+    "last", ["285", "$285", "285 eggs.", "**285**", "(285)", "285 (confidence: 90%)", "$$ 285 $$"]
+)
+def test_a_number_alone_under_a_text_is_the_answer(last):
+    assert stated.answer_of(WORKING + last, KEYS["285"]).correct is True
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        WORKING + "#### 284",
+        "She sells 285 eggs.\n#### 12",
+        "It is 285.\n\nAnswer: 12\n3",
+        "<answer>285</answer> No, wait.\n<answer>12</answer>",
+    ],
+)
+def test_the_last_answer_set_apart_counts(reply):
+    assert stated.answer_of(reply, KEYS["285"]).correct is False
+
+
+def test_a_column_of_numbers_and_a_label_above_working_set_nothing_apart():
+    assert stated.answer_of("These are left:\n12\n285", KEYS["285"]).correct is not True
+    assert (
+        stated.answer_of("Solution:\nHalf of 16 is 8.\nSo she sells 285 eggs.", KEYS["285"]).correct is True
+    )
