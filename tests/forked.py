@@ -58,7 +58,7 @@ class Forked:
     ) -> None:
         asked = {"argv": [str(each) for each in argv], "env": dict(env), "cwd": str(Path.cwd())}
         socket.send_fds(server, [json.dumps(asked).encode()], list(files))
-        self._server, self.said = server, [os.dup(file) for file in files[1:]] if files[0] else []
+        self._server, self.said = server, list[int]()
         self.pid = int(server.recv(64))
 
     def communicate(self, timeout: float = 300) -> tuple[str, str]:
@@ -107,7 +107,13 @@ class Loaded:
             tempfile.TemporaryFile() as err,
         ):
             files = [each.fileno() for each in (nothing, out, err)]
-            return Forked(self._started(), [str(each) for each in arguments], env, files)
+            made = self.writing(files, *arguments, **env)
+            made.said = [os.dup(file) for file in files[1:]]
+            return made
+
+    def writing(self, files: Sequence[int], *arguments: str | Path, **env: str) -> Forked:
+        """The same with these files as its input, its output and where it complains."""
+        return Forked(self._started(), [str(each) for each in arguments], env, files)
 
     def _started(self) -> socket.socket:
         if self._server is None:

@@ -1,10 +1,11 @@
 """kill -9 at random moments: what was acknowledged is there, and nothing that reads stumbles."""
 
+import os
 import random
-import subprocess
-import sys
+import signal
 import time
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
@@ -17,22 +18,26 @@ CHILD = Path(__file__).with_name("crash_child.py")
 
 
 @pytest.fixture
-def killed(make):
+def killed(make, loaded):
     """Run the child, kill it some seconds after so many acknowledgements; return every answer it acknowledged."""
     line = encode_line(make()).decode().strip()
 
     def run(what: str, folder: Path, first: int, acknowledgements: int, then_s: float) -> set[str]:
-        command = [sys.executable, str(CHILD), what, str(folder), str(first), line]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-            assert child.stdout is not None and child.stderr is not None
+        reads, writes = os.pipe()
+        with os.fdopen(reads) as told, Path(os.devnull).open() as nothing, TemporaryFile("w+") as err:
+            files = (nothing.fileno(), writes, err.fileno())
+            child = loaded.writing(files, CHILD, what, folder, str(first), line, **os.environ)
+            os.close(writes)
             try:
-                seen = [child.stdout.readline() for _ in range(acknowledgements)]
+                seen = [told.readline() for _ in range(acknowledgements)]
                 time.sleep(then_s)
             finally:
-                child.kill()
-            seen += child.stdout.readlines()
-            errors = child.stderr.read()
-        assert errors == "" and child.returncode == -9, errors
+                child.send_signal(signal.SIGKILL)
+            seen += told.readlines()
+            code = child.wait()
+            err.seek(0)
+            errors = err.read()
+        assert errors == "" and code == -9, errors
         return {answer.strip() for answer in seen}
 
     return run
@@ -67,7 +72,7 @@ def test_a_process_killed_before_its_first_acknowledgement_harms_nothing(tmp_pat
     chance = random.Random(4)
     acknowledged: set[str] = set()
     for session in range(1, 11):
-        acknowledged |= killed("journal", tmp_path, session * 10**6, 0, 0.1 + chance.random() * 0.15)
+        acknowledged |= killed("journal", tmp_path, session * 10**6, 0, chance.random() * 0.03)
         assert acknowledged <= {record.answer_id for record in read_records(tmp_path)}
 
 
