@@ -101,6 +101,13 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=6,
 )
+
+
+def in_words(value):
+    """Return what tells values apart, but not NaN from NaN, in whichever order the fields of the sample have."""
+    return repr(sorted(value.items()) if isinstance(value, dict) else value)
+
+
 names = st.sampled_from(["id", "epoch", "output", "messages", "events", "error", "store", "x", "started_at"])
 
 
@@ -118,7 +125,7 @@ def test_of_a_sample_the_fields_that_are_read_are_what_all_of_it_says(value):
     found = inspect_log._decoded(data, "x")
     if isinstance(whole, dict):
         whole = {name: each for name, each in whole.items() if name in inspect_log._FIELDS}
-    assert repr(found) == repr(whole) or sorted(found.items(), key=str) == sorted(whole.items(), key=str)
+    assert in_words(found) == in_words(whole)
 
 
 @pytest.mark.parametrize("broken", [b"{", b'{"id": 1} x', b'{"events": [1,]}', b'{"events": "\xff"}', b""])
