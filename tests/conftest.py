@@ -31,6 +31,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # A property is about values: on a busy machine a slow example is not a failure.
 settings.register_profile("values", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples in each run: a failure is then of the change. `.ci/run` asks for it, `make test` draws new ones.
+settings.register_profile("same", settings.get_profile("values"), derandomize=True)
 settings.load_profile("values")
 
 gc.disable()  # until all tests are collected: what is loaded on the way stays
