@@ -15,6 +15,7 @@ import sys
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -220,6 +221,8 @@ def content(path: Path) -> bytes:
                 raise StudyError(f"{path}: the content {advice}")
         if found.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # "Unicode text" of spreadsheets
             found = found.decode("utf-16").encode()
+        elif found[:2].count(b"\0") == 1 and found[:200].count(b"\0") >= len(found[:200]) // 3:
+            raise StudyError(f"{path}: is UTF-16 without a mark that says so; save the file as UTF-8")
         found = found.removeprefix(codecs.BOM_UTF8)
         start = found[:200].lstrip().lower()
         for beginning, advice in _PAGES:
@@ -364,6 +367,16 @@ def _object_row(number: int, value: object) -> FileRow:
     return FileRow(number, value)
 
 
+def _plain_numbers(value: Any) -> Any:
+    """Return a cell whose decimals are numbers as in other files: whole ones, or floats where they have places."""
+    if isinstance(value, Decimal):
+        exponent = value.as_tuple().exponent
+        return int(value) if isinstance(exponent, int) and exponent >= 0 else float(value)
+    if isinstance(value, dict):
+        return {name: _plain_numbers(each) for name, each in value.items()}
+    return [_plain_numbers(each) for each in value] if isinstance(value, list) else value
+
+
 def _parquet_rows(path: Path) -> Iterator[FileRow]:
     number = 0
     for part in parts_of(path):
@@ -372,8 +385,9 @@ def _parquet_rows(path: Path) -> Iterator[FileRow]:
             if claimed > MOST_ROWS:
                 raise StudyError(f"{part}: says it has {claimed:,} rows; import at most {MOST_ROWS:,}")
             for batch in parquet_bounds.batches(part):
+                decimals = "decimal" in str(batch.schema)
                 for cells in batch.to_pylist():
                     number += 1
-                    yield FileRow(number, cells)
+                    yield FileRow(number, _plain_numbers(cells) if decimals else cells)
         except pa.ArrowException as error:
             raise StudyError(f"{part}: not a readable Parquet file: {error}") from None

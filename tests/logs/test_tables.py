@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -233,3 +234,53 @@ def test_a_table_about_items_of_the_study_is_left_to_their_benchmark(tmp_path):
     assert brings(study, path, (None, None, "questions"), (), PERCENT)
     assert brings(None, path, (None, None, None), (), PERCENT)
     assert not brings(None, path, (None, None, "metamedqa"), (), PERCENT)
+
+
+# --- keys as data sets have them, and those that nothing can be read by ------------------------------------------------
+ASKED = {"question": "Which one?", "response": "It is B.", "confidence": 70}
+
+
+def lines(path, *found):
+    path.write_text("".join(json.dumps(each) + "\n" for each in found))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        (
+            {"answer": {"label": "B"}},
+            "key is an object with label; map a part of it, as in --map key=answer.label",
+        ),
+        ({"answer": [1, 1, 0], "options": ["u", "v", "w"]}, "has 2 right options; one can be right"),
+        ({"answer": "a long text " * 20}, "has no short right answer (key) and no verdict (correct)"),
+    ],
+)
+def test_a_key_that_no_reply_can_be_held_to_is_refused_with_its_reason(tmp_path, take_table, key, told):
+    with pytest.raises(StudyError) as refused:
+        take_table(lines(tmp_path / "t.jsonl", {**ASKED, **key}))
+    assert f"row 1 {told}; nothing was kept" in str(refused.value)
+
+
+def test_a_zero_or_one_for_each_option_names_the_right_one(tmp_path):
+    row = {**ASKED, "mc1": {"choices": ["u", "v", "w"], "labels": [0, 1, 0]}}
+    (only,) = read(lines(tmp_path / "t.jsonl", row), pairs=["options=mc1.choices", "key=mc1.labels"])
+    assert only.question is not None and only.question["answer"] == "B"
+
+
+def test_decimals_of_parquet_are_numbers_also_inside_of_structs(tmp_path):
+    cells = {"question": ["Which?"], "response": ["Answer: B"], "answer": ["B"],
+             "said": pa.array([{"sure": Decimal("0.744")}], pa.struct([("sure", pa.decimal128(6, 3))])),
+             "run": pa.array([Decimal(2)], pa.decimal128(4, 0))}  # fmt: skip
+    pq.write_table(pa.table(cells), tmp_path / "t.parquet")
+    options = ImportOptions(scale=columns.Scale(0, 1))
+    (only,) = read(tmp_path / "t.parquet", options, ["confidence=said.sure"])
+    assert (only.said.text, only.run) == ("Answer: B\nConfidence: 74.4%", 2)
+
+
+def test_utf_16_without_its_mark_is_named(tmp_path):
+    (tmp_path / "t.csv").write_bytes("question,answer\na,b\n".encode("utf-16-le"))
+    with pytest.raises(
+        StudyError, match=r"t\.csv: is UTF-16 without a mark that says so; save the file as UTF-8"
+    ):
+        read(tmp_path / "t.csv")

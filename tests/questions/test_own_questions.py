@@ -63,6 +63,11 @@ def test_kinds_are_told_by_the_answer(tmp_path):
         ({"question": "?", "answer": "E", "options": ["a", "b"]}, "none of the 2 options"),
         ({"question": "?", "answer": "A", "options": ["a"]}, "there is 1 option"),
         ({"question": "?", "answer": "A", "options": ["a"] * 11}, "there are 11 options"),
+        ({"question": "?", "answers": ["A", "c"], "options": ["a", "b", "c"]}, "2 options are right, A, C"),
+        (
+            {"question": "?", "answer": {"label": "A"}, "options": ["a", "b"]},
+            "answer is an object with label; give",
+        ),
         ({"question": "?", "answer": 1, "kind": "essay"}, "kind is 'essay'"),
         ({"question": "?", "answer": "x", "kind": "numeric"}, "is no number"),
         ({"question": "x" * 100_001, "answer": 1}, "at most 100000"),
@@ -81,6 +86,23 @@ def test_letters_alone_of_questions_without_options_are_refused(tmp_path):
     construction.build(into)
     with pytest.raises(SourceError, match="choice_logprob alone"):
         into.conditions()
+
+
+@pytest.mark.parametrize(
+    ("answer", "first", "others"),
+    [
+        (
+            {"text": ["Denver Broncos", "Broncos", "Broncos"], "answer_start": [1, 2, 2]},
+            "Denver Broncos",
+            ("Broncos",),
+        ),
+        ({"value": "Lima", "aliases": ["Lima", "Ciudad"], "type": "Wikipedia"}, "Lima", ("Ciudad",)),
+        ("She sold 24 / 2 = 12.\nSo 24 + 12 = 36.\n#### 36", "36", ()),
+    ],
+)
+def test_right_answers_are_taken_as_data_sets_write_them(tmp_path, answer, first, others):
+    (item,) = items_of(tmp_path, {"question": "Which one?", "answer": answer})
+    assert (item.answer, item.accept) == (first, others)
 
 
 def test_an_id_that_stands_twice_and_a_file_that_is_not_there_are_errors(tmp_path):

@@ -53,3 +53,19 @@ def test_a_column_of_numbers_and_a_label_above_working_set_nothing_apart():
     assert (
         stated.answer_of("Solution:\nHalf of 16 is 8.\nSo she sells 285 eggs.", KEYS["285"]).correct is True
     )
+
+
+@pytest.mark.parametrize(
+    "last",
+    ["The correct answer is (285).", "So the answer is **(285)**.", "Thus the final answer is: [$285]",
+     "The answer is (12).\nNo, the answer is (285)."],
+)  # fmt: skip
+def test_a_number_in_brackets_that_ends_a_line_as_the_answer_is_no_remark(last):
+    assert stated.answer_of(WORKING + last, KEYS["285"]).correct is True
+
+
+@pytest.mark.parametrize(
+    "last", ["The answer is not (285).", "I don't think the answer is (285).", "The answer is 12 (285)."]
+)
+def test_a_number_in_brackets_that_is_doubted_or_stands_beside_another_is_a_remark(last):
+    assert stated.answer_of(WORKING + last, KEYS["285"]).correct is not True

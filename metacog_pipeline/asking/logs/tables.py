@@ -21,9 +21,9 @@ from metacog_pipeline.benchmark.answers.question_rows import (
     LETTERS,
     Question,
     content_digest,
-    listed,
     options_of,
     question_of,
+    right_answers,
 )
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.errors import StudyError, one_line
@@ -158,12 +158,18 @@ class _Table:
         right = (
             None if absent(said.get("correct")) else correctness(self._options.shape.word(said["correct"]))
         )
-        answers = [] if named.missing(key) else listed(key)
+        try:
+            answers = [] if named.missing(key) else self._right_answers(key, options)
+        except RowError as error:
+            return samples.nothing(f"row {row.number}", task, model, str(error), run or 1)
         if len(answers) == 1 and options and (place := self._index(answers[0], options)) is not None:
             indices["key"] = place
         cells = samples.question_cells(str(question), options, answers, read=bool(answers))
         if cells is None or (not answers and right is None):
             return samples.nothing(f"row {row.number}", task, model, "has neither key nor verdict", run or 1)
+        if cells.get("kind") == "graded" and right is None:
+            why = "has no short right answer (key) and no verdict (correct)"
+            return samples.nothing(f"row {row.number}", task, model, why, run or 1)
         made = Sample(
             name, task, model, Completion(Status.OK, text), question=cells, run=1 if run is None else run,
             right=None if right is None else bool(right), settings={"file": self._path.name},
@@ -184,6 +190,22 @@ class _Table:
             return list(options_of(value))
         except ValueError as error:
             raise RowError(f"options {shown(value)}: {error}") from None
+
+    def _right_answers(self, key: Any, options: Sequence[str]) -> list[Any]:
+        """Return the right answers of a key: of a list of a 0 or 1 for each option the option with the 1."""
+        try:
+            answers = right_answers(key)
+        except ValueError as error:
+            column = self._columns["key"]
+            raise RowError(
+                f"key {error}; map a part of it, as in --map key={column}.{next(iter(key))}"
+            ) from None
+        marks = [whole(each) for each in answers]
+        if options and len(answers) == len(options) and set(marks) <= {0, 1}:
+            answers = [LETTERS[place] for place, mark in enumerate(marks) if mark]
+        if options and len(answers) > 1:
+            raise RowError(f"has {len(answers)} right options; one can be right")
+        return answers
 
     def _name(self, value: Any, question: str, options: Sequence[str], row: int) -> str:
         """Return what the row calls its question, else a digest of it; an id that names two questions is refused."""

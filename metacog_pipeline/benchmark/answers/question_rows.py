@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
-from metacog_pipeline.benchmark.answers.reading import AnswerKey
+from metacog_pipeline.benchmark.answers.reading import AnswerKey, prepared
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.columns import number
@@ -25,6 +25,7 @@ KINDS = {
 }
 _TRUE = ("true", "1", "yes", "t", "y", "a")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[,:}\]\n']|\s+'|$)|\"((?:[^\"\\]|\\.)*)\"")
+_SOLVED = re.compile(r"\n[ \t]*####[ \t]*([^\n]{1,200}?)\s*\Z")  # as GSM8K ends its solutions
 _MARK = re.compile(r"\s*\(?([A-J])[).:]\s+")
 LONGEST = 100_000  # characters of a question
 
@@ -61,7 +62,14 @@ class Question(Item):
         """What is right, as the readers take it."""
         about = self.stem if self.options else self.question
         forms = (self.answer, *self.accept) if self.answer else ()
+        if self.kind == "text":
+            forms = tuple(dict.fromkeys((*forms, *filter(None, map(_as_read, forms)))))
         return AnswerKey(self.kind, forms, self.reject, self.tolerance, unit=self.unit, question=about)
+
+
+def _as_read(form: str) -> str:
+    """Return a right answer as the readers see a reply: without LaTeX, markup and curly quotes."""
+    return prepared(form).text
 
 
 def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
@@ -78,7 +86,10 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     if not isinstance(question, str) or len(question) > LONGEST:
         raise ValueError(f"question must be a text of at most {LONGEST} characters")
     options = options_of(_first(cells, "options", "choices"))
-    answers = listed(_first(cells, "answers", "answer", "target", "key"))
+    try:
+        answers = right_answers(_first(cells, "answers", "answer", "target", "key"))
+    except ValueError as error:
+        raise ValueError(f"answer {error}; give what is right itself, a text or a list of texts") from None
     kind = KINDS.get(str(cells.get("kind") or _kind_of(options, answers)))
     if kind is None:
         raise ValueError(f"kind is {cells['kind']!r}; use one of {', '.join(KINDS)}")
@@ -88,7 +99,12 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     if not answers and kind != "graded":
         raise ValueError("there is no answer; give answer, or a list answers")
     if kind == "choice":
-        answers = [_letter(answers[0], options)]
+        named = sorted({_letter(each, options) for each in answers})
+        if len(named) > 1:
+            raise ValueError(
+                f"{len(named)} options are right, {', '.join(named)}; a question with options has one right answer"
+            )
+        answers = named
     if kind == "number" and any(number(each) is None for each in answers):
         raise ValueError(f"answer {str(answers[0])[:40]!r} is no number")
     name = _first(cells, "item_id", "id")
@@ -125,6 +141,20 @@ def listed(value: Any) -> list[Any]:
     if isinstance(value, list | tuple):
         return list(value)
     return [] if value is None or not str(value).strip() else [value]
+
+
+def right_answers(value: Any) -> list[Any]:
+    """Return the right answers a cell says, of a solution that ends in "#### 18" the 18; ValueError for other objects.
+
+    SQuAD has an object with a list ``text``, TriviaQA one with ``value`` and ``aliases``.
+    """
+    if isinstance(value, Mapping):
+        parts = [each for name in ("value", "text", "aliases") for each in listed(value.get(name))]
+        if not parts or any(isinstance(each, Mapping) for each in parts):
+            raise ValueError(f"is an object with {', '.join(str(name)[:40] for name in list(value)[:5])}")
+        value = list(dict.fromkeys(parts))
+    found = (_SOLVED.search(each) if isinstance(each, str) else None for each in listed(value))
+    return [each if end is None else end[1] for each, end in zip(listed(value), found, strict=True)]
 
 
 def _parsed(text: str) -> Any:

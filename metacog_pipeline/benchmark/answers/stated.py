@@ -27,11 +27,18 @@ _LAST = re.compile(
     r"|=>|->|→|⇒|####(?!#))[ \t*_]{0,6}([^\n]{1,60})\Z",
     re.I,
 )
+# "So the answer is (285).": a number in brackets is a remark, unless a line ends by naming it as the answer.
+_IN_BRACKETS = re.compile(
+    rf"\b{_WORD} is[ \t]?:?[ \t*_$]{{0,4}}[(\[]([^()\[\]\n]{{1,30}})[)\]][*_$]{{0,3}}[.!]?[ \t*_$]{{0,3}}$",
+    re.I | re.M,
+)
+_DOUBTED = re.compile(r"\b(?:not|never|nor|if|whether|unless)\b|n['’]t\b", re.I)
 _ALONE = re.compile(rf"\A[ \t>*_#-]{{0,12}}{_WORD}[ \t*_]{{0,6}}[:：]?[ \t*_]{{0,6}}\Z", re.I)
 _BRACKETS = re.compile(r"\A\W{0,9}\[\[([^\[\]\n]{1,60})\]\]\W{0,9}\Z")
 _NUMBER = re.compile(
     r"\A[(*_$ ]{0,6}[-−+~≈£€]?\d[\d,. ]{0,30}(?:[ ]?[%°\w$*²³/]{1,20}){0,2}[.*_)]{0,3}[ (]{0,3}\Z"
 )
+_ALL_BOXED = re.compile(r"\A[ $]{0,3}\\boxed\{([^{}\n]{1,60})\}[ $.]{0,3}\Z")
 _SHORT = 60  # characters of an answer that stands by itself
 _TAIL = 600  # characters at the end of a reply in which an answer that stands by itself is looked for
 
@@ -53,9 +60,16 @@ def answer_of(reply: str, key: AnswerKey) -> Stated:
     # A letter by itself, as was asked for and as most reply, needs no reading.
     if framed and key.type == "choice" and len(text) == 1 and text in "ABCDEFGHIJ":
         return Stated(text, text == key.forms[0]) if key.forms else Stated(text, False)
+    if key.type == "text" and _bare(text) in key.forms:  # a sign or a formula has no words to be found by
+        return Stated(_bare(text), True)
     found = read_stated(text, key if key.forms else replace(key, forms=("?",)), labelled=bool(framed))
     said = found.said if key.type in ("choice", "number") else one_line(text, 500)
     return Stated(said or None, found.correct)
+
+
+def _bare(text: str) -> str:
+    boxed = _ALL_BOXED.match(text)
+    return (boxed[1] if boxed else text).strip(" *_`$")
 
 
 def _framed(plain: str, key: AnswerKey) -> str:
@@ -72,6 +86,12 @@ def _framed(plain: str, key: AnswerKey) -> str:
         for each in frame.finditer(plain)
         if (text := (each.groups("")[-1] or each[1]).strip(" \t*_"))
     ]
+    if key.type == "number":
+        found += [
+            (each.start(), each[1].strip(" \t*_$"))
+            for each in _IN_BRACKETS.finditer(plain)
+            if not _DOUBTED.search(plain, plain.rfind("\n", 0, each.start()) + 1, each.start())
+        ]
     if found:
         return max(found)[1]
     # One number under a text is its answer; a column of numbers is none.

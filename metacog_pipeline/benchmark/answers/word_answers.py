@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 import tomllib
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from metacog_pipeline.benchmark.answers import signs
 from metacog_pipeline.benchmark.answers.clauses import Places, subordinate
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, Reading, nothing
 from metacog_pipeline.benchmark.answers.text import folded
@@ -122,7 +124,8 @@ def occurrences(text: str, form: str) -> list[tuple[int, int]]:
         found = [each.span() for each in re.finditer(r" *".join(map(re.escape, parts)), plain)]
     else:
         found = _whole_words(plain, " ".join(parts))
-    return [(at[start], at[end - 1] + 1) for start, end in found]
+    places = [(at[start], at[end - 1] + 1) for start, end in found]
+    return [each for each in places if signs.alike(form, text, *each)]
 
 
 def _whole_words(plain: str, form: str) -> list[tuple[int, int]]:
@@ -180,7 +183,10 @@ def _with_places(text: str) -> tuple[str, list[int]]:
     at: list[int] = []
     for place, character in enumerate(text):
         plain = _folded_character(character)
-        inside = character in "'’" and text[max(0, place - 1) : place].isalnum()
+        mark = not plain and unicodedata.combining(
+            character
+        )  # an accent by itself, as decomposed texts have it
+        inside = mark or (character in "'’" and text[max(0, place - 1) : place].isalnum())
         for each in plain or ("" if inside else " "):
             if each == " " and made and made[-1] == " ":
                 continue

@@ -29,7 +29,7 @@ class OwnQuestions(contract.Benchmark[Settings, Question, parsing.Response]):
     name, title = items.NAME, "Your own questions"
     paper = Paper("Questions of the study's own", "the study's authors", 2026, "not published")
     Settings, Item, Response = Settings, Question, parsing.Response
-    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.PARSING: "6"}
+    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.PARSING: "7"}
     unanswered = ("transport_error", "too_long", "not_run", "not_scored")
     unreadable = parsing.UNREADABLE
     coded, grouped_by = ("correct", "kept"), ("task",)

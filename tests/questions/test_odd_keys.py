@@ -1,0 +1,57 @@
+"""A reply that says the right answer as the key has it is right, whatever is written in the key; its signs count."""
+
+import pytest
+
+from metacog_pipeline.benchmark.answers import stated
+from metacog_pipeline.benchmark.answers.question_rows import Question, question_of
+
+
+def right(key, reply):
+    row = {"id": "q", "question": "What is it called?", "answer": key, "kind": "text"}
+    return stated.answer_of(reply, Question(**question_of(row, "own")).key).correct
+
+
+KEYS = (
+    "\\frac{3}{7}", "-\\dfrac{35}{9}", "(3, \\frac{\\pi}{2})", "\\text{Evelyn}", "90^\\circ", "2\\sqrt{5}", "6 - 5i",
+    "x^2+1", "don’t", "O'Brien", "a*b", "x_1", "C++", "C#", "AT&T", "हिन्दी", "ไทย", "東京", "القاهرة", "naïve", "H₂O",
+    "50/50", "Catch-22", "24/7", "±2", "[1, 2]", "“Hello”",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "said", ["{}", "Answer: {}", "The answer is {}.", "\\boxed{{{}}}", "Answer: {}\nConfidence: 80%"]
+)
+@pytest.mark.parametrize("key", KEYS)
+def test_a_reply_that_is_the_key_is_right(key, said):
+    assert right(key, said.format(key)) is True
+
+
+@pytest.mark.parametrize("key", ["→", "😀", "∞", "<div>", "?"])
+def test_a_key_without_a_letter_is_right_where_it_is_all_that_is_said(key):
+    assert right(key, f"Answer: {key}\nConfidence: 80%") is True
+    assert right(key, "Answer: none") is False
+
+
+@pytest.mark.parametrize("said", ["nai\u0308ve", "It is nai\u0308ve."])
+def test_an_accent_that_is_a_character_of_its_own_breaks_no_word(said):
+    assert right("naïve", said) is True
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [("3/7", "-3/7"), ("-3/7", "3/7"), ("-\\frac{3}{7}", "\\boxed{\\frac{3}{7}}"), ("6 - 5i", "6 + 5i"),
+     ("x^2+1", "x^2 - 1"), ("C++", "C"), ("C++", "C#"), ("±2", "2"), ("p - q", "p + q"), ("5 apples", "-5 apples"),
+     ("x<5", "x > 5")],
+)  # fmt: skip
+def test_another_sign_is_another_answer(key, said):
+    assert right(key, said) is not True
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [("6 - 5i", "6-5i"), ("-3/7", "minus 3/7"), ("3/7", "Answer - 3/7"), ("3/7", "x = 3/7"), ("Catch-22", "Catch 22"),
+     ("Vitamin K", "vitamin-K"), ("3-D", "3 D"), ("B-52", "B 52"), ("1914-1918", "1914 – 1918"), ("Na+", "Na+"),
+     ("1995", "(1995)"), ("y=2x+3", "y = 2x + 3")],
+)  # fmt: skip
+def test_a_hyphen_in_a_name_and_spaces_in_a_formula_change_nothing(key, said):
+    assert right(key, said) is True
