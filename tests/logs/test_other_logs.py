@@ -128,6 +128,24 @@ def test_options_that_are_right_in_part_and_answers_given_twice_are_counted(tmp_
     ]
 
 
+def test_a_log_of_which_nothing_can_be_used_calls_its_sample_one(tmp_path, take):
+    path = lines(tmp_path / "samples_truthfulqa_mc2.jsonl", {**choice(0, [-3, -1, -2]), "acc": 0.4})
+    with pytest.raises(
+        StudyError, match=r"none of its 1 samples can be used: sample 0: several of its options are right"
+    ):
+        take(path)
+
+
+def test_answers_that_nobody_judged_are_counted_as_not_scored(tmp_path, take):
+    row = {"doc_id": 0, "doc": {"question": "Why?"}, "target": "a long reason " * 10, "arguments": [],
+           "resps": [["Because."]], "filter": "none"}  # fmt: skip
+    done = take(lines(tmp_path / "samples_why.jsonl", row), model="m")
+    assert (done.kept, [each[1:] for each in done.left_out]) == (
+        1,
+        [("kept, not scored", "has no short right answer, and the log no verdict")],
+    )
+
+
 def test_batches_of_vertex_and_questions_nobody_asked_say_what_to_do(tmp_path, take):
     row = {"request": {"contents": []}, "response": {"candidates": []}, "status": ""}
     (only,) = samples(lines(tmp_path / "vertex.jsonl", row))

@@ -63,7 +63,7 @@ def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: L
     study = load_study(study_path) if study_path.exists() else None
     usable = [each for each in samples if each.why is None]
     if not usable:
-        first = next((f": {each.name} {each.why}" for each in samples), "")
+        first = next((f": {_called(each)} {each.why}" for each in samples), "")
         raise StudyError(f"{path}: none of its {len(samples)} samples can be used{first}; nothing was kept")
     for each in usable:
         each.run += options.run - 1
@@ -99,6 +99,11 @@ def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: L
     kept, known = _keep(into, told, condition, usable, names, matched)
     _tell(samples, names, matched, into, options, condition)
     return Done(told, kept, known, _left_out(samples))
+
+
+def _called(each: Sample) -> str:
+    """Return what a sample is called in a sentence: a table's say that they are rows, a log's may be a bare number."""
+    return each.name if each.name.startswith(("row ", "line ")) else f"sample {each.name}:"
 
 
 # --- what the log is about --------------------------------------------------------------------------------------------
@@ -258,6 +263,8 @@ def _records(
         item_id, model = matched.items[each.task, each.name], names[each.model]
         digest, graded = items[item_id]
         text, mode = each.said.text, _mode(each, graded)
+        if graded and each.right is None and each.unscored is None:
+            each.unscored = "has no short right answer, and the log no verdict"
         identity = [into.name, model, each.run, item_id, condition, text, mode]
         record = imported_record(
             into.name, (item_id, digest), model=model, run=each.run, condition=condition, step=QuestionRows.step,
