@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -14,7 +12,6 @@ from metacog_pipeline.stats import calibration_interval
 from metacog_pipeline.stats.auroc import auroc_statistic
 from metacog_pipeline.stats.calibration import (
     bin_index,
-    brier_loss,
     brier_parts,
     brier_statistic,
     ece_statistic,
@@ -29,14 +26,16 @@ CELLS = 2 * GRID
 _SHARE = np.arange(GRID) / 100
 BINS = 10
 _BIN_OF = bin_index(_SHARE, BINS)
-_LOSS = brier_loss(_SHARE)
-_ROWS = 1000
 
 
 def cells_of(frame: pl.DataFrame) -> Ints:
     """Return the cell of each answer with a confidence: 2 × percent + correct, ``(rows,)``."""
-    percent = np.rint(100 * frame["confidence"].to_numpy()).astype(np.int64)
-    found: Ints = 2 * np.clip(percent, 0, 100) + frame["correct"].to_numpy().astype(np.int64)
+    return cells_at(frame["confidence"].to_numpy(), frame["correct"].to_numpy().astype(np.int64))
+
+
+def cells_at(confidence: Floats, correct: Ints) -> Ints:
+    """Return the same of confidences 0..1 and of 0 or 1."""
+    found: Ints = 2 * np.clip(np.rint(100 * confidence).astype(np.int64), 0, 100) + correct
     return found
 
 
@@ -59,53 +58,27 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
 }
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """Resamples of one model in the ``cells`` that hold anything, rising: ``totals`` are ``(B, cells)``.
-
-    A model uses a few levels of confidence: what is counted over all cells is mostly zeros, of every one of ten thousand
-    resamples of every pair of models.
-    """
-
-    cells: Ints
-    totals: Floats
-
-    def of(self, name: str) -> Floats:
-        """Return mean confidence, ECE or Brier score of each resample: the same bits as `STATISTICS` of all cells."""
-        n = self.totals.sum(axis=1)
-        if name == "brier":
-            return _ratio(_product(self.totals, self.cells, _LOSS), n)
-        levels, wrong, right = self._by_level
-        if name == "mean_confidence":
-            return _ratio(_product((wrong + right).T, levels, _SHARE), n)
-        if name != "ece":
-            raise ValueError(f"no statistic of resamples is called {name!r}")
-        gaps = np.zeros((BINS, len(n)))
-        for level, own in zip(levels, right - (wrong + right) * _SHARE[levels, None], strict=True):
-            gaps[_BIN_OF[level]] += own  # in their order, as a product of matrices adds them up
-        return _ratio(np.ascontiguousarray(np.abs(gaps).T).sum(axis=1), n)
-
-    @cached_property
-    def _by_level(self) -> tuple[Ints, Floats, Floats]:
-        """The levels that are used, and wrong and right answers of each, ``(levels, B)``."""
-        levels, place = np.unique(self.cells // 2, return_inverse=True)
-        found = np.zeros((2, len(levels), len(self.totals)))
-        found[self.cells % 2, place] = self.totals.T
-        return levels, found[0], found[1]
-
-
-def _product(totals: Floats, places: Ints, weights: Floats) -> Floats:
-    """Return the sums ``(B,)`` of totals at ``places`` times ``weights``, with zeros at all other places.
-
-    A product over fewer places may be rounded otherwise; some rows at a time stay near the processor.
-    """
-    found = np.empty(len(totals))
-    room = np.zeros((min(len(totals), _ROWS), len(weights)))
-    for start in range(0, len(totals), _ROWS):
-        part = totals[start : start + _ROWS]
-        room[: len(part), places] = part
-        found[start : start + _ROWS] = room[: len(part)] @ weights
+def _sums() -> Ints:
+    """Return of each cell what `of_sums` adds up: an answer, its percent, its loss in 1/10,000, and its gap by bin."""
+    percent, right = np.arange(CELLS) // 2, np.arange(CELLS) % 2
+    gap = 100 * right - percent
+    of_bin = _BIN_OF[percent][:, None] == np.arange(BINS)
+    found: Ints = np.column_stack([np.ones_like(gap), percent, gap**2, gap[:, None] * of_bin])
     return found
+
+
+#: Whole numbers of each cell, ``(CELLS, 3 + BINS)``: any order of adding them up gives the same.
+SUMS = _sums()
+
+
+def of_sums(sums: Floats) -> dict[str, Floats]:
+    """Return mean confidence, ECE and Brier score of each row of answers @ `SUMS`, ``(B, 3 + BINS)``."""
+    n, confidence, loss = sums[:, :3].T
+    return {
+        "mean_confidence": _ratio(confidence, 100 * n),
+        "ece": _ratio(np.abs(sums[:, 3:]).sum(axis=1), 100 * n),
+        "brier": _ratio(loss, 10_000 * n),
+    }
 
 
 #: Murphy's parts of the Brier score: told of one model, not compared between two.

@@ -31,6 +31,7 @@ from metacog_pipeline.stats.resampling.intervals import (
     difference,
     from_draws,
     interval,
+    interval_and_p,
     intervals,
     p_value,
     usable,
@@ -52,7 +53,7 @@ from metacog_pipeline.stats.resampling.products import Statistic, joint
 
 __all__ = [
     "N_TESTED", "Difference", "Kind", "Patterns", "Statistic", "Stream", "blocks", "difference", "from_draws", "generator",
-    "indices", "interval", "intervals", "joint", "mean", "merge_patterns", "occurrences", "p_value",
+    "indices", "interval", "interval_and_p", "intervals", "joint", "mean", "merge_patterns", "occurrences", "p_value",
     "patterns", "patterns_of", "ratio", "ratio_statistic", "sequence", "share", "stream",
     "table", "usable", "wald_p", "weights",
 ]  # fmt: skip

@@ -201,6 +201,28 @@ def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
     return None if known is None else _p_of(np.sort(known), tolerance)
 
 
+def interval_and_p(draws: Floats) -> tuple[float | None, float | None, float | None]:
+    """Return the ends of the percentile `interval` of the resamples of a difference and their `p_value`, sorted once.
+
+    Parameters
+    ----------
+    draws
+        Shape ``(B,)``: the difference in each resample, not finite where undefined; nothing but None where that is so in
+        more than 5 % of them.
+
+    Examples
+    --------
+    >>> [round(each, 3) for each in interval_and_p(np.arange(0.0, 41.0))]
+    [1.0, 39.0, 0.095]
+    """
+    known = usable(draws)
+    if known is None:
+        return None, None, None
+    ordered = np.sort(known)
+    low, high = _ends(ordered).tolist()
+    return low, high, _p_of(ordered, 0.0)
+
+
 def _p_of(ordered: Floats, tolerance: float) -> float:
     below = int(np.searchsorted(ordered, tolerance, side="right"))
     above = len(ordered) - int(np.searchsorted(ordered, -tolerance, side="left"))

@@ -147,9 +147,7 @@ class _ItemSet:
     ) -> None:
         self.tables, self.here = tables, here
         seeds = tuple(stream) if isinstance(stream, Sequence) else (stream,)
-        exact = len(tables) * int(tables.max(initial=0)) < _EXACT
-        self.kind: type[np.floating[Any]] = np.float32 if exact else np.float64
-        drawn = _weights(len(tables), n_draws, seeds) if len(tables) else np.zeros((n_draws, 0))
+        drawn = item_weights(len(tables), n_draws, seeds) if len(tables) else np.zeros((n_draws, 0))
         self.weights = drawn[:kept]
         self.n_draws = len(self.weights)
         self.sides: dict[tuple[int, bytes], Side] = {}
@@ -171,13 +169,7 @@ class _ItemSet:
         """Return each respondent on all its items: one product for all of them."""
         own = self.tables[:, places]
         items, _, cells = own.shape
-        flat: NDArray[Any] = own.reshape(items, len(places) * cells).astype(self.kind)
-        drawn = np.empty((self.n_draws, flat.shape[1]))
-        start = 0
-        for size in blocks(self.n_draws, items, _BLOCK):
-            part: NDArray[Any] = self.weights[start : start + size].astype(self.kind)
-            drawn[start : start + size] = part @ flat
-            start += size
+        drawn = products(self.weights, own.reshape(items, len(places) * cells))
         observed = own.sum(axis=0).astype(np.float64)
         return {
             place: Side(
@@ -202,9 +194,52 @@ class _ItemSet:
         return found
 
 
+def products(weights: NDArray[Any], table: Ints) -> Floats:
+    """Return the totals ``(B, C)`` of resamples: ``weights`` ``(B, items)`` times whole numbers ``(items, C)``, exactly.
+
+    Parameters
+    ----------
+    weights
+        Shape ``(B, items)``: how often each item is drawn.
+    table
+        Shape ``(items, C)``: whole numbers to be added up.
+
+    Examples
+    --------
+    >>> products(np.array([[2, 0], [1, 1]]), np.array([[1, 0], [0, 3]]))
+    array([[2., 0.],
+           [1., 3.]])
+    """
+    exact = len(table) * int(np.abs(table).max(initial=0)) < _EXACT
+    kind: type[np.floating[Any]] = np.float32 if exact else np.float64
+    counted: NDArray[Any] = table.astype(kind)
+    drawn = np.empty((len(weights), table.shape[1]))
+    start = 0
+    for size in blocks(len(weights), len(table), _BLOCK):
+        part: NDArray[Any] = weights[start : start + size].astype(kind)
+        drawn[start : start + size] = part @ counted
+        start += size
+    return drawn
+
+
 @functools.lru_cache(maxsize=2)
-def _weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.uint8] | NDArray[np.uint16]:
-    """Return how often each of ``n`` items is drawn in each resample, ``(n_draws, n)``, not to be written to."""
+def item_weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.uint8] | NDArray[np.uint16]:
+    """Return how often each of ``n`` items is drawn in each resample, ``(n_draws, n)``, not to be written to.
+
+    Equal calls share them: all respondents that were asked as many items have the same draws.
+
+    Parameters
+    ----------
+    n, n_draws
+        Numbers of items and of resamples.
+    seeds
+        Of the stream.
+
+    Examples
+    --------
+    >>> item_weights(4, 2, (1,)).sum(axis=1).tolist()
+    [4, 4]
+    """
     rng = generator(seeds if len(seeds) > 1 else seeds[0])
     kind = np.uint8 if n < 256 else np.uint16
     drawn = np.empty((n_draws, n), dtype=kind)
