@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 from markupsafe import Markup
 
-from metacog_pipeline.files import sha256_hex, write_changed
+from metacog_pipeline.files import force, sha256_hex, write_changed
 from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.explorer.data import file_of
 
@@ -85,6 +85,7 @@ def _data_files(home: Path, folder: Path, model: str) -> list[Path]:
     for old in set(files) - set(made):
         old.unlink()
     folder.mkdir(parents=True, exist_ok=True)
+    force()
     write_changed(noted, f"{mark} {len(made)}")
     return made
 

@@ -112,6 +112,28 @@ def test_an_item_has_every_prompt_reply_and_thought_once(home):
         assert answer["reasoning"] == "<i>hm</i>" and answer["text"] == HOSTILE[0]
 
 
+def test_a_note_of_what_files_were_made_from_is_written_when_they_are_on_the_disk(tmp_path, monkeypatch):
+    home, placed, forced, unforced = filled_home(tmp_path, MODELS), [], [], []
+    fsync, replace = os.fsync, Path.replace
+
+    def forces(descriptor: int) -> None:
+        forced.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+        fsync(descriptor)
+
+    def places(source: Path, target: Path) -> Path:
+        if target.name.startswith(".made"):
+            unforced.extend({path for path in placed if path.is_relative_to(target.parent)} - set(forced))
+        placed.append(target)
+        return replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", forces)
+    monkeypatch.setattr(Path, "replace", places)
+    build_report(home)
+    assert {path.name for path in placed} >= {".made", pages._NOTE, "index.html"} and not unforced
+    files, folders = set(placed), {path.parent for path in placed}
+    assert files | folders <= set(forced) and len(forced) < len(files) + 3 * len(folders)
+
+
 def test_a_model_more_has_files_of_its_own_and_changes_no_answers_of_others(tmp_path):
     home = filled_home(tmp_path, MODELS[:1])
     folder = build_report(home).parent / pages.FOLDER

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from metacog_pipeline.files import sha256_hex, write_changed
+from metacog_pipeline.files import force, sha256_hex, write_changed
 from metacog_pipeline.leaderboard.database import TEXTS
 from metacog_pipeline.leaderboard.inputs import Input
 from metacog_pipeline.report import pieces, queries
@@ -56,6 +56,7 @@ def write_explorer(home: Path, report: Path, name: str) -> Sequence[Benchmark]:
         kept |= {path for paths in of_models.values() for path in paths}
     for old in set(folder.glob("[!.]*")) - kept:
         old.unlink()
+    force()
     write_changed(folder / _NOTE, json.dumps(made_from))
     return found
 
