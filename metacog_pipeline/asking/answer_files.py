@@ -353,10 +353,15 @@ def _json_rows(path: Path, text: str) -> Iterator[FileRow]:
     lists = (
         [value for value in content.values() if isinstance(value, list)] if isinstance(content, dict) else []
     )
+    if len(lists) > 1:  # beside empty lists and lists of numbers
+        lists = [each for each in lists if each and all(isinstance(row, dict) for row in each)]
     if len(lists) == 1:
         content = lists[0]
     if not isinstance(content, list):
-        raise StudyError(f"{path}: the JSON must be a list of objects, one per row")
+        raise StudyError(
+            f"{path}: the JSON must be a list of objects, one per row, or an object with one such list; write the rows so, "
+            "or one a line as .jsonl"
+        )
     for number, value in enumerate(content, start=1):
         yield _object_row(number, value)
 

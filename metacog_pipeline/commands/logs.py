@@ -58,8 +58,8 @@ def of_questions(
     if samples is None and study is None:
         raise StudyError(
             f"{file}: {study_file} is not there, and for a study of its own a table needs a question, key or correct, and "
-            "choice or response: --map question=… key=… choice=…, of models side by side with --wide; `metacog fit` "
-            "measures right and wrong without questions"
+            "choice or response: --map question=… key=… choice=… (a path such as inputs.text leads into objects), of "
+            "models side by side with --wide; `metacog fit` measures right and wrong without questions"
         )
     if samples is None:
         return False

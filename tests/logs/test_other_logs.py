@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.asking.logs import reading
+from metacog_pipeline.asking.question_rules import QuestionRows
 from metacog_pipeline.benchmark.answers import sureness
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
@@ -134,6 +135,64 @@ def test_a_log_of_which_nothing_can_be_used_calls_its_sample_one(tmp_path, take)
         StudyError, match=r"none of its 1 samples can be used: sample 0: several of its options are right"
     ):
         take(path)
+
+
+def written(number, doc, target, reply):
+    """Return a sample of lm-eval whose reply is a text, as it stands in its file."""
+    return {"doc_id": number, "doc": doc, "target": target, "arguments": [["Q", {"until": []}]], "resps": [[reply]],
+            "filter": "none", "exact_match": 1.0}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("doc", "target"),
+    [
+        ({"question": "Which?", "options": ["u", "v", "w"], "answer_index": 1}, "B"),
+        ({"Question": "Which?", "choice1": "u", "choice2": "v", "choice3": "w"}, "(B)"),
+        ({"input": "Which?\nOptions:\n(A) u\n(B) v\n(C) w"}, "(B)"),
+    ],
+)
+def test_options_are_found_where_tasks_of_lm_eval_keep_them(tmp_path, take, doc, target):
+    reply = "Take (A) first: no. The correct answer is (B)."
+    path = lines(tmp_path / "samples_x.jsonl", written(0, doc, target, reply))
+    (only,) = samples(path)
+    assert only.question is not None and only.question["options"] == ["u", "v", "w"]
+    into = bound(take(path, model="m").study, "questions")
+    (item,) = into.items
+    assert (item.answer, QuestionRows(into).seen(item, "answer_only", {"answer": reply}).right) == ("B", 1)
+
+
+def test_a_right_answer_that_is_no_option_is_told_in_words(tmp_path):
+    (only,) = samples(
+        lines(
+            tmp_path / "samples_x.jsonl",
+            written(0, {"question": "Which?", "options": ["u", "v"]}, "42", "42"),
+        )
+    )
+    assert only.question == {"question": "Which?", "answers": ["42"]}
+
+
+def test_two_fillings_of_a_gap_are_the_options_where_the_rest_was_weighed(tmp_path):
+    gap, end = "Ann met Bo, so _ got easy cases.", " got easy cases."
+    doc = {"sentence": gap, "answer": "2", "option1": "Ann", "option2": "Bo"}
+    row = choice(0, [-2, -1], end.strip(), doc=doc, arguments=[["so Ann", end], ["so Bo", end]])
+    (only,) = samples(lines(tmp_path / "samples_winogrande.jsonl", row))
+    assert only.said.text == "B"
+    assert only.question == {"question": gap, "options": ["Ann", "Bo"], "answer": "B", "kind": "choice"}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"custom_id": "q", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m"}},
+        {"custom_id": "q", "params": {"model": "m", "messages": []}},
+        {"key": "q", "request": {"contents": []}},
+    ],
+)
+def test_what_was_asked_in_a_batch_is_no_result_of_it(tmp_path, row):
+    with pytest.raises(
+        StudyError, match="holds what was asked in a batch, no replies; import the file of its results"
+    ):
+        samples(lines(tmp_path / "batch.jsonl", row))
 
 
 def test_answers_that_nobody_judged_are_counted_as_not_scored(tmp_path, take):

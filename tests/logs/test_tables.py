@@ -144,7 +144,8 @@ def test_questions_and_options_may_be_objects_and_a_key_no_reply_fits_is_told(tm
     path = tmp_path / "own.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in made))
     found, told = read(path), list[str]()
-    assert (found[0].question or {})["options"] == ["A0 x", "B0 x"] and found[-1].why == "has no question"
+    assert (found[0].question or {})["options"] == ["A0 x", "B0 x"]
+    assert str(found[-1].why).startswith("question is an object with other; map a part of it")
     assert (found[0].question or {})["question"] == "Which is 0?"
     importing.import_log(path, tmp_path / "s.toml", found, importing.LogOptions("m", show=told.append))
     assert "none of the first 20 answers is right by the key" in told[-1]
@@ -260,6 +261,29 @@ def test_a_key_that_no_reply_can_be_held_to_is_refused_with_its_reason(tmp_path,
     with pytest.raises(StudyError) as refused:
         take_table(lines(tmp_path / "t.jsonl", {**ASKED, **key}))
     assert f"row 1 {told}; nothing was kept" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [({"messages": []}, "question is an object with messages; map a part of it, as in --map question=question.messages"),
+     (["Why?", "How?"], "question is a list of 2; map one of them, as in --map question=question[0]")],
+)  # fmt: skip
+def test_a_question_of_several_parts_is_refused_with_the_way_to_map_one(tmp_path, take_table, question, told):
+    with pytest.raises(StudyError) as refused:
+        take_table(lines(tmp_path / "t.jsonl", {**ASKED, "answer": "B", "question": question}))
+    assert f"row 1 {told}; nothing was kept" in str(refused.value)
+
+
+def test_the_rows_of_a_json_object_are_its_only_list_of_objects(tmp_path):
+    (tmp_path / "t.json").write_text(
+        json.dumps({"tags": ["a"], "none": [], "rows": [{**ASKED, "answer": "B"}]})
+    )
+    assert [each.said.text for each in read(tmp_path / "t.json")] == ["It is B.\nConfidence: 70%"]
+    (tmp_path / "t.json").write_text(json.dumps({"q1": {**ASKED, "answer": "B"}}))
+    with pytest.raises(
+        StudyError, match="must be a list of objects, one per row, or an object with one such list; write"
+    ):
+        read(tmp_path / "t.json")
 
 
 def test_a_zero_or_one_for_each_option_names_the_right_one(tmp_path):

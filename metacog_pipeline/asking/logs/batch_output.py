@@ -37,6 +37,12 @@ def provider_of(row: Mapping[str, Any]) -> str | None:
     return VERTEX if isinstance(asked, dict) and "contents" in asked and "status" in row else None
 
 
+def asks(row: Mapping[str, Any]) -> bool:
+    """Whether a line is what was sent to a batch of OpenAI, Anthropic or Gemini, not what came back."""
+    named = "custom_id" in row and ("params" in row or {"url", "body"} <= set(row))
+    return (named or {"key", "request"} <= set(row)) and not {"response", "result", "error"} & set(row)
+
+
 def read(path: Path, rows: Iterator[dict[str, Any]], provider: str) -> Iterator[Sample]:
     """Yield the results of a file."""
     if provider == VERTEX:

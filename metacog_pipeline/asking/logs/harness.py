@@ -20,6 +20,8 @@ _METRICS = ("acc", "exact_match", "em", "contains")
 #: Metrics of tasks that weigh a text and have no reply.
 _WEIGHED = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
 _QUESTION = ("question", "query", "input", "problem", "prompt", "goal")
+_NUMBERED = tuple(f"choice{place}" for place in range(1, 11))
+_BELOW = re.compile(r"\n(?:Options|Choices):[ ]?\n?((?:\([A-J]\)[ ][^\n]{1,500}(?:\n|\Z)){2,10})\s*\Z")
 _FINAL = re.compile(r"####\s*([^\n]+)\s*\Z")
 
 
@@ -97,16 +99,21 @@ def _sample(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str
             return samples.nothing(
                 name, task, model, "several of its options are right in part (acc is no 0 or 1)"
             )
-        options = [continued.strip() for _, continued in asked] or [str(each) for each in range(len(likely))]
+        if named := _filled(doc, asked):
+            text, options, target = named
+        else:
+            options = [continued.strip() for _, continued in asked] or [
+                str(each) for each in range(len(likely))
+            ]
         gold = _gold(target, options)
         if gold is None or len(likely) != len(options) or len(options) > len(LETTERS):
             return samples.nothing(name, task, model, "its options cannot be told")
         if all(
             len(each) == 1 for each in options
         ):  # the letters of options that stand in the item, or in the prompt alone
-            told = [str(each) for each in _choices(doc) or ()]
+            there = [str(each) for each in _choices(doc) or ()]
             text, options = (
-                (text, told) if len(told) == len(options) else (asked[0][0] if asked else text, options)
+                (text, there) if len(there) == len(options) else (asked[0][0] if asked else text, options)
             )
         cells = samples.question_cells(text, options, [LETTERS[gold]], read=True)
         said = Completion(Status.OK, LETTERS[likely.index(max(likely))], logprobs=_letters(likely))
@@ -117,7 +124,10 @@ def _sample(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str
             return samples.nothing(name, task, model, "has no reply")
         answers = target if isinstance(target, list) else [target]
         short = [found[1] if (found := _FINAL.search(str(each))) else each for each in answers]
-        cells = samples.question_cells(text, _choices(doc), short, read=any(each in row for each in _METRICS))
+        stem, told = _stem(doc, text)
+        known = told if told and all(_one_of(each, told) for each in short) else None
+        text = stem if known else text
+        cells = samples.question_cells(text, known, short, read=any(each in row for each in _METRICS))
         said = Completion(Status.OK, replies)
     return Sample(name, task, model, said, question=cells, right=right, settings=settings)
 
@@ -165,10 +175,43 @@ def _letters(likely: Sequence[float]) -> tuple[TokenLogprob, ...]:
     return (TokenLogprob(letter, most, logs),)
 
 
-def _choices(doc: Mapping[str, Any]) -> Any:
-    found = doc.get("choices")
+def _choices(doc: Mapping[str, Any]) -> list[Any] | None:
+    """Return the options of an item: ``choices``, ``options``, or ``choice1`` and so on."""
+    found = doc.get("choices") or doc.get("options") or [doc[each] for each in _NUMBERED if each in doc]
     found = found.get("text") if isinstance(found, dict) else found
-    return found if isinstance(found, list) else None
+    return found if isinstance(found, list) and found else None
+
+
+def _stem(doc: Mapping[str, Any], text: str | None) -> tuple[str | None, list[Any] | None]:
+    """Return the question and its options, which may end its text, as those of BIG-bench do."""
+    if (found := _choices(doc)) is not None or text is None or (below := _BELOW.search(text)) is None:
+        return text, found
+    return text[: below.start()], [
+        each.strip() for each in re.split(r"(?:\A|\n)\([A-J]\)[ ]", below[1]) if each.strip()
+    ]
+
+
+def _filled(doc: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> tuple[str, list[str], int] | None:
+    """Return question, options and the right one of a text with a gap whose end was weighed behind each filling."""
+    fillings = [doc.get("option1"), doc.get("option2")]
+    gap, right = doc.get("sentence"), str(doc.get("answer"))
+    same = len(asked) == 2 and asked[0][1] == asked[1][1] and asked[0][0] != asked[1][0]
+    if (
+        not same
+        or not isinstance(gap, str)
+        or right not in ("1", "2")
+        or not all(isinstance(each, str) for each in fillings)
+    ):
+        return None
+    return gap, [str(each) for each in fillings], int(right) - 1
+
+
+def _one_of(target: Any, options: Sequence[Any] | None) -> bool:
+    """Whether a right answer is one of the options, by letter or text: others are told in words."""
+    text = str(target).strip()
+    letter = text.strip("().")
+    lettered = len(letter) == 1 and letter in LETTERS[: len(options or ())]
+    return lettered or text in [str(each).strip() for each in options or ()]
 
 
 def _gold(target: Any, options: Sequence[str]) -> int | None:

@@ -59,5 +59,9 @@ def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
         return every_eval.read(path, every)
     from metacog_pipeline.asking.logs import batch_output  # knows batches as they are submitted, HTTP and all
 
+    if batch_output.asks(first):
+        raise StudyError(
+            f"{path}: holds what was asked in a batch, no replies; import the file of its results"
+        )
     provider = batch_output.provider_of(first)
     return None if provider is None else batch_output.read(path, every, provider)

@@ -144,9 +144,10 @@ class _Table:
         model, run = _text(said.get("model")), whole(said.get("run"))
         try:
             if isinstance(question, Mapping):  # as some data sets have it, beside its options
-                question = next(
-                    (question[each] for each in ("stem", "text", "question") if each in question), None
-                )
+                parts = [question[each] for each in ("stem", "text", "question") if each in question]
+                question = parts[0] if parts else question
+            if isinstance(question, Mapping | list):
+                raise RowError(f"question is {_parts(question, 'question', self._columns['question'])}")
             if absent(question) or not isinstance(question, str | int | float):
                 raise RowError("has no question")
             options = self._options_of(row.cells, said.get("options"))
@@ -196,10 +197,8 @@ class _Table:
         try:
             answers = right_answers(key)
         except ValueError as error:
-            column = self._columns["key"]
-            raise RowError(
-                f"key {error}; map a part of it, as in --map key={column}.{next(iter(key))}"
-            ) from None
+            assert isinstance(key, Mapping), error
+            raise RowError(f"key is {_parts(key, 'key', self._columns['key'])}") from None
         marks = [whole(each) for each in answers]
         if options and len(answers) == len(options) and set(marks) <= {0, 1}:
             answers = [LETTERS[place] for place, mark in enumerate(marks) if mark]
@@ -316,6 +315,15 @@ def _item(keys: dict[tuple[str, str], Question | None], each: Sample) -> Questio
         except ValueError:
             keys[place] = None
     return keys[place]
+
+
+def _parts(value: Mapping[str, Any] | list[Any], field: str, column: str) -> str:
+    """Return what a cell of several parts is, and how one of them is mapped."""
+    if isinstance(value, list):
+        return f"a list of {len(value)}; map one of them, as in --map {field}={column}[0]"
+    names = ", ".join(one_line(str(name), 40) for name in list(value)[:5])
+    first = one_line(str(next(iter(value), "…")), 40)
+    return f"an object with {names or 'nothing'}; map a part of it, as in --map {field}={column}.{first}"
 
 
 def _text(value: Any) -> str:
