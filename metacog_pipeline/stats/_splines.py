@@ -23,9 +23,8 @@ class Curve:
     def __call__(self, at: Floats) -> Floats:
         """Return its values at ``at``, any shape, where it has one value each; beyond its ends the last cubic goes on."""
         before = np.searchsorted(self.x, at, side="right") - 1
-        interval = np.minimum(
-            np.maximum(before, 0), len(self.x) - 2
-        )  # clip takes three times as long for few
+        # Of few points: clip takes three times as long.
+        interval = np.minimum(np.maximum(before, 0), len(self.x) - 2)
         step = at - self.x[interval]
         highest, second, slope, value = (each[interval] for each in self.c)
         square = step * step

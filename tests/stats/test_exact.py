@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import pearsonr, permutation_test, spearmanr
+from scipy.stats import pearsonr, permutation_test, rankdata, spearmanr
 
 from metacog_pipeline.stats import exact
 
@@ -18,9 +18,11 @@ def test_a_perfect_order_of_n_models_has_p_of_two_in_n_factorial():
 
 def test_the_exact_p_is_that_of_scipys_permutation_test():
     x, y = np.random.default_rng(4).normal(size=(2, 7))
-    ranks = permutation_test(
-        (x,), lambda moved: spearmanr(moved, y).statistic, permutation_type="pairings", n_resamples=np.inf
-    )
+
+    def agreement(moved, axis):
+        return pearsonr(moved, np.broadcast_to(rankdata(y), moved.shape), axis=axis).statistic
+
+    ranks = permutation_test((rankdata(x),), agreement, permutation_type="pairings", n_resamples=np.inf)
     assert exact.rank_p(x, y) == pytest.approx(ranks.pvalue)
 
 
