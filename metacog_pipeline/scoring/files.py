@@ -28,7 +28,7 @@ from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised, harmonised_path
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
 from metacog_pipeline.stats import measured_coverage
-from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
+from metacog_pipeline.study.frames import mark_of, read_frame, read_frames, write_frame
 from metacog_pipeline.transcripts.store import answers_table
 
 Bound = Benchmark[Any, Any, Any]
@@ -257,15 +257,18 @@ def compare(benchmark: Bound) -> Compared:
 def _compared(
     benchmark: Bound, by_model: Mapping[str, Sequence[Partition]], present: Sequence[Partition], mark: str
 ) -> Compared:
-    scored = pl.concat([read_frame(scored_path(each)) for each in present], how="diagonal_relaxed")
-    judged = [found for each in present if (found := kept_judgements(benchmark, each)) is not None]
+    scored = read_frames([scored_path(each) for each in present])
+    judged: list[Path] = []
+    if judging.wanted(benchmark) is not None:
+        known = [judging.judgements_path(benchmark.context.home, each) for each in present]
+        judged = [path for path in known if path.exists()]
     groups = groups_of(benchmark, scored, by_run=False)
     pooled = sorted((_estimates(benchmark) / "models").glob("[a-z0-9]*.parquet"))
     everything = Scored(
         scored,
         groups,
-        pl.concat(judged) if judged else None,
-        pl.concat([read_frame(path) for path in pooled]) if pooled else pl.DataFrame(),
+        read_frames(judged) if judged else None,
+        read_frames(pooled) if pooled else pl.DataFrame(),
     )
     made_from = {
         name: _made_of(benchmark, [scored_path(each) for each in own]) for name, own in by_model.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -26,6 +27,14 @@ def read_frame(path: Path) -> pl.DataFrame:
         raise SourceError(
             f"{path}: cannot be read ({error}); delete it and run `metacog run` again, answers are kept elsewhere"
         ) from None
+
+
+def read_frames(paths: Sequence[Path]) -> pl.DataFrame:
+    """Read several of them one below the other, in one go where they have the same columns, which takes half the time."""
+    try:
+        return pl.read_parquet(list(paths), glob=False, hive_partitioning=False)
+    except (OSError, pl.exceptions.PolarsError):  # other columns, or one that is damaged and is to be named
+        return pl.concat([read_frame(path) for path in paths], how="diagonal_relaxed")
 
 
 def write_frame(frame: pl.DataFrame, path: Path, made_from: str) -> None:

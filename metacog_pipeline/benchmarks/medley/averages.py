@@ -56,16 +56,28 @@ _KEPT: weakref.WeakKeyDictionary[Group, Averages] = weakref.WeakKeyDictionary()
 
 def averages(group: Group) -> Averages:
     """Return the scored instances of a group."""
-    if group not in _KEPT:
-        _KEPT[group] = _averages(group)
-    return _KEPT[group]
+    return all_averages([group])[0]
 
 
-def _averages(group: Group) -> Averages:
-    frame = _with_derived(group.frame).sort("item_id", maintain_order=True)
-    counted = frame.filter("answered")
-    read = frame.filter(pl.col("status_step_a") == "ok")
-    alone = (frame["status"] == ALONE).any()
+def all_averages(groups: Sequence[Group]) -> list[Averages]:
+    """Return the same of many groups; those not looked at before are derived and sorted together, in less time."""
+    if new := list(dict.fromkeys(group for group in groups if group not in _KEPT)):
+        frames = [group.frame.with_columns(_group=pl.lit(number)) for number, group in enumerate(new)]
+        derived = _with_derived(pl.concat(frames, how="diagonal_relaxed"))
+        frame = derived.sort("_group", "item_id", maintain_order=True)
+        parts = [
+            frame.filter(kept).partition_by("_group", as_dict=True)
+            for kept in (pl.col("answered"), pl.col("status_step_a") == "ok")
+        ]
+        for number, group in enumerate(new):
+            counted, read = (part.get((number,), frame.clear()) for part in parts)
+            _KEPT[group] = _averages(group, counted, read)
+    return [_KEPT[group] for group in groups]
+
+
+def _averages(group: Group, counted: pl.DataFrame, read: pl.DataFrame) -> Averages:
+    """Return the averages of a group of which ``counted`` was answered and of ``read`` the first step can be read."""
+    alone = (group.frame["status"] == ALONE).any()
     return Averages(
         _averaged(counted, ("domain",), (*NUMBERS, *KNOWN, *DOMINANT)),
         _averaged(read, (), STEP_A_ALONE),

@@ -46,7 +46,7 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast, Group, lost_items
 from metacog_pipeline.benchmarks.medley import scaling
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
-from metacog_pipeline.benchmarks.medley.averages import ONLY_STEP_A, averages
+from metacog_pipeline.benchmarks.medley.averages import ONLY_STEP_A, all_averages, averages
 from metacog_pipeline.benchmarks.medley.construction.families import UNKNOWN, published_family
 from metacog_pipeline.benchmarks.medley.construction.selection import PANEL
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
@@ -92,8 +92,9 @@ _FEW = f"fewer than {LEAST_CASES} instances under both conditions"
 def _worlds(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Comparison, list[Group]]]:
     """Yield groups that may be compared, with what their rows have in common; only complete ones where ``whole``."""
     found: dict[tuple[str, str | None, str], list[Group]] = {}
-    for group in groups:
-        missing = averages(group).incomplete
+    for group, missing in [
+        (each, known.incomplete) for each, known in zip(groups, all_averages(groups), strict=True)
+    ]:
         if missing is None or (not whole and missing != ONLY_STEP_A):
             found.setdefault((group.dataset, group.scoring, group.source), []).append(group)
     for (dataset, scoring, source), own in found.items():

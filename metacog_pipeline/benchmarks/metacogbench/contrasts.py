@@ -26,7 +26,12 @@ from metacog_pipeline.benchmarks.metacogbench.model_pairs import (
 )
 from metacog_pipeline.benchmarks.metacogbench.prompts import FREE, JSON, JSON_NOTES, TWO_TURN
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import RunEstimate, calibration_error, rate
-from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup, tier_groups
+from metacog_pipeline.benchmarks.metacogbench.tier_groups import (
+    Floats,
+    TierGroup,
+    all_tier_groups,
+    tier_groups,
+)
 from metacog_pipeline.stats.paired import mcnemar_from_data
 from metacog_pipeline.stats.robust import rank_distribution
 
@@ -76,6 +81,8 @@ class World:
 def worlds(groups: Iterable[Group]) -> list[World]:
     """Return groups by data set and source."""
     found: dict[tuple[str, str], dict[tuple[str, str], Group]] = {}
+    groups = list(groups)
+    all_tier_groups(groups)  # at once
     for group in groups:
         found.setdefault((group.dataset, group.source), {})[group.condition, group.model] = group
     return [World(*key, own) for key, own in found.items()]

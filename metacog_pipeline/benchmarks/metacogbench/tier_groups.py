@@ -91,21 +91,26 @@ def item_weights(tier: str, n: int, seed: int) -> Floats:
 
 def tier_groups(group: Group) -> dict[str, TierGroup]:
     """Return the tiers a group was asked, in their order."""
-    found = _TIERS.get(group)
-    if found is None:
-        found = _TIERS[group] = _tiers(group)
-    return found
+    return all_tier_groups([group])[0]
 
 
-def _tiers(group: Group) -> dict[str, TierGroup]:
-    runs, seed = group.frame["run"].n_unique(), group.benchmark.context.seed
-    parts = _placed(group.frame).partition_by("tier", as_dict=True, maintain_order=True)
-    return {tier: _tier_group(tier, seed, parts[tier,], runs) for tier in TIERS if (tier,) in parts}
+def all_tier_groups(groups: Sequence[Group]) -> list[dict[str, TierGroup]]:
+    """Return the same of many groups; those not placed before are placed together, in a fraction of the time."""
+    if new := list(dict.fromkeys(group for group in groups if group not in _TIERS)):
+        frames = [group.frame.with_columns(_group=pl.lit(number)) for number, group in enumerate(new)]
+        placed = _placed(pl.concat(frames, how="diagonal_relaxed"), "_group")
+        parts = placed.partition_by("_group", "tier", as_dict=True, include_key=True)
+        for number, group in enumerate(new):
+            runs, seed = group.frame["run"].n_unique(), group.benchmark.context.seed
+            own = {tier: parts[number, tier] for tier in TIERS if (number, tier) in parts}
+            _TIERS[group] = {tier: _tier_group(tier, seed, part, runs) for tier, part in own.items()}
+    return [_TIERS[group] for group in groups]
 
 
-def _placed(rows: pl.DataFrame) -> pl.DataFrame:
+def _placed(rows: pl.DataFrame, *within: str) -> pl.DataFrame:
     """Return the rows with whether they are replies, and the number of their item and run within their tier."""
-    item, run = (pl.col(name).rank("dense").over("tier").cast(pl.Int64) - 1 for name in ("item_id", "run"))
+    keys = [*within, "tier"]
+    item, run = (pl.col(name).rank("dense").over(keys).cast(pl.Int64) - 1 for name in ("item_id", "run"))
     return rows.with_columns(_answered=~pl.col("status").is_in(UNANSWERED), _item=item, _run=run)
 
 
