@@ -100,14 +100,17 @@ def test_a_cost_that_does_not_follow_from_what_is_kept_is_refused(make_home):
         build(home)
 
 
-@pytest.mark.parametrize(
-    "prices", ["", "{", "[]", "null", '"x"', "7", '{"in": "a"}', '{"in": {}}', '{"in": 1}', "\x00", "{}", "é"]
-)
-def test_prices_nobody_here_wrote_leave_the_parts_empty(make_home, prices):
-    home = make_home({"alpha": "measured"})
-    write(home, PATH, [_call(0, Usage(1000, 100), _spec(), prices_json=prices, cost_usd=0.5)])
+def test_prices_nobody_here_wrote_leave_the_parts_empty(make_home):
+    """One model for each of them, so that one board holds all."""
+    odd = ["", "{", "[]", "null", '"x"', "7", '{"in": "a"}', '{"in": {}}', '{"in": 1}', "\x00", "{}", "é"]
+    prices = {f"m{number:02}": each for number, each in enumerate(odd)}
+    home = make_home(dict.fromkeys(prices, "measured"))
+    for model, each in prices.items():
+        called = _call(0, Usage(1000, 100), _spec(), model=model, prices_json=each, cost_usd=0.5)
+        write(home, PATH.replace("alpha", model), [called])
     build(home)
-    assert _costs(home, "cost_usd, unsplit_usd") == (0.5, 0.5)
+    split = "select model, cost_usd, unsplit_usd from costs where benchmark = 'costly' order by model"
+    assert run_query(home, split).rows == tuple((model, 0.5, 0.5) for model in prices)
 
 
 def test_counts_nobody_can_bill_leave_the_parts_empty(make_home):
