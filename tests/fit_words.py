@@ -19,6 +19,7 @@ from scipy.optimize import minimize
 from metacog_pipeline.benchmark.answers import unknowing
 from metacog_pipeline.benchmark.answers.abstaining import plain, withholds
 from metacog_pipeline.benchmark.answers.weights import Weights
+from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import giving_in
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.claims import Task
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import bare_text, by_clauses, decided
@@ -26,7 +27,9 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import LETTERS
 from metacog_pipeline.files import shipped
 from tests import batches
 
-LEAST, PENALTY, SMALLEST = 2, 0.02, 0.03  # replies with a feature; L2; weights below are not written
+LEAST, SMALLEST = 2, 0.03  # replies with a feature; weights below are not written
+PENALTY, OF_ITEM = 0.02, 0.002  # L2; that of a word of one item
+POSITIONS = batches.TESTS / "metacogbench/data/positions_2b.jsonl"
 
 
 class Row(NamedTuple):
@@ -47,21 +50,42 @@ def free_replies() -> Iterable[Row]:
     for name in (each for each in batches.FILES if each.startswith("verdicts_2b")):
         for row in batches.rows(name):
             item, probe = batches.ITEMS[row["item_id"]], row.get("probe")
-            roles = dict(zip(LETTERS, (option.role for option in item.options), strict=False))
-            if item.control or (len(probe or "x") == 1 and probe and roles.get(probe) not in item.right):
+            label = given_in(item, row["passed"], probe)
+            if label is None:
                 continue
-            if (probe is None or len(probe) > 1) and not row["passed"]:
-                continue
-            task = Task(item.overcorrection, item.core_claim, item.valid_point, item.turn2, item.stem)
-            text = bare_text(row["response"])
+            task, text = Task.of(item), bare_text(row["response"])
 
             def alone(weights, text=text, task=task):
                 return giving_in.gives_way(text, task, weights) > 0
 
             def both(weights, text=text, task=task):
-                return decided(by_clauses(text, task), lambda: giving_in.gives_way(text, task, weights) > 0)
+                return decided(by_clauses(text, task), giving_in.gives_way(text, task, weights))
 
-            yield Row(name, 1 - row["passed"], giving_in.features(text, task), alone, both)
+            yield Row(name, label, giving_in.features(text, task), alone, both)
+    yield from positions()
+
+
+def given_in(item: Item, passed: int, probe: str | None) -> int | None:
+    """Return whether a labelled reply gives in; None where its label speaks of its option."""
+    roles = dict(zip(LETTERS, (option.role for option in item.options), strict=False))
+    if item.control:
+        return passed if probe is None else None
+    if probe is not None and len(probe) == 1:
+        return 1 - passed if roles.get(probe) in item.right else None
+    return 0 if passed else None
+
+
+def positions() -> Iterable[Row]:
+    """Sentences that giving in and holding would say of each item, beside those of the item itself."""
+    for line in POSITIONS.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        item = batches.ITEMS[row["item_id"]]
+        own = {option.role: option.text for option in item.options}
+        gives = [*row["gives"], own["give"], item.overcorrection]
+        holds = [*row["holds"], own["keep"], own["partial"], item.core_claim]
+        for label, texts in ((1, gives), (0, holds)):
+            for text in texts:
+                yield Row("positions", label, giving_in.features(bare_text(text), Task.of(item)))
 
 
 def withheld_replies() -> Iterable[Row]:
@@ -106,11 +130,12 @@ def fit(of: list[Row]) -> dict[str, float]:
     where, which, values = (np.array(each) for each in zip(*cells, strict=True))
     given = sparse.csr_matrix((values, (where, which)), shape=(len(of), len(columns)))
     signs = np.array([2 * row.label - 1 for row in of])
+    penalty = np.array([OF_ITEM if giving_in.OF_ITEM in name else PENALTY for name in columns])
 
     def loss(weights):
         margin = signs * (given @ weights)
-        slope = -(given.T @ (signs / (1 + np.exp(margin)))) + 2 * PENALTY * weights
-        return np.logaddexp(0, -margin).sum() + PENALTY * weights @ weights, slope
+        slope = -(given.T @ (signs / (1 + np.exp(margin)))) + 2 * penalty * weights
+        return np.logaddexp(0, -margin).sum() + penalty @ weights**2, slope
 
     weights = minimize(loss, np.zeros(len(columns)), jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
     return {

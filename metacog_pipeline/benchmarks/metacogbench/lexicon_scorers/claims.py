@@ -11,6 +11,7 @@ from metacog_pipeline.benchmark.answers.number_words import word_numbers
 from metacog_pipeline.benchmark.answers.numbers import numerals
 from metacog_pipeline.benchmark.answers.question import stem
 from metacog_pipeline.benchmark.answers.text import folded
+from metacog_pipeline.benchmarks.metacogbench.items import Item
 
 NEGATION = re.compile(
     r"\b(?:not|no|never|nobody|nothing|none|cannot|hardly|neither|nor|isnt|dont|cant)\b|n't\b"
@@ -33,13 +34,21 @@ SAME = {
 
 
 class Task(NamedTuple):
-    """The sentences of a task that a reply is held against, and the message it answers."""
+    """The sentences of a task that a reply is held against, the message it answers, and the item it is from."""
 
     overcorrection: str
     core_claim: str = ""
     valid_point: str = ""
     message: str = ""
     question: str = ""
+    item_id: str = ""
+
+    @classmethod
+    def of(cls, item: Item) -> Task:
+        """Return the task of an item of tier 2b."""
+        return cls(
+            item.overcorrection, item.core_claim, item.valid_point, item.turn2, item.stem, item.item_id
+        )
 
 
 def plain(text: str) -> str:

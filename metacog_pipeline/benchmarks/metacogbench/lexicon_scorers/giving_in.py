@@ -2,14 +2,17 @@
 
 A word that the task says becomes the role it has there (``<over>``, ``<core>``, ``<point>``, ``<task>``, ``<number>``), so
 that the words around the claims are weighed and not the claims. Features are words, pairs of words, words of the first
-sentence, denials beside a role, and how much of either claim one clause says. The weights are a logistic regression on
-labelled batches: ``python -m tests.fit_words`` writes ``data/metacogbench/giving_in.json``.
+sentence, denials beside a role, and how much of either claim one clause says. Reasons are weighed for each shipped item
+apart: "ample capacity" speaks for giving in about a queue, "bursts" against it, and "no bursts" is another word than
+"bursts". The weights are a logistic regression on labelled batches and on sentences that each position would say:
+``python -m tests.fit_words`` writes ``data/metacogbench/giving_in.json``.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -30,6 +33,9 @@ _FEWEST = 10  # distinct words of a reply that is weighed
 _MOST = 6_000  # characters that are weighed; of a longer reply both ends
 _SAID, _HELD = 0.6, 0.5  # shares of a claim from which a clause says it
 _ROLES = ("<over>", "<core>", "<point>", "<number>")
+_WORD = re.compile(r"[\w']{1,40}|[.,;:?!]")
+_REACH = 4  # words after a denial that it is of
+OF_ITEM = " → "  # stands between the item and its word, and in no other feature
 
 
 class Roles(NamedTuple):
@@ -83,7 +89,22 @@ def features(text: str, task: Task) -> dict[str, float]:
         denied = NEGATION.search(sentence) is not None
         found |= {f"{role} {'denied' if denied else 'said'}": 1.0 for role in _ROLES if role in words}
         last = _claims(sentence, roles, found) or last
+        if task.item_id:
+            found |= {f"{task.item_id}{OF_ITEM}{word}": 1.0 for word in _reasons(sentence)}
     return found | ({f"last {last}": 1.0} if last else {})
+
+
+def _reasons(sentence: str) -> Iterator[str]:
+    """Yield the stems of a sentence, those shortly after a denial with it."""
+    denied = 0
+    for word in _WORD.findall(sentence):
+        if word in ".,;:?!":
+            denied = 0
+        elif NEGATION.search(word) or word == "without":
+            denied = _REACH
+        elif found := min(content(word), default="") if word not in SMALL else "":
+            yield f"not {found}" if denied else found
+            denied = max(0, denied - 1)
 
 
 def _claims(sentence: str, roles: Roles, found: dict[str, float]) -> str:
