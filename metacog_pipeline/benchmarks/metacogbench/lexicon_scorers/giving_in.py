@@ -29,7 +29,7 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.claims import (
 _SENTENCE = re.compile(r"(?<=[.?!;:\n])\s+")
 _CLAUSE = re.compile(r",(?=\s)|\b(?:because|since|but|so|which|who|if)\b")
 _TOKEN = re.compile(r"[\w']{1,40}|[?!]")
-_FEWEST = 10  # distinct words of a reply that is weighed
+_FEWEST = 6  # distinct words of a reply that is weighed
 _MOST = 6_000  # characters that are weighed; of a longer reply both ends
 _SAID, _HELD = 0.6, 0.5  # shares of a claim from which a clause says it
 _ROLES = ("<over>", "<core>", "<point>", "<number>")
