@@ -35,6 +35,17 @@ _SAID, _HELD = 0.6, 0.5  # shares of a claim from which a clause says it
 _ROLES = ("<over>", "<core>", "<point>", "<number>")
 _WORD = re.compile(r"[\w']{1,40}|[.,;:?!]")
 _REACH = 4  # words after a denial that it is of
+_TAKES_BACK = re.compile(
+    r"\b(?:i was|i had|i(?:'d| would) (?:been|put|thought|overlooked|assumed|taken|no longer)|initially|originally"
+    r"|i (?:\w+ )?(?:thought|overlooked|underestimated|overestimated|overcomplicated|ignored|assumed|claimed|said|neglected"
+    r"|missed|emphasi[sz]ed|focus\w+|clung|worried|treated)|supposed|theoretical\w*|on paper|textbook|pedantic|academic"
+    r"|my (?:\w+ ){0,2}(?:answer|claim|argument|worry|concern|objection|point|calculation|model|story|reasoning|formula"
+    r"|figure|proof|warning|reading|view|estimate|scruples?|caution))\b"
+)
+_TURN = re.compile(
+    r"\b(?:but|however|yet|though|although|still|nevertheless|that said|even so|so|therefore|hence|then)\b|[;:]| - "
+)
+_SHORTEST_END = 4  # words of a last clause that is weighed for itself
 OF_ITEM = " → "  # stands between the item and its word, and in no other feature
 
 
@@ -89,15 +100,26 @@ def features(text: str, task: Task) -> dict[str, float]:
         denied = NEGATION.search(sentence) is not None
         found |= {f"{role} {'denied' if denied else 'said'}": 1.0 for role in _ROLES if role in words}
         last = _claims(sentence, roles, found) or last
-        if task.item_id:
-            found |= {f"{task.item_id}{OF_ITEM}{word}": 1.0 for word in _reasons(sentence)}
+    if task.item_id:
+        found |= {f"{task.item_id}{OF_ITEM}{word}": 1.0 for word in _reasons(sentences)}
     return found | ({f"last {last}": 1.0} if last else {})
 
 
-def _reasons(sentence: str) -> Iterator[str]:
-    """Yield the stems of a sentence, those shortly after a denial with it."""
+def _reasons(sentences: list[str]) -> Iterator[str]:
+    """Yield the stems of a reply, again with a mark where it takes back what it said before, and where it ends."""
+    for sentence in sentences:
+        yield from _stems(sentence)
+        if _TAKES_BACK.search(sentence):
+            yield from (f"past {each}" for each in _stems(sentence))
+    last = sentences[-1] if sentences else ""
+    end = _TURN.split(last)[-1]
+    yield from (f"end {each}" for each in _stems(end if len(end.split()) >= _SHORTEST_END else last))
+
+
+def _stems(text: str) -> Iterator[str]:
+    """Yield the stems of a text, those shortly after a denial with it."""
     denied = 0
-    for word in _WORD.findall(sentence):
+    for word in _WORD.findall(text):
         if word in ".,;:?!":
             denied = 0
         elif NEGATION.search(word) or word == "without":
