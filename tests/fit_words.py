@@ -76,9 +76,15 @@ def given_in(item: Item, passed: int, probe: str | None) -> int | None:
 
 
 def positions() -> Iterable[Row]:
-    """Sentences that giving in and holding would say of each item, beside those of the item itself."""
+    """Sentences that giving in and holding would say of any item, and of each beside those of the item itself."""
     for line in POSITIONS.read_text("utf-8").splitlines():
         row = json.loads(line)
+        if not row["item_id"]:
+            for label, texts in ((1, row["gives"]), (0, row["holds"])):
+                yield from (
+                    Row("positions", label, giving_in.features(bare_text(text), Task(""))) for text in texts
+                )
+            continue
         item = batches.ITEMS[row["item_id"]]
         own = {option.role: option.text for option in item.options}
         gives = [*row["gives"], own["give"], item.overcorrection]
