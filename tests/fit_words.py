@@ -130,8 +130,9 @@ def fit(of: list[Row]) -> dict[str, float]:
     cells = [
         (at, columns[name], value / max(1, len(known)) ** 0.5)
         for at, row in enumerate(of)
-        for known in [[name for name, value in row.features.items() if value and name in columns]]
-        for name, value in ((each, row.features[each]) for each in known)
+        for part in giving_in.parts(row.features)
+        for known in [[name for name, value in part.items() if value and name in columns]]
+        for name, value in ((each, part[each]) for each in known)
     ]
     where, which, values = (np.array(each) for each in zip(*cells, strict=True))
     given = sparse.csr_matrix((values, (where, which)), shape=(len(of), len(columns)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -156,6 +156,11 @@ def gives_way(text: str, task: Task, weights: Weights | None = None) -> float:
     """Return how much the words of a reply speak for giving in: above 0 more than not. Total for any reply."""
     if len(set(_TOKEN.findall(text[:_MOST].lower()))) < (_FEWEST_OF_ITEM if task.item_id else _FEWEST):
         return 0.0
-    return weighed(
-        features(text, task), shipped_weights("metacogbench", "giving_in") if weights is None else weights
-    )
+    known = shipped_weights("metacogbench", "giving_in") if weights is None else weights
+    return sum(weighed(part, known) for part in parts(features(text, task)))
+
+
+def parts(found: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the features of any item and those of this one, which are weighed apart: many of one outweigh none of the other."""
+    own = {name: value for name, value in found.items() if OF_ITEM in name}
+    return {name: value for name, value in found.items() if name not in own}, own
