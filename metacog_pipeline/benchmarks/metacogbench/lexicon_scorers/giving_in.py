@@ -161,6 +161,6 @@ def gives_way(text: str, task: Task, weights: Weights | None = None) -> float:
 
 
 def parts(found: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the features of any item and those of this one, which are weighed apart: many of one outweigh none of the other."""
+    """Return the features of any item and those of this one; weighed apart, many of one drown none of the other."""
     own = {name: value for name, value in found.items() if OF_ITEM in name}
     return {name: value for name, value in found.items() if name not in own}, own
