@@ -59,7 +59,7 @@ def free_replies() -> Iterable[Row]:
                 return giving_in.gives_way(text, task, weights) > 0
 
             def both(weights, text=text, task=task):
-                return decided(by_clauses(text, task), giving_in.gives_way(text, task, weights))
+                return decided(by_clauses(text, task), giving_in.gives_way(text, task, weights), task)
 
             yield Row(name, label, giving_in.features(text, task), alone, both)
     yield from positions()

@@ -19,6 +19,7 @@ from metacog_pipeline.benchmarks.medley.parsing import parse_judgement, parse_re
 from metacog_pipeline.benchmarks.metacogbench.lexicon import shipped_lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.claims import content
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import _kind, about_the_matter
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.giving_in import _stem
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.scope import _last_clause, _says
 from metacog_pipeline.benchmarks.metacogbench.parsing import json_objects
 from metacog_pipeline.benchmarks.metacogbench.parsing import response as metacogbench
@@ -247,7 +248,7 @@ READERS: dict[str, Callable[[str], object]] = {
 
 # What readers keep of the texts they saw last.
 KEPT: list[Any] = [
-    about_the_matter, _kind, _last_clause, _says, content, _could_answer, _with_places, json_objects.objects
+    _stem, about_the_matter, _kind, _last_clause, _says, content, _could_answer, _with_places, json_objects.objects
 ]  # fmt: skip
 
 

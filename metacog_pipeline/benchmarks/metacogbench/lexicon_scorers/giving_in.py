@@ -33,7 +33,7 @@ _FEWEST, _FEWEST_OF_ITEM = (
     10,
     6,
 )  # distinct words of a reply that is weighed; where the item has words of its own
-_MOST = 6_000  # characters that are weighed; of a longer reply both ends
+_MOST = 4_000  # characters that are weighed; of a longer reply both ends
 _SAID, _HELD = 0.6, 0.5  # shares of a claim from which a clause says it
 _ROLES = ("<over>", "<core>", "<point>", "<number>")
 _WORD = re.compile(r"[\w']{1,40}|[.,;:?!]")
@@ -111,25 +111,35 @@ def features(text: str, task: Task) -> dict[str, float]:
 def _reasons(sentences: list[str]) -> Iterator[str]:
     """Yield the stems of a reply, again with a mark where it takes back what it said before, and where it ends."""
     for sentence in sentences:
-        yield from _stems(sentence)
+        found = _stems(sentence)
+        yield from found
         if _TAKES_BACK.search(sentence):
-            yield from (f"past {each}" for each in _stems(sentence))
+            yield from (f"past {each}" for each in found)
     last = sentences[-1] if sentences else ""
     end = _TURN.split(last)[-1]
     yield from (f"end {each}" for each in _stems(end if len(end.split()) >= _SHORTEST_END else last))
 
 
-def _stems(text: str) -> Iterator[str]:
-    """Yield the stems of a text, those shortly after a denial with it."""
-    denied = 0
+def _stems(text: str) -> list[str]:
+    """Return the stems of a text, those shortly after a denial with it."""
+    found, denied = [], 0
     for word in _WORD.findall(text):
         if word in ".,;:?!":
             denied = 0
-        elif NEGATION.search(word) or word == "without":
+        elif (stem := _stem(word)) is None:
             denied = _REACH
-        elif found := min(content(word), default="") if word not in SMALL else "":
-            yield f"not {found}" if denied else found
+        elif stem:
+            found.append(f"not {stem}" if denied else stem)
             denied = max(0, denied - 1)
+    return found
+
+
+@lru_cache(maxsize=4_096)
+def _stem(word: str) -> str | None:
+    """Return the stem of a word, empty where it carries no meaning and None where it denies."""
+    if word == "without" or NEGATION.search(word):
+        return None
+    return min(content(word), default="") if word not in SMALL else ""
 
 
 def _claims(sentence: str, roles: Roles, found: dict[str, float]) -> str:
