@@ -308,3 +308,20 @@ def test_utf_16_without_its_mark_is_named(tmp_path):
         StudyError, match=r"t\.csv: is UTF-16 without a mark that says so; save the file as UTF-8"
     ):
         read(tmp_path / "t.csv")
+
+
+def test_numbers_that_name_options_by_place_do_so_where_they_are_the_text_of_another(tmp_path):
+    asked = [[f"u{n}", f"v{n}", f"w{n}"] for n in range(4)] + [["2", "1", "0"]]
+    made = [
+        {
+            "question": f"Which is {n}?",
+            "options": options,
+            "answer": 2 if n == 4 else n % 3,
+            "prediction": n % 3,
+        }
+        for n, options in enumerate(asked)
+    ]
+    last = read(lines(tmp_path / "t.jsonl", *made))[-1]
+    assert (last.said.text, (last.question or {})["answer"]) == ("Answer: B", "C")
+    as_text = read(lines(tmp_path / "t.jsonl", {**made[4], "prediction": 1}))[0]
+    assert (as_text.said.text, (as_text.question or {})["answer"]) == ("Answer: 1", 2)

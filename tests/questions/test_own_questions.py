@@ -68,6 +68,20 @@ def test_kinds_are_told_by_the_answer(tmp_path):
             {"question": "?", "answer": {"label": "A"}, "options": ["a", "b"]},
             "answer is an object with label; give",
         ),
+        (
+            {"question": "?", "answer": 2, "options": ["2", "1", "0"]},
+            "2 is the place of option C and the text of option A",
+        ),
+        (
+            {"question": "?", "answer": "a", "options": ["a", "a", "c"]},
+            "'a' is the text of 2 options; write the letter",
+        ),
+        ({"question": "?", "answer": "A", "options": ["a", "", "c"]}, "option B is empty; give a text"),
+        ({"question": "?", "answer": "A", "options": [{"x": 1}, {"x": 2}]}, "option A is no text"),
+        ({"question": "?", "answer": "x", "kind": "mc"}, "there are no options to choose among"),
+        ({"question": "?", "answer": float("nan")}, "there is no answer"),
+        ({"question": "?", "answer": 1, "tolerance": "5%"}, "tolerance '5%' is no number"),
+        ({"question": "?", "answer": "x", "reject": ["x"]}, "answer 'x' stands in reject too"),
         ({"question": "?", "answer": 1, "kind": "essay"}, "kind is 'essay'"),
         ({"question": "?", "answer": "x", "kind": "numeric"}, "is no number"),
         ({"question": "x" * 100_001, "answer": 1}, "at most 100000"),
@@ -103,6 +117,28 @@ def test_letters_alone_of_questions_without_options_are_refused(tmp_path):
 def test_right_answers_are_taken_as_data_sets_write_them(tmp_path, answer, first, others):
     (item,) = items_of(tmp_path, {"question": "Which one?", "answer": answer})
     assert (item.answer, item.accept) == (first, others)
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "letter"),
+    [
+        (["CO", "Co", "co2"], "Co", "B"),
+        (["p53", "P53"], "P53", "B"),
+        ({"A": "u", "B": "v", "C": None}, "B", "B"),
+        (["u", "v", None, ""], 1.0, "B"),
+        (["1", "2", "0"], "2", "B"),
+    ],
+)
+def test_an_option_is_named_by_its_own_spelling_first_and_missing_ones_at_the_end_are_none(
+    tmp_path, options, answer, letter
+):
+    (item,) = items_of(tmp_path, {"question": "Which?", "options": options, "answer": answer})
+    assert item.answer == letter and "" not in item.options and "None" not in item.options
+
+
+def test_thousands_in_a_right_answer_are_a_number(tmp_path):
+    (item,) = items_of(tmp_path, {"question": "How many?", "answer": "1,200"})
+    assert (item.kind, item.answer) == ("number", "1200")
 
 
 def test_an_id_that_stands_twice_and_a_file_that_is_not_there_are_errors(tmp_path):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from metacog_pipeline import columns as named
 from metacog_pipeline.asking.answer_files import AnswerFile, FileRow, chosen, read_rows
@@ -121,6 +122,13 @@ def _split_options(there: Sequence[str]) -> dict[str, str]:
     return {LETTERS[n]: best[each] for n, each in enumerate(places)} if starts and len(places) > 1 else {}
 
 
+class _Number(NamedTuple):
+    """A number in a cell that names an option: by its place, or as its ``text``."""
+
+    place: int
+    text: bool
+
+
 class _Table:
     """Makes samples of rows, then holds their correctness to the key."""
 
@@ -133,7 +141,7 @@ class _Table:
         self._asked: dict[str, str] = {}
         self._rows: dict[int, int] = {}
         self._numbers: list[tuple[int, int]] = []
-        self._indexed: list[tuple[Sample, dict[str, int], str]] = []
+        self._indexed: list[tuple[Sample, dict[str, _Number], str]] = []
 
     def sample(self, row: FileRow) -> Sample | None:
         """Return what a row says; a sample with the reason where it cannot be used."""
@@ -178,7 +186,7 @@ class _Table:
         self._rows[id(made)] = row.number
         if indices:
             self._indexed.append((made, indices, text))
-            self._numbers += [(place, len(options)) for place in indices.values()]
+            self._numbers += [(each.place, len(options)) for each in indices.values() if not each.text]
         return made
 
     def _options_of(self, cells: Mapping[str, Any], value: Any) -> list[str]:
@@ -220,9 +228,11 @@ class _Table:
             )
         return name
 
-    def _reply(self, said: Mapping[str, Any], options: Sequence[str], row: int) -> tuple[str, dict[str, int]]:
+    def _reply(
+        self, said: Mapping[str, Any], options: Sequence[str], row: int
+    ) -> tuple[str, dict[str, _Number]]:
         """Return the reply of a row, put together where it is no raw one, and the number of an option in it."""
-        value, indices = self._options.shape.word(said.get("choice")), {}
+        value, indices = self._options.shape.word(said.get("choice")), dict[str, _Number]()
         if named.missing(value):
             if absent(said.get("response")):
                 raise RowError("has no answer")
@@ -243,17 +253,32 @@ class _Table:
             text += f"\nConfidence: {rated}%" if named.number(rated) is not None else ""
         return text, indices
 
-    def _index(self, value: Any, options: Sequence[str]) -> int | None:
-        """Return the number by which a cell names an option; None where it names it by letter or text."""
+    def _index(self, value: Any, options: Sequence[str]) -> _Number | None:
+        """Return the number by which a cell may name an option; None where it names it by letter or text."""
         place = whole(value)
-        return None if place is None or folded(str(value)) in {folded(each) for each in options} else place
+        return (
+            None
+            if place is None
+            else _Number(place, folded(str(value)) in {folded(each) for each in options})
+        )
+
+    def _by_number(self) -> set[str]:
+        """Return the fields that name options by number: where most of their numbers are the text of no option."""
+        told: Counter[str] = Counter()
+        for _, indices, _ in self._indexed:
+            for field, each in indices.items():
+                told[field] += -1 if each.text else 1
+        return {field for field, more in told.items() if more > 0}
 
     def check(self, made: Sequence[Sample]) -> None:
         """Put letters for numbers of options, and refuse confidence or a correctness that cannot be right."""
         self.confidence.check()
-        first = self._first()
-        for each, indices, text in self._indexed:
+        first, numbered = self._first(), self._by_number()
+        for each, numbers, text in self._indexed:
             assert each.question is not None
+            indices = {
+                field: said.place for field, said in numbers.items() if not said.text or field in numbered
+            }
             options = each.question.get("options", ())
             letters = {
                 field: LETTERS[place - first]
@@ -266,8 +291,8 @@ class _Table:
             if "key" in letters:
                 each.question = {**each.question, "answer": letters["key"]}
             if "choice" in letters:
-                said = text.split("\n", 1)
-                reply = "\n".join([f"Answer: {letters['choice']}", *said[1:]])
+                below = text.split("\n", 1)[1:]
+                reply = "\n".join([f"Answer: {letters['choice']}", *below])
                 each.said = Completion(Status.OK, reply)
         self._refuse_other_verdicts([each for each in made if each.why is None])
 

@@ -26,6 +26,7 @@ KINDS = {
 _TRUE = ("true", "1", "yes", "t", "y", "a")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[,:}\]\n']|\s+'|$)|\"((?:[^\"\\]|\\.)*)\"")
 _SOLVED = re.compile(r"\n[ \t]*####[ \t]*([^\n]{1,200}?)\s*\Z")  # as GSM8K ends its solutions
+_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _MARK = re.compile(r"\s*\(?([A-J])[).:]\s+")
 LONGEST = 100_000  # characters of a question
 
@@ -98,6 +99,8 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
         answers = [_true_or_false(each) for each in answers]
     if not answers and kind != "graded":
         raise ValueError("there is no answer; give answer, or a list answers")
+    if kind == "choice" and not options:
+        raise ValueError("there are no options to choose among; give a list options, or another kind")
     if kind == "choice":
         named = sorted({_letter(each, options) for each in answers})
         if len(named) > 1:
@@ -107,6 +110,9 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
         answers = named
     if kind == "number" and any(number(each) is None for each in answers):
         raise ValueError(f"answer {str(answers[0])[:40]!r} is no number")
+    rejected = tuple(map(str, listed(cells.get("reject"))))
+    if twice := next((each for each in map(str, answers) if each in rejected), None):
+        raise ValueError(f"answer {twice[:40]!r} stands in reject too; take it out of one")
     name = _first(cells, "item_id", "id")
     forms = [str(each) for each in answers]
     return {
@@ -115,7 +121,7 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
         "task": one_line(" ".join(str(cells.get("dataset") or dataset).split()), 80),
         **{"question": question, "kind": kind, "options": options, "answer": forms[0] if forms else ""},
         "accept": tuple(forms[1:]),
-        "reject": tuple(map(str, listed(cells.get("reject")))),
+        "reject": rejected,
         "tolerance": _tolerance(cells.get("tolerance")),
         **{name: str(cells.get(name) or "") for name in ("unit", "group")},
     }
@@ -154,7 +160,11 @@ def right_answers(value: Any) -> list[Any]:
             raise ValueError(f"is an object with {', '.join(str(name)[:40] for name in list(value)[:5])}")
         value = list(dict.fromkeys(parts))
     found = (_SOLVED.search(each) if isinstance(each, str) else None for each in listed(value))
-    return [each if end is None else end[1] for each, end in zip(listed(value), found, strict=True)]
+    told = (each if end is None else end[1] for each, end in zip(listed(value), found, strict=True))
+    kept = (
+        each for each in told if each is not None and each == each
+    )  # NaN is what data frames have for nothing
+    return [each.replace(",", "") if _THOUSANDS.fullmatch(str(each)) else each for each in kept]
 
 
 def _parsed(text: str) -> Any:
@@ -176,14 +186,26 @@ def options_of(value: Any) -> tuple[str, ...]:
     if isinstance(
         value, dict
     ):  # letters or numbers with their texts, or a column of texts as some data sets have it
-        value = value.get("text") or [value[name] for name in sorted(value)]
+        value = value.get("text") or [value[name] for name in sorted(value) if not _nothing(value[name])]
     given = _split(value) if isinstance(value, str) and value.lstrip()[:1] != "[" else listed(value)
-    texts = (each.get("text", each) if isinstance(each, Mapping) else each for each in given)
+    while given and _nothing(given[-1]):  # tables have as many as the longest row
+        given = given[:-1]
+    texts = [each.get("text", each) if isinstance(each, Mapping) else each for each in given]
+    for place, each in enumerate(texts):
+        if _nothing(each) or isinstance(each, Mapping | list):
+            kind = "empty" if _nothing(each) else "no text"
+            raise ValueError(
+                f"option {LETTERS[place : place + 1] or place} is {kind}; give a text for each option"
+            )
     found = tuple(one_line(str(each), 2_000) for each in texts)
     if len(found) == 1 or len(found) > len(LETTERS):
         many = "is 1 option" if len(found) == 1 else f"are {len(found)} options"
         raise ValueError(f"there {many}; give 2 to {len(LETTERS)}, as a list or one a line")
     return found
+
+
+def _nothing(value: Any) -> bool:
+    return value is None or value != value or not str(value).strip()
 
 
 def _split(text: str) -> list[str]:
@@ -208,7 +230,7 @@ def _true_or_false(answer: Any) -> str:
 
 def _tolerance(given: Any) -> float:
     found = number(given or 0)
-    if found is None or found < 0:
+    if found is None or found < 0 or str(given).strip().endswith("%"):
         raise ValueError(f"tolerance {str(given)[:40]!r} is no number of 0 or more")
     return found
 
@@ -223,7 +245,11 @@ def _kind_of(options: Sequence[str], answers: Sequence[Any]) -> str:
 
 def _letter(answer: Any, options: Sequence[str]) -> str:
     """Return the letter of the right option: named by its letter, its text, or its place from 0."""
+    if isinstance(answer, float) and answer.is_integer():
+        answer = int(answer)  # as data frames write places beside empty cells
     text = str(answer).strip()
+    if options.count(text) == 1 and not isinstance(answer, int):
+        return LETTERS[options.index(text)]
     if (
         len(text) == 1
         and 0 <= (place := LETTERS.find(text)) < len(options)
@@ -231,8 +257,23 @@ def _letter(answer: Any, options: Sequence[str]) -> str:
     ):
         return text
     plain = [folded(each) for each in options]
+    if options.count(text) > 1:
+        raise ValueError(
+            f"answer {text[:40]!r} is the text of {options.count(text)} options; write the letter"
+        )
     if plain.count(folded(text)) == 1:
-        return LETTERS[plain.index(folded(text))]
+        place = plain.index(folded(text))
+        if (
+            isinstance(answer, int)
+            and not isinstance(answer, bool)
+            and 0 <= answer < len(options)
+            and answer != place
+        ):
+            raise ValueError(
+                f"answer {answer} is the place of option {LETTERS[answer]} and the text of option {LETTERS[place]}; "
+                "write the letter"
+            )
+        return LETTERS[place]
     bare = text.strip("().:")
     place = LETTERS.find(bare.upper()) if len(bare) == 1 else -1
     if place < 0 and text.isdecimal():
