@@ -32,6 +32,7 @@ MOST_BYTES, MOST_ROWS = (
     4 * 2**30,
     50_000_000,
 )  # of text in memory; of Parquet, which may claim any number in a few bytes
+_SCHEMES = ("http:", "https:", "hf:", "s3:", "gs:", "ftp:")
 _TELLING = 20  # rows by which it is told that they begin with a name
 _DELIMITERS = ",;\t|"
 _TOLD = re.compile(r'"?sep=([,;\t|])"?\s*$')  # the line by which Excel is told the separator
@@ -169,6 +170,11 @@ def kind_of(path: Path, what: str = "tables") -> str:
     """
     if path.is_dir():
         return _kind_of_folder(path)
+    if (scheme := next((each for each in path.parts if each in _SCHEMES), None)) is not None:
+        address = f"{scheme}//{'/'.join(path.parts[path.parts.index(scheme) + 1 :])}"
+        raise StudyError(
+            f"{address}: is an address; {what} are read from files: download it and give its path"
+        )
     names = [suffix.lower() for suffix in path.suffixes]
     kind = next(iter(names[-2:-1] if names[-1:] == [".gz"] else names[-1:]), "")
     if kind == ".eval":

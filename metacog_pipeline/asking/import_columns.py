@@ -8,7 +8,7 @@ from pathlib import Path
 from metacog_pipeline import columns
 from metacog_pipeline.asking.answer_files import AnswerFile
 from metacog_pipeline.asking.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, STEP, RowRules
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, suggestion
 
 # Column names seen in result files, most telling first; compared without case, spaces and hyphens.
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -75,7 +75,9 @@ def parse_mapping(
         name, equals, column = pair.partition("=")
         field = (also or {}).get(name, name)
         if not equals or not column or field not in fields:
-            raise StudyError(f"--map {pair}: give field=column, with a field out of {', '.join(fields)}")
+            raise StudyError(
+                f"--map {pair}: give field=column, with a field out of {', '.join(fields)}{suggestion(name, fields)}"
+            )
         if field in mapping:
             raise StudyError(
                 f"--map {pair}: field {field} is already mapped to {mapping[field]!r}; map it once"

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from metacog_pipeline import registry
 from metacog_pipeline.errors import suggestion
 from metacog_pipeline.files import TooLargeError
 
@@ -90,6 +91,8 @@ def explain(
         if said in _SAMPLING and "extra_body" in known:
             given = as_written(first.get("input"))
             return f"{shown}: {key}: unknown key; a provider's own goes into extra_body = {{ {said} = {given} }}{more}"
+        if len(location) == 1 and not prefix and said in registry.names():
+            return f"{shown}: {key}: unknown key here; a benchmark's table is [benchmarks.{said}]{more}"
         near = suggestion(said, known)
         if not near and (home := _home_of(said, root or model)) is not None:
             return f"{shown}: {key}: unknown key here; {said} is a key of {home}{more}"

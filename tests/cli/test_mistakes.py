@@ -208,6 +208,7 @@ IN_STUDY: list[tuple[str, str, tuple[str, ...]]] = [
     (ALL, '[[benchmarks]]\nname = "metamedqa"', ("benchmarks = [", "for example [benchmarks.NAME]")),
     (ALL, '[benchmarks.medley]\njudges = ["sim"]', ('no judge "sim"', "[[judges]] has: none")),
     (ALL, f'{ESMA}languages = ["english"]', ('languages[0] = "english"', '"en", "zh"')),
+    (ALL, '[questions]\nitems = "sample"', ("questions: unknown key here", "table is [benchmarks.questions]")),
     (ALL, '[benchmarks.metacogbench]\nset = "x"', ("set is now dataset",)),
     (TABLE, f'[training]\ndevices = "gpu0"\n{TABLE}', ('training.devices = "gpu0"', '"cuda:0,cuda:1"')),
     (TABLE, f'[training]\nreward = "2,1,1"\n{TABLE}', ('training.reward = "2,1,1"', '"2,1,1,0"')),

@@ -325,3 +325,30 @@ def test_numbers_that_name_options_by_place_do_so_where_they_are_the_text_of_ano
     assert (last.said.text, (last.question or {})["answer"]) == ("Answer: B", "C")
     as_text = read(lines(tmp_path / "t.jsonl", {**made[4], "prediction": 1}))[0]
     assert (as_text.said.text, (as_text.question or {})["answer"]) == ("Answer: 1", 2)
+
+
+def test_what_an_import_cannot_trust_and_an_address_in_place_of_a_file_are_named(tmp_path, take):
+    path = tmp_path / "samples_x.jsonl"
+    row = {
+        "doc_id": 0,
+        "doc": {"question": "2+2?"},
+        "target": "4",
+        "arguments": [],
+        "resps": [["4"]],
+        "filter": "none",
+    }
+    with pytest.raises(
+        StudyError,
+        match=r"--trust everything: give one of correct, key, model, run, status; nothing was kept",
+    ):
+        take(lines(path, {**row, "exact_match": 1.0}), model="m", trust=("everything",))
+    assert take(path, model="m", trust=("key",)).kept == 1
+    with pytest.raises(
+        StudyError, match=r"^https://host/a/t\.csv: is an address; tables are read from files: download it"
+    ):
+        read(tmp_path / "https://host/a/t.csv")
+
+
+def test_a_field_that_is_misspelt_in_a_mapping_is_told(tmp_path):
+    with pytest.raises(StudyError, match=r'--map confidense=c: .*did you mean "confidence"'):
+        read(lines(tmp_path / "t.jsonl", {**ASKED, "answer": "B"}), pairs=["confidense=c"])

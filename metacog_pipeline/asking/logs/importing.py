@@ -31,6 +31,7 @@ from metacog_pipeline.transcripts.logprobs import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records
 
+TRUSTED = ("correct", "key", "model", "run", "status")
 _NAMED, _TRIED, _TELLING = 3, 200, 20
 
 
@@ -72,6 +73,8 @@ def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: L
     if not adopts:
         assert study is not None
         return _into_another(path, study, name, samples, names, options)
+    if unknown := [each for each in options.trust if each not in TRUSTED]:
+        raise StudyError(f"--trust {unknown[0]}: give one of {', '.join(TRUSTED)}; nothing was kept")
     settings = registry.part(name, "Settings")
     condition = _condition(usable)
     items = _items(study, name)
