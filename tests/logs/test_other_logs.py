@@ -161,6 +161,18 @@ def test_options_are_found_where_tasks_of_lm_eval_keep_them(tmp_path, take, doc,
     assert (item.answer, QuestionRows(into).seen(item, "answer_only", {"answer": reply}).right) == ("B", 1)
 
 
+def test_a_letter_names_a_place_where_options_are_letters_themselves(tmp_path, take, changed):
+    groups = ["O", "A", "B", "AB"]
+    doc = {"question": "Which blood?", "options": groups}
+    asked = [["Which?", f" {each}"] for each in groups]
+    first = choice(0, [-3, -1, -2, -4], doc={"question": "Which?", "choices": groups}, arguments=asked)
+    path = lines(tmp_path / "samples_blood.jsonl", first, written(1, doc, "(C)", "(C)"))
+    into = bound(take(path, model="m").study, "questions")
+    assert {item.question: item.answer for item in into.items} == {"Which?": "B", "Which blood?": "C"}
+    log = changed(lambda sample: sample.update(choices=groups, target="B", id=1, epoch=1))
+    assert {each.question["answer"] for each in samples(log) if each.question} == {"(B)"}
+
+
 def test_a_right_answer_that_is_no_option_is_told_in_words(tmp_path):
     (only,) = samples(
         lines(

@@ -136,6 +136,14 @@ def test_an_option_is_named_by_its_own_spelling_first_and_missing_ones_at_the_en
     assert item.answer == letter and "" not in item.options and "None" not in item.options
 
 
+@pytest.mark.parametrize("reply", ["50%", "It is 50 percent.", "Answer: 50 %\nConfidence: 80%"])
+def test_a_right_answer_in_percent_is_met(tmp_path, reply):
+    (item,) = items_of(tmp_path, {"question": "Which share?", "answer": "50%"})
+    assert (item.answer, item.unit) == ("50", "%")
+    assert stated.answer_of(reply, item.key).correct is True
+    assert stated.answer_of("Answer: 40%", item.key).correct is False
+
+
 def test_thousands_in_a_right_answer_are_a_number(tmp_path):
     (item,) = items_of(tmp_path, {"question": "How many?", "answer": "1,200"})
     assert (item.kind, item.answer) == ("number", "1200")

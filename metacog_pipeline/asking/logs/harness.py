@@ -115,7 +115,7 @@ def _sample(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str
             text, options = (
                 (text, there) if len(there) == len(options) else (asked[0][0] if asked else text, options)
             )
-        cells = samples.question_cells(text, options, [LETTERS[gold]], read=True)
+        cells = samples.question_cells(text, options, [samples.lettered(LETTERS[gold], options)], read=True)
         said = Completion(Status.OK, LETTERS[likely.index(max(likely))], logprobs=_letters(likely))
     else:
         while isinstance(replies, list) and replies:

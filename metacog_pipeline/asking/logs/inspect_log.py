@@ -179,6 +179,8 @@ class Header:
             return samples.nothing(name, self.task, self.model, why, run)
         target = found.get("target")
         answers = list(target) if isinstance(target, list) else [target]
+        if isinstance(options := found.get("choices"), list):  # a target is a letter then
+            answers = [samples.lettered(each, options) if isinstance(each, str) else each for each in answers]
         text, images = _text_of(found.get("input"))
         messages = [each for each in found.get("messages") or () if isinstance(each, dict)]
         tools = any(each.get("tool_calls") for each in messages) or samples.mapping(

@@ -91,6 +91,11 @@ def question_cells(
     return {"question": text, "kind": "graded", "answers": [str(each)[:1_000] for each in given]}
 
 
+def lettered(letter: str, options: Sequence[Any]) -> str:
+    """Return a letter that names an option by place; in brackets where it is the text of another, such as a blood group."""
+    return f"({letter})" if letter in [str(each).strip() for each in options] else letter
+
+
 def _measured(answers: Sequence[Any]) -> dict[str, Any] | None:
     """Return right answers and their unit where all are numbers and one unit at least stands with them, the same one."""
     told = [quantity(each) if isinstance(each, str) else None for each in answers]

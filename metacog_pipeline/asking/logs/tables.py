@@ -289,7 +289,7 @@ class _Table:
                 each.why = f"names option {max(indices.values())} of {len(options)}"
                 continue
             if "key" in letters:
-                each.question = {**each.question, "answer": letters["key"]}
+                each.question = {**each.question, "answer": samples.lettered(letters["key"], options)}
             if "choice" in letters:
                 below = text.split("\n", 1)[1:]
                 reply = "\n".join([f"Answer: {letters['choice']}", *below])

@@ -27,6 +27,7 @@ _TRUE = ("true", "1", "yes", "t", "y", "a")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[,:}\]\n']|\s+'|$)|\"((?:[^\"\\]|\\.)*)\"")
 _SOLVED = re.compile(r"\n[ \t]*####[ \t]*([^\n]{1,200}?)\s*\Z")  # as GSM8K ends its solutions
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
+_PLACED = re.compile(r"\(([A-J])\)")
 _MARK = re.compile(r"\s*\(?([A-J])[).:]\s+")
 LONGEST = 100_000  # characters of a question
 
@@ -110,6 +111,9 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
         answers = named
     if kind == "number" and any(number(each) is None for each in answers):
         raise ValueError(f"answer {str(answers[0])[:40]!r} is no number")
+    unit = str(cells.get("unit") or "")
+    if kind == "number" and not unit and all(str(each).strip().endswith("%") for each in answers):
+        answers, unit = [str(each).strip().removesuffix("%").strip() for each in answers], "%"
     rejected = tuple(map(str, listed(cells.get("reject"))))
     if twice := next((each for each in map(str, answers) if each in rejected), None):
         raise ValueError(f"answer {twice[:40]!r} stands in reject too; take it out of one")
@@ -123,7 +127,8 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
         "accept": tuple(forms[1:]),
         "reject": rejected,
         "tolerance": _tolerance(cells.get("tolerance")),
-        **{name: str(cells.get(name) or "") for name in ("unit", "group")},
+        "unit": unit,
+        "group": str(cells.get("group") or ""),
     }
 
 
@@ -248,6 +253,8 @@ def _letter(answer: Any, options: Sequence[str]) -> str:
     if isinstance(answer, float) and answer.is_integer():
         answer = int(answer)  # as data frames write places beside empty cells
     text = str(answer).strip()
+    if (told := _PLACED.fullmatch(text)) and text not in options and LETTERS.index(told[1]) < len(options):
+        return told[1]
     if options.count(text) == 1 and not isinstance(answer, int):
         return LETTERS[options.index(text)]
     if (
