@@ -13,7 +13,7 @@ from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.leaderboard.official import publish_official
 from metacog_pipeline.leaderboard.read import one_connection, run_query
 from tests.homes import write
-from tests.leaderboard.conftest import write_model, write_study
+from tests.leaderboard.conftest import new_home, write_model, write_study
 
 
 def content(home: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -76,48 +76,51 @@ def test_the_same_inputs_have_the_same_snapshot(make_home):
     assert build(home).snapshot != first.snapshot
 
 
+SIX = tuple(f"m{n}" for n in range(6))
+# Calls to judges stand in the folder of the model they judge.
+JUDGED = "transcripts/benchmark=medley_judgements/model=m0/run=1/transcripts.parquet"
+JUDGEMENTS = tuple(
+    {"benchmark": "medley_judgements", "model": f"judge-{k}", "run": 1, "answer_id": f"j{k}", "status": "ok"}
+    for k in range(2)
+)
+# A model answers more than one benchmark, of which one alone may change.
+OTHER = "transcripts/benchmark=selfknowledge/model=m3/run=1/transcripts.parquet"
+MORE = {**JUDGEMENTS[0], "benchmark": "selfknowledge", "model": "m3", "cost_usd": 0.5}
+
+
+@pytest.fixture(scope="module")
+def six_built(tmp_path_factory):
+    """The home of six models and a judge with its board, before anything changes."""
+    home = new_home(tmp_path_factory.mktemp("six") / "home", dict.fromkeys(SIX, "measured"), "sample", (), 2)
+    write(home, JUDGED, JUDGEMENTS[:1])
+    write(home, OTHER, [MORE])
+    build(home)
+    return home
+
+
 @pytest.mark.parametrize(
     "change",
     ["one model", "one benchmark of it", "a model added", "a model gone", "retired", "items", "published",
      "a judge added"],
 )  # fmt: skip
-def test_what_is_made_again_equals_what_is_made_afresh(make_home, change):
-    names = [f"m{n}" for n in range(6)]
-    home = make_home(dict.fromkeys(names, "measured"), runs=2)
-    # Calls to judges stand in the folder of the model they judge.
-    judged = "transcripts/benchmark=medley_judgements/model=m0/run=1/transcripts.parquet"
-    calls = [
-        {
-            "benchmark": "medley_judgements",
-            "model": f"judge-{k}",
-            "run": 1,
-            "answer_id": f"j{k}",
-            "status": "ok",
-        }
-        for k in range(2)
-    ]
-    write(home, judged, calls[:1])
-    # A model answers more than one benchmark, of which one alone may change.
-    other = "transcripts/benchmark=selfknowledge/model=m3/run=1/transcripts.parquet"
-    more = [{**calls[0], "benchmark": "selfknowledge", "model": "m3", "cost_usd": 0.5}]
-    write(home, other, more)
-    build(home)
+def test_what_is_made_again_equals_what_is_made_afresh(six_built, tmp_path, change):
+    home = shutil.copytree(six_built, tmp_path / "home")
     if change == "a judge added":
-        write(home, judged, calls)
+        write(home, JUDGED, JUDGEMENTS)
     elif change == "one benchmark of it":
-        write(home, other, more * 3)
+        write(home, OTHER, [MORE] * 3)
         assert build(home).facts("calls")["rows"] == 6 * 2 * 12 + 1 + 3
-        write(home, other.replace("run=1", "run=2"), [{**more[0], "run": 1}])  # a file of another run's rows
+        write(home, OTHER.replace("run=1", "run=2"), [{**MORE, "run": 1}])  # a file of another run's rows
     elif change == "one model":
         write_model(home, "m3", "measured", "sample", 0.95, runs=2)
     elif change == "a model added":
-        write_study(home, dict.fromkeys([*names, "new"], "measured"), runs=2)
+        write_study(home, dict.fromkeys([*SIX, "new"], "measured"), runs=2)
         write_model(home, "new", "measured", "sample", 0.1, runs=2)
     elif change == "a model gone":
         for path in home.rglob("*m5*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     elif change == "retired":
-        write_study(home, {**dict.fromkeys(names, "measured"), "m0": "retired"}, runs=1)
+        write_study(home, {**dict.fromkeys(SIX, "measured"), "m0": "retired"}, runs=1)
     elif change == "items":
         write(home, "items/metamedqa.parquet", [{"item_id": "item-0000", "dataset": "other", "position": 0}])
     else:
