@@ -53,6 +53,12 @@ def data(tmp_path):
     return folder
 
 
+@pytest.fixture(scope="module")
+def posteriors(tmp_path_factory):
+    """Where the posteriors of the small table are kept: its counts are the same in every test, what is printed is not."""
+    return tmp_path_factory.mktemp("posteriors")
+
+
 def change(path: Path, column: str, row: int, value: Any) -> None:
     frame = pl.read_csv(path)
     frame[row, column] = value
@@ -65,8 +71,8 @@ def notes(frame: pl.DataFrame, **where: str) -> list[str | None]:
     return frame["note"].to_list()
 
 
-def test_the_tables_have_a_row_per_cell_and_quantity(data, tmp_path):
-    found = refit_tables(data, 1, tmp_path / "posteriors")
+def test_the_tables_have_a_row_per_cell_and_quantity(data, posteriors):
+    found = refit_tables(data, 1, posteriors)
     assert found.sensitivity.height == 2 * 3 * 3
     assert found.criteria.height == 6 * 2
     assert set(found.contrasts["source"]) == {"published"}
@@ -77,8 +83,8 @@ def test_the_tables_have_a_row_per_cell_and_quantity(data, tmp_path):
         assert ((both["recomputed"] - both["published"]) - both["difference"]).abs().max() < 1e-12
 
 
-def test_only_numbers_off_and_excluded_are_said_not_to_follow(data, tmp_path):
-    first = refit_tables(data, 1, tmp_path / "posteriors").sensitivity.filter(pl.col("method") == "bayes")
+def test_only_numbers_off_and_excluded_are_said_not_to_follow(data, posteriors):
+    first = refit_tables(data, 1, posteriors).sensitivity.filter(pl.col("method") == "bayes")
     ours = {(r["model"], r["quantity"]): r for r in first.iter_rows(named=True)}
     columns = {"d": "dprime", "meta_d": "meta_d", "m_ratio": "M_ratio"}
     # Model one is printed as we find it, but for one digit; model two has a d′ outside our interval.
@@ -88,7 +94,7 @@ def test_only_numbers_off_and_excluded_are_said_not_to_follow(data, tmp_path):
     inside = (ours["two", "meta_d"]["recomputed"] + ours["two", "meta_d"]["high"]) / 2
     change(data / "table_s1.csv", "dprime", 1, ours["two", "d"]["high"] + 0.1)
     change(data / "table_s1.csv", "meta_d", 1, inside)
-    found = refit_tables(data, 1, tmp_path / "posteriors").sensitivity.filter(pl.col("method") == "bayes")
+    found = refit_tables(data, 1, posteriors).sensitivity.filter(pl.col("method") == "bayes")
     follows = {(r["model"], r["quantity"]): r["follows"] for r in found.iter_rows(named=True)}
     assert follows == {
         **{("one", q): True for q in columns}, ("two", "d"): False, ("two", "meta_d"): False, ("two", "m_ratio"): True,
@@ -100,19 +106,19 @@ def test_only_numbers_off_and_excluded_are_said_not_to_follow(data, tmp_path):
     assert ratio is None
     # Off but inside the interval everywhere: chance of sampling, or too few draws, and no verdict.
     change(data / "table_s1.csv", "dprime", 1, round(ours["two", "d"]["recomputed"], 3))
-    found = refit_tables(data, 1, tmp_path / "posteriors").sensitivity.filter(pl.col("method") == "bayes")
+    found = refit_tables(data, 1, posteriors).sensitivity.filter(pl.col("method") == "bayes")
     assert notes(found, model="two") == [None] * 3
     assert found.filter(pl.col("model") == "two")["follows"].to_list() == [True, False, True]
 
 
-def test_misprints_cut_digits_odd_totals_and_shared_items_are_found_from_the_figures(data, tmp_path):
+def test_misprints_cut_digits_odd_totals_and_shared_items_are_found_from_the_figures(data, posteriors):
     table = pl.read_csv(data / "table_s2.csv")
     change(data / "table_s2.csv", "ci_half", 0, table["ci_half"][0] + 0.0004)
     counts = pl.read_csv(data / "criterion_counts.csv")
     exact = published.type1_of(counts).c
     rounded_up = next(i for i, c in enumerate(exact) if round(float(c), 4) != int(c * 1e4) / 1e4)
     change(data / "table_s2.csv", "c", rounded_up, int(exact[rounded_up] * 1e4) / 1e4)
-    found = refit_tables(data, 1, tmp_path / "posteriors").criteria
+    found = refit_tables(data, 1, posteriors).criteria
     half = found.filter(pl.col("quantity") == "ci_half")
     assert "misprint" in (half["note"][0] or "") and half["follows"].to_list() == [False] + [True] * 5
     assert half["note"].null_count() == 5
@@ -143,10 +149,10 @@ def test_printed_values_stand_with_their_trials():
     assert dict(found.group_by("place").len().iter_rows()) == {"table S1": 27, "table S2": 27}
 
 
-def test_a_number_that_was_not_printed_is_recomputed_all_the_same(data, tmp_path):
+def test_a_number_that_was_not_printed_is_recomputed_all_the_same(data, posteriors):
     pl.read_csv(data / "table_s1.csv").head(1).write_csv(data / "table_s1.csv")
     pl.read_csv(data / "table_s2.csv").head(1).write_csv(data / "table_s2.csv")
-    found = refit_tables(data, 1, tmp_path / "posteriors")
+    found = refit_tables(data, 1, posteriors)
     two = found.sensitivity.filter(pl.col("model") == "two")
     assert two["recomputed"].null_count() == 0 and two["published"].null_count() == two.height
     assert two["follows"].null_count() == two.height and two["difference"].null_count() == two.height
