@@ -92,7 +92,9 @@ def keep(
                     f"{file}: --group {subject} names more than {MOST:,} people; is it the right column?"
                 )
             usual = condition or rules.condition
-            readers[name] = Reader(file, rules, columns, options, usual, name, 1)
+            readers[name] = Reader(
+                file, rules, dict(columns), options, usual, name, 1
+            )  # each drops what it cannot use
         readers[name].take(row)
     made = []
     for name, reader in readers.items():

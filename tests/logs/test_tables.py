@@ -352,3 +352,16 @@ def test_what_an_import_cannot_trust_and_an_address_in_place_of_a_file_are_named
 def test_a_field_that_is_misspelt_in_a_mapping_is_told(tmp_path):
     with pytest.raises(StudyError, match=r'--map confidense=c: .*did you mean "confidence"'):
         read(lines(tmp_path / "t.jsonl", {**ASKED, "answer": "B"}), pairs=["confidense=c"])
+
+
+def test_runs_that_are_counted_from_0_begin_with_the_first(tmp_path, take_table):
+    found = [{**each, "epoch": run} for run in (0, 1) for each in rows(3, ("m",))]
+    assert {each.run for each in read(table(tmp_path / "t.csv", found))} == {1, 2}
+    assert take_table(table(tmp_path / "t.csv", found)).kept == 6
+
+
+@pytest.mark.parametrize("epoch", ["-1", "250"])
+def test_a_run_that_cannot_be_one_is_told_with_its_row(tmp_path, epoch):
+    found = [{**rows(1, ("m",))[0], "epoch": epoch}]
+    (only,) = read(table(tmp_path / "t.csv", found))
+    assert only.why == f"run {epoch} is outside 0 to 99"

@@ -143,6 +143,13 @@ def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into, tmp_path):
     assert pl.read_parquet(people.path_of(into.context.home, "questions")).height == 24
 
 
+def test_a_column_that_proves_nothing_is_left_aside_for_everybody(into, tmp_path):
+    file = trials(tmp_path / "t.csv", 3)
+    first, *rest = file.read_text().splitlines()
+    file.write_text("\n".join([f"{first},correct", *(f"{row},maybe" for row in rest)]))
+    assert kept(into, file) == (36, 3, 0)
+
+
 def test_the_benchmark_is_named_where_there_are_several(into, tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(path.read_text() + '[benchmarks.metamedqa]\ndataset = "sample"\n')

@@ -47,6 +47,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 _OPTION = re.compile(r"(?:option|opt|choice|op|answer)?[_\s-]?([a-j]|\d)", re.IGNORECASE)
 _FROM_ONE, _SHOWN = 30, 3
+MOST_RUNS = 99
 
 
 def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sample] | None:
@@ -151,6 +152,8 @@ class _Table:
         question, task = said.get("question"), _text(said.get("dataset")) or self._path.stem
         model, run = _text(said.get("model")), whole(said.get("run"))
         try:
+            if run is not None and not 0 <= run <= MOST_RUNS:
+                raise RowError(f"run {run} is outside 0 to {MOST_RUNS}")
             if isinstance(question, Mapping):  # as some data sets have it, beside its options
                 parts = [question[each] for each in ("stem", "text", "question") if each in question]
                 question = parts[0] if parts else question
@@ -273,6 +276,9 @@ class _Table:
     def check(self, made: Sequence[Sample]) -> None:
         """Put letters for numbers of options, and refuse confidence or a correctness that cannot be right."""
         self.confidence.check()
+        if any(each.run == 0 for each in made):  # runs are counted from 0 in the file
+            for each in made:
+                each.run += 1
         first, numbered = self._first(), self._by_number()
         for each, numbers, text in self._indexed:
             assert each.question is not None
