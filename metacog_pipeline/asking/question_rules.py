@@ -64,7 +64,8 @@ class QuestionRows(RowRules):
 
     condition = "verbal_percent"
     own: ClassVar = {
-        "choice": ("choice", "answer", "prediction", "predicted", "pred", "model_answer"),
+        # A column "answer" beside a prediction holds what is right.
+        "choice": ("choice", "prediction", "predicted", "pred", "model_answer", "answer"),
         "confidence": ("confidence", "conf", "certainty", "probability", "confidence_score"),
     }
     step: ClassVar = "answer"

@@ -150,6 +150,16 @@ def test_a_column_that_proves_nothing_is_left_aside_for_everybody(into, tmp_path
     assert kept(into, file) == (36, 3, 0)
 
 
+def test_what_people_predicted_is_their_answer_where_the_right_one_stands_beside_it(into, tmp_path):
+    file = trials(tmp_path / "t.csv", 3, lambda who: 0.0)
+    first, *rest = file.read_text().splitlines()
+    head = first.replace("answer", "prediction") + ",answer"
+    file.write_text("\n".join([head, *(f"{row},{KEYS[row.split(',')[1]]}" for row in rest)]))
+    assert kept(into, file) == (36, 3, 0)
+    own = pl.read_parquet(people.path_of(into.context.home, "questions"))
+    assert own["correct"].sum() == 0
+
+
 def test_the_benchmark_is_named_where_there_are_several(into, tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(path.read_text() + '[benchmarks.metamedqa]\ndataset = "sample"\n')
