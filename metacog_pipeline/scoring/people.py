@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.answer_files import chosen, read_rows
-from metacog_pipeline.asking.import_columns import fields_of, parse_mapping, resolved
+from metacog_pipeline.asking.import_columns import fields_of, parse_mapping, resolved, used_columns
 from metacog_pipeline.asking.import_reader import Reader
 from metacog_pipeline.asking.imported import ImportOptions, Rejected
 from metacog_pipeline.benchmark.bound import Bound, enabled
@@ -78,6 +78,8 @@ def keep(
         )
     mapping = parse_mapping(pairs, fields_of(rules), rules.also)
     columns = resolved(file, rows, rules, mapping)
+    if options.show is not None:
+        options.show(used_columns({"group": subject, **columns}, rows.columns))
     readers: dict[str, Reader] = {}
     rejected: list[Rejected] = []
     for row in chosen(rows, options.where):

@@ -143,6 +143,14 @@ def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into, tmp_path):
     assert pl.read_parquet(people.path_of(into.context.home, "questions")).height == 24
 
 
+def test_the_columns_that_are_used_are_told(into, tmp_path):
+    told = list[str]()
+    people.keep(into, trials(tmp_path / "t.csv", 3), "subject", (), None, ImportOptions(show=told.append))
+    assert told == [
+        "columns used: group=subject, item_id=item_id, choice=answer, confidence=confidence; ignored: none"
+    ]
+
+
 def test_a_column_that_proves_nothing_is_left_aside_for_everybody(into, tmp_path):
     file = trials(tmp_path / "t.csv", 3)
     first, *rest = file.read_text().splitlines()
