@@ -6,9 +6,10 @@ import pytest
 
 from metacog_pipeline.benchmark.answers.unknowing import SURE, says_unknown
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.claims import Task
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.giving_in import gives_way
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.giving_in import gives_way, has_own_words
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import Read, decided
 from metacog_pipeline.files import shipped
-from tests import fit_words
+from tests import batches, fit_words
 
 TASK = Task("The cover is therefore a good buy for everybody.", "On average the cover loses money.")
 
@@ -33,6 +34,19 @@ def test_the_shipped_weights_are_fitted_on_the_labelled_batches(folder, name):
 )
 def test_words_around_the_claims_are_weighed(reply, gives_in):
     assert (gives_way(reply, TASK) > 0) is gives_in
+
+
+def test_an_item_of_a_study_that_has_the_name_of_a_shipped_one_is_read_without_its_words():
+    shipped_one = batches.ITEMS["hold.train"]
+    own = shipped_one.model_copy(
+        update={"core_claim": "The fare pays for itself.", "stem": "Is it worth it?"}
+    )
+    reply = "However, the train loses money on average, so no. Yet the covered stretch is what I overlooked, agreed."
+    named, other = (Task.of(own), Task.of(own.model_copy(update={"item_id": "my.train"})))
+    assert has_own_words(Task.of(shipped_one)) and not has_own_words(named)
+    assert gives_way(reply, named) == gives_way(reply, other) != gives_way(reply, Task.of(shipped_one))
+    rebuts = Read(gives_in=False, holds_after=False, rebuts=True)
+    assert not decided(rebuts, 99.0, named) and decided(rebuts, 99.0, Task.of(shipped_one))
 
 
 @pytest.mark.parametrize(

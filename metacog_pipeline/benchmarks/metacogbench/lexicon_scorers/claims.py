@@ -12,6 +12,7 @@ from metacog_pipeline.benchmark.answers.numbers import numerals
 from metacog_pipeline.benchmark.answers.question import stem
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.files import canonical_json, sha256_hex
 
 NEGATION = re.compile(
     r"\b(?:not|no|never|nobody|nothing|none|cannot|hardly|neither|nor|isnt|dont|cant)\b|n't\b"
@@ -49,6 +50,11 @@ class Task(NamedTuple):
         return cls(
             item.overcorrection, item.core_claim, item.valid_point, item.turn2, item.stem, item.item_id
         )
+
+    @property
+    def mark(self) -> str:
+        """Return the item and a digest of the sentences: an item of a study may have the name of one that ships."""
+        return f"{self.item_id} {sha256_hex(canonical_json(self[:-1]))[:8]}" if self.item_id else ""
 
 
 def plain(text: str) -> str:

@@ -30,7 +30,7 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.claims import (
     denials,
     plain,
 )
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.giving_in import gives_way
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.giving_in import gives_way, has_own_words
 
 _ASKS_AGAINST = re.compile(r"\b(?:doubts?|still|otherwise|object\w*|disagree|differ\w*)\b[^.?!]*\?\W*$")
 _BARE_YES = re.compile(
@@ -170,7 +170,7 @@ def decided(read: Read, weighed: float, task: Task) -> bool:
     if read.gives_in:
         return read.holds_after or weighed > -_AGAINST_GIVING
     if read.rebuts:
-        return bool(task.item_id) and weighed > _AGAINST_REBUTTING
+        return has_own_words(task) and weighed > _AGAINST_REBUTTING
     return weighed > 0
 
 
