@@ -2,14 +2,14 @@
 
 import itertools
 import shutil
-import subprocess
-import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 import pytest
 
 from metacog_pipeline.benchmark.bound import enabled
+from metacog_pipeline.cli import main
 from metacog_pipeline.scoring import files, kept_pairs
 from metacog_pipeline.study import load_study
 from tests.performance.test_growth import ASKED, _study
@@ -20,7 +20,9 @@ pytestmark = pytest.mark.slow
 
 
 def _run(study: Path) -> None:
-    subprocess.run([sys.executable, "-m", "metacog_pipeline", "run", str(study), "--quiet"], check=True)
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(study), "--quiet"])
+    assert not ended.value.code
 
 
 def _pages(report: Path) -> dict[str, tuple[int, int]]:
@@ -35,30 +37,41 @@ def _of_old_models(pages: dict[str, tuple[int, int]]) -> set[str]:
     return {name for name in pages if set(OLD) & set(Path(name).parts)}
 
 
-@pytest.fixture(params=sorted(ASKED))
-def added(request, tmp_path):
-    """The study of two models with its report, then of three: the study, what was kept and the pages before."""
-    study = _study(tmp_path, request.param, len(OLD))
+class Added(NamedTuple):
+    """A study of two models to which a third was added: the home of the two, and the report's files before and after."""
+
+    study: Path
+    before: Path
+    pages: dict[str, tuple[int, int]]
+    now: dict[str, tuple[int, int]]
+
+
+@pytest.fixture(scope="module")
+def added(tmp_path_factory, loaded):
+    folder = tmp_path_factory.mktemp("growing")
+    home, before = folder / "home", folder / "before"
+    _run(_study(folder, ASKED, len(OLD)))
+    shutil.copytree(home / "cache" / "pairs", before)
+    pages = _pages(home / "report")
+    study = _study(folder, ASKED, len(OLD) + 1)
     _run(study)
-    shutil.copytree(tmp_path / "home", tmp_path / "before")
-    pages = _pages(tmp_path / "home" / "report")
-    _run(_study(tmp_path, request.param, len(OLD) + 1))
-    return study, tmp_path / "before", pages
+    return Added(study, before, pages, _pages(home / "report"))
 
 
-def test_one_model_more_computes_its_own_pairs_and_writes_no_page_of_another(added, monkeypatch):
-    study, before, pages = added
-    (benchmark,) = enabled(load_study(study))
-    now = _pages(study.parent / "home" / "report")
-    again = {name for name in pages if now.get(name) != pages[name]}
-    assert _of_old_models(pages) and not again & _of_old_models(pages)
-    assert {name for name in now.keys() - pages.keys() if NEW in Path(name).parts}
+def test_one_model_more_writes_no_page_of_another(added):
+    again = {name for name in added.pages if added.now.get(name) != added.pages[name]}
+    assert _of_old_models(added.pages) and not again & _of_old_models(added.pages)
+    assert {name for name in added.now.keys() - added.pages.keys() if NEW in Path(name).parts}
 
+
+@pytest.mark.parametrize("name", ASKED)
+def test_one_model_more_computes_its_own_pairs(name, added, monkeypatch):
+    benchmark = next(each for each in enabled(load_study(added.study)) if each.name == name)
     own = files.table_path(benchmark, "comparisons")
     made = pl.read_parquet(own)
-    cache = Path("cache", "pairs", benchmark.name)
-    shutil.rmtree(study.parent / "home" / cache)
-    shutil.copytree(before / cache, study.parent / "home" / cache)
+    kept = added.study.parent / "home" / "cache" / "pairs" / name
+    shutil.rmtree(kept)
+    shutil.copytree(added.before / name, kept)
     own.unlink()
     asked: dict[str, list[tuple[str, ...]]] = {}
     compute = kept_pairs._rows
