@@ -12,8 +12,9 @@ from typing import Any
 
 from metacog_pipeline.benchmark.answers import stated
 from metacog_pipeline.benchmark.answers.abstaining import _could_answer
+from metacog_pipeline.benchmark.answers.clauses import subordinate
 from metacog_pipeline.benchmark.answers.reading import AnswerKey
-from metacog_pipeline.benchmark.answers.word_answers import _with_places
+from metacog_pipeline.benchmark.answers.word_answers import _of_before, _with_places
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.medley.parsing import parse_judgement, parse_reply
 from metacog_pipeline.benchmarks.metacogbench.lexicon import shipped_lexicon
@@ -248,7 +249,8 @@ READERS: dict[str, Callable[[str], object]] = {
 
 # What readers keep of the texts they saw last.
 KEPT: list[Any] = [
-    _stem, about_the_matter, _kind, _last_clause, _says, content, _could_answer, _with_places, json_objects.objects
+    _stem, about_the_matter, _kind, _last_clause, _says, content, _could_answer, _with_places, _of_before, subordinate,
+    json_objects.objects,
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import lru_cache
 
 _BREAK = re.compile(r"[.!?](?=\s|$|[\"')\]])|[;\n。！？；]|(?<=[a-z)])\.(?=[A-Z])")
 _SHORT = re.compile(
@@ -51,6 +52,7 @@ _ENDED = re.compile(  # "after Baikal comes ...": what follows the verb is the m
 )
 
 
+@lru_cache(maxsize=64)  # a text without marks is one clause, and may have a mention in every other word
 def subordinate(clause: str) -> bool:
     """Return whether what follows the beginning of a clause stands in a subordinate one."""
     return SUBORDINATE.search(clause) is not None and not _ENDED.search(clause)

@@ -219,9 +219,7 @@ def _ranked(each: Mention, text: str, places: Places, words: frozenset[str], *, 
         rank = DENIED
     elif _OTHERS_SAY.search(before):
         rank = LATER - 1 if not _STRONG.search(clause) else MAIN
-    elif _ONCE.match(text, each.end) or re.search(
-        r"\b(?:initially|at first|originally|formerly)\b", clause, re.IGNORECASE
-    ):
+    elif _ONCE.match(text, each.end) or _of_before(clause):
         rank = LATER - 1
     elif (first := _LISTED.search(before)) and not (
         folded(first[1]) in words if "after" in words else words & _ORDINALS
@@ -238,6 +236,12 @@ def _ranked(each: Mention, text: str, places: Places, words: frozenset[str], *, 
             rank = min(rank, MAIN + 0.2 if rank == FINAL else MAIN - 0.5)
         rank += _focus(text, places, each, words)
     return Mention(each.right, each.start, each.end, rank)
+
+
+@lru_cache(maxsize=64)  # as `subordinate`
+def _of_before(clause: str) -> bool:
+    """Return whether a clause tells of what is no more."""
+    return re.search(r"\b(?:initially|at first|originally|formerly)\b", clause, re.IGNORECASE) is not None
 
 
 def _focus(text: str, places: Places, each: Mention, words: frozenset[str]) -> float:
