@@ -81,6 +81,13 @@ def missing(value: object) -> bool:
     return isinstance(value, str) and value.strip().casefold() in MISSING
 
 
+def absent(value: object) -> bool:
+    """Whether a cell says nothing."""
+    if isinstance(value, str):
+        return not value or value.isspace()
+    return value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
+
+
 def number(value: object) -> float | None:
     """Return a finite number given as a number or as text, a percent sign ignored; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):

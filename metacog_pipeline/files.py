@@ -124,8 +124,7 @@ def replacing(path: Path, *, forced: bool = True) -> Iterator[Path]:
     try:
         yield temporary
         if forced:
-            with temporary.open("rb+") as written:
-                os.fsync(written.fileno())
+            _sync(temporary)
         temporary.chmod(0o644)
         temporary.replace(path)
         if forced:
@@ -202,13 +201,14 @@ def force() -> None:
     if not waiting:
         return
     for path in (*dict.fromkeys(waiting), *dict.fromkeys(each.parent for each in waiting)):
-        try:
-            _sync(path)
-        except FileNotFoundError:
-            pass  # removed since, as the page of a model that is listed no more
-        except OSError as error:
-            _name(error, path)
-            raise
+        with contextlib.suppress(
+            FileNotFoundError
+        ):  # removed since, as the page of a model that is listed no more
+            try:
+                _sync(path)
+            except OSError as error:
+                _name(error, path)
+                raise
     waiting.clear()
 
 

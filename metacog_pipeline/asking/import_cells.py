@@ -26,13 +26,6 @@ class RowError(Exception):
     """Why one row is not taken."""
 
 
-def absent(value: object) -> bool:
-    """Whether a cell says nothing."""
-    if isinstance(value, str):
-        return not value or value.isspace()
-    return value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
-
-
 def folded(text: str) -> str:
     """Return ``text`` for comparison: one case, one kind of quotes, single spaces, no full stop at its end."""
     plain = unicodedata.normalize("NFKC", text.translate(_QUOTES)).casefold()

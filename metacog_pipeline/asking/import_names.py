@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metacog_pipeline.asking.import_cells import RowError, absent, shown, whole
+from metacog_pipeline.asking.import_cells import RowError, shown, whole
 from metacog_pipeline.asking.import_rules import ITEM_FIELDS, RowRules
+from metacog_pipeline.columns import absent
 
 Named = tuple[Any, str, Mapping[str, Any]]  # the item, the field that names it, what each later field names
 

@@ -18,8 +18,9 @@ import polars as pl
 
 from metacog_pipeline.asking import answer_files
 from metacog_pipeline.asking.answer_files import FileRow
-from metacog_pipeline.asking.import_cells import RowError, absent, whole
+from metacog_pipeline.asking.import_cells import RowError, whole
 from metacog_pipeline.asking.import_rules import RowRules
+from metacog_pipeline.columns import absent
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.whole import Alike

@@ -17,13 +17,14 @@ import numpy as np
 from metacog_pipeline import columns as named
 from metacog_pipeline.asking import checksums
 from metacog_pipeline.asking.answer_files import FileRow
-from metacog_pipeline.asking.import_cells import RowError, absent, correctness, reply_text, shown, whole
+from metacog_pipeline.asking.import_cells import RowError, correctness, reply_text, shown, whole
 from metacog_pipeline.asking.import_columns import used_columns
 from metacog_pipeline.asking.import_names import ItemNames
 from metacog_pipeline.asking.import_plain import Plain
 from metacog_pipeline.asking.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, STEP, RowRules, Seen
 from metacog_pipeline.asking.import_scale import Confidence
 from metacog_pipeline.asking.imported import Imported, ImportOptions, Rejected, imported_record
+from metacog_pipeline.columns import absent
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.whole import Alike

@@ -258,10 +258,7 @@ def _compared(
     benchmark: Bound, by_model: Mapping[str, Sequence[Partition]], present: Sequence[Partition], mark: str
 ) -> Compared:
     scored = read_frames([scored_path(each) for each in present])
-    judged: list[Path] = []
-    if judging.wanted(benchmark) is not None:
-        known = [judging.judgements_path(benchmark.context.home, each) for each in present]
-        judged = [path for path in known if path.exists()]
+    judged = _judgements(benchmark, present)
     groups = groups_of(benchmark, scored, by_run=False)
     pooled = sorted((_estimates(benchmark) / "models").glob("[a-z0-9]*.parquet"))
     everything = Scored(
@@ -304,8 +301,16 @@ def _present(benchmark: Bound) -> dict[str, list[Partition]]:
 
 def kept_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | None:
     """Return the judgements of a model and run; None before there are any, or where the study names no judges."""
-    path = judging.judgements_path(benchmark.context.home, partition)
-    return read_frame(path) if judging.wanted(benchmark) is not None and path.exists() else None
+    paths = _judgements(benchmark, [partition])
+    return read_frame(paths[0]) if paths else None
+
+
+def _judgements(benchmark: Bound, partitions: Sequence[Partition]) -> list[Path]:
+    """Return the files of judgements that are there; none where the study names no judges."""
+    if judging.wanted(benchmark) is None:
+        return []
+    paths = (judging.judgements_path(benchmark.context.home, each) for each in partitions)
+    return [path for path in paths if path.exists()]
 
 
 def scored_frames(benchmark: Bound) -> list[pl.DataFrame]:

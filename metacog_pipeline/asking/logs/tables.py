@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from metacog_pipeline import columns as named
 from metacog_pipeline.asking.answer_files import AnswerFile, FileRow, chosen, read_rows
-from metacog_pipeline.asking.import_cells import RowError, absent, correctness, reply_text, shown, whole
+from metacog_pipeline.asking.import_cells import RowError, correctness, reply_text, shown, whole
 from metacog_pipeline.asking.import_columns import USUAL_NAMES, first_named, parse_mapping, used_columns
 from metacog_pipeline.asking.import_scale import Confidence
 from metacog_pipeline.asking.imported import ImportOptions
@@ -27,6 +27,7 @@ from metacog_pipeline.benchmark.answers.question_rows import (
     right_answers,
 )
 from metacog_pipeline.benchmark.answers.text import folded
+from metacog_pipeline.columns import absent
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.llm.types import Completion, Status
 
@@ -259,11 +260,9 @@ class _Table:
     def _index(self, value: Any, options: Sequence[str]) -> _Number | None:
         """Return the number by which a cell may name an option; None where it names it by letter or text."""
         place = whole(value)
-        return (
-            None
-            if place is None
-            else _Number(place, folded(str(value)) in {folded(each) for each in options})
-        )
+        if place is None:
+            return None
+        return _Number(place, text=folded(str(value)) in map(folded, options))
 
     def _by_number(self) -> set[str]:
         """Return the fields that name options by number: where most of their numbers are the text of no option."""

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, prepared
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmark.item import Item
-from metacog_pipeline.columns import number
+from metacog_pipeline.columns import absent, number
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
 
@@ -191,14 +191,14 @@ def options_of(value: Any) -> tuple[str, ...]:
     if isinstance(
         value, dict
     ):  # letters or numbers with their texts, or a column of texts as some data sets have it
-        value = value.get("text") or [value[name] for name in sorted(value) if not _nothing(value[name])]
+        value = value.get("text") or [value[name] for name in sorted(value) if not absent(value[name])]
     given = _split(value) if isinstance(value, str) and value.lstrip()[:1] != "[" else listed(value)
-    while given and _nothing(given[-1]):  # tables have as many as the longest row
+    while given and absent(given[-1]):  # tables have as many as the longest row
         given = given[:-1]
     texts = [each.get("text", each) if isinstance(each, Mapping) else each for each in given]
     for place, each in enumerate(texts):
-        if _nothing(each) or isinstance(each, Mapping | list):
-            kind = "empty" if _nothing(each) else "no text"
+        if absent(each) or isinstance(each, Mapping | list):
+            kind = "empty" if absent(each) else "no text"
             raise ValueError(
                 f"option {LETTERS[place : place + 1] or place} is {kind}; give a text for each option"
             )
@@ -207,10 +207,6 @@ def options_of(value: Any) -> tuple[str, ...]:
         many = "is 1 option" if len(found) == 1 else f"are {len(found)} options"
         raise ValueError(f"there {many}; give 2 to {len(LETTERS)}, as a list or one a line")
     return found
-
-
-def _nothing(value: Any) -> bool:
-    return value is None or value != value or not str(value).strip()
 
 
 def _split(text: str) -> list[str]:
