@@ -13,6 +13,7 @@ import pytest
 from metacog_pipeline import columns
 from metacog_pipeline.asking.imported import ImportOptions
 from metacog_pipeline.asking.logs import importing, tables
+from metacog_pipeline.benchmark.answers import stated
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.fitting import reading as fitting
@@ -365,3 +366,19 @@ def test_a_run_that_cannot_be_one_is_told_with_its_row(tmp_path, epoch):
     found = [{**rows(1, ("m",))[0], "epoch": epoch}]
     (only,) = read(table(tmp_path / "t.csv", found))
     assert only.why == f"run {epoch} is outside 0 to 99"
+
+
+def test_an_option_that_is_missing_between_others_is_told_and_moves_none_up(tmp_path):
+    row = {"question": "Which?", "A": "u", "B": "", "C": "w", "D": "", "key": "C", "pred": "C"}
+    full = {**row, "question": "Which one?", "B": "v"}
+    first, second = read(table(tmp_path / "t.csv", [row, full]), ImportOptions())
+    assert first.why is not None and "option B is empty" in first.why
+    assert (second.question or {})["options"] == ["u", "v", "w"]
+
+
+def test_lettered_options_name_the_right_and_the_chosen_one_with_their_letters(tmp_path):
+    row = {"question": "Which?", "options": ["A) u", "B) v"], "key": "B) v", "pred": "B) v"}
+    (only,) = read(lines(tmp_path / "t.jsonl", row), ImportOptions())
+    item = tables._item({}, only)
+    assert item is not None and (item.options, item.answer) == (("u", "v"), "B")
+    assert stated.answer_of(only.said.text, item.key).correct is True

@@ -14,7 +14,7 @@ def right(key, reply):
 KEYS = (
     "\\frac{3}{7}", "-\\dfrac{35}{9}", "(3, \\frac{\\pi}{2})", "\\text{Evelyn}", "90^\\circ", "2\\sqrt{5}", "6 - 5i",
     "x^2+1", "don’t", "O'Brien", "a*b", "x_1", "C++", "C#", "AT&T", "हिन्दी", "ไทย", "東京", "القاهرة", "naïve", "H₂O",
-    "50/50", "Catch-22", "24/7", "±2", "[1, 2]", "“Hello”",
+    "50/50", "½ cup", "1½ cups", "Catch-22", "24/7", "±2", "[1, 2]", "“Hello”",
 )  # fmt: skip
 
 
@@ -55,3 +55,30 @@ def test_another_sign_is_another_answer(key, said):
 )  # fmt: skip
 def test_a_hyphen_in_a_name_and_spaces_in_a_formula_change_nothing(key, said):
     assert right(key, said) is True
+
+
+def options_and_right(options, answer):
+    made = question_of({"question": "Which?", "options": options, "answer": answer}, "own")
+    return made["options"], made["answer"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["A) red", "(B) blue", "C. green", "D: x"], ["a) red", "b)blue", "c. green", "(d) x"],
+     {"A": "A) red", "B": "B) blue", "C": "C) green", "D": "D) x"}, "A) red B) blue C) green D) x",
+     "A) red | B) blue | C) green | D) x", "(A) red\n(B) blue\n(C) green\n(D) x"],
+)  # fmt: skip
+@pytest.mark.parametrize("right_one", ["B", "b", "(B)", "B) blue", "b. blue", "blue", 1])
+def test_letters_that_options_carry_are_taken_off_once(options, right_one):
+    assert options_and_right(options, right_one) == (("red", "blue", "green", "x"), "B")
+    assert options_and_right(["A) A", "B) B", "C) AB", "D) O"], "D")[0] == ("A", "B", "AB", "O")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["A", "B", "AB", "O"], ["C. elegans", "D. melanogaster"], ["A. thaliana", "C. elegans"], ["A.D.", "B.C."],
+     ["(A) and (B)", "(B) and (C)"], ["(A) only", "(B) only"], ["a - b", "b - a"], ["A) red", "B) blue", "green"],
+     ["B) red", "A) blue"], ["A:B", "B:A"]],
+)  # fmt: skip
+def test_options_without_the_letter_of_their_own_place_stay(options):
+    assert options_and_right(options, options[1]) == (tuple(options), "B")

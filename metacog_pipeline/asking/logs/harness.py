@@ -11,7 +11,7 @@ from typing import Any
 
 from metacog_pipeline.asking.logs import sample as samples
 from metacog_pipeline.asking.logs.sample import Sample
-from metacog_pipeline.benchmark.answers.question_rows import LETTERS
+from metacog_pipeline.benchmark.answers.question_rows import LETTERS, solved
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 
@@ -22,7 +22,6 @@ _WEIGHED = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
 _QUESTION = ("question", "query", "input", "problem", "prompt", "goal")
 _NUMBERED = tuple(f"choice{place}" for place in range(1, 11))
 _BELOW = re.compile(r"\n(?:Options|Choices):[ ]?\n?((?:\([A-J]\)[ ][^\n]{1,500}(?:\n|\Z)){2,10})\s*\Z")
-_FINAL = re.compile(r"####\s*([^\n]+)\s*\Z")
 
 
 def is_row(row: Mapping[str, Any]) -> bool:
@@ -123,7 +122,7 @@ def _sample(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str
         if not isinstance(replies, str):
             return samples.nothing(name, task, model, "has no reply")
         answers = target if isinstance(target, list) else [target]
-        short = [found[1] if (found := _FINAL.search(str(each))) else each for each in answers]
+        short = [solved(each) for each in answers]
         stem, told = _stem(doc, text)
         known = told if told and all(_one_of(each, told) for each in short) else None
         text = stem if known else text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,13 +9,13 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from metacog_pipeline.benchmark.answers.question_rows import ungrouped
 from metacog_pipeline.benchmark.answers.units import quantity
 from metacog_pipeline.columns import number
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 from metacog_pipeline.llm.wire import values
 
-_THOUSANDS, _GROUPED = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"), re.compile(",")
 LONGEST_ANSWER = 60  # characters of a right answer that a reader of short answers is asked to find
 MOST_OPTIONS = 10
 
@@ -86,7 +85,7 @@ def question_cells(
     given = [each for each in answers if each is not None and str(each).strip()]
     short = [each for each in given if len(str(each)) <= LONGEST_ANSWER and "\n" not in str(each)]
     if read and short and not listed:
-        plain = [_GROUPED.sub("", each) if _THOUSANDS.fullmatch(str(each)) else each for each in short]
+        plain = [ungrouped(each) for each in short]
         return {"question": text, **(_measured(plain) or {"answers": plain})}
     return {"question": text, "kind": "graded", "answers": [str(each)[:1_000] for each in given]}
 

@@ -194,9 +194,9 @@ class _Table:
         return made
 
     def _options_of(self, cells: Mapping[str, Any], value: Any) -> list[str]:
-        if self._parts:
+        if self._parts:  # those of a row with one text at most are of other rows' questions
             parts = [cells.get(column) for column in self._parts.values()]
-            return [str(each) for each in parts if not absent(each)]
+            value = parts if sum(not absent(each) for each in parts) > 1 else None
         if absent(value):
             return []
         try:

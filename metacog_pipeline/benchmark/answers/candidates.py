@@ -59,7 +59,9 @@ _OPERATOR = re.compile(
 )
 _NAMED_OPERAND = re.compile(r"[(\[,]\s{0,3}[^\W\d]\w{0,30}\s?[×*·+÷/^√⋅-]\s?$")  # "5 hours (noon + 5)"
 _ONE_IN = re.compile(r"[ -](?:in|out of|von|de cada)[ -](?:every )?", re.IGNORECASE)
-_RANGE = re.compile(r"[^\d,;=]{0,12}?(?:-|~| to | and |\bhasta\b| a |至|到|에서)\s*\Z")
+_RANGE = re.compile(
+    r"[^\d,;=]{0,12}?(?:-|~| to | until | till | through | and |\bhasta\b| a |至|到|에서)\s*\Z"
+)
 _DENIED = re.compile(
     r"(?:\b(?:not|never|nor|rather than|instead of|and no|neither)|n't|不是|并非"
     r"|no es|no son)\s*(?:(?:be|equal to|exactly|quite"

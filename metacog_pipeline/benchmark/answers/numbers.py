@@ -59,7 +59,8 @@ _POWER = r"(?:\^ ?[-+]?\d{1,4}|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,4})"
 _NUMBER = re.compile(
     rf"(?P<sign>(?<![\w.,)])[-+])?(?<![A-Za-z_\d])(?<!\d[.,])(?P<body>{NUMERAL})"
     rf"(?:(?P<exp>[eE][-+]?\d{{1,4}})(?!\w)| ?[×x*] ?10 ?(?P<ten>{_POWER})|(?P<pow>{_POWER})"
-    rf"| ?/ ?(?P<den>\d+(?:\.\d+)?)(?![\d/])|[ -]?(?P<mag>{'|'.join(_MAGNITUDES)})\b|(?P<kilo>(?-i:k))\b)?"
+    rf"| ?/ ?(?P<den>\d+(?:\.\d+)?)(?![\d/])| (?P<mixed>[1-9]\d?/[1-9]\d{{0,2}})(?![\d/]|[.,]\d)"
+    rf"|[ -]?(?P<mag>{'|'.join(_MAGNITUDES)})\b|(?P<kilo>(?-i:k))\b)?"
     rf"|(?P<minus>\b(?:minus|negative) )?(?P<words>{WORDS})(?:[ -](?P<wordmag>thousand|million|billion|trillion)\b)?",
     re.IGNORECASE,
 )
@@ -143,6 +144,9 @@ def _value(found: re.Match[str]) -> Fraction | None:
         return None
     if found["pow"]:
         value = _to_the(body, exponent)
+    elif found["mixed"]:
+        part = Fraction(found["mixed"])
+        value = body + part if body.denominator == 1 and part < 1 else body
     elif found["den"]:
         below = numeral_value(found["den"])
         value = body / below if below else None

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, prepared
+from metacog_pipeline.benchmark.answers.shares import spelled_out
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.columns import absent, number
@@ -25,10 +26,13 @@ KINDS = {
 }
 _TRUE = ("true", "1", "yes", "t", "y", "a")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[,:}\]\n']|\s+'|$)|\"((?:[^\"\\]|\\.)*)\"")
-_SOLVED = re.compile(r"\n[ \t]*####[ \t]*([^\n]{1,200}?)\s*\Z")  # as GSM8K ends its solutions
+_SOLVED = re.compile(r"(?:\A|\s)####[ \t]*([^\n#]{1,200})\Z")  # as GSM8K ends its solutions
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _PLACED = re.compile(r"\(([A-J])\)")
-_MARK = re.compile(r"\s*\(?([A-J])[).:]\s+")
+# A letter in front of an option's text: "A) red", "(b)red", "C. green", "D: x", "A、红"; "(A) and (B)" has none.
+_LETTERED = re.compile(
+    r"\s*(?:[(（]([A-Ja-j])[)）]|([A-Ja-j])(?:[)）．、：]|[.:](?=\s|[^\x00-\x7f])))\s*(?=\S)(?!(?:and|or|only|alone)\b)"
+)
 LONGEST = 100_000  # characters of a question
 
 
@@ -71,7 +75,7 @@ class Question(Item):
 
 def _as_read(form: str) -> str:
     """Return a right answer as the readers see a reply: without LaTeX, markup and curly quotes."""
-    return prepared(form).text
+    return prepared(spelled_out(form)).text.strip()
 
 
 def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
@@ -164,12 +168,19 @@ def right_answers(value: Any) -> list[Any]:
         if not parts or any(isinstance(each, Mapping) for each in parts):
             raise ValueError(f"is an object with {', '.join(str(name)[:40] for name in list(value)[:5])}")
         value = list(dict.fromkeys(parts))
-    found = (_SOLVED.search(each) if isinstance(each, str) else None for each in listed(value))
-    told = (each if end is None else end[1] for each, end in zip(listed(value), found, strict=True))
-    kept = (
-        each for each in told if each is not None and each == each
-    )  # NaN is what data frames have for nothing
-    return [each.replace(",", "") if _THOUSANDS.fullmatch(str(each)) else each for each in kept]
+    # NaN is what data frames have for nothing
+    return [ungrouped(solved(each)) for each in listed(value) if each is not None and each == each]
+
+
+def solved(answer: Any) -> Any:
+    """Return what follows "####" at the end of a solution; any other value as it is."""
+    found = _SOLVED.search(answer.rstrip()) if isinstance(answer, str) and "####" in answer else None
+    return answer if found is None else found[1]
+
+
+def ungrouped(answer: Any) -> Any:
+    """Return 1200 of "1,200"; any other value as it is."""
+    return answer.replace(",", "") if isinstance(answer, str) and _THOUSANDS.fullmatch(answer) else answer
 
 
 def _parsed(text: str) -> Any:
@@ -202,11 +213,19 @@ def options_of(value: Any) -> tuple[str, ...]:
             raise ValueError(
                 f"option {LETTERS[place : place + 1] or place} is {kind}; give a text for each option"
             )
-    found = tuple(one_line(str(each), 2_000) for each in texts)
+    found = tuple(_unlettered([one_line(str(each), 2_000) for each in texts]))
     if len(found) == 1 or len(found) > len(LETTERS):
         many = "is 1 option" if len(found) == 1 else f"are {len(found)} options"
         raise ValueError(f"there {many}; give 2 to {len(LETTERS)}, as a list or one a line")
     return found
+
+
+def _unlettered(options: Sequence[str]) -> Sequence[str]:
+    """Return options without their letters where each carries that of its own place: they are asked with one."""
+    marks = [_LETTERED.match(each) for each in options]
+    if [(each[1] or each[2]).upper() if each else "" for each in marks] != list(LETTERS[: len(options)]):
+        return options
+    return [each[found.end() :] for each, found in zip(options, marks, strict=True) if found is not None]
 
 
 def _split(text: str) -> list[str]:
@@ -216,10 +235,9 @@ def _split(text: str) -> list[str]:
     told = len(found) > 1
     if not told:
         found = [each for each in re.split(r"[\s,;]*(?<![^\s,;])(?=\(?[A-J][).:]\s)", text) if each.strip()]
-    marks = [match[1] if (match := _MARK.match(each)) else "" for each in found]
-    if marks == list(LETTERS[: len(marks)]):
-        return [_MARK.sub("", each).strip() for each in found]
-    return [each.strip() for each in found] if told else [text] if text.strip() else []
+    if told or _unlettered(found) is not found:
+        return [each.strip() for each in found]
+    return [text] if text.strip() else []
 
 
 def _true_or_false(answer: Any) -> str:
@@ -249,6 +267,10 @@ def _letter(answer: Any, options: Sequence[str]) -> str:
     if isinstance(answer, float) and answer.is_integer():
         answer = int(answer)  # as data frames write places beside empty cells
     text = str(answer).strip()
+    if (own := _LETTERED.match(text)) and text not in options:  # "B) blue" of the option "blue"
+        place = LETTERS.index((own[1] or own[2]).upper())
+        if place < len(options) and folded(text[own.end() :]) == folded(options[place]):
+            return LETTERS[place]
     if (told := _PLACED.fullmatch(text)) and text not in options and LETTERS.index(told[1]) < len(options):
         return told[1]
     if options.count(text) == 1 and not isinstance(answer, int):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from metacog_pipeline.benchmark.answers.text import (
@@ -13,7 +14,7 @@ from metacog_pipeline.benchmark.answers.text import (
     without_reasoning,
 )
 
-Scalar = str | int | float | bool
+Scalar = str | int | float | bool | Fraction
 LONGEST = 4_000  # characters of an answer that are read; of a longer one the middle is not
 
 _BOLD = re.compile(r"\*\*([^*\n]{1,300})\*\*|(?<!\w)__([^_\n]{1,300})__(?!\w)")

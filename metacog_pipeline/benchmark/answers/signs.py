@@ -19,18 +19,44 @@ _INNER = re.compile(
 )
 _BEFORE = re.compile(r"(?:(?<![\w)])[-±]|\b(?:minus|negative) )\(?\Z", re.IGNORECASE)
 _AFTER = re.compile(r"\+\+|#")
+# A number, and what stands between it and the other end of a range: "1990-1995", "between 1990 and 1995".
+_WHOLE = re.compile(r"\W*(\d{1,9})\W*")
+_OTHER_END = r"[ ]?(?:-|~|\.\.|to|until|till|through|thru|bis|hasta|至|到|에서)[ ]?"
+_FROM = re.compile(
+    rf"(?<![\d.,/-])(\d{{1,9}}){_OTHER_END}\Z|\bbetween[ ](\d{{1,9}})[ ]and[ ]\Z", re.IGNORECASE
+)
+_UP_TO = re.compile(rf"{_OTHER_END}(\d{{1,9}})(?![\d/-]|[.,]\d)", re.IGNORECASE)
+_BETWEEN = re.compile(r"\bbetween[ ]\Z", re.IGNORECASE)
+_AND = re.compile(r"[ ]and[ ](\d{1,9})\b", re.IGNORECASE)
+_MONTHS = 12  # 1995-03 is a month, 1995-96 a range
 _REACH = 12  # characters before an answer in which its sign stands
 
 
 def alike(form: str, text: str, start: int, end: int) -> bool:
     """Whether the words of ``form`` that stand in ``text`` from ``start`` to ``end`` have the signs that they have in it.
 
-    What has no sign of its own is only told from its negative, and only where it begins with a digit.
+    What has no sign of its own is only told from its negative, and only where it begins with a digit. A number is not one
+    end of a range.
     """
+    if (number := _WHOLE.fullmatch(form)) and _ends_range(int(number[1]), text, start, end):
+        return False
     needed, digit = _signs_of(form)
     if needed:
         return _signs(text, start, end) == needed
     return not digit or _leading(text, start) != "-"
+
+
+def _ends_range(number: int, text: str, start: int, end: int) -> bool:
+    """Return whether a number that stands in ``text`` from ``start`` to ``end`` is one end of a range."""
+    before = text[max(0, start - 2 * _REACH) : start]
+    first = _FROM.search(before)
+    if first and int(first[1] or first[2]) < number and not _UP_TO.match(text, end):
+        return True
+    last = _UP_TO.match(text, end) or (_AND.match(text, end) if _BETWEEN.search(before) else None)
+    if last is None or re.search(r"\d[.,/-]\Z", before):
+        return False
+    other = int(last[1])
+    return other > number or (number > 999 and number % 100 < other < 100 and other > _MONTHS)
 
 
 @lru_cache(maxsize=4_096)

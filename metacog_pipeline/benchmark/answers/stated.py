@@ -6,9 +6,11 @@ import re
 from dataclasses import replace
 from typing import NamedTuple
 
+from metacog_pipeline.benchmark.answers import shares
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
 from metacog_pipeline.benchmark.answers.sureness import STATED
 from metacog_pipeline.benchmark.thinking import without_thinking
+from metacog_pipeline.columns import number
 from metacog_pipeline.errors import one_line
 
 _WORD = r"(?:(?:the |my )?(?:final |correct )?answer|ans|respuesta(?: final| correcta)?|答案|答|답|정답)"
@@ -52,7 +54,7 @@ class Stated(NamedTuple):
 
 def answer_of(reply: str, key: AnswerKey) -> Stated:
     """Return the answer of a reply. Where nothing is known to be right it is read all the same, and is not right."""
-    plain = without_thinking(reply)
+    plain = shares.spelled_out(without_thinking(reply))
     framed = _framed(plain, key)
     text = framed or STATED.sub("", plain).strip()
     if not text:
@@ -64,7 +66,24 @@ def answer_of(reply: str, key: AnswerKey) -> Stated:
         return Stated(_bare(text), True)
     found = read_stated(text, key if key.forms else replace(key, forms=("?",)), labelled=bool(framed))
     said = found.said if key.type in ("choice", "number") else one_line(text, 500)
+    if found.correct is not True and _equal(text, found.said, key, labelled=bool(framed)):
+        return Stated(said or one_line(text, 500), True)
     return Stated(said or None, found.correct)
+
+
+def _equal(text: str, said: str | None, key: AnswerKey, *, labelled: bool) -> bool:
+    """Return whether a number is right that is written otherwise than its key: 0.5 where 1/2 is right."""
+    if key.type not in ("number", "text") or not key.forms:
+        return False
+    if shares.equal(text, key) or (key.type == "number" and said is not None and shares.equal(said, key)):
+        return True
+    if key.type == "number":
+        return False
+    fractions = [str(form) for form in key.forms if number(form) is None and re.search(r"\d", str(form))]
+    found = map(shares.share_of, fractions)
+    values = tuple(each.value for each in found if each is not None and not each.percent)
+    as_number = replace(key, type="number", forms=values)
+    return bool(values) and read_stated(text, as_number, labelled=labelled).correct is True
 
 
 def _bare(text: str) -> str:
