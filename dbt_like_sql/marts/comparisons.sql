@@ -50,4 +50,3 @@ select
 from stg_comparisons as test
 left join asked on asked.benchmark = test.benchmark and asked.dataset = test.dataset and asked.task = coalesce(test.task, '')
 where asked.benchmark is not null or test.source = 'published'
-order by all

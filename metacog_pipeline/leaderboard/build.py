@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
@@ -23,7 +23,7 @@ from metacog_pipeline.leaderboard.declared import declared_measures
 from metacog_pipeline.leaderboard.failures import Broken, Outgrown, culprit
 from metacog_pipeline.leaderboard.glossary import meaning
 from metacog_pipeline.leaderboard.inputs import scan, torn_file_error
-from metacog_pipeline.leaderboard.listing import asked_benchmarks, make_items, make_listing
+from metacog_pipeline.leaderboard.listing import make_items, make_listing
 from metacog_pipeline.leaderboard.models import Project, SqlModel, load_project, with_own_tables
 from metacog_pipeline.leaderboard.plan import Plan, own_tables, plan_of
 from metacog_pipeline.leaderboard.views import Views, make_given_views
@@ -126,11 +126,10 @@ def _built(
         if sum(each.size for each in files.values()) < ONE_THREAD:
             connection.execute("set threads = 1")
         make_given_views(connection, files)
-        listing = make_listing(connection, files)
-        asked = asked_benchmarks(connection)
+        asked, listing = make_listing(connection, files)
         project = with_own_tables(project, own_tables(home, project, files, asked))
         declared = declared_measures(asked)
-        listing = sha256_hex(canonical_json([listing, declared]))
+        listing = replace(listing, asked=sha256_hex(canonical_json([listing.asked, declared])))
         plan = plan_of(project, files, old, listing, broken, excluded)
         connection.begin()  # one transaction: statement by statement each would be synced to disk
         if plan.rebuilds("items"):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import duckdb
 
@@ -23,8 +24,23 @@ order by model
 """
 
 
-def make_listing(connection: duckdb.DuckDBPyConnection, files: Mapping[str, Input]) -> str:
-    """Make ``listed``, ``asked_benchmarks`` and ``asked``; return the digest of what they hold.
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What the study asks: the digest of all but its models, and of each listed model the digest of its row."""
+
+    asked: str
+    models: Mapping[str, str]
+
+    def changed_models(self, old: Listing) -> frozenset[str]:
+        """Return the models that were added or removed, or of which something else is said."""
+        both = self.models.keys() | old.models.keys()
+        return frozenset(name for name in both if self.models.get(name) != old.models.get(name))
+
+
+def make_listing(
+    connection: duckdb.DuckDBPyConnection, files: Mapping[str, Input]
+) -> tuple[list[str], Listing]:
+    """Make ``listed``, ``asked_benchmarks`` and ``asked``; return the benchmarks asked and what the three hold.
 
     ``asked`` has a row per data set and task the study asks, and one with task '' per data set. Before the items of a
     benchmark are built, every data set that has estimates counts.
@@ -45,11 +61,12 @@ def make_listing(connection: duckdb.DuckDBPyConnection, files: Mapping[str, Inpu
         f"with found (benchmark, dataset, task) as ({body}) "
         "select benchmark, dataset, task from found union select benchmark, dataset, '' from found order by all"
     )
-    rows = [
+    listed, benchmarks, data_sets = (
         connection.execute(f"from {name} order by all").fetchall()
         for name in ("listed", "asked_benchmarks", "asked")
-    ]
-    return sha256_hex(canonical_json([[[str(cell) for cell in row] for row in table] for table in rows]))
+    )
+    models = {str(row[0]): _digest([row]) for row in listed}
+    return [str(row[0]) for row in benchmarks], Listing(_digest([*benchmarks, *data_sets]), models)
 
 
 def make_items(connection: duckdb.DuckDBPyConnection, files: Mapping[str, Input]) -> None:
@@ -69,9 +86,8 @@ def make_items(connection: duckdb.DuckDBPyConnection, files: Mapping[str, Input]
     connection.execute(f"create temp table kept_items as {' union all '.join(parts)}")
 
 
-def asked_benchmarks(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Return the benchmarks asked, as `make_listing` found them."""
-    return [str(row[0]) for row in connection.execute("from asked_benchmarks order by all").fetchall()]
+def _digest(rows: Iterable[Iterable[object]]) -> str:
+    return sha256_hex(canonical_json([[str(cell) for cell in row] for row in rows]))
 
 
 def _asked(name: str, files: Mapping[str, Input]) -> str | None:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.leaderboard.declared import words_of
 from metacog_pipeline.leaderboard.inputs import Input, changed, of_dataset
+from metacog_pipeline.leaderboard.listing import Listing
 from metacog_pipeline.leaderboard.models import GIVEN, OwnTable, Project, SqlModel, tables_behind
 from metacog_pipeline.leaderboard.snapshot import Old, digest_of
 from metacog_pipeline.leaderboard.staging import Dataset
@@ -68,12 +69,19 @@ def plan_of(
     project: Project,
     files: Mapping[str, Input],
     old: Old,
-    listing: str,
+    listing: Listing,
     broken: Collection[str],
     excluded: Collection[tuple[str, str]],
 ) -> Plan:
-    """Return what must be made again, given what the old file was made from."""
-    new = changed(old.files, files)
+    """Return what must be made again, given what the old file was made from.
+
+    A growing table rests on what the study says of each model, row by row: where that alone differs, all files of the model
+    count as changed.
+    """
+    anew = listing.changed_models(old.listing)
+    new = changed(old.files, files) | {
+        path for path, each in {**old.files, **files}.items() if each.key and each.key[1] in anew
+    }
     rebuilt: set[str] = set()
     growing: dict[str, frozenset[str]] = {}
     sources = {model.name: _sources(project, model) for model in project.models}
@@ -85,7 +93,10 @@ def plan_of(
         if (
             not old.reusable
             or old.digests.get(model.name) != digest_of(project, model)
-            or (listing != old.listing and behind & set(GIVEN))
+            or (
+                behind & set(GIVEN)
+                and (listing.asked != old.listing.asked or (anew and not model.header.grows))
+            )
             or behind & rebuilt
             or (behind & growing.keys() and model.header.grows != "by model")
             or model.name in broken

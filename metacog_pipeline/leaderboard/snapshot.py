@@ -16,10 +16,11 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.leaderboard.database import OFFICIAL, attach, open_database, text
 from metacog_pipeline.leaderboard.inputs import Input
+from metacog_pipeline.leaderboard.listing import Listing
 from metacog_pipeline.leaderboard.models import Project, SqlModel
 
 #: Raised when a file of another make cannot be built on.
-FORMAT = "3"
+FORMAT = "4"
 LENGTH = 12
 _COMMENTS = {
     "snapshot": "One row: the build. Its id is told wherever numbers leave the file.",
@@ -35,7 +36,8 @@ _COLUMNS = {
         "format": "of this file",
         "built_at": "when",
         "complete": "whether every partition of the study was complete",
-        "listing": "digest of what the study asks",
+        "listing": "digest of what the study asks, its models left out",
+        "models": "each model the study lists, with the digest of what it says of it",
     },
     "inputs": {
         "file": "path below the study's home",
@@ -57,7 +59,7 @@ class Old:
     """What the file that is there was made from; ``reusable`` where the next build can start from it."""
 
     reusable: bool = False
-    listing: str = ""
+    listing: Listing = field(default_factory=lambda: Listing("", {}))
     files: Mapping[str, Input] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
@@ -75,7 +77,7 @@ def read_old(target: Path) -> tuple[Old, tuple[str, ...]]:
     connection = open_database(target.parent)
     try:
         attach(connection, target, "old")
-        rows = connection.execute("select format, listing from old.detail.snapshot").fetchall()
+        rows = connection.execute("select format, listing, models from old.detail.snapshot").fetchall()
         if not rows or rows[0][0] != FORMAT or _mostly_free(connection):
             return Old(), ()
         files = connection.execute("select file, size, mtime_ns, digest from old.detail.inputs").fetchall()
@@ -92,7 +94,7 @@ def read_old(target: Path) -> tuple[Old, tuple[str, ...]]:
         connection.close()
     return Old(
         True,
-        str(rows[0][1]),
+        Listing(*rows[0][1:]),
         {row[0]: Input(*row) for row in files},
         {row[0]: row[1] for row in tables if row[1] is not None},
         {row[0]: row[2] for row in tables},
@@ -125,7 +127,7 @@ def write(
     connection: duckdb.DuckDBPyConnection,
     project: Project,
     files: Mapping[str, Input],
-    listing: str,
+    listing: Listing,
     rows: Mapping[str, int],
     reasons: Mapping[str, str],
 ) -> str:
@@ -136,13 +138,14 @@ def write(
     ]
     release = _release()
     marks = [[each.path, each.digest] for each in files.values()]
-    shot = sha256_hex(canonical_json([study[2], release, digests, listing, marks]))[:LENGTH]
+    said = [listing.asked, listing.models]
+    shot = sha256_hex(canonical_json([study[2], release, digests, *said, marks]))[:LENGTH]
     connection.execute(
         "create or replace table detail.snapshot as select ?::varchar as id, ?::varchar as study, ?::bigint as seed, "
         "?::varchar as version, ?::varchar as format, current_timestamp as built_at, "
         "(select coalesce(bool_and(state = 'complete'), false) from progress where role <> 'helper') as complete, "
-        "?::varchar as listing",
-        [shot, study[0], study[1], release, FORMAT, listing],
+        "?::varchar as listing, map(?::varchar[], ?::varchar[]) as models",
+        [shot, *study[:2], release, FORMAT, listing.asked, [*listing.models], [*listing.models.values()]],
     )
     _replace(connection, "inputs", {
         "file": [each.path for each in files.values()],

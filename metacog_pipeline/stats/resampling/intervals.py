@@ -11,7 +11,8 @@ Davison & Hinkley (1997), *Bootstrap Methods and their Application*, eq. 4.11 (t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -284,13 +285,56 @@ def difference(
     known, n = usable(draws), int(np.isfinite(draws).sum())
     if known is None:
         return Difference(value, None, None, None, None, None, n, len(draws), wald)
-    first, last = _ends(known).tolist()
-    low, high = (first, last) if kind == "percentile" else (min(first, value), max(last, value))
+    ends = _ends(known).tolist()
     if kind == "recentred":
         low, high = (each for each in interval(known, value, kind) if each is not None)
-    se = (last - first) / (2 * Z95) if wald else float(known.std())
+        return replace(_told(value, known, ends, len(draws), tolerance, wald), low=low, high=high)
+    found = _told(value, known, ends, len(draws), tolerance, wald)
+    return (
+        found if kind == "percentile" else replace(found, low=min(ends[0], value), high=max(ends[1], value))
+    )
+
+
+def differences(
+    values: Sequence[float], draws: Floats, *, tolerance: float = 0.0, wald: bool = False
+) -> list[Difference]:
+    """Return the `difference` of each row, with percentile intervals.
+
+    Parameters
+    ----------
+    values
+        The differences.
+    draws
+        Shape ``(rows, B)``: each difference in each resample.
+    tolerance, wald
+        As of `difference`.
+
+    Examples
+    --------
+    >>> both = differences([0.5, 0.0], np.vstack([np.arange(101) / 100, np.full(101, np.nan)]))
+    >>> [each.high for each in both] == [difference(0.5, np.arange(101) / 100, "percentile").high, None]
+    True
+    """
+    whole = np.isfinite(draws).all(axis=1) & (draws.shape[1] > 0)
+    ends = np.full((len(draws), 2), np.nan)
+    if whole.any():
+        ends[whole] = _ends(draws if whole.all() else draws[whole])
+    return [
+        _told(value, own, two, len(own), tolerance, wald)
+        if known
+        else difference(value, own, "percentile", tolerance=tolerance, wald=wald)
+        for value, own, two, known in zip(values, draws, ends.tolist(), whole.tolist(), strict=True)
+    ]
+
+
+def _told(
+    value: float, known: Floats, ends: Sequence[float], drawn: int, tolerance: float, wald: bool
+) -> Difference:
+    """Return a difference whose usable draws and percentiles are known."""
+    low, high = ends
+    se = (high - low) / (2 * Z95) if wald else float(known.std())
     if se <= tolerance:  # the same in every resample
         same = 1.0 if abs(value) <= tolerance else None
-        return Difference(value, low, high, se, None, same, n, len(draws), wald)
+        return Difference(value, low, high, se, None, same, len(known), drawn, wald)
     p = wald_p(value / se) if wald else _p_of(known, tolerance)
-    return Difference(value, low, high, se, value / se, p, n, len(draws), wald)
+    return Difference(value, low, high, se, value / se, p, len(known), drawn, wald)

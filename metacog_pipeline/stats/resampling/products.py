@@ -171,12 +171,9 @@ class _ItemSet:
         items, _, cells = own.shape
         drawn = products(self.weights, own.reshape(items, len(places) * cells))
         observed = own.sum(axis=0).astype(np.float64)
+        answered = self.here[:, places].sum(axis=0).tolist()
         return {
-            place: Side(
-                int(self.here[:, place].sum()),
-                observed[k][None],
-                np.ascontiguousarray(drawn[:, k * cells : (k + 1) * cells]),
-            )
+            place: Side(answered[k], observed[k][None], drawn[:, k * cells : (k + 1) * cells])
             for k, place in enumerate(places)
         }
 
@@ -212,14 +209,15 @@ def products(weights: NDArray[Any], table: Ints) -> Floats:
     """
     exact = len(table) * int(np.abs(table).max(initial=0)) < _EXACT
     kind: type[np.floating[Any]] = np.float32 if exact else np.float64
-    counted: NDArray[Any] = table.astype(kind)
-    drawn = np.empty((len(weights), table.shape[1]))
+    counted: NDArray[Any] = table.T.astype(kind)
+    # Column by column, for whoever reads them takes all resamples of a few columns.
+    drawn = np.empty((table.shape[1], len(weights)))
     start = 0
     for size in blocks(len(weights), len(table), _BLOCK):
         part: NDArray[Any] = weights[start : start + size].astype(kind)
-        drawn[start : start + size] = part @ counted
+        drawn[:, start : start + size] = counted @ part.T
         start += size
-    return drawn
+    return drawn.T
 
 
 @functools.lru_cache(maxsize=2)

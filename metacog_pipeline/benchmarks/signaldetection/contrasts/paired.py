@@ -11,8 +11,9 @@ Up to 12 shared items p is that of all exchanges between the two. Verdicts join 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ TYPE1 = ("d", "c")
 NO_SHARED = "no shared items"
 SAME = "the same in every resample"
 _ROUNDING = 1e-12
+_AT_ONCE = 100  # pairs whose resamples are held at once (8 MB)
 
 
 @dataclass(frozen=True)
@@ -67,14 +69,12 @@ class _Models:
         """Whether no item was asked more than once."""
         return int(self.tables.sum(axis=2).max(initial=0)) <= 1
 
-    def base(
-        self, pair: tuple[int, int], family: str, measure: str, n: int = 0, note: str | None = None
-    ) -> Comparison:
-        """Return the empty row of a pair."""
+    def row(self, pair: tuple[int, int], family: str, measure: str, n: int, **found: Any) -> Comparison:
+        """Return a row of a pair."""
         a, b = (self.groups[place] for place in pair)
         return Comparison(
             family, measure, a.model, b.model, dataset=a.dataset, task=a.task, condition=a.condition, source=a.source,
-            n=n, note=note,
+            n=n, **found,
         )  # fmt: skip
 
 
@@ -115,17 +115,28 @@ def differences(
         )
         given = drawn(models.tables @ models.grid.to_outcomes())  # all that d′ and c need
         if first.condition != CONFIDENCE:
-            yield from (_row(models, pair, name, _type1) for pair in given for name in TYPE1)
+            for some in _batches(given):
+                for name in TYPE1:
+                    yield from _rows(models, some, name, _type1)
             continue
         kept = KeptFits(
             benchmark.context.cache("fits"), first.source, first.dataset, first.task, first.condition
         )
         fits = partial(_fits, models.grid, kept)
-        for pair, whole in zip(given, drawn(models.tables, kept=grid.N_BOOT), strict=True):
-            yield from (_row(models, pair, name, _type1) for name in TYPE1)
-            yield from (_row(models, whole, name, fits) for name in FITTED)
-            yield _area(models, pair)
+        whole = drawn(models.tables, kept=grid.N_BOOT)
+        for some in _batches(given):
+            for name in TYPE1:
+                yield from _rows(models, some, name, _type1)
+            refitted = list(islice(whole, len(some)))
+            for name in FITTED:
+                yield from _rows(models, refitted, name, fits)
+            yield from (_area(models, pair) for pair in some)
         kept.write()
+
+
+def _batches(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
+    while some := list(islice(pairs, _AT_ONCE)):
+        yield some
 
 
 def accuracy(
@@ -142,15 +153,11 @@ def accuracy(
             test, n = mcnemar_from_data(right[both, i], right[both, j]), int(both.sum())
             note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"
             lost = lost_items(int(answered[:, i].sum()), int(answered[:, j].sum()), n)
-            yield replace(
-                models.base((i, j), "mcnemar", "accuracy"),
+            yield models.row(
+                (i, j), "mcnemar", "accuracy", n,
                 value=float(right[both, i].mean() - right[both, j].mean()) if n else None,
-                statistic=test.chi2,
-                p=test.p_mid,
-                n=n,
-                note="; ".join(each for each in (note, lost) if each),
-                status=test.status if n else NO_SHARED,
-            )
+                statistic=test.chi2, p=test.p_mid, note=_joined(note, lost), status=test.status if n else NO_SHARED,
+            )  # fmt: skip
 
 
 def _on_shared_items(groups: Sequence[Group], wanted: Wanted) -> Iterator[_Models]:
@@ -176,33 +183,48 @@ def tables_of(counts: Sequence[Counts]) -> Ints:
     return np.stack(tables, axis=1) * answered
 
 
-def _row(
-    models: _Models, pair: Pair, name: str, measured: Callable[[Side], dict[str, _Resampled]]
-) -> Comparison:
-    first, second = (side.once("measured", measured)[name] for side in pair.sides)
-    n, lost = pair.n_items, lost_items(pair.n_items + pair.lost[0], pair.n_items + pair.lost[1], pair.n_items)
-    row = models.base((pair.first, pair.second), "models_paired", name, n, lost)
-    why = (first.why or second.why) if n else NO_SHARED
+def _rows(
+    models: _Models, pairs: Sequence[Pair], name: str, measured: Callable[[Side], dict[str, _Resampled]]
+) -> Iterator[Comparison]:
+    """Yield the rows of one measure."""
+    sides = [[side.once("measured", measured)[name] for side in pair.sides] for pair in pairs]
+    delta = np.empty((len(pairs), len(sides[0][0].draws)))
+    for row, (one, two) in zip(delta, sides, strict=True):
+        np.subtract(one.draws, two.draws, out=row)
+    values = [one.value - two.value for one, two in sides]
+    told = resampling.differences(values, delta, tolerance=_ROUNDING, wald=name in FITTED)
+    for pair, (one, two), found in zip(pairs, sides, told, strict=True):
+        yield _row(models, pair, name, (one.why or two.why) if pair.n_items else NO_SHARED, found)
+
+
+def _row(models: _Models, pair: Pair, name: str, why: str | None, told: resampling.Difference) -> Comparison:
+    n, lost = pair.n_items, _lost(pair)
+    row = partial(models.row, (pair.first, pair.second), "models_paired", name, n)
     if why is not None:
-        return replace(row, status=why)
-    value = first.value - second.value
-    delta = first.draws - second.draws
-    told = resampling.difference(value, delta, "percentile", tolerance=_ROUNDING, wald=name in FITTED)
+        return row(note=lost, status=why)
     if told.low is None:
-        return replace(row, value=value, status=OFTEN_UNDEFINED)
-    known = partial(replace, row, value=value, se=told.se, low=told.low, high=told.high)
+        return row(note=lost, value=told.value, status=OFTEN_UNDEFINED)
+    known = partial(row, value=told.value, se=told.se, low=told.low, high=told.high)
     if told.statistic is None and told.p is None:
-        return known(status=SAME)
+        return known(note=lost, status=SAME)
     p, note = told.p, SAME if told.statistic is None else f"paired item bootstrap, {told.usable_note}"
     if told.statistic is not None and n <= exact.MOST_SWAPPED:
         p, note = _exact_p(models, pair, name), exact.NOTE
-    return known(p=p, statistic=told.statistic, note="; ".join(each for each in (note, lost) if each))
+    return known(p=p, statistic=told.statistic, note=_joined(note, lost))
+
+
+def _lost(pair: Pair) -> str | None:
+    return lost_items(pair.n_items + pair.lost[0], pair.n_items + pair.lost[1], pair.n_items)
+
+
+def _joined(*notes: str | None) -> str:
+    return "; ".join(each for each in notes if each)
 
 
 def _area(models: _Models, pair: Pair) -> Comparison:
     """Return the difference of AUROC2: interval and p of the two score intervals and what the items make of both."""
-    n, lost = pair.n_items, lost_items(pair.n_items + pair.lost[0], pair.n_items + pair.lost[1], pair.n_items)
-    row = models.base((pair.first, pair.second), "models_paired", "auroc2", n, lost)
+    n, lost = pair.n_items, _lost(pair)
+    row = partial(models.row, (pair.first, pair.second), "models_paired", "auroc2", n)
     both = models.answered[:, pair.first] & models.answered[:, pair.second]
     first, second = (
         pair.sides
@@ -211,21 +233,26 @@ def _area(models: _Models, pair: Pair) -> Comparison:
     two = second.once("auroc2", lambda _: _scored_area(models, pair.second, both))
     why = NO_SHARED if not n else one.why or two.why
     if why is not None:
-        return replace(row, status=why)
+        return row(note=lost, status=why)
     spread = float(np.sqrt((one.moved @ one.moved) * (two.moved @ two.moved)))
     together = float(one.moved @ two.moved) / spread if spread > 0 else 0.0
     low, high, p = two_intervals.difference(one.estimate, two.estimate, together)
     value = float(one.estimate.value or 0.0) - float(two.estimate.value or 0.0)
     if low is None or high is None or n < 2:
-        return replace(row, value=value, status=OFTEN_UNDEFINED)
+        return row(note=lost, value=value, status=OFTEN_UNDEFINED)
     se = (high - low) / (2 * Z95)
     note = "score intervals of both and their correlation over items"
     if n <= exact.MOST_SWAPPED:
         p, note = _exact_p(models, pair, "auroc2"), exact.NOTE
-    return replace(
-        row, value=value, se=se, low=low, high=high, p=p, statistic=value / se if se > 0 else None,
-        note="; ".join(each for each in (note, lost) if each),
-    )  # fmt: skip
+    return row(
+        value=value,
+        se=se,
+        low=low,
+        high=high,
+        p=p,
+        statistic=value / se if se > 0 else None,
+        note=_joined(note, lost),
+    )
 
 
 def _scored_area(models: _Models, place: int, both: NDArray[np.bool_]) -> _Area:

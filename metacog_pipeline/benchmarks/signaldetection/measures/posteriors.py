@@ -24,7 +24,7 @@ from metacog_pipeline.stats.bayes.single import CHAINS, Posterior, bayes_metad_e
 from metacog_pipeline.stats.bayes.together import AT_ONCE
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate
-from metacog_pipeline.study.kept import read_whole, write_kept
+from metacog_pipeline.study.kept import read_rows, write_kept
 
 Floats = NDArray[np.float64]
 
@@ -69,8 +69,8 @@ def posteriors(
     for label, table in cells:
         drawn_from = [MODEL_VERSION, keep, seed, label, table.n_s1.tolist(), table.n_s2.tolist()]
         paths.append(folder / f"{sha256_hex(canonical_json(drawn_from))}.parquet")
-    found = [_read(path) for path in paths]
-    new = [place for place, kept in enumerate(found) if kept is None]
+    found = _read(paths)
+    new = [place for place in range(len(cells)) if place not in found]
     # A few draws for each that is kept: thinning then loses little, and more would cost time without use; with
     # shorter chains the gate often asks for another round.
     per_chain = min(MOST_PER_CHAIN, -(-3 * keep // CHAINS))
@@ -80,7 +80,7 @@ def posteriors(
         for place, posterior in zip(some, drawn, strict=True):
             found[place] = kept = _kept(posterior, keep)
             write_kept(_row(kept), paths[place], paths[place].stem)
-    return [kept for kept in found if kept is not None]
+    return [found[place] for place in range(len(cells))]
 
 
 def _kept(found: Posterior, keep: int) -> Kept:
@@ -114,13 +114,14 @@ def _row(found: Kept) -> pl.DataFrame:
     return pl.DataFrame({_ABOUT: [canonical_json(about)], **drawn}, schema=schema)
 
 
-def _read(path: Path) -> Kept | None:
-    """Return what is kept at ``path``; None where nothing whole is there."""
-    found = read_whole(path, path.stem)
-    if found is None:
-        return None
-    about = json.loads(found[_ABOUT][0])
-    estimates = {name: Estimate(**values) for name, values in about["estimates"].items()}
-    drawn = {name: found[name][0].to_numpy() for name in KEPT}
-    draws = drawn if about["status"] == CONVERGED else {}
-    return Kept(about["status"], about["reason"], estimates, draws, about["convergence"])
+def _read(paths: Sequence[Path]) -> dict[int, Kept]:
+    """Return by place what is kept at ``paths``, as far as it is whole."""
+    places, rows = read_rows(paths, [path.stem for path in paths])
+    found: dict[int, Kept] = {}
+    for row, place in enumerate(places):
+        about = json.loads(rows[_ABOUT][row])
+        estimates = {name: Estimate(**values) for name, values in about["estimates"].items()}
+        converged = about["status"] == CONVERGED
+        draws = {name: rows[name][row].to_numpy() for name in KEPT} if converged else {}
+        found[place] = Kept(about["status"], about["reason"], estimates, draws, about["convergence"])
+    return found
