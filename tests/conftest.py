@@ -8,6 +8,7 @@ import atexit
 import functools
 import gc
 import os
+import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +23,7 @@ from metacog_pipeline.commands import running
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer, Ask
 from tests.draws import few_draws
+from tests.folders import in_memory
 from tests.forked import Loaded
 from tests.servers import postgres, postgres_server, redis_server, s3, s3_server
 
@@ -34,6 +36,9 @@ settings.register_profile("values", deadline=None, suppress_health_check=[Health
 # The same examples in each run: a failure is then of the change. `.ci/run` asks for it, `make test` draws new ones.
 settings.register_profile("same", settings.get_profile("values"), derandomize=True)
 settings.load_profile("values")
+
+if memory := in_memory():  # workers take the folder of the process that starts them
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
 
 gc.disable()  # until all tests are collected: what is loaded on the way stays
 
@@ -218,3 +223,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # What it cannot see when the process ends is reported by DuckDB as leaked. Not before: pytest collects twice when it
     # is done, 0.7 s in all over what is loaded.
     atexit.register(gc.unfreeze)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Give back the memory of temporary folders, unless somebody may want to look at them."""
+    if exitstatus == 0 and not hasattr(session.config, "workerinput"):
+        made = session.config._tmp_path_factory._basetemp  # type: ignore[attr-defined]
+        if made is not None and memory in made.parents:
+            atexit.register(shutil.rmtree, made, ignore_errors=True)  # workers have ended then

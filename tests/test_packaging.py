@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -72,9 +73,16 @@ def wheel(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory):
+def empty():
+    """A folder on the disk, where an installer links files instead of copying 900 MB."""
+    with tempfile.TemporaryDirectory(prefix="metacog-empty-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, empty):
     """The ``bin`` of an empty environment into which the wheel was installed with the pinned versions."""
-    environment = tmp_path_factory.mktemp("empty") / "venv"
+    environment = empty / "venv"
     uv = shutil.which("uv", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if uv is None:
         pytest.skip("uv is not installed: pip would take minutes to fill an empty environment")

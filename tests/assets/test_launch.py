@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from metacog_assets.study_file import current_study
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
@@ -37,50 +35,45 @@ def official_exists(bench: Any) -> bool:
     return bool(bench.sql("select 1 from duckdb_tables() where table_name = 'leaderboard_official'"))
 
 
-def test_a_finished_study_launches_nothing_and_asks_nothing(bench, http, provider):
-    bench.write(http("first"), http("second"))
-    assert bench.launch() == 0
-    assert bench.runs() == [BUILD, both(), BOARDS]
-    calls, before = dict(provider.calls), len(bench.runs())
-    assert set(calls) == {"first", "second"}
-    assert bench.launch() == 0
-    assert len(bench.runs()) == before
-    assert provider.calls == calls
-    assert board_of(bench, "leaderboard_official").keys() == {"first", "second"}
-    noted = digests.compare(
-        current_study().home
-    )  # by the assets: a backfill of the UI has no command that does
-    assert (noted.same > 20, noted.damage, noted.new) == (True, {}, 0)
+def test_each_change_of_a_study_launches_only_what_it_needs(bench, http, provider):
+    """One study through its life: what it asks, what it runs and who stands on its boards after each change."""
 
+    def changed(*names: str, limit: int = ITEMS, **options: Any) -> tuple[list[str], dict[str, int]]:
+        """Write the study and launch it; return the runs and the calls that this took."""
+        bench.write(*map(http, names), limit=limit)
+        runs, calls = len(bench.runs()), dict(provider.calls)
+        assert bench.launch(**options) == 0
+        took = {name: n - calls.get(name, 0) for name, n in provider.calls.items()}
+        return bench.runs()[runs:], {name: n for name, n in took.items() if n}
 
-def test_questions_built_by_another_command_are_still_built_in_the_graph(bench, http):
+    def on_boards(*names: str) -> bool:
+        found = [board_of(bench, table).keys() for table in ("leaderboard", "leaderboard_official")]
+        return found == [set(names)] * 2
+
     bench.write(http("first"))
     study = current_study()
     study.home.prepare()
     construction.build(bound(study, "metamedqa"))
-    assert bench.launch() == 0
-    assert bench.runs() == [BUILD, measured("first"), BOARDS]
+    assert changed("first") == ([BUILD, measured("first"), BOARDS], {"first": ITEMS}), (
+        "questions built by another command are still built in the graph"
+    )
+    assert changed("first") == ([], {}), "a finished study launches nothing and asks nothing"
+    noted = digests.compare(current_study().home)
+    # by the assets: a backfill of the UI has no command that does
+    assert (noted.same > 20, noted.damage, noted.new) == (True, {}, 0)
+    assert changed("first", force=True) == ([BUILD, measured("first"), BOARDS], {}), "force scores again"
+    assert changed("first", "second") == ([measured("second"), BOARDS], {"second": ITEMS})
+    assert on_boards("first", "second")
+    runs, calls = changed("first", "second", limit=ITEMS + 4)
+    assert (runs[-2:], calls) == ([both(), BOARDS], {"first": 4, "second": 4}), "only new questions are asked"
 
-
-def test_a_model_added_to_a_finished_study_runs_its_partition_and_the_boards_only(bench, http, provider):
-    bench.write(http("first"))
-    bench.launch()
-    calls, before = dict(provider.calls), bench.runs()
-    bench.write(http("first"), http("added"))
-    assert bench.launch() == 0
-    assert bench.runs()[len(before) :] == [measured("added"), BOARDS]
-    assert {name: n for name, n in provider.calls.items() if name != "added"} == calls
-    assert provider.calls["added"] == calls["first"]
-    assert board_of(bench).keys() == board_of(bench, "leaderboard_official").keys() == {"first", "added"}
-
-
-def test_more_questions_ask_only_the_new_ones(bench, http, provider):
-    bench.write(http("first"))
-    bench.launch()
-    bench.write(http("first"), limit=ITEMS + 4)
-    assert bench.launch() == 0
-    assert provider.calls["first"] == ITEMS + 4
-    assert bench.runs()[-2:] == [measured("first"), BOARDS]
+    folder = partition_folder(bench.home, "metamedqa", "second", 1)
+    answers = read_partition(folder).num_rows
+    assert changed("first", limit=ITEMS + 4)[1] == {} and on_boards("first")
+    assert bench.instance.get_dynamic_partitions("model") == ["first"]
+    assert read_partition(folder).num_rows == answers == ITEMS + 4, "a retired model keeps its answers"
+    assert changed("first", "second", limit=ITEMS + 4)[1] == {}, "and is not asked again when it comes back"
+    assert on_boards("first", "second")
 
 
 def test_only_the_named_model_is_asked(bench, http, provider):
@@ -90,52 +83,37 @@ def test_only_the_named_model_is_asked(bench, http, provider):
     assert not official_exists(bench)
 
 
-def test_force_scores_again_and_asks_nothing(bench, http, provider):
-    bench.write(http("first"))
-    bench.launch()
-    calls, before = dict(provider.calls), bench.runs()
-    assert bench.launch(force=True) == 0
-    assert bench.runs()[len(before) :] == [BUILD, measured("first"), BOARDS]
-    assert provider.calls == calls
-
-
-@pytest.mark.parametrize(
-    ("broken", "reason"),
-    [
-        ({"api_key_env": "METACOG_TEST_NO_SUCH_KEY"}, "METACOG_TEST_NO_SUCH_KEY"),
-        ({"base_url": "http://127.0.0.1:9/v1"}, "no connection to 127.0.0.1"),
-    ],
-    ids=["no key", "nobody there"],
-)
-def test_a_model_that_fails_blocks_nobody_and_is_named(bench, http, monkeypatch, capfd, broken, reason):
+def test_models_that_fail_block_nobody_and_are_named_and_repaired_they_make_the_board_official(
+    bench, http, provider, monkeypatch, capfd
+):
     monkeypatch.setattr(
         "metacog_pipeline.llm.retry.Retries.pause", lambda *_, **__: None
     )  # so as not to wait
-    bench.write(http("broken", **broken), http("good"))
+    key = {"api_key_env": "METACOG_TEST_NO_SUCH_KEY"}
+    bench.write(
+        http("good"), http("locked", **key), http("nowhere", base_url="http://127.0.0.1:9/v1"), http("well")
+    )
     assert bench.launch() == 7
     err = capfd.readouterr().err
-    named = [line for line in err.splitlines() if line.startswith("metacog: ")]
-    assert len(named) == 1
-    assert "broken" in named[0]
-    assert reason in named[0]
+    locked, nowhere = [line for line in err.splitlines() if line.startswith("metacog: ")]
+    assert "locked" in locked and "METACOG_TEST_NO_SUCH_KEY" in locked
+    assert "nowhere" in nowhere and "no connection to 127.0.0.1" in nowhere
     assert "Traceback" not in err
     assert "official board waits" in err
-    assert board_of(bench) == {"broken": 0.0, "good": 1.0}
+    assert board_of(bench) == {"locked": 0.0, "nowhere": 0.0, "good": 1.0, "well": 1.0}
     assert not official_exists(bench)
     states = dict(bench.sql("select model, state from progress"))
-    assert states == {"broken": "failed", "good": "complete"}
+    assert states == {"locked": "failed", "nowhere": "failed", "good": "complete", "well": "complete"}
 
-
-def test_a_repaired_model_makes_the_board_official(bench, http, provider, monkeypatch):
-    bench.write(http("broken", api_key_env="METACOG_TEST_KEY"), http("good"))
-    assert bench.launch() == 7
-    good = provider.calls["good"]
-    monkeypatch.setenv("METACOG_TEST_KEY", "sk-test")
-    before = bench.runs()
+    monkeypatch.setenv("METACOG_TEST_NO_SUCH_KEY", "sk-test")
+    bench.write(http("good"), http("locked", **key), http("nowhere"), http("well"))
+    before, good = bench.runs(), provider.calls["good"]
     assert bench.launch() == 0
-    assert bench.runs()[len(before) :] == [measured("broken"), BOARDS]
+    assert bench.runs()[len(before) :] == ["ask locked|1..nowhere|1", BOARDS]
     assert provider.calls["good"] == good
-    assert board_of(bench, "leaderboard_official") == {"broken": 1.0, "good": 1.0}
+    assert board_of(bench, "leaderboard_official") == dict.fromkeys(
+        ("locked", "nowhere", "good", "well"), 1.0
+    )
 
 
 def test_a_provider_that_says_no_to_every_call_gives_one_line(bench, http, provider, capfd):
@@ -148,22 +126,6 @@ def test_a_provider_that_says_no_to_every_call_gives_one_line(bench, http, provi
     assert "401" in err
     assert "Traceback" not in err
     assert board_of(bench) == {"denied": 0.0}
-
-
-def test_a_retired_model_leaves_the_boards_and_keeps_its_answers(bench, http, provider):
-    bench.write(http("first"), http("second"))
-    bench.launch()
-    answers = read_partition(partition_folder(bench.home, "metamedqa", "second", 1)).num_rows
-    calls = dict(provider.calls)
-    bench.write(http("first"))
-    assert bench.launch() == 0
-    assert board_of(bench).keys() == board_of(bench, "leaderboard_official").keys() == {"first"}
-    assert bench.instance.get_dynamic_partitions("model") == ["first"]
-    assert read_partition(partition_folder(bench.home, "metamedqa", "second", 1)).num_rows == answers
-    bench.write(http("first"), http("second"))
-    assert bench.launch() == 0
-    assert provider.calls == calls, "a model that comes back is not asked again"
-    assert board_of(bench).keys() == {"first", "second"}
 
 
 def test_questions_that_cannot_be_built_end_with_the_code_of_their_error(bench, http, provider, capfd):
@@ -203,6 +165,7 @@ def test_a_comparison_that_fails_leaves_its_own_rows_empty_and_the_rest_is_publi
     monkeypatch.setattr(found, "contrasts", (replace(first, compute=broken), *others))
     bench.write(simulated("first"), simulated("second"))
     assert bench.launch() == 7
+    assert bench.runs() == [BUILD, both(), BOARDS]
     err = capfd.readouterr().err
     [named] = [line for line in err.splitlines() if line.startswith("metacog: ")]
     assert "metamedqa_comparisons" in named and "the test is broken" in named
@@ -221,15 +184,3 @@ def test_a_comparison_that_fails_leaves_its_own_rows_empty_and_the_rest_is_publi
         "what failed is made by the next run, though nothing has changed"
     )
     assert not bench.sql("select 1 from comparisons where status like '%broken%'")
-
-
-def test_partitions_that_fail_in_one_run_are_named_each_and_the_others_are_scored(
-    bench, http, provider, capfd
-):
-    broken = {"api_key_env": "METACOG_TEST_NO_SUCH_KEY"}
-    bench.write(http("good"), http("broken", **broken), http("worse", **broken), http("fine"))
-    assert bench.launch() == 7
-    named = [line for line in capfd.readouterr().err.splitlines() if line.startswith("metacog: ")]
-    assert len(named) == 2
-    assert "broken" in named[0] and "worse" in named[1]
-    assert board_of(bench) == {"broken": 0.0, "fine": 1.0, "good": 1.0, "worse": 0.0}

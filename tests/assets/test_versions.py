@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Stage
 
@@ -45,31 +43,25 @@ def files(bench: Any) -> list[tuple[str, int]]:
     )
 
 
-@pytest.mark.parametrize(
-    ("stage", "again"),
-    [
-        (Stage.SCORING, ["metamedqa_run_estimates"]),
-        (Stage.PARSING, ["metamedqa_responses", "metamedqa_run_estimates"]),
-    ],
-    ids=["scoring", "parsing"],
-)
-def test_a_new_version_redoes_its_stage_and_the_boards_and_asks_nobody(
-    bench, http, provider, monkeypatch, stage, again
-):
+def test_a_new_version_redoes_its_stage_and_the_boards_and_asks_nobody(bench, http, provider, monkeypatch):
     bench.write(http("first"))
     assert bench.launch() == 0
     calls, kept, since = dict(provider.calls), files(bench), len(bench.runs())
-    asked = registry.load("metamedqa")
-    monkeypatch.setattr(asked, "versions", {**asked.versions, stage: "new"})
-    assert bench.launch() == 0
-    steps = steps_of(bench, since)
-    assert steps[: len(again)] == again
-    assert "leaderboard" in steps and "metamedqa_transcripts" not in steps
-    assert provider.calls == calls
-    assert files(bench) == kept
-    since = len(bench.runs())
-    assert bench.launch() == 0
-    assert len(bench.runs()) == since
+    for stage, again in (
+        (Stage.SCORING, ["metamedqa_run_estimates"]),
+        (Stage.PARSING, ["metamedqa_responses", "metamedqa_run_estimates"]),
+    ):
+        asked = registry.load("metamedqa")
+        monkeypatch.setattr(asked, "versions", {**asked.versions, stage: "new"})
+        assert bench.launch() == 0
+        steps = steps_of(bench, since)
+        assert steps[: len(again)] == again
+        assert "leaderboard" in steps and "metamedqa_transcripts" not in steps
+        assert provider.calls == calls
+        assert files(bench) == kept
+        since = len(bench.runs())
+        assert bench.launch() == 0
+        assert len(bench.runs()) == since
 
 
 def test_dagster_shows_only_scores_as_stale_for_a_new_scorer(bench_on_disk, simulated):
