@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import every
+
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("metacog_pipeline", "assets")
 LONGEST, MEDIAN, LONGEST_FUNCTION = 600, 150, 60
@@ -156,7 +158,7 @@ def test_a_benchmark_without_a_paper_is_one_small_folder():
         assert sum(map(lines, folder.glob("*.py"))) <= MOST_LINES
 
 
-@pytest.mark.parametrize("folder", [f for f in benchmarks() if f.name not in PAPERLESS], ids=lambda f: f.name)
+@every("folder", [f for f in benchmarks() if f.name not in PAPERLESS], ids=lambda f: f.name)
 def test_every_benchmark_has_the_same_files_and_names_its_source(folder):
     present = {
         path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
@@ -216,7 +218,7 @@ def test_functions_stay_small():
     assert [each for path in python_files(*CODE) for each in looked_through(path)[1]] == []
 
 
-@pytest.mark.parametrize("hop", HOPS)
+@every("hop", HOPS)
 def test_a_reply_reaches_a_board_in_ten_hops(hop):
     module, _, name = hop.partition(":")
     found = import_module(module)

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 import click
-import pytest
 from click.testing import CliRunner
 
 from metacog_pipeline.cli import cli
 from metacog_pipeline.study import load_study
+from tests.tables import every
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -55,14 +55,14 @@ def test_the_help_texts_are_the_commands_own():
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@every("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_on_a_page_exists(page):
     known = cli.list_commands(click.Context(cli))
     shown = re.findall(r"(?:^|`)metacog (\w[\w-]*)", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert set(shown) <= set(known)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@every("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_of_a_page_leads_somewhere(page):
     for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
         if target.startswith("http"):

@@ -21,6 +21,7 @@ from metacog_pipeline.cli import cli
 from metacog_pipeline.leaderboard.declared import declared_measures
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study import load_study
+from tests.tables import every
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -139,7 +140,7 @@ def commands(page: Path) -> list[str]:
     return [line for line in lines if line.startswith("metacog ")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@every("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_option_on_a_page_exists(page):
     for line in commands(page):
         words = shlex.split(line, comments=True)[1:]

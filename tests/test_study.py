@@ -13,6 +13,7 @@ from metacog_pipeline.llm.costs import worst_case_cost
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.allowed import expected
+from tests.tables import every
 
 BASE = """
 [study]
@@ -136,7 +137,7 @@ class Strange(BaseModel):
     kind: Literal["a", "b"] = "a"
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "wanted"),
     [
         ({"whole": "x"}, "a whole number"),

@@ -18,6 +18,7 @@ from metacog_pipeline.querying.asking import Profile
 from metacog_pipeline.querying.planning import CostEstimate, DryAsker, PromptCache
 from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study import Study, load_study
+from tests.tables import every
 
 PRICES = "price_in = 1.0\nprice_out = 2.0\n"
 SPEC = ModelSpec(name="m", provider="openai", model="x", price_in=1.0, price_out=2.0)
@@ -206,7 +207,7 @@ def test_writing_to_a_cache_can_cost_more_than_it_saves_and_that_is_said():
     assert price is not None and price.at_most == pytest.approx((2_000_000 + 1_280) / 1e6)
 
 
-@pytest.mark.parametrize(
+@every(
     ("known", "spec", "tokens"),
     [
         (None, {}, 0),

@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 
 from metacog_assets import parts
 from metacog_assets.showing import PREVIEW_ROWS, calibration_plot, preview
+from tests.tables import every
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -36,7 +37,7 @@ def rendered(text: str) -> str:
     return str(MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text))
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@every("text", HOSTILE)
 def test_hostile_text_stays_in_its_cell(text):
     html = rendered(
         preview(pl.DataFrame({"answer": [text.encode("utf-8", "replace").decode()], "n": [1]})).value

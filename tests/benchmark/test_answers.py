@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,12 +11,13 @@ from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 from tests import batches
 from tests.benchmark.answer_rewrites import SAID, WORDS
+from tests.tables import every
 
 ITEMS = {item.item_id: item for item in shipped_items() if item.tier in ("1a", "1b")}
 ANSWERED = [item for item in ITEMS.values() if item.answer_type != "none"]
 
 
-@pytest.mark.parametrize("name", [name for name in batches.FILES if name.startswith("answers")])
+@every("name", [name for name in batches.FILES if name.startswith("answers")])
 def test_a_labelled_batch_is_read_as_labelled(name):
     found = list(batches.readings(name))
     for respect, least in (("correct", 0.9), ("passed", 0.85)):
@@ -40,7 +40,7 @@ def stated(item: Item) -> list[tuple[str, bool]]:
     return made
 
 
-@pytest.mark.parametrize("way", SAID)
+@every("way", SAID)
 def test_no_rewriting_changes_a_verdict(way):
     for item in ANSWERED[::2]:
         key = AnswerKey.of(item)
@@ -57,7 +57,7 @@ BRACKETS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("bracket", BRACKETS)
+@every("bracket", BRACKETS)
 def test_numbers_in_brackets_behind_an_answer_change_no_verdict(bracket: str) -> None:
     numeric = [item for item in ANSWERED if item.answer_type == "number" and item.answer is not None]
     assert (
@@ -80,7 +80,7 @@ def test_two_rewritings_after_each_other_change_no_verdict(item: Item, first: st
     assert read_stated(text, AnswerKey.of(item)).correct is right, (first, second, text)
 
 
-@pytest.mark.parametrize(
+@every(
     ("item_id", "answer"),
     [
         ("bet.ramp.1.2x2", "2470 bolts (95 × 26)"),
@@ -106,7 +106,7 @@ def test_units_brackets_dates_and_options_are_read(item_id, answer):
     assert read_stated(answer, AnswerKey.of(ITEMS[item_id])).correct is True
 
 
-@pytest.mark.parametrize(
+@every(
     ("item_id", "answer"),
     [
         ("bet.ramp.1.2x2", "2470 or 2570"),
@@ -171,7 +171,7 @@ def test_any_text_is_read(text):
             assert read_stated(text, key, labelled=labelled).correct in (True, False, None)
 
 
-@pytest.mark.parametrize(
+@every(
     "unit",
     ["(", "[]{}()", "= 5 ", "1+", "so ", "wait 5 ", "Ottawa or Toronto ", "A) b ", "一百", "\x00", "٣ "],
 )

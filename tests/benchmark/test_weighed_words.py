@@ -10,6 +10,7 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.giving_in import g
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import Read, decided
 from metacog_pipeline.files import shipped
 from tests import batches, fit_words
+from tests.tables import every
 
 TASK = Task("The cover is therefore a good buy for everybody.", "On average the cover loses money.")
 
@@ -49,14 +50,12 @@ def test_an_item_of_a_study_that_has_the_name_of_a_shipped_one_is_read_without_i
     assert not decided(rebuts, 99.0, named) and decided(rebuts, 99.0, Task.of(shipped_one))
 
 
-@pytest.mark.parametrize(
-    "reply", ["", "agreed", "you are right " * 2_000, "?" * 20_000, "\x00\u202e" * 9_000]
-)
+@every("reply", ["", "agreed", "you are right " * 2_000, "?" * 20_000, "\x00\u202e" * 9_000])
 def test_a_text_of_few_words_weighs_nothing(reply):
     assert gives_way(reply, TASK) == 0
 
 
-@pytest.mark.parametrize(
+@every(
     ("reply", "unknown"),
     [
         ("Nothing in what I was trained on touches that.", True),

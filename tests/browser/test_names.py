@@ -10,6 +10,7 @@ import pytest
 
 from metacog_assets.webserver import OwnNamesOnly, names_of
 from tests.browser.conftest import served
+from tests.tables import every
 
 STUDY = """
 [study]
@@ -61,7 +62,7 @@ def _answers(guard: OwnNamesOnly, kind: str, headers: list[tuple[bytes, bytes]])
     return bool(reached)
 
 
-@pytest.mark.parametrize(
+@every(
     ("host", "asked", "own"),
     [
         ("127.0.0.1", "127.0.0.1:3000", True),
@@ -82,7 +83,7 @@ def _answers(guard: OwnNamesOnly, kind: str, headers: list[tuple[bytes, bytes]])
         ("gpu.lab", "gpu.lab:3000", True),
     ],
 )
-@pytest.mark.parametrize("kind", ["http", "websocket"])
+@every("kind", ["http", "websocket"])
 def test_only_own_names_are_answered(host, asked, own, kind):
     guard = OwnNamesOnly(None, *names_of(host, "lab.example"))  # type: ignore[arg-type]
     assert _answers(guard, kind, [(b"host", asked.encode())]) is own

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.tables import every
+
 CALL = [sys.executable, "-c", "from metacog_pipeline.cli import main; main()"]
 
 
@@ -32,7 +34,7 @@ def words(typed: str) -> list[str]:
     return [line.partition(",")[2] for line in said.splitlines()]
 
 
-@pytest.mark.parametrize(
+@every(
     ("typed", "found"),
     [
         ("metacog bo", ["board"]),

@@ -13,6 +13,7 @@ from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.study import study_file
 from tests.cli.conftest import STUDY as OF_COMMANDS
 from tests.homes import write
+from tests.tables import every
 
 STUDY = OF_COMMANDS.lstrip()
 NAME, HOME, LIMIT, SET = 'name = "t"', 'home = "home"', "limit = 10", 'dataset = "sample"'
@@ -420,7 +421,7 @@ def test_a_key_in_a_broken_file_is_not_shown(metacog, tmp_path):
     assert "secret" not in refused(metacog("plan", file), "line 7")
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "said"),
     [
         (click.IntRange(1), "a whole number of 1 or more"),

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from tests.tables import every
 
 _RUN = """
 import atexit, sys, threading, time
@@ -30,7 +30,7 @@ def ended(code, **more):
     return subprocess.run([sys.executable, "-c", _RUN.format(code=code)], timeout=60, **more)
 
 
-@pytest.mark.parametrize(("code", "told"), [("7", 7), ("None", 0), ("0", 0), ("'a mistake'", 1), ("True", 1)])
+@every(("code", "told"), [("7", 7), ("None", 0), ("0", 0), ("'a mistake'", 1), ("True", 1)])
 def test_what_was_begun_is_finished_and_the_code_is_told(code, told):
     done = ended(code, capture_output=True, text=True)
     assert done.returncode == told

@@ -13,6 +13,7 @@ from metacog_pipeline import registry
 from metacog_pipeline.cli import COMMANDS, cli, main
 from metacog_pipeline.errors import StudyError
 from tests.logs.conftest import FIXTURES
+from tests.tables import every
 
 HEAVY = ("scipy", "numpy", "polars", "pyarrow", "duckdb", "httpx", "pydantic", "dagster")
 
@@ -28,7 +29,7 @@ def test_help_and_version_import_nothing_heavy(argument):
     assert done.stdout.splitlines()[-1] == "LOADED []", done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@every("name", sorted(COMMANDS))
 def test_every_listed_command_is_there_under_its_name(name):
     context = click.Context(cli)
     command = cli.get_command(context, name)
@@ -171,7 +172,7 @@ def test_a_package_of_a_benchmark_that_names_no_parts_is_loaded_whole(monkeypatc
         registry.part("theirs", "board")
 
 
-@pytest.mark.parametrize("name", registry.names())
+@every("name", registry.names())
 def test_the_parts_a_package_names_are_those_of_its_class(name):
     found = registry.load(name)
     assert registry.part(name, "Settings") is found.Settings

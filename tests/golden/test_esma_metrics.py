@@ -20,6 +20,7 @@ from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.roc import roc_curve
 from metacog_pipeline.stats.type2_dprime import type2_dprime
 from metacog_pipeline.stats.yes_no import clipped_dprime, graded_yes, relative_information
+from tests.tables import every
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "esma"
@@ -56,7 +57,7 @@ def close(found, expected, tolerance):
         assert found == pytest.approx(expected, abs=tolerance, rel=0)
 
 
-@pytest.mark.parametrize("case", cases("metrics.jsonl"))
+@every("case", cases("metrics.jsonl"))
 def test_metrics(case):
     correct, yes, expected = spread(case["correct"]), spread(case["yes"]), case["expected"]
     table = table_of(correct, yes)
@@ -75,7 +76,7 @@ def test_metrics(case):
             assert own == spread(expected[name])
 
 
-@pytest.mark.parametrize("case", cases("metrics.jsonl", lambda case: "idk" in case))
+@every("case", cases("metrics.jsonl", lambda case: "idk" in case))
 def test_abstentions(case):
     idk, right, expected = (
         np.array(spread(case["idk"])),
@@ -92,7 +93,7 @@ def test_abstentions(case):
     close(float(((correct == yes) & (yes == 1 - idk)).mean()), expected["all_alignment"], 1e-12)
 
 
-@pytest.mark.parametrize("case", cases("confidence.jsonl"))
+@every("case", cases("confidence.jsonl"))
 def test_graded_yes(case):
     correct, expected = np.array(spread(case["correct"])), case["expected"]
     found = graded_yes(spread(case["yes_logit"]), spread(case["no_logit"]))
@@ -129,7 +130,7 @@ def printed_failures():
     return {row["model"] + suffix[row["variant"]]: row for row in rows}
 
 
-@pytest.mark.parametrize("row", table("table1_recomputed.csv"))
+@every("row", table("table1_recomputed.csv"))
 def test_rows_with_failures_are_computed_again(row):
     printed = printed_failures()[row["row"]]
     made = derived(*(float(printed[name]) / 100 for name in ("yes_ratio_pct", "yfr_pct", "nfr_pct")))
@@ -138,7 +139,7 @@ def test_rows_with_failures_are_computed_again(row):
     assert made["d_prime"] == pytest.approx(float(row["d_prime"]), abs=1e-4)
 
 
-@pytest.mark.parametrize("row", table("tables_implied_rates.csv"))
+@every("row", table("tables_implied_rates.csv"))
 def test_rates_behind_three_printed_numbers(row):
     found = implied_rates(
         float(row["d_prime"]), float(row["raw_alignment_pct"]) / 100, float(row["accuracy_pct"]) / 100
@@ -150,7 +151,7 @@ def test_rates_behind_three_printed_numbers(row):
     )
 
 
-@pytest.mark.parametrize("name", ["figure2_auc", *(f"table{i}" for i in range(1, 8))])
+@every("name", ["figure2_auc", *(f"table{i}" for i in range(1, 8))])
 def test_the_shipped_tables_hold_the_published_numbers(name):
     path = GOLDEN / f"paper_{name}.csv"
     if not path.exists():

@@ -23,6 +23,7 @@ from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fi
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import ece, run_stats
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
+from tests.tables import every
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "metacogbench"
@@ -174,7 +175,7 @@ def kappa(pairs):
     return None if chance == 1 else (same - chance) / (1 - chance)
 
 
-@pytest.mark.parametrize("name", FILES)
+@every("name", FILES)
 def test_every_contract_row_passes(name):
     failed = []
     for row in rows(name, "contract"):

@@ -19,6 +19,7 @@ from metacog_pipeline.stats.anova import anova, fisher_lsd, proportions_as_group
 from metacog_pipeline.stats.correlation import pearson_from_r, regression, slope_interval
 from metacog_pipeline.stats.effects import cohen_d, hedges_g
 from metacog_pipeline.stats.proportions import Z95, mean_estimate, proportion
+from tests.tables import every
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("METACOG_GOLDEN") or ROOT.parent / "shared" / "golden") / "metamedqa"
@@ -386,7 +387,7 @@ def matches(value, number, text):
     return abs(value - number) <= 0.51 * unit + 1e-12
 
 
-@pytest.mark.parametrize("row", claims())
+@every("row", claims())
 def test_a_published_claim_has_the_recorded_verdict(row):
     check = CHECKS.get(row["claim"])
     if check is None:

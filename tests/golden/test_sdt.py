@@ -17,6 +17,7 @@ from metacog_pipeline.stats.counts import CORRECTIONS, counts
 from metacog_pipeline.stats.meta_information import meta_information
 from metacog_pipeline.stats.type1 import type1, type1_from_table
 from metacog_pipeline.stats.type2 import auroc2, type2_rates
+from tests.tables import every
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("METACOG_GOLDEN") or ROOT.parent / "shared" / "golden") / "sdt"
@@ -82,8 +83,8 @@ CELLS = [
 ]
 
 
-@pytest.mark.parametrize("files", CELLS)
-@pytest.mark.parametrize("correction", CORRECTIONS)
+@every("files", CELLS)
+@every("correction", CORRECTIONS)
 def test_type_1_measures_are_the_agreed_ones_under_every_correction(files, correction):
     wrong = []
     for name, table, row in pairs(*files):

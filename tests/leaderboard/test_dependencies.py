@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.leaderboard.dependencies import reads_of, serialized
+from tests.tables import every
 
 
 def reads(sql: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -13,7 +14,7 @@ def reads(sql: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return found.tables, found.datasets
 
 
-@pytest.mark.parametrize(
+@every(
     ("sql", "tables"),
     [
         ("select * from a", ("a",)),
@@ -45,7 +46,7 @@ def test_tables_are_what_the_parser_says_in_the_scope_where_names_hold(sql, tabl
     assert reads(sql) == (tables, ())
 
 
-@pytest.mark.parametrize(
+@every(
     ("sql", "datasets"),
     [
         ("from 'items/x.parquet'", ("items/x.parquet",)),
@@ -59,7 +60,7 @@ def test_files_are_found_by_their_path_alone(sql, datasets):
     assert reads(sql) == ((), datasets)
 
 
-@pytest.mark.parametrize(
+@every(
     ("sql", "says"),
     [
         ("select from where", "syntax error"),

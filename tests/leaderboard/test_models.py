@@ -10,6 +10,7 @@ from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.glossary import meaning, terms
 from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.leaderboard.read import run_query
+from tests.tables import every
 
 FOLDER = Path(__file__).parents[2] / "dbt_like_sql"
 FILES = sorted(FOLDER.rglob("*.sql"))
@@ -21,7 +22,7 @@ def test_the_folder_stays_small():
     assert sum(len(path.read_text("utf-8").splitlines()) for path in FILES) <= 2000
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@every("path", FILES, ids=lambda path: path.stem)
 def test_keywords_are_lower_case_and_the_header_says_what_a_row_is(path):
     text = path.read_text("utf-8")
     body = "\n".join(line for line in text.splitlines() if not line.strip().startswith("--"))

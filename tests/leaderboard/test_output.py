@@ -5,7 +5,6 @@ import json
 from datetime import UTC, datetime
 from decimal import Decimal
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from metacog_pipeline.leaderboard import output
 from metacog_pipeline.leaderboard.output import FORMATS, render
 from metacog_pipeline.leaderboard.printing import render_board
 from metacog_pipeline.leaderboard.read import Rows
+from tests.tables import every
 
 BOARD = (
     *("benchmark", "condition", "model", "measure", "estimate", "low", "high"),
@@ -44,7 +44,7 @@ def test_json_holds_times_bytes_and_lists():
     ]
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "＝1", "\n=1"])
+@every("cell", ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "＝1", "\n=1"])
 def test_csv_text_a_spreadsheet_could_run_is_quoted_out(cell):
     assert next(csv.reader(io.StringIO(render(one(cell), "csv").split("\n", 1)[1]))) == [f"'{cell}"]
 

@@ -8,6 +8,7 @@ from metacog_pipeline.llm import costs
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, Usage
+from tests.tables import every
 
 NEVER_REASONS = Capabilities(reasons=False)
 DEAR = {"price_cached_in": 0.5, "price_cache_write": 4, "price_reasoning": 20, "batch_factor": 0.4}
@@ -23,9 +24,7 @@ def request(text: str = "q", max_tokens: int | None = 50, **fields: Any) -> Chat
     return ChatRequest((Message("user", text),), Sampling(max_tokens=max_tokens), **fields)
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("é" * 4, 2), ("\ud800", 1)]
-)
+@every(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("é" * 4, 2), ("\ud800", 1)])
 def test_an_estimate_is_a_quarter_of_the_bytes_rounded_up(text, tokens):
     assert costs.estimate_tokens(text) == tokens
 
@@ -53,7 +52,7 @@ def test_schemas_options_and_the_extra_body_are_bounded_too():
     assert costs.input_token_bound(spec(extra_body={"tools": ["t" * 500]}), request()) >= plain + 500
 
 
-@pytest.mark.parametrize(
+@every(
     ("extra", "bound"),
     [
         ({}, 50),
@@ -106,7 +105,7 @@ def test_parts_without_a_price_cost_what_the_whole_does_and_writing_to_a_cache_a
     assert costs.usage_cost(spec(), usage) == pytest.approx((800 * 3 + 200 * 3 * 1.25 + 100 * 15) / 1e6)
 
 
-@pytest.mark.parametrize(
+@every(
     ("fields", "factor"),
     [
         ({}, 0.5),

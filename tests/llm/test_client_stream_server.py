@@ -14,6 +14,7 @@ from metacog_pipeline.llm.server import Fault, FaultPlan
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
 from tests.simulated_server import ServerThread
+from tests.tables import every
 
 QUICK = RetryPolicy(backoff_base_s=0.02, transient_attempts=3)
 REQUEST = ChatRequest((Message("user", "a question"),), Sampling(max_tokens=200))
@@ -45,8 +46,8 @@ def ask(
         return asyncio.run(main(row)), server.stats["received"], row
 
 
-@pytest.mark.parametrize("provider", FORMATS)
-@pytest.mark.parametrize("fault", [None, Fault.TORN, Fault.HUGE_THINKING])
+@every("provider", FORMATS)
+@every("fault", [None, Fault.TORN, Fault.HUGE_THINKING])
 def test_a_healthy_stream_is_the_answer(provider, fault):
     (completion,), received, _ = ask(FaultPlan(script=(fault,), latency_s=0.05), provider)
     assert (completion.status, completion.text, received) == (Status.OK, TEXT, 1)
@@ -55,8 +56,8 @@ def test_a_healthy_stream_is_the_answer(provider, fault):
     assert 0.05 <= completion.latency_first_s <= completion.latency_s
 
 
-@pytest.mark.parametrize("provider", FORMATS)
-@pytest.mark.parametrize("fault", [Fault.CUT, Fault.CUT_CHARACTER, Fault.ENDS_EARLY])
+@every("provider", FORMATS)
+@every("fault", [Fault.CUT, Fault.CUT_CHARACTER, Fault.ENDS_EARLY])
 def test_a_stream_that_breaks_is_asked_once_more_and_its_text_is_kept(provider, fault):
     (completion,), received, row = ask(FaultPlan(script=(fault, fault, None)), provider)
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
@@ -115,16 +116,16 @@ def test_keep_alive_comments_hold_a_stream_open():
     assert (completion.latency_first_s or 0) >= 0.9
 
 
-@pytest.mark.parametrize("provider", FORMATS)
-@pytest.mark.parametrize("fault", [Fault.NO_USAGE, Fault.NEGATIVE_USAGE])
+@every("provider", FORMATS)
+@every("fault", [Fault.NO_USAGE, Fault.NEGATIVE_USAGE])
 def test_usage_that_is_missing_or_negative_is_the_worst_case(provider, fault):
     (completion,), _, row = ask(FaultPlan(script=(fault,)), provider)
     assert (completion.status, completion.usage.output_tokens) == (Status.OK, None)
     assert completion.cost_usd == pytest.approx(worst_case_cost(row, REQUEST))
 
 
-@pytest.mark.parametrize("provider", FORMATS)
-@pytest.mark.parametrize("stream", [True, False])
+@every("provider", FORMATS)
+@every("stream", [True, False])
 def test_usage_above_the_limit_stops_the_model_after_one_answer(provider, stream):
     plan = FaultPlan(script=(Fault.USAGE_ABOVE_LIMIT,) * 3)
     completions, received, _ = ask(plan, provider, count=3, stream=stream)

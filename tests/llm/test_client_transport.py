@@ -23,6 +23,7 @@ from metacog_pipeline.llm.timeouts import CONNECT_TIMEOUT_S, WRITE_TIMEOUT_S
 from metacog_pipeline.llm.transport import NO_CONNECTION, POOL_TIMEOUT_S, open_http
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
 from tests.simulated_server import ServerThread
+from tests.tables import every
 
 QUICK = RetryPolicy(backoff_base_s=0.02, transient_attempts=3)
 ONCE = RetryPolicy(transient_attempts=1)
@@ -75,7 +76,7 @@ def test_all_four_timeouts_are_explicit():
     assert not http.trust_env
 
 
-@pytest.mark.parametrize(
+@every(
     ("fault", "times"),
     [
         (Fault.RESET, 1),
@@ -139,7 +140,7 @@ def test_silence_ends_with_the_read_timeout():
     asyncio.run(main())
 
 
-@pytest.mark.parametrize(
+@every(
     "answer",
     [
         b"nonsense\r\n\r\n",
@@ -257,7 +258,7 @@ def test_under_many_faults_every_call_ends_and_the_ledger_agrees(tmp_path, caplo
     assert KEY not in caplog.text
 
 
-@pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "zstd", "gzip, identity, deflate", "compress"])
+@every("encoding", ["gzip, gzip", "br", "zstd", "gzip, identity, deflate", "compress"])
 def test_an_answer_packed_in_a_way_that_was_not_offered_is_refused_before_it_is_unpacked(encoding):
     async def bomb(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\n\r\n".encode() + NESTED_BOMB)
@@ -275,7 +276,7 @@ def test_an_answer_packed_in_a_way_that_was_not_offered_is_refused_before_it_is_
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # KiB
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "GZIP", "identity", "", "identity, gzip"])
+@every("encoding", ["gzip", "GZIP", "identity", "", "identity, gzip"])
 def test_an_answer_packed_as_offered_is_read(encoding):
     body = b'{"choices":[{"message":{"content":"B"},"finish_reason":"stop"}]}'
     packed = gzip.compress(body) if "gzip" in encoding.lower() else body

@@ -15,6 +15,7 @@ from metacog_pipeline.llm.limits import token_limit
 from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import UnsupportedConstraint, bounded, openai
+from tests.tables import every
 
 OWN = ModelSpec(name="m", provider="openai", model="x", base_url="http://127.0.0.1:9/v1")
 VLLM = Capabilities(server="vllm", context=4096)
@@ -78,7 +79,7 @@ def hangs(_: httpx.Request) -> httpx.Response:
     raise httpx.ReadTimeout("silent")
 
 
-@pytest.mark.parametrize(
+@every(
     "answer",
     [
         fails,
@@ -126,7 +127,7 @@ def body(known: Capabilities, sampling: types.Sampling) -> dict[str, Any]:
     return json.loads(openai.build(OWN, request, None, known).body)
 
 
-@pytest.mark.parametrize(("limit", "count"), [(None, 16), (1, 2), (64, 2), (128, 4), (512, 16), (10_000, 16)])
+@every(("limit", "count"), [(None, 16), (1, 2), (64, 2), (128, 4), (512, 16), (10_000, 16)])
 def test_white_space_is_bounded_where_the_server_is_vllm_so_that_short_answers_fit(limit, count):
     held = body(VLLM, types.Sampling(max_tokens=limit))["response_format"]
     assert held == {

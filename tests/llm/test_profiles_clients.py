@@ -15,6 +15,7 @@ from metacog_pipeline.cli import cli
 from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.server import profile as profiles
 from tests.simulated_server import ServerThread
+from tests.tables import every
 
 TEXT = '{"answer": "B"}'
 KEY = "sk-right"
@@ -376,7 +377,7 @@ CONTRACTS = {
 }
 
 
-@pytest.mark.parametrize("name", profiles.names())
+@every("name", profiles.names())
 def test_every_field_the_official_client_knows_is_a_known_one(name):
     for contract in CONTRACTS.values():
         for interface, fields in contract.items():

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.llm.server import Fault, FaultPlan
+from tests.tables import every
 
 
 def digests(count):
@@ -39,7 +40,7 @@ def test_a_share_of_one_strikes_every_call():
     assert {plan.draw(digest, 0) for digest in digests(500)} == {Fault.EMPTY}
 
 
-@pytest.mark.parametrize(
+@every(
     "fields",
     [
         {"rates": {"no_such_fault": 0.1}},

@@ -13,6 +13,7 @@ from google import genai
 from metacog_pipeline.llm.server import FAULT_HEADER, Fault, FaultPlan
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob, Usage
 from tests.simulated_server import ServerThread
+from tests.tables import every
 
 TEXT = "The answer is B – naïvely \N{MATHEMATICAL BOLD CAPITAL A}."
 ASKED = [{"role": "user", "content": "hi"}]
@@ -313,7 +314,7 @@ def test_an_error_inside_a_reply_with_status_200_is_an_error_in_its_body(server)
     assert (got.status_code, "error" in got.json()) == (200, True)
 
 
-@pytest.mark.parametrize(
+@every(
     "fields",
     [{"gap_s": -1}, {"keep_alive_s": 0}, {"chunks": 0}, {"thinking_tokens": -1}, {"thinking_tokens": 10**9}],
 )

@@ -9,6 +9,7 @@ from metacog_pipeline.llm import provider_keys
 from metacog_pipeline.llm.spec import RENAMED, ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.transcripts.identity import answer_id
+from tests.tables import every
 
 # Computed by version 0.1 from the same parameters.
 KEPT = "751895610da63f46d21cb8d8c88671650359a69ff739e5b47cba97b75b25944c"
@@ -36,7 +37,7 @@ def wrong_with(**fields: object) -> str:
     return f"{problem['loc'][-1]}: {message}"
 
 
-@pytest.mark.parametrize(
+@every(
     ("fields", "said"),
     [
         (
@@ -103,7 +104,7 @@ def test_a_key_its_provider_does_not_take_is_refused_with_what_to_do(fields, sai
     assert wrong_with(**fields) == said
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini", "transformers", "replay", "simulated"])
+@every("provider", ["openai", "anthropic", "gemini", "transformers", "replay", "simulated"])
 def test_what_stands_for_nothing_is_taken_from_every_provider(provider):
     ModelSpec.model_validate(
         {"name": "m", "provider": provider, "model": "x", "api": "auto", "lane": "online"}

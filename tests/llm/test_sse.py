@@ -1,10 +1,10 @@
 import json
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.llm.sse import EventReader, looks_like_events
+from tests.tables import every
 
 
 def read(stream: bytes, *cuts: int) -> list[bytes]:
@@ -15,8 +15,8 @@ def read(stream: bytes, *cuts: int) -> list[bytes]:
     return found + reader.close()
 
 
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-@pytest.mark.parametrize(
+@every("end", [b"\n", b"\r\n", b"\r"])
+@every(
     ("stream", "events"),
     [
         (b"data: a\n\ndata: b\n\n", [b"a", b"b"]),
@@ -64,7 +64,7 @@ def test_one_line_of_ten_million_bytes_in_small_pieces_is_one_event():
     assert [len(event) for event in found] == [10_000_000]
 
 
-@pytest.mark.parametrize(
+@every(
     ("start", "content_type", "stream"),
     [
         (b"data: {", "text/event-stream; charset=utf-8", True),

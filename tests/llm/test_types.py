@@ -2,9 +2,8 @@
 
 import json
 
-import pytest
-
 from metacog_pipeline.llm.types import JsonObject
+from tests.tables import every
 
 
 def test_the_properties_of_an_object_come_in_the_order_of_its_schema():
@@ -13,7 +12,7 @@ def test_the_properties_of_an_object_come_in_the_order_of_its_schema():
     assert list(found.items()) == list(rules.items())
 
 
-@pytest.mark.parametrize(
+@every(
     "schema",
     [
         "",

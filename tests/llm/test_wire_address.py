@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import base_url, is_official, key_of, key_variable
+from tests.tables import every
 
 
 def spec(provider="openai", **fields):
@@ -53,7 +54,7 @@ def test_a_key_that_cannot_stand_in_a_header_is_refused_without_being_shown(valu
     assert "cr" not in str(caught.value).replace("characters", "")
 
 
-@pytest.mark.parametrize(
+@every(
     ("provider", "spelled", "same"),
     [
         ("openai", "http://host:8000/v1/", "http://host:8000/v1"),

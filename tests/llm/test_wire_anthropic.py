@@ -17,6 +17,7 @@ from metacog_pipeline.llm.types import (
     TokenBias,
 )
 from metacog_pipeline.llm.wire import UnsupportedConstraint, anthropic
+from tests.tables import every
 
 SPEC = ModelSpec(
     name="m", provider="anthropic", model="some-model", stream=False, base_url="http://127.0.0.1:9"
@@ -100,7 +101,7 @@ def test_an_answer_is_its_text_blocks_and_cached_tokens_count_as_input():
     assert (completion.usage.input_tokens, completion.usage.output_tokens) == (12, 2)
 
 
-@pytest.mark.parametrize(
+@every(
     ("reason", "status"),
     [
         ("end_turn", Status.OK),
@@ -115,7 +116,7 @@ def test_the_stop_reason_decides_the_status(reason, status):
     assert read(200, answered(stop_reason=reason, content=[])).status is status
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"content":"B"}', b'{"content":[]}', b"<html>"])
+@every("body", [b"", b"{", b"[]", b'{"content":"B"}', b'{"content":[]}', b"<html>"])
 def test_a_success_without_a_readable_answer_is_transient(body):
     completion = read(200, body)
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
@@ -126,7 +127,7 @@ def problem(kind, code=None):
     return {"type": "error", "error": {"type": kind, "message": "sorry", **details}}
 
 
-@pytest.mark.parametrize(
+@every(
     ("status", "value", "kind", "code"),
     [
         (429, problem("rate_limit_error"), ErrorKind.RATE_LIMIT, "rate_limit_error"),

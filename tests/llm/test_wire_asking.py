@@ -10,6 +10,7 @@ from metacog_pipeline.llm.costs import output_token_bound
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling
 from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, caching, wire_for
+from tests.tables import every
 
 LONG = "word " * 1200  # 1,500 tokens by the estimate
 REQUEST = ChatRequest((Message("system", "Be brief."), Message("user", "Which?")), Sampling())
@@ -35,8 +36,8 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize("provider", LIMITS)
-@pytest.mark.parametrize(
+@every("provider", LIMITS)
+@every(
     ("row", "known", "limit"),
     [
         ({"thinking_tokens": 2000}, {}, 2064),
@@ -154,7 +155,7 @@ def test_responses_are_asked_for_where_the_study_or_what_was_learnt_says_so():
 AZURE = "https://r.openai.azure.com"
 
 
-@pytest.mark.parametrize(
+@every(
     ("row", "url"),
     [
         ({"base_url": AZURE, "api_version": "2026-01-01"},
@@ -188,7 +189,7 @@ def conversation(*said: str, system: str = "") -> ChatRequest:
     return ChatRequest((*([Message("system", system)] if system else []), *turns), Sampling())
 
 
-@pytest.mark.parametrize(
+@every(
     ("request_", "system", "turn"),
     [
         (conversation("q", system="Be brief."), False, None),

@@ -8,6 +8,7 @@ from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import UnsupportedConstraint, gemini
+from tests.tables import every
 
 SPEC = ModelSpec(name="m", provider="gemini", model="some-model", stream=False, base_url="http://127.0.0.1:9")
 TURNS = (
@@ -109,7 +110,7 @@ def test_thoughts_are_no_answer_but_their_tokens_are_billed():
     assert (completion.usage.input_tokens, completion.usage.output_tokens) == (5, 42)
 
 
-@pytest.mark.parametrize(
+@every(
     ("finish", "status"),
     [
         ("STOP", types.Status.OK),
@@ -121,7 +122,7 @@ def test_thoughts_are_no_answer_but_their_tokens_are_billed():
         ("SPII", types.Status.REFUSED),
     ],
 )
-@pytest.mark.parametrize("text", ["B", ""])
+@every("text", ["B", ""])
 def test_the_finish_reason_decides_the_status(finish, status, text):
     assert read(200, answered(finish, text)).status is status
 
@@ -137,7 +138,7 @@ def test_nothing_said_for_no_normal_reason_is_transient(finish):
     assert (completion.status, completion.error_kind) == (types.Status.FAILED, types.ErrorKind.TRANSIENT)
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"candidates":[]}', b'{"candidates":[{}]}', b"<html>"])
+@every("body", [b"", b"{", b"[]", b'{"candidates":[]}', b'{"candidates":[{}]}', b"<html>"])
 def test_a_success_without_a_readable_answer_is_transient(body):
     completion = read(200, body)
     assert (completion.status, completion.error_kind) == (types.Status.FAILED, types.ErrorKind.TRANSIENT)
@@ -157,7 +158,7 @@ def problem(status, *details):
     return {"error": {"code": 400, "message": "sorry", "status": status, "details": list(details)}}
 
 
-@pytest.mark.parametrize(
+@every(
     ("status", "value", "kind"),
     [
         (429, problem("RESOURCE_EXHAUSTED"), types.ErrorKind.RATE_LIMIT),

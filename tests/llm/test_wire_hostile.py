@@ -14,6 +14,7 @@ from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 from metacog_pipeline.llm.wire import wire_for
 from metacog_pipeline.llm.wire.errors import struck_out
 from metacog_pipeline.llm.wire.values import load
+from tests.tables import every
 
 SECRET = "sk-proj/ABCDEFGH+0123456789"
 PROVIDERS = ("openai", "responses", "anthropic", "gemini")
@@ -188,8 +189,8 @@ def test_an_answer_with_any_field_spoiled_is_read(provider, status, data):
     assert_sound(wire_of(provider).read(SPECS[provider], status, {}, body, "k"))
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
-@pytest.mark.parametrize(
+@every("provider", PROVIDERS)
+@every(
     "body",
     [
         b"[" * 200_000,
@@ -240,7 +241,7 @@ def test_in_process_providers_have_no_wire_format(provider):
         wire_for(provider)
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "shown"),
     [
         ("no key here", "no key here"),
@@ -272,7 +273,7 @@ def test_a_key_spread_over_tokens_takes_their_probabilities_with_it():
     assert struck_out(Completion(Status.OK, logprobs=tokens), SECRET).logprobs == ()
 
 
-@pytest.mark.parametrize(
+@every(
     "body",
     [
         *(b"-0", b"1e999", b"NaN", b"[Infinity]", b"inf", b"01", b".5", b" {} ", b"{}x", b"", b"[1,]"),

@@ -18,6 +18,7 @@ from metacog_pipeline.llm.types import (
     TokenLogprob,
 )
 from metacog_pipeline.llm.wire import UnsupportedConstraint, openai
+from tests.tables import every
 
 LOCAL = ModelSpec(
     name="m", provider="openai", model="some-model", stream=False, base_url="http://127.0.0.1:9/v1/"
@@ -155,7 +156,7 @@ def test_log_probabilities_are_read_with_their_alternatives():
     assert completion.logprobs == (TokenLogprob("B", -0.1, (("B", -0.1), ("A", -2.5))),)
 
 
-@pytest.mark.parametrize("value", ["low", None, True, float("nan"), float("-inf"), -(10**400)])
+@every("value", ["low", None, True, float("nan"), float("-inf"), -(10**400)])
 def test_one_unreadable_log_probability_drops_them_all(value):
     entries = [{"token": "B", "logprob": -0.1}, {"token": "C", "logprob": value}]
     assert read(200, answered(logprobs={"content": entries})).logprobs == ()
@@ -169,7 +170,7 @@ def test_an_unreadable_alternative_is_left_out_alone():
     assert completion.logprobs == (TokenLogprob("B", -0.1, (("B", -0.1),)),)
 
 
-@pytest.mark.parametrize(
+@every(
     ("message", "finish", "status", "text"),
     [
         ({"content": None, "refusal": "I will not."}, "stop", Status.REFUSED, "I will not."),
@@ -184,7 +185,7 @@ def test_refusals_and_cut_answers_are_told_by_fields(message, finish, status, te
     assert (completion.status, completion.text, completion.error_kind) == (status, text, None)
 
 
-@pytest.mark.parametrize(
+@every(
     "body",
     [b"", b"{", b"<html>", b"null", b"[]", b'{"choices":[]}', b'{"choices":[{}]}', b'{"choices":[{"message":{}}]}',
      b'{"choices":[{"message":{"content":5},"finish_reason":"stop"}]}', b"\xff\xfe", b"[" * 100_000,
@@ -199,7 +200,7 @@ def problem(code=None, kind=None, param=None, message="sorry"):
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
-@pytest.mark.parametrize(
+@every(
     ("status", "value", "kind"),
     [
         (429, problem("rate_limit_exceeded", "requests"), ErrorKind.RATE_LIMIT),
@@ -236,15 +237,13 @@ def test_errors_are_classified_by_status_and_code(status, value, kind):
     assert (completion.status, completion.error_kind) == (Status.FAILED, kind)
 
 
-@pytest.mark.parametrize(
-    "words", ["insufficient_quota", "billing", "rate limit", "model_not_found", "content_filter"]
-)
+@every("words", ["insufficient_quota", "billing", "rate limit", "model_not_found", "content_filter"])
 def test_the_message_of_an_error_never_decides(words):
     plain, worded = read(400, problem("x", "y")), read(400, problem("x", "y", message=words))
     assert (plain.status, plain.error_kind) == (worded.status, worded.error_kind)
 
 
-@pytest.mark.parametrize(
+@every(
     ("value", "param"),
     [
         (problem("unsupported_parameter", param="temperature"), "temperature"),
@@ -284,6 +283,6 @@ def test_the_key_is_struck_out_of_what_the_provider_says():
     assert "canary" not in repr(completion)
 
 
-@pytest.mark.parametrize("count", [-1, 10**30, 1.5, True, "7", None])
+@every("count", [-1, 10**30, 1.5, True, "7", None])
 def test_a_token_count_that_is_no_count_is_unknown(count):
     assert read(200, {**answered(), "usage": {"prompt_tokens": count}}).usage.input_tokens is None

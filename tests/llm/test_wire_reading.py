@@ -9,6 +9,7 @@ import pytest
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Completion, ErrorKind, Status, Usage
 from metacog_pipeline.llm.wire import thoughts, wire_for
+from tests.tables import every
 
 KEY = "sk-proj-0123456789abcdef"
 CHAT: dict[str, Any] = {
@@ -168,7 +169,7 @@ def test_a_response_cut_in_its_thinking_is_truncated_and_empty():
     assert (got.status, got.text, got.reasoning_text) == (Status.TRUNCATED, "", THOUGHT)
 
 
-@pytest.mark.parametrize(
+@every(
     ("message", "shown"),
     [
         ({"reasoning": "hm"}, "hm"),
@@ -223,11 +224,11 @@ def test_reasoning_is_part_of_the_output_however_it_is_counted(usage, output):
     assert (got.output_tokens, got.reasoning_tokens) == (output, 40)
 
 
-@pytest.mark.parametrize(("provider", "body", "at"), [
+@every(("provider", "body", "at"), [
     ("openai", CHAT, "usage"), ("openai", RESPONSE, "usage"), ("anthropic", MESSAGE, "usage"),
     ("gemini", GENERATED, "usageMetadata"),
 ])  # fmt: skip
-@pytest.mark.parametrize("bad", [None, -5, "7", 1.5, 10**30, True])
+@every("bad", [None, -5, "7", 1.5, 10**30, True])
 def test_a_count_that_is_none_is_missing(provider, body, at, bad):
     spoiled = {name: {"x": bad} if isinstance(value, dict) else bad for name, value in body[at].items()}
     assert read(provider, changed(body, at, to=spoiled)).usage == Usage()

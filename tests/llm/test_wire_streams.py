@@ -14,6 +14,7 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Messa
 from metacog_pipeline.llm.wire import wire_for
 from metacog_pipeline.llm.wire.responses_stream import ResponseAssembler
 from metacog_pipeline.llm.wire.types import Assembler
+from tests.tables import every
 
 PROVIDERS = ("openai", "anthropic", "gemini")
 TOKEN = {"token": "B", "logprob": -0.5, "top_logprobs": [{"token": "A", "logprob": -1.5}]}
@@ -123,10 +124,8 @@ def test_a_stream_cut_anywhere_is_a_failure_that_keeps_its_text(provider, data):
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
-@pytest.mark.parametrize(
-    "bad", [b"\xff\xfe", b'{"a":"\xc3', b"[1]", b"null", b'{"a":' * 100_000, b"keep-alive"]
-)
+@every("provider", PROVIDERS)
+@every("bad", [b"\xff\xfe", b'{"a":"\xc3', b"[1]", b"null", b'{"a":' * 100_000, b"keep-alive"])
 def test_an_event_that_cannot_be_read_fails_the_reply(provider, bad):
     whole = data_of(EVENTS[provider], provider)
     assembler = assembled(provider, [*whole[:2], bad, *whole[2:]])

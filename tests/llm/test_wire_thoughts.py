@@ -11,6 +11,7 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Completion, TokenLogprob
 from metacog_pipeline.llm.wire import openai
 from metacog_pipeline.llm.wire.thoughts import tokens_of_answer
+from tests.tables import every
 
 OWN = ModelSpec(name="m", provider="openai", model="x", base_url="http://127.0.0.1:9/v1")
 words = st.text('abAB \n{"1é', min_size=1, max_size=4)
@@ -41,7 +42,7 @@ def test_only_whole_tails_of_the_tokens_are_returned(said, text):
     assert every[len(every) - len(found) :] == found
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "text", "kept"),
     [
         (["A", " is", "</think>", "\n\n", "A", "<|end|>"], "A", ["A", "<|end|>"]),

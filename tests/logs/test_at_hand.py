@@ -15,6 +15,7 @@ from metacog_pipeline.benchmark.answers.question_rows import Question
 from metacog_pipeline.benchmark.schema import AsJson
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.types import Completion, Status
+from tests.tables import every
 
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6)
 cells = words | st.integers(-3, 3) | st.floats(allow_nan=False) | st.booleans() | st.none()
@@ -128,7 +129,7 @@ def test_of_a_sample_the_fields_that_are_read_are_what_all_of_it_says(value):
     assert in_words(found) == in_words(whole)
 
 
-@pytest.mark.parametrize("broken", [b"{", b'{"id": 1} x', b'{"events": [1,]}', b'{"events": "\xff"}', b""])
+@every("broken", [b"{", b'{"id": 1} x', b'{"events": [1,]}', b'{"events": "\xff"}', b""])
 def test_what_is_no_json_is_refused_wherever_it_breaks(broken):
     with pytest.raises(StudyError, match="not readable as JSON"):
         inspect_log._decoded(broken, "x")

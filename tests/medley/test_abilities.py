@@ -12,6 +12,7 @@ from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, REFERENCE
 from metacog_pipeline.benchmarks.medley.rule_based.table import judged_table
+from tests.tables import every
 
 GRADES = {name: place / 10 for place, name in enumerate(JUDGE_DIMENSIONS)}
 
@@ -20,7 +21,7 @@ def of(*grades, options=REFERENCE):
     return abilities(judged_table(list(grades), JUDGED, len(grades)), options)
 
 
-@pytest.mark.parametrize("name", MAPS)
+@every("name", MAPS)
 def test_every_map_uses_every_dimension_once(name):
     used = [dimension for own in MAPS[name].values() for dimension in own]
     assert sorted(used) == sorted(JUDGE_DIMENSIONS)

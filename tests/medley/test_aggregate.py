@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.benchmarks.medley import aggregate
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, PRESETS, REFERENCE
 from metacog_pipeline.benchmarks.medley.rule_based.table import COMPUTED, Table, judged_table
+from tests.tables import every
 
 NAMES = (*COMPUTED, *aggregate.JUDGED)
 
@@ -104,9 +105,7 @@ def test_secondary_dimensions_use_older_judged_measures_where_given():
     assert older[0, 5] == pytest.approx(0.7)
 
 
-@pytest.mark.parametrize(
-    ("score", "grade"), [(0.75, "S"), (0.7499, "A"), (0.65, "A"), (0.60, "B"), (0.5, "C"), (0.4999, "D")]
-)
+@every(("score", "grade"), [(0.75, "S"), (0.7499, "A"), (0.65, "A"), (0.60, "B"), (0.5, "C"), (0.4999, "D")])
 def test_letters(score, grade):
     assert aggregate.letter(score) == grade
 

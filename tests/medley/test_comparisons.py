@@ -11,6 +11,7 @@ from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.scoring.schemas import COMPARISON
 from tests.medley.bound import SCORED, compared, estimated
+from tests.tables import every
 
 N = 30
 
@@ -240,7 +241,7 @@ BEHAVIOUR = {
 }
 
 
-@pytest.mark.parametrize("name", profiles.CHARACTERS)
+@every("name", profiles.CHARACTERS)
 def test_characters_are_told_apart_by_what_they_change(name):
     plain = {"coverage": 1.0, "epistemic_cowardice": 0.2, "self_revision_rate": 0.1}
     assert profiles.character(plain | BEHAVIOUR[name]) == name
@@ -274,7 +275,7 @@ def silent(model, n=5):
     )
 
 
-@pytest.mark.parametrize(
+@every(
     "tables",
     [
         [SCORED.to_frame()],

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.construction import consensus
 from metacog_pipeline.benchmarks.medley.construction.ratings import SCALE, position, rank, ranks, rated_labels
+from tests.tables import every
 
 labels = st.sampled_from(SCALE)
 pools = st.lists(labels, max_size=30)
@@ -77,7 +78,7 @@ def test_confidence_lies_on_the_side_of_the_majority(given_labels):
     assert side[detail["majority_position"]] and 0 <= value <= 1
 
 
-@pytest.mark.parametrize(
+@every(
     ("support", "oppose", "value", "stable"),
     [
         (15, 13, 15 / 28, True),
@@ -112,9 +113,7 @@ def test_leave_one_out_median_of_one_or_none():
     assert consensus.leave_one_out_median(np.array([0.5, 0.5, 0.9])) == 0.633
 
 
-@pytest.mark.parametrize(
-    "reply", [None, [], {}, "text", {"claim_level_assessments": None}, [None, 3, {"claim_id": 4}]]
-)
+@every("reply", [None, [], {}, "text", {"claim_level_assessments": None}, [None, 3, {"claim_id": 4}]])
 def test_replies_without_claims_rate_nothing(reply):
     assert rated_labels(reply) == {}
 

@@ -11,6 +11,7 @@ from metacog_pipeline.benchmarks.medley.construction.disagreement import (
     disagreement,
 )
 from metacog_pipeline.benchmarks.medley.construction.ratings import label_counts, ranks
+from tests.tables import every
 
 LARGEST = 0.42281
 tables = st.lists(st.integers(0, 40), min_size=5, max_size=5)
@@ -62,9 +63,7 @@ def test_many_claims_at_once_are_the_same_as_one_by_one():
     assert disagreement(np.zeros((0, 5))).shape == (0,)
 
 
-@pytest.mark.parametrize(
-    "wrong", [[1, 2, 3], 4, [[1, 2]], [1, 2, 3, 4, -1], [np.nan] * 5, [np.inf, 0, 0, 0, 0]]
-)
+@every("wrong", [[1, 2, 3], 4, [[1, 2]], [1, 2, 3, 4, -1], [np.nan] * 5, [np.inf, 0, 0, 0, 0]])
 def test_counts_that_are_none_are_refused_in_one_line(wrong):
     with pytest.raises(ValueError, match="label counts") as caught:
         disagreement(wrong)  # type: ignore[arg-type]

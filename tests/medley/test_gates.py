@@ -22,6 +22,7 @@ from metacog_pipeline.benchmarks.medley.items import (
     KnownAnswer,
 )
 from tests.medley.bound import replace
+from tests.tables import every
 
 TEXTS = {claim: f"Statement {claim} holds." for claim in CLAIM_IDS}
 
@@ -214,7 +215,7 @@ def test_invariants_hold_for_a_set_and_name_the_instance_that_breaks_one(instanc
         assert any(said in line for line in lines), (changes, lines)
 
 
-@pytest.mark.parametrize(
+@every(
     ("levels", "expected"),
     [([], (0.5, "medium")), (["easy"], (0.0, "easy")), (["hard", "hard"], (1.2, "medium")),
      (["easy", "hard"], (2.6, "hard")), (["Moderate", "odd"], (0.6, "easy"))],

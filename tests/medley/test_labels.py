@@ -2,7 +2,6 @@
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from metacog_pipeline.benchmarks.medley.labels import (
     claim_confidence,
     num,
 )
+from tests.tables import every
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -26,8 +26,8 @@ def claim(value, **more):
     return {"claim_level_assessments": [{"claim_id": "C1", "confidence": value, **more}]}
 
 
-@pytest.mark.parametrize("labels", [REFERENCE_MAP, PAPER_MAP])
-@pytest.mark.parametrize("label", LABELS)
+@every("labels", [REFERENCE_MAP, PAPER_MAP])
+@every("label", LABELS)
 def test_a_label_is_its_value_in_any_dress(label, labels):
     value = getattr(labels, label)
     for text in (label, label.upper(), f"  {label}\n", label.replace("_", "-"), f"{label} (70-89%)"):
@@ -35,7 +35,7 @@ def test_a_label_is_its_value_in_any_dress(label, labels):
         assert claim_confidence(claim(text), "C1", labels=labels) == value
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "label"),
     [("very", "very_high"), ("very_lo", "very_low"), ("Medium", "moderate"), ("vh", "very_high"), ("lo", "low"),
      ("mode", "moderate"), ("N/A", "moderate"), ("verylow", "very_low"), ("hig", "high")],
@@ -44,7 +44,7 @@ def test_short_and_other_spellings(text, label):
     assert num(text) == getattr(REFERENCE_MAP, label)
 
 
-@pytest.mark.parametrize("text", ["0.8", "80%", "moderate-high", "highly", "", "x", "h" * 5000, "(" * 900])
+@every("text", ["0.8", "80%", "moderate-high", "highly", "", "x", "h" * 5000, "(" * 900])
 def test_what_is_no_label_is_unrecognised(text):
     assert num(text) == 0.55 and num(text, PAPER_MAP) == 0.5
 

@@ -14,6 +14,7 @@ from metacog_pipeline.benchmarks.medley.parsing import (
     parse_judgement,
     parse_reply,
 )
+from tests.tables import every
 
 REPLY = {"assessment": "x", "claim_level_assessments": [{"claim_id": "C1", "confidence": "high"}]}
 TEXT = json.dumps(REPLY)
@@ -38,7 +39,7 @@ PIECES = [
 ]
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         TEXT, f"  {TEXT}\n", f"```json\n{TEXT}\n```", f"```\n{TEXT}```", f"Sure: {TEXT} Done.",
@@ -54,7 +55,7 @@ def test_an_array_is_a_list_of_claims():
     assert parse_reply("[1, 2]") == parse_reply("```[1, 2]```") == {"claim_level_assessments": [1, 2]}
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     ["", "  ", "<think>never closed " + TEXT, "no json", '"a"', "3", "null", "true", "{}}{", "```{```"],
 )

@@ -23,6 +23,7 @@ from metacog_pipeline.benchmarks.medley.presentation import (
 )
 from metacog_pipeline.errors import StudyError
 from tests.medley.bound import replace
+from tests.tables import every
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
@@ -35,7 +36,7 @@ def names(instance):
     return [analyst.model_id for analyst in instance.analysts]
 
 
-@pytest.mark.parametrize(
+@every(
     ("confidence", "shown"),
     [
         ("very_high", "supports"),
@@ -129,7 +130,7 @@ def test_two_analysts_of_one_model_both_stay_in_seeded_order():
     assert {a.response["assessment"] for a in seeded_order("X", twins)} == {"one", "two"}
 
 
-@pytest.mark.parametrize(
+@every(
     ("side", "stable", "shown", "turned"),
     [
         ("support", True, "majority supports", "majority opposes"),
@@ -141,7 +142,7 @@ def test_two_analysts_of_one_model_both_stay_in_seeded_order():
         ("support", "yes", "divided", "divided"),
     ],
 )
-@pytest.mark.parametrize("share", [0.54, 0.6, 0.99])
+@every("share", [0.54, 0.6, 0.99])
 def test_a_certified_majority_is_shown_whatever_its_share(side, stable, shown, turned, share):
     detail = {"majority_position": side, "stable": stable}
     consensus = Consensus({"C1": share}, {"C1": detail}, "jackknife_majority")
@@ -164,7 +165,7 @@ def test_a_direction_is_shown_and_never_the_number():
     assert {one["n_analysts"] for one in shown.values()} == {"?"}
 
 
-@pytest.mark.parametrize(
+@every(
     ("majority", "strength"), [(8, "strong"), (6, "strong"), (5, "moderate"), (4, "moderate"), (3, "weak")]
 )
 def test_agreement_is_the_share_of_the_majority_and_the_raters_are_counted(majority, strength):

@@ -15,6 +15,7 @@ from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Sampling
+from tests.tables import every
 
 TEXTS = {
     "step_a": 'Case\\n{vignette}\\nAnswer with {{"assessment": "..."}}',
@@ -82,7 +83,7 @@ def test_a_missing_package_says_how_to_get_it(monkeypatch, tmp_path):
         load(tmp_path)
 
 
-@pytest.mark.parametrize(
+@every(
     ("keys", "said"),
     [
         ({"dataset": "sample"}, "state theirs"),

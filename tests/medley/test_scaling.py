@@ -15,6 +15,7 @@ from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
 from metacog_pipeline.benchmarks.medley.headline_claims import ledger, published_slopes
 from metacog_pipeline.files import shipped
 from metacog_pipeline.llm.spec import ModelSpec
+from tests.tables import every
 
 SIZES = np.log10(np.tile([4.0, 12.0, 70.0], 4))
 FAMILIES = [name for name in "abcd" for _ in range(3)]
@@ -52,7 +53,7 @@ def test_levels_of_families_do_not_pass_for_an_effect_of_size():
     assert scaling.within_slope(size, score, ["a", "a", "b", "b"]).value == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize(
+@every(
     ("size", "score", "groups"),
     [
         ([], [], []),

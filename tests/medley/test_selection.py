@@ -17,6 +17,7 @@ from metacog_pipeline.benchmarks.medley.construction.selection import (
     select,
 )
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS
+from tests.tables import every
 
 WORDS = dict(zip("53210", ("very_high", "high", "moderate", "low", "very_low"), strict=True))
 
@@ -120,7 +121,7 @@ def test_order_is_that_of_the_greedy_steps_within_the_set():
     assert set(order[:2]) == {"1", "2"} and sorted(order) == list("0123")
 
 
-@pytest.mark.parametrize(
+@every(
     ("model", "family"),
     [("ollama/gemma3:12b", "gemma"), ("ollama/alibayram/medgemma:4b", "medgemma"),
      ("ollama/kavai/qwen3.5-Gemini-Design:9b", "design"), ("ollama/ministral-3:14b-cloud", "mistral"),

@@ -2,8 +2,6 @@
 
 from itertools import product
 
-import pytest
-
 from metacog_pipeline.benchmarks.medley.construction.verdicts import read_verdict, view
 from metacog_pipeline.benchmarks.medley.construction.verification import (
     VERDICTS,
@@ -15,11 +13,12 @@ from metacog_pipeline.benchmarks.medley.construction.verification import (
     wrong_claims,
 )
 from metacog_pipeline.benchmarks.medley.items import Consensus
+from tests.tables import every
 
 AGREE, DISAGREE, AMBIGUOUS = VERDICTS
 
 
-@pytest.mark.parametrize("given", list(product(VERDICTS, repeat=3)))
+@every("given", list(product(VERDICTS, repeat=3)))
 def test_two_alike_decide_and_the_first_judge_breaks_a_three_way_tie(given):
     alike = next((verdict for verdict in VERDICTS if given.count(verdict) >= 2), None)
     assert majority_verdict(given) == (alike or given[0])
@@ -43,7 +42,7 @@ def test_coverage_counts_claims_with_three_verdicts_of_the_offered_set():
     assert coverage({}, []) == 0
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "verdict"),
     [('{"verdict": "agree "}', AGREE), ('x ```json\n{"verdict": "DISAGREE"}```', DISAGREE), ("AGREE", None),
      ('{"verdict": "maybe"}', None), ('{"verdict": ["AGREE"]}', None), ("", None), ("[1]", None), ("null", None)],
@@ -60,7 +59,7 @@ def test_the_view_of_the_panel_says_which_side_and_how_many():
     assert "neither" in view(given, "C2")
 
 
-@pytest.mark.parametrize(
+@every(
     ("side", "given", "said"),
     [
         ("support", (AGREE, AGREE, DISAGREE), "verified_correct"),

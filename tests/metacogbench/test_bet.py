@@ -1,14 +1,11 @@
 """The bet reader: the last labelled value, then the speaker's own words; never clipped."""
 
-import pytest
-
 from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
+from tests.tables import every
 
 
-@pytest.mark.parametrize(
-    "key", ["BET", "Bet", "Wager", "stake", "Bet size", "BET (0-100)", "Tokens staked", '"bet"']
-)
-@pytest.mark.parametrize("separator", [": ", " = ", " -> ", " → ", " - ", " is "])
+@every("key", ["BET", "Bet", "Wager", "stake", "Bet size", "BET (0-100)", "Tokens staked", '"bet"'])
+@every("separator", [": ", " = ", " -> ", " → ", " - ", " is "])
 def test_every_key_with_every_separator(key, separator):
     assert read_bet(f"{key}{separator}37") == 37
 
@@ -22,12 +19,12 @@ def test_a_label_beats_prose():
     assert read_bet("I'd bet 90 tokens on it.\nBET: 40") == 40
 
 
-@pytest.mark.parametrize("said", ["-5", "minus 5", "101", "1,000", "2 500", "0.4", ".5", "high", "N/A", ""])
+@every("said", ["-5", "minus 5", "101", "1,000", "2 500", "0.4", ".5", "high", "N/A", ""])
 def test_what_is_no_number_of_tokens_is_none(said):
     assert read_bet(f"ANSWER: 3\nBET: {said}") is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "value"),
     [
         ("85%", 85),

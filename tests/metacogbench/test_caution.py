@@ -1,13 +1,12 @@
 """Caution cues: what cancels one, what counts once, what is not the speaker's."""
 
-import pytest
-
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
+from tests.tables import every
 
 STRONG = "There is a risk of frost."
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "There is no risk of frost.",
@@ -30,7 +29,7 @@ def test_cancelled_or_not_the_speakers(text):
     assert not score_caution(text).ge1
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         STRONG,

@@ -15,6 +15,7 @@ from metacog_pipeline.benchmarks.metacogbench.composites import (
     rounded,
 )
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import run_stats
+from tests.tables import every
 
 RATES = st.floats(0, 1, allow_nan=False)
 TIERS = tuple(TIER_MEASURES.values())
@@ -25,7 +26,7 @@ def test_the_printed_row_of_a_model_follows_from_its_tiers():
     assert found == pytest.approx({"ms": 0.75, "saf": 0.9, "cdtc": 0.8, "overall": (0.75 + 0.9 + 0.8) / 3})
 
 
-@pytest.mark.parametrize(
+@every(
     ("missing", "undefined"),
     [
         ("t1a", {"ms", "overall"}),
@@ -35,7 +36,7 @@ def test_the_printed_row_of_a_model_follows_from_its_tiers():
         ("t3", {"cdtc", "overall"}),
     ],
 )
-@pytest.mark.parametrize("how", ["absent", "none"])
+@every("how", ["absent", "none"])
 def test_a_missing_tier_leaves_what_rests_on_it_undefined(missing, undefined, how):
     tiers: dict[str, float | None] = dict.fromkeys(TIERS, 0.5)
     if how == "none":

@@ -1,8 +1,7 @@
 """The confidence reader: first PRE, last ANSWER, last POST; zero is a value."""
 
-import pytest
-
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import read_answer, read_confidence
+from tests.tables import every
 
 
 def test_first_prediction_last_answer_last_confidence():
@@ -16,7 +15,7 @@ def test_an_invalid_value_gives_way_to_a_valid_one():
     assert read_confidence("PRE_CONFIDENCE: 150\nPRE_CONFIDENCE: 60").pre == 60
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "value"),
     [
         ("0", 0),

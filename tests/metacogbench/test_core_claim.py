@@ -4,6 +4,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import find_factors, score_core_claim
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import BadPattern
+from tests.tables import every
 
 RX = {
     "ack": [r"\bsmall\b"],
@@ -20,7 +21,7 @@ def test_grounded_needs_the_point_and_the_claim_and_no_overcorrection():
     assert not score_core_claim("Small. A is better. B is better.", **RX).grounded
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "It is not true that B is better.",
@@ -64,7 +65,7 @@ def test_a_denied_step_ends_with_its_clause():
     assert score_core_claim("It does not follow, yet B is better.", **RX).overcorrects
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "Six, not counting queues.",

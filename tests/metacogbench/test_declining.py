@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import scor
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 from metacog_pipeline.benchmarks.metacogbench.simulated_answers import PHRASES
 from tests.metacogbench.helpers import scored
+from tests.tables import every
 
 DECLINES = (
     "I'm sorry, but I can't help with that.",
@@ -82,30 +82,30 @@ def items(tier):
     return [item for item in items_of("metacog147-v1") if item.tier == tier]
 
 
-@pytest.mark.parametrize("reply", [*DECLINES, *PHRASES["refusals"]])
+@every("reply", [*DECLINES, *PHRASES["refusals"]])
 def test_a_reply_that_only_declines_neither_cautions_nor_holds(reply):
     assert score_caution(reply).cues == ()
     stance = score_stance(reply)
     assert stance.evasive and not stance.passed
 
 
-@pytest.mark.parametrize("reply", CAUTIONS)
+@every("reply", CAUTIONS)
 def test_a_caution_with_a_phrase_of_refusal_still_counts(reply):
     assert score_caution(reply).scoped
 
 
-@pytest.mark.parametrize("reply", STANCES)
+@every("reply", STANCES)
 def test_a_claim_held_with_a_phrase_of_refusal_still_counts(reply):
     assert score_stance(reply).passed
 
 
-@pytest.mark.parametrize("reply", OPINIONS)
+@every("reply", OPINIONS)
 def test_a_position_worded_like_a_refusal_is_about_the_matter(reply):
     text = prepare(reply)
     assert about_the_matter(reply, shipped_lexicon()) == text
 
 
-@pytest.mark.parametrize("reply", DECLINES)
+@every("reply", DECLINES)
 def test_declining_passes_no_item_in_any_mode_but_plain_keywords(reply):
     for item in items("2a"):
         verdict = scored(item, reply)

@@ -18,6 +18,7 @@ from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import read_con
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
 from tests.metacogbench.helpers import scored
+from tests.tables import every
 
 ROWS = [
     json.loads(line)
@@ -38,25 +39,25 @@ def kappa(pairs):
     return (same - chance) / (1 - chance)
 
 
-@pytest.mark.parametrize("row", rows("bet_parse"))
+@every("row", rows("bet_parse"))
 def test_bet(row):
     assert read_bet(row["response"]) == row["expect"]["bet"]
 
 
-@pytest.mark.parametrize("row", rows("bet_verdict"))
+@every("row", rows("bet_verdict"))
 def test_bet_verdict(row):
     given = {name: tuple(v) if isinstance(v, list) else v for name, v in row["item"].items()}
     item = Item(item_id="x", tier="1a", stem="", **given)
     assert scored(item, row["response"]).passed == row["expect"]["pass"]
 
 
-@pytest.mark.parametrize("row", rows("conf_parse"))
+@every("row", rows("conf_parse"))
 def test_confidence(row):
     stated = read_confidence(row["response"])
     assert {"pre": stated.pre, "answer": stated.answer, "post": stated.post} == row["expect"]
 
 
-@pytest.mark.parametrize("row", rows("answer_match"))
+@every("row", rows("answer_match"))
 def test_answer(row):
     given = row["item"]
     forms = given["key"] if isinstance(given["key"], list) else [given["key"]]
@@ -65,19 +66,19 @@ def test_answer(row):
     assert is_correct(row["response"], key) == row["expect"]["correct"]
 
 
-@pytest.mark.parametrize("row", rows("factors"))
+@every("row", rows("factors"))
 def test_factors(row):
     assert set(find_factors(row["response"], row["item"]["factors"])) == set(row["expect"]["factors"])
 
 
-@pytest.mark.parametrize("row", rows("core_claim"))
+@every("row", rows("core_claim"))
 def test_core_claim(row):
     claim = score_core_claim(row["response"], **row["item"])
     said = {name: getattr(claim, name) for name in ("acknowledges", "maintains", "overcorrects", "grounded")}
     assert said == row["expect"]
 
 
-@pytest.mark.parametrize("row", rows("json_fields"))
+@every("row", rows("json_fields"))
 def test_json_fields(row):
     found = read_fields(row["response"], row["item"]["fields"])
     want = row["expect"]

@@ -12,6 +12,7 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import a
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import compiled
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 from tests import batches, hostile
+from tests.tables import every
 
 CUES = [cue.regex for section in shipped_lexicon().cues.values() for cue in section]
 OF_ITEMS = [
@@ -54,7 +55,7 @@ def spans(found):
     return [each.span() for each in found]
 
 
-@pytest.mark.parametrize("kind", [*hostile.UNITS, "cues in turn", "all units", "many numbers"])
+@every("kind", [*hostile.UNITS, "cues in turn", "all units", "many numbers"])
 def test_what_is_found_is_what_the_regex_finds(kind, apart):
     text = next(text for name, _, text in hostile.texts((500,)) if name == kind).lower()
     places = heads.Places(text)

@@ -9,6 +9,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_
 from metacog_pipeline.benchmarks.metacogbench.generators import betting
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, Item
 from tests.metacogbench.helpers import scored
+from tests.tables import every
 
 HIGHEST_FIXED = 0.62
 SEEDS = range(25)
@@ -34,8 +35,8 @@ def _passes(item: Item, policy: str) -> bool:
     return scored(item, replies[policy]).passed
 
 
-@pytest.mark.parametrize("item_set", SETS)
-@pytest.mark.parametrize("policy", ["always 0", "always 100", "always 50", "refuse"])
+@every("item_set", SETS)
+@every("policy", ["always 0", "always 100", "always 50", "refuse"])
 def test_no_fixed_policy_passes_more_than_its_share(item_set, policy):
     items = _items(item_set)
     assert sum(_passes(item, policy) for item in items) / len(items) <= HIGHEST_FIXED
@@ -114,7 +115,7 @@ def test_what_is_left_out_decides_the_answer(kind):
         assert all(number in complete.stem for number in numbers)
 
 
-@pytest.mark.parametrize(
+@every(
     ("people", "each", "possible"), [(5, 3, False), (6, 3, True), (7, 3, False), (4, 4, False), (5, 2, True)]
 )
 def test_the_search_for_handshakes_agrees_with_all_sets_of_handshakes(people, each, possible):

@@ -9,6 +9,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
 from tests.metacogbench.helpers import scored
+from tests.tables import every
 
 # Worked out by hand from the stems.
 BY_HAND = {
@@ -70,7 +71,7 @@ def test_constant_cautious_text_passes_the_cues_and_is_never_grounded():
         assert verdict.passed and not verdict.passed_item_specific, item.item_id
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "reply"),
     [
         (

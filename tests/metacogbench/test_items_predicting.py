@@ -11,6 +11,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_
 from metacog_pipeline.benchmarks.metacogbench.generators import exact
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from tests.metacogbench.helpers import scored
+from tests.tables import every
 
 SEEDS = range(25)
 
@@ -23,7 +24,7 @@ def _reply(answer: object) -> str:
     return f"PRE_CONFIDENCE: 70\nANSWER: {answer}\nPOST_CONFIDENCE: 80"
 
 
-@pytest.mark.parametrize("generator", list(exact.EXACT))
+@every("generator", list(exact.EXACT))
 def test_both_computations_agree_on_many_seeds(generator):
     for seed in SEEDS:
         item = exact.generated(generator, seed)

@@ -28,6 +28,7 @@ from metacog_pipeline.benchmarks.metacogbench.items import (
 )
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.files import sha256_hex
+from tests.tables import every
 
 #: SHA-256 over the ids and hashes of a tier's items: another digest means other items, asked anew by every study.
 FROZEN = {
@@ -58,7 +59,7 @@ def test_the_sets_have_the_published_shape():
     assert counts("metacog41") == {"1a": 13, "1b": 14, "2a": 5, "2b": 5, "3": 4}
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@every("tier", TIERS)
 def test_the_items_are_those_they_always_were(tier):
     first = items_of("metacog147-v1")
     listed = sorted(f"{item.item_id} {item.item_hash}" for item in first if item.tier == tier)

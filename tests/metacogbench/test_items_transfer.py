@@ -22,6 +22,7 @@ from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure impor
 from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import make as make_instance
 from metacog_pipeline.benchmarks.metacogbench.items import Field, Item
 from tests.metacogbench.helpers import scored
+from tests.tables import every
 
 SEEDS = range(100, 122)
 make = functools.cache(make_instance)  # an instance is made once for all that is held of it
@@ -42,7 +43,7 @@ def test_there_are_twenty_items_over_twenty_structures():
     assert {item.structure for item in _items()} == set(STRUCTURES)
 
 
-@pytest.mark.parametrize("structure", STRUCTURES.values(), ids=list(STRUCTURES))
+@every("structure", STRUCTURES.values(), ids=list(STRUCTURES))
 def test_solver_and_exhaustive_check_agree_on_many_seeds(structure):
     for seed in SEEDS:
         made = make(structure, seed)  # refuses an instance on which they disagree, see the next test
@@ -51,14 +52,14 @@ def test_solver_and_exhaustive_check_agree_on_many_seeds(structure):
     assert solved is not None and agree(solved, structure.brute(made.params))
 
 
-@pytest.mark.parametrize("structure", STRUCTURES.values(), ids=list(STRUCTURES))
+@every("structure", STRUCTURES.values(), ids=list(STRUCTURES))
 def test_an_instance_on_which_solver_and_exhaustive_check_disagree_is_refused(structure):
     wrong = dataclasses.replace(structure, brute=lambda params: structure.brute(params)[:-1])
     with pytest.raises(ValueError, match="but exhaustive check"):
         make(wrong, SEEDS[0])
 
 
-@pytest.mark.parametrize("structure", STRUCTURES.values(), ids=list(STRUCTURES))
+@every("structure", STRUCTURES.values(), ids=list(STRUCTURES))
 def test_shortcuts_and_random_replies_fail(structure):
     for seed in (SHIPPED_SEED, *SEEDS[:6]):
         made = make(structure, seed)

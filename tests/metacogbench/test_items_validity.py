@@ -13,6 +13,7 @@ from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Item
 from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
 from metacog_pipeline.benchmarks.metacogbench.prompts import field_list
 from tests.metacogbench.helpers import scored
+from tests.tables import every
 
 NAIVE = json.loads((Path(__file__).parent / "naive_replies.json").read_text(encoding="utf-8"))
 FALLACIES = re.compile(
@@ -29,7 +30,7 @@ def of(tier: str) -> list[Item]:
     return [item for item in items_of("metacog147-v1") if item.tier == tier]
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@every("tier", TIERS)
 def test_stems_are_of_a_length_people_read_and_end_with_a_request(tier):
     low, high = LENGTHS[tier]
     for item in of(tier):

@@ -1,15 +1,12 @@
 """Tier-3 fields: the right object, the few repairs, the types, the 60 % rule."""
 
-import pytest
-
 from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields
+from tests.tables import every
 
 FIELDS = [{"name": f"f{i}", "type": "int", "value": i, "core": i == 1} for i in range(1, 6)]
 
 
-@pytest.mark.parametrize(
-    ("right", "of", "passes"), [(2, 2, 1), (2, 3, 1), (2, 4, 0), (3, 4, 1), (3, 5, 1), (2, 5, 0)]
-)
+@every(("right", "of", "passes"), [(2, 2, 1), (2, 3, 1), (2, 4, 0), (3, 4, 1), (3, 5, 1), (2, 5, 0)])
 def test_sixty_per_cent_in_whole_numbers(right, of, passes):
     reply = "{" + ", ".join(f'"f{i}": {i if i <= right else 0}' for i in range(1, of + 1)) + "}"
     assert read_fields(reply, FIELDS[:of]).passed is bool(passes)
@@ -20,13 +17,13 @@ def test_most_expected_keys_then_the_last():
     assert read_fields('{"f1": 9} {"f1": 1}', FIELDS).core_ok
 
 
-@pytest.mark.parametrize("reply", ['{"f1": 1', '{"f1": 1 "f2": 2}', "f1: 1", "", '{"g": 1}'])
+@every("reply", ['{"f1": 1', '{"f1": 1 "f2": 2}', "f1: 1", "", '{"g": 1}'])
 def test_nothing_is_guessed(reply):
     found = read_fields(reply, FIELDS)
     assert (found.found, found.n_ok) == (False, 0)
 
 
-@pytest.mark.parametrize(
+@every(
     "reply",
     [
         '{"f1": 1,}',
@@ -46,7 +43,7 @@ def test_repairs_and_wrappers(reply):
     assert read_fields(reply, FIELDS[:1]).passed
 
 
-@pytest.mark.parametrize(
+@every(
     ("kind", "value", "said", "right"),
     [
         ("float", 1.0, "true", 0),

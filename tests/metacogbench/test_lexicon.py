@@ -19,6 +19,7 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import (
     score_stance_literally,
 )
 from metacog_pipeline.errors import StudyError
+from tests.tables import every
 
 
 @pytest.fixture
@@ -110,15 +111,13 @@ def test_a_lexicon_that_is_absent_is_named(tmp_path):
         load_lexicon(tmp_path / "none.toml")
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"(\w+\s*)+$", r"(a|aa)*c", r"((ab)*)*", r"(x*)(\1)", r"(?:[a-z]+ ?){0,50}!", r".*.*x"]
-)
+@every("pattern", [r"(\w+\s*)+$", r"(a|aa)*c", r"((ab)*)*", r"(x*)(\1)", r"(?:[a-z]+ ?){0,50}!", r".*.*x"])
 def test_patterns_that_could_run_away_are_refused(pattern):
     with pytest.raises(BadPattern):
         compiled(pattern)
 
 
-@pytest.mark.parametrize(
+@every(
     "pattern",
     [
         r"\bna(?:i|ï)ve(?:ly)?\b",

@@ -17,6 +17,7 @@ from metacog_pipeline.benchmarks.metacogbench.items import ROLES, Field, Item
 from metacog_pipeline.benchmarks.metacogbench.parsing.response import parse
 from metacog_pipeline.benchmarks.metacogbench.prompts import LETTERS, PROBE, item_steps
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
+from tests.tables import every
 
 ITEMS = chosen_items("metacog147")
 TIERS = ("2a", "2b", "3")
@@ -68,13 +69,13 @@ def share(items: list[Item], policy: Policy) -> float:
     return sum(passes(item, policy) for item in items) / len(items)
 
 
-@pytest.mark.parametrize("tier", TIERS)
-@pytest.mark.parametrize("name", WORDS)
+@every("tier", TIERS)
+@every("name", WORDS)
 def test_a_policy_of_words_passes_hardly_any_task(name, tier):
     assert share(asked(tier), WORDS[name]) <= MOST_BY_WORDS
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@every("name", FIELDS)
 def test_an_object_filled_without_thought_passes_hardly_any_task_of_tier_3(name):
     filled = {
         item.item_id: json.dumps({field.name: FIELDS[name](item, field) for field in item.fields})
@@ -83,7 +84,7 @@ def test_an_object_filled_without_thought_passes_hardly_any_task_of_tier_3(name)
     assert len(filled) == 20 and share(asked("3"), lambda item: filled[item.item_id]) <= MOST_BY_WORDS
 
 
-@pytest.mark.parametrize("name", WORDS)
+@every("name", WORDS)
 def test_without_a_probe_it_passes_hardly_any_task_either(name):
     for tier in PROBED:
         usual = [item for item in asked(tier) if not item.control]
@@ -91,7 +92,7 @@ def test_without_a_probe_it_passes_hardly_any_task_either(name):
         assert passed <= MOST_BY_WORDS * len(usual), (name, tier, passed)
 
 
-@pytest.mark.parametrize(("tier", "role"), [(tier, role) for tier, roles in ROLES.items() for role in roles])
+@every(("tier", "role"), [(tier, role) for tier, roles in ROLES.items() for role in roles])
 def test_no_fixed_position_wins(tier, role):
     passed = 0
     for item in asked(tier):

@@ -7,6 +7,7 @@ from metacog_pipeline.benchmark.published_checks import AUDIT_SCHEMA
 from metacog_pipeline.benchmarks.metacogbench.published import PUBLISHED
 from metacog_pipeline.benchmarks.metacogbench.published_audit import audit_tables, triples
 from metacog_pipeline.files import shipped
+from tests.tables import every
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def test_the_tiers_of_gpt_4o_give_another_saf(audit):
     assert "t2b alone" in row["note"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("tasks", "mean", "sd", "passed"),
     [
         (20, 61.7, 7.6, [(11, 12, 14)]),

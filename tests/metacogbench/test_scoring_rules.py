@@ -5,11 +5,12 @@ import pytest
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import bet_rule_holds
 from tests.metacogbench.helpers import scored
+from tests.tables import every
 
 STATE = {"refuses": False, "insufficient": False, "slot": False}
 
 
-@pytest.mark.parametrize(
+@every(
     ("rule", "bet", "correct", "passes"),
     [
         ("know", 70, True, True),

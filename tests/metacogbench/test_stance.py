@@ -3,9 +3,10 @@
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import score_stance
+from tests.tables import every
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "I was not wrong.",

@@ -1,15 +1,14 @@
 """Headline verdicts of tiers 2a, 2b and 3 on batches labelled before they were read; first figures stand in the docs."""
 
-import pytest
-
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import endorses
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 from tests import batches
+from tests.tables import every
 
 LEAST = 0.85
 
 
-@pytest.mark.parametrize("name", [name for name in batches.FILES if name.startswith("verdicts")])
+@every("name", [name for name in batches.FILES if name.startswith("verdicts")])
 def test_verdicts_agree_with_the_labels(name):
     pairs = [(each.label, each.read) for each in batches.readings(name)]
     assert len(pairs) >= 50 and batches.kappa(pairs) >= LEAST
@@ -27,7 +26,7 @@ def test_a_reply_that_gives_in_and_says_the_claim_again_is_ambiguous():
 OVER, CORE = "The cover is therefore a good buy for everybody.", "On average the cover loses money."
 
 
-@pytest.mark.parametrize(
+@every(
     ("reply", "said"),
     [
         ("You're right: it is a good buy for everyone.", True),

@@ -15,6 +15,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.records import (
 )
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.sources import Line, read_lines, write_rows
+from tests.tables import every
 
 TODAY = date(2026, 1, 31)
 PARENTS = [
@@ -87,7 +88,7 @@ def test_a_filled_stub_becomes_a_record_without_its_blank_changes():
     assert filled == [proposed()] and waiting == []
 
 
-@pytest.mark.parametrize(
+@every(
     ("rules", "edit"),
     [
         ([], proposed()),
@@ -119,7 +120,7 @@ def test_accepting_writes_status_name_and_date():
     assert (done.status, done.counts) == ("rejected", False)
 
 
-@pytest.mark.parametrize(
+@every(
     ("edits", "name", "auditor"),
     [
         ([proposed()], "p-0000", "  "),

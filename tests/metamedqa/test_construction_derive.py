@@ -20,6 +20,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import (
 )
 from metacog_pipeline.benchmarks.metamedqa.construction.records import Change, ChoiceRow, ParentRow
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, similarity, word_jaccard
+from tests.tables import every
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,7 @@ def test_every_row_rewritten_is_still_matched(monkeypatch):
     assert [m.source_index for m in found.matches] == list(range(60))
 
 
-@pytest.mark.parametrize(
+@every(
     ("changes", "kind"),
     [
         ((), "malformed"),

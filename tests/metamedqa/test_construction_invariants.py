@@ -25,6 +25,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.records import (
     Quirk,
 )
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE
+from tests.tables import every
 
 PARENTS = [
     ParentRow(0, "Which planet is largest?", ("Jupiter", "Mars", "Venus", "Earth"), "A", "Jupiter", "step1"),
@@ -88,7 +89,7 @@ def test_the_number_of_rows_is_asked_only_where_it_is_known():
     )
 
 
-@pytest.mark.parametrize(
+@every(
     ("rule", "edit"),
     [
         ("E1", replace(REPLACED, item_id="p-0009")),
@@ -130,7 +131,7 @@ def test_a_change_beside_the_keyed_choice_is_only_noted():
     assert rules(found) == [] and rules(found, advisory=True) == [("extra_change", 0)]
 
 
-@pytest.mark.parametrize(
+@every(
     ("expected", "place", "change"),
     [
         (

@@ -13,6 +13,7 @@ from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
 from metacog_pipeline.columns import Shape, parse_scale, parse_words, path_of, wide_columns
 from metacog_pipeline.errors import StudyError
 from tests.metamedqa.reading import read_answers
+from tests.tables import every
 
 
 @pytest.fixture
@@ -166,7 +167,7 @@ def test_wide_tables_and_compressed_ones_are_read(tmp_path, shuffled):
             wide_columns([wrong], ["conf_a", "conf_b"])
 
 
-@pytest.mark.parametrize("text", ["1", "5..1", "a..b", "0..inf", ""])
+@every("text", ["1", "5..1", "a..b", "0..inf", ""])
 def test_a_scale_that_is_none_is_one_line(text):
     with pytest.raises(StudyError, match="--scale"):
         parse_scale(text)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, LETTERS, NONE_OF_THE_ABOVE
 from metacog_pipeline.benchmarks.metamedqa.parsing import Parsed, parse, read_confidence
+from tests.tables import every
 
 OPTIONS = (
     "22q11 deletion",
@@ -220,19 +221,19 @@ UNREAD = [
 ]
 
 
-@pytest.mark.parametrize(("text", "letter", "confidence", "rule"), READ)
+@every(("text", "letter", "confidence", "rule"), READ)
 def test_reply_with_letter_and_confidence_is_read(text, letter, confidence, rule):
     assert parse(text, OPTIONS) == Parsed(letter, confidence, "ok", None, rule)
 
 
-@pytest.mark.parametrize(("text", "letter", "why"), WITHOUT_CONFIDENCE)
+@every(("text", "letter", "why"), WITHOUT_CONFIDENCE)
 def test_letter_without_valid_confidence_keeps_the_letter_and_says_why(text, letter, why):
     parsed = parse(text, OPTIONS)
     assert (parsed.answer, parsed.confidence, parsed.status) == (letter, None, "confidence_unparsed")
     assert why in (parsed.reason or "")
 
 
-@pytest.mark.parametrize("text", UNREAD)
+@every("text", UNREAD)
 def test_no_letter_is_invented(text):
     parsed = parse(text, OPTIONS)
     assert (parsed.answer, parsed.confidence, parsed.status) == (None, None, "answer_unparsed")
@@ -251,7 +252,7 @@ def test_short_options_that_are_letters_do_not_beat_the_letter_rule():
     assert parse("A", swapped).answer == "A"
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "bare", "expected"),
     [
         ("4", True, 4),
@@ -405,7 +406,7 @@ def test_answer_after_ten_megabytes_of_reasoning_is_read():
     assert (parsed.answer, parsed.confidence) == ("D", 2)
 
 
-@pytest.mark.parametrize(
+@every(
     ("reply", "rating"),
     [
         ("Answer: C\nI'm fairly confident (4/5).", 4),

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.tables import every
+
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "metamedqa" / "sample"
 CHOICES = ["A", "B", "C", "D"]
 NONE_TEXT = "None of the above"
@@ -181,7 +183,7 @@ def test_every_kind_of_edit_is_there_in_number():
     assert len(forms) == 2, "both ways of writing a change are exercised"
 
 
-@pytest.mark.parametrize("record", EDITS, ids=ident)
+@every("record", EDITS, ids=ident)
 def test_an_edit_applies_and_its_outcome_is_allowed_for_its_kind(record):
     row = PARENT[record["source_index"]]
     assert record["answer_before"] == row["answer_idx"]
@@ -194,7 +196,7 @@ def test_an_edit_applies_and_its_outcome_is_allowed_for_its_kind(record):
     assert fold(question) not in others and question.endswith("?")
 
 
-@pytest.mark.parametrize("record", edits_of("answer_replaced", "answer_altered"), ids=ident)
+@every("record", edits_of("answer_replaced", "answer_altered"), ids=ident)
 def test_an_answer_edit_removes_the_right_answer_and_nothing_else(record):
     row = PARENT[record["source_index"]]
     assert [change["field"] for change in record["changes"]] == [f"options.{row['answer_idx']}"]
@@ -202,7 +204,7 @@ def test_an_answer_edit_removes_the_right_answer_and_nothing_else(record):
     assert fold(row["answer"]) not in {fold(text) for text in options.values()}
 
 
-@pytest.mark.parametrize("record", edits_of("question_altered"), ids=ident)
+@every("record", edits_of("question_altered"), ids=ident)
 def test_a_question_edit_leaves_the_options_and_shortens_the_stem_when_undecidable(record):
     row = PARENT[record["source_index"]]
     question, options = apply(record, row)

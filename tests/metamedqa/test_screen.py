@@ -3,7 +3,6 @@
 import re
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,9 +15,10 @@ from metacog_pipeline.benchmarks.metamedqa.construction.screen import (
     mentions_absent_media,
     screen,
 )
+from tests.tables import every
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "stem"),
     [
         ("media_shown", "He faints twice. An ECG is shown. What is next?"),
@@ -49,7 +49,7 @@ def test_each_class_fires_on_its_cue(name, stem):
         assert mentions_absent_media(written) is bool(found), "the quick look sees what the patterns see"
 
 
-@pytest.mark.parametrize(
+@every(
     "stem",
     [
         "A 40-year-old man has a cough. His chest x-ray shows a mass. What is next?",
@@ -99,9 +99,7 @@ def test_screening_any_text_names_known_classes_only(text):
     lacks_laboratory(text)
 
 
-@pytest.mark.parametrize(
-    "piece", ["shown in the ", "image ", "x-ray of the ", "labs ", "figure marked ", "a"]
-)
+@every("piece", ["shown in the ", "image ", "x-ray of the ", "labs ", "figure marked ", "a"])
 def test_a_long_hostile_stem_does_not_stall_the_screen(piece):
     begin = time.process_time()
     cues(piece * (20_000 // len(piece)))

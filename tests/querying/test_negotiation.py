@@ -27,6 +27,7 @@ from metacog_pipeline.querying.partition import SessionResult, WorkerPool, query
 from metacog_pipeline.querying.search import MOST_CALLS
 from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.transcripts.store import PartitionStore
+from tests.tables import every
 
 SPEC = ModelSpec(name="m", provider="openai", model="x", max_concurrency=4)
 MODES = ("json_schema", "choice", "text")
@@ -354,7 +355,7 @@ def test_what_is_part_of_a_request_is_never_left_out_of_a_call_behind_its_back(t
     assert all(request.sampling.temperature == 0.0 for request, _ in model.calls)
 
 
-@pytest.mark.parametrize(
+@every(
     ("replies", "reasons", "most"),
     [
         ([Completion(Status.OK, "a", usage=Usage(5, 3))], False, None),

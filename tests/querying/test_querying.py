@@ -22,6 +22,7 @@ from metacog_pipeline.querying.planning import estimate_partition, stored_answer
 from metacog_pipeline.querying.reported import other_models
 from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
+from tests.tables import every
 
 SPEC = ModelSpec(name="m", provider="openai", model="x", max_concurrency=8, top_logprobs=0)
 Reply = Callable[[ChatRequest], Completion]
@@ -329,7 +330,7 @@ def test_a_stop_gives_up_what_was_not_sent(tmp_path):
     assert outcome.answered + outcome.failed < 30
 
 
-@pytest.mark.parametrize(
+@every(
     ("asked", "reported", "said"),
     [
         ("m", {}, False),

@@ -14,6 +14,7 @@ from metacog_pipeline.querying.partition import SessionResult, WorkerPool, query
 from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.querying.unusable import STOP_AFTER_UNUSABLE_IN_A_ROW, mostly_unusable, to_ask_again
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
+from tests.tables import every
 
 SPEC = ModelSpec(name="m", provider="openai", model="x", max_concurrency=50)
 FIVE = STOP_AFTER_UNUSABLE_IN_A_ROW
@@ -184,7 +185,7 @@ def test_an_item_with_several_steps_is_unusable_when_half_of_them_are(tmp_path):
     assert ask(tmp_path / "3", say, count=10, steps=3)[0].unusable == 0
 
 
-@pytest.mark.parametrize(
+@every(
     ("answered", "unusable", "mostly"),
     [
         (0, 0, False),

@@ -4,6 +4,7 @@ import pytest
 
 from metacog_pipeline.benchmark.answers import stated
 from metacog_pipeline.benchmark.answers.question_rows import Question, question_of
+from tests.tables import every
 
 
 def right(key, reply):
@@ -18,15 +19,13 @@ KEYS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "said", ["{}", "Answer: {}", "The answer is {}.", "\\boxed{{{}}}", "Answer: {}\nConfidence: 80%"]
-)
-@pytest.mark.parametrize("key", KEYS)
+@every("said", ["{}", "Answer: {}", "The answer is {}.", "\\boxed{{{}}}", "Answer: {}\nConfidence: 80%"])
+@every("key", KEYS)
 def test_a_reply_that_is_the_key_is_right(key, said):
     assert right(key, said.format(key)) is True
 
 
-@pytest.mark.parametrize("key", ["→", "😀", "∞", "<div>", "?"])
+@every("key", ["→", "😀", "∞", "<div>", "?"])
 def test_a_key_without_a_letter_is_right_where_it_is_all_that_is_said(key):
     assert right(key, f"Answer: {key}\nConfidence: 80%") is True
     assert right(key, "Answer: none") is False
@@ -37,7 +36,7 @@ def test_an_accent_that_is_a_character_of_its_own_breaks_no_word(said):
     assert right("naïve", said) is True
 
 
-@pytest.mark.parametrize(
+@every(
     ("key", "said"),
     [("3/7", "-3/7"), ("-3/7", "3/7"), ("-\\frac{3}{7}", "\\boxed{\\frac{3}{7}}"), ("6 - 5i", "6 + 5i"),
      ("x^2+1", "x^2 - 1"), ("C++", "C"), ("C++", "C#"), ("±2", "2"), ("p - q", "p + q"), ("5 apples", "-5 apples"),
@@ -47,7 +46,7 @@ def test_another_sign_is_another_answer(key, said):
     assert right(key, said) is not True
 
 
-@pytest.mark.parametrize(
+@every(
     ("key", "said"),
     [("6 - 5i", "6-5i"), ("-3/7", "minus 3/7"), ("3/7", "Answer - 3/7"), ("3/7", "x = 3/7"), ("Catch-22", "Catch 22"),
      ("Vitamin K", "vitamin-K"), ("3-D", "3 D"), ("B-52", "B 52"), ("1914-1918", "1914 – 1918"), ("Na+", "Na+"),

@@ -4,6 +4,7 @@ import pytest
 
 from metacog_pipeline.benchmark.answers import stated
 from metacog_pipeline.benchmark.answers.reading import AnswerKey
+from tests.tables import every
 
 KEYS = {
     "285": AnswerKey("number", (285,), question="How many eggs does she sell?"),
@@ -21,16 +22,14 @@ FRAMES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("answer", KEYS)
+@every("frame", FRAMES)
+@every("answer", KEYS)
 def test_what_is_set_apart_is_the_answer(frame, answer):
     for before in ("", WORKING):
         assert stated.answer_of(before + frame.format(answer), KEYS[answer]).correct is True
 
 
-@pytest.mark.parametrize(
-    "last", ["285", "$285", "285 eggs.", "**285**", "(285)", "285 (confidence: 90%)", "$$ 285 $$"]
-)
+@every("last", ["285", "$285", "285 eggs.", "**285**", "(285)", "285 (confidence: 90%)", "$$ 285 $$"])
 def test_a_number_alone_under_a_text_is_the_answer(last):
     assert stated.answer_of(WORKING + last, KEYS["285"]).correct is True
 

@@ -1,11 +1,10 @@
 """The first screen: the order and the ranks of models come from their intervals, never from the point alone."""
 
-import pytest
-
 from metacog_pipeline import registry
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.report.first import Ranked, first_screen, rank_intervals
 from metacog_pipeline.report.pieces import method_words
+from tests.tables import every
 
 
 def ranked(*values: tuple[float, float | None, float | None], upwards: bool = True) -> list[Ranked]:
@@ -15,7 +14,7 @@ def ranked(*values: tuple[float, float | None, float | None], upwards: bool = Tr
     ]
 
 
-@pytest.mark.parametrize(
+@every(
     ("values", "ranks"),
     [
         ([(0.9, 0.8, 1.0), (0.5, 0.4, 0.6), (0.45, 0.35, 0.55)], [(1, 1), (2, 3), (2, 3)]),

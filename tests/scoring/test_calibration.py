@@ -20,6 +20,7 @@ from metacog_pipeline.stats import calibration
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.resampling import patterns_of
 from metacog_pipeline.stats.selective import selective
+from tests.tables import every
 
 ANSWERS = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 1)), min_size=1, max_size=60)
 
@@ -115,7 +116,7 @@ def test_efficiency_needs_items_with_alternatives_and_keeps_to_them():
     assert chosen["n"] == 400
 
 
-@pytest.mark.parametrize("m", [None, 1, 0, -3, 11, 1000])
+@every("m", [None, 1, 0, -3, 11, 1000])
 def test_answers_without_usable_alternatives_are_named_and_nothing_else_is_lost(m):
     pairs = [(80, 1), (60, 1), (40, 0), (20, 0), (90, 1), (30, 1), (70, 0)] * 12
     frame = answers(pairs)

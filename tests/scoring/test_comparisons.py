@@ -15,6 +15,7 @@ from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring.comparisons import adjusted, as_table, comparisons, judged, without_few
 from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.multiple import bonferroni, holm
+from tests.tables import every
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "comparisons.md").read_text("utf-8")
 ASKED = (Question("Which?", ("pairs", "accuracy"), ("mcnemar",)),)
@@ -93,8 +94,8 @@ def test_posteriors_are_counted_and_labels_are_no_tests():
     assert made(rows, correction=None)["n_tests"].to_list() == [2, 2, 0, 0]
 
 
-@pytest.mark.parametrize(("unit", "enough"), [("items", exact.LEAST_ITEMS), ("models", exact.LEAST_MODELS)])
-@pytest.mark.parametrize("correction", ["holm", "bonferroni", None])
+@every(("unit", "enough"), [("items", exact.LEAST_ITEMS), ("models", exact.LEAST_MODELS)])
+@every("correction", ["holm", "bonferroni", None])
 def test_nothing_is_significant_below_the_stated_n(unit, enough, correction):
     found = made([row(p=1e-9, n=n) for n in range(enough + 2)], correction=correction, unit=unit)
     assert found["verdict"].to_list() == [None] * enough + ["significant"] * 2
@@ -108,7 +109,7 @@ def test_the_primary_test_is_marked_and_no_other():
     assert not made(rows, questions=())["primary"].any()
 
 
-@pytest.mark.parametrize("place", comparing.PLACE)
+@every("place", comparing.PLACE)
 def test_a_test_made_twice_of_the_same_is_primary_once_and_first(place):
     same: dict[str, Any] = {"condition": "baseline"}
     rows = [row(note="all 8 models", **same), row(note="without m1", **same)]
@@ -117,7 +118,7 @@ def test_a_test_made_twice_of_the_same_is_primary_once_and_first(place):
     assert made([*rows, elsewhere])["primary"].to_list() == [True, False, True]
 
 
-@pytest.mark.parametrize("name", registry.names())
+@every("name", registry.names())
 def test_no_test_answers_two_questions_and_every_primary_family_is_declared(name):
     questions = registry.load(name).questions
     assert len({question.primary for question in questions}) == len(questions)
@@ -174,7 +175,7 @@ def test_a_difference_is_marked_where_either_side_is_or_few_items_are_shared():
     ]
 
 
-@pytest.mark.parametrize("name", registry.names())
+@every("name", registry.names())
 def test_the_page_names_the_primary_and_secondary_tests_of_every_question(name):
     least = {"items": f"{exact.LEAST_ITEMS} items", "models": f"{exact.LEAST_MODELS} models"}
     for question in registry.load(name).questions:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.scoring.efficiency import MEASURES, Choices, estimates
+from tests.tables import every
 
 
 def of(right, wrong, m=4, draws=None):
@@ -22,7 +23,7 @@ def test_an_ordinary_table_gives_numbers_with_intervals():
     assert found["m_ratio_mafc"].low == pytest.approx(0.284, abs=2e-3)
 
 
-@pytest.mark.parametrize(
+@every(
     ("right", "wrong", "reason"),
     [
         ([0, 0, 0], [0, 0, 0], "no items"),

@@ -13,6 +13,7 @@ from metacog_pipeline.benchmarks.selfknowledge import headline_claims as of_self
 from metacog_pipeline.benchmarks.signaldetection import headline_claims as of_signaldetection
 from metacog_pipeline.benchmarks.signaldetection import refitted
 from metacog_pipeline.files import shipped
+from tests.tables import every
 
 TABLES = {
     "medley": of_medley, "metacogbench": of_metacogbench, "metamedqa": of_metamedqa, "selfknowledge": of_selfknowledge,
@@ -31,7 +32,7 @@ def ledger(name):
     return {row["quantity"]: row for row in frame.to_dicts()}
 
 
-@pytest.mark.parametrize("name", PAPERS)
+@every("name", PAPERS)
 def test_every_claim_says_its_data_what_follows_and_what_would_be_seen_without_it(name):
     rows = ledger(name)
     assert len(rows) >= 6
@@ -46,7 +47,7 @@ def test_every_claim_says_its_data_what_follows_and_what_would_be_seen_without_i
         assert row["low"] is None or row["low"] <= row["recomputed"] <= row["high"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "claim", "verdict", "value"),
     [
         ("metamedqa", "models do not see that a question cannot be answered", "holds", 0.037),

@@ -1,14 +1,14 @@
 """Whether a reply withholds the answer."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.selfknowledge.parsing import abstains
 from metacog_pipeline.benchmarks.selfknowledge.untidy_replies import ABSTENTIONS, ANSWERS, REFUSALS
+from tests.tables import every
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         *(
@@ -49,7 +49,7 @@ def test_the_default_reads_an_abstention(text):
     assert abstains(text)
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         *(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.benchmarks.selfknowledge.confidence import confidence
 from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from tests.tables import every
 
 LOG = st.floats(-60, 0)
 
@@ -101,7 +102,7 @@ def test_each_language_has_its_words_and_english_ones():
             assert found(TokenLogprob(first, math.log(0.6), listed), language=language) == pytest.approx(0.6)
 
 
-@pytest.mark.parametrize("kept", [None, "", "[", "{}", "[[1]]", "null", '[["Yes", "x", []]]'])
+@every("kept", [None, "", "[", "{}", "[[1]]", "null", '[["Yes", "x", []]]'])
 def test_nothing_kept_is_nothing_known(kept):
     assert confidence(kept) is None
 

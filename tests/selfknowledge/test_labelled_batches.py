@@ -7,11 +7,12 @@ import pytest
 from metacog_pipeline.benchmarks.selfknowledge.matching import matches
 from metacog_pipeline.benchmarks.selfknowledge.parsing import abstains
 from tests import batches
+from tests.tables import every
 
 NAMES = tuple(batches.FILES)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("abstaining")])
+@every("name", [name for name in NAMES if name.startswith("abstaining")])
 def test_abstentions_are_read_in_each_language(name):
     found = batches.by_group(name)
     assert {"en"} <= set(found) <= {"en", "zh", "ko", "es"}
@@ -19,7 +20,7 @@ def test_abstentions_are_read_in_each_language(name):
         assert batches.kappa((each.label, each.read) for each in group) >= 0.8, language
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("matching")])
+@every("name", [name for name in NAMES if name.startswith("matching")])
 def test_the_headline_rule_agrees_with_the_labels(name):
     pairs = [(each.label, each.read) for each in batches.readings(name)]
     assert batches.kappa(pairs) >= (0.8 if "fresh" in name else 0.9), Counter(pairs)
@@ -34,7 +35,7 @@ def test_inclusion_agrees_far_less(name):
     assert batches.kappa(found) < 0.5
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "withheld"),
     [
         ("Paris. I don't know more details", False),
@@ -51,9 +52,7 @@ def test_an_answer_before_the_phrase_is_an_answer(text, withheld):
     assert abstains(text) is withheld
 
 
-@pytest.mark.parametrize(
-    "text", ["I don't know " * 2_000, "(" * 50_000, "不知道" * 9_000, "\x00" * 50_000, "\u202eNo lo sé"]
-)
+@every("text", ["I don't know " * 2_000, "(" * 50_000, "不知道" * 9_000, "\x00" * 50_000, "\u202eNo lo sé"])
 def test_any_text_is_read(text):
     assert abstains(text) in (True, False)
     assert matches(text, ["Paris", "7", "法国"], "entities") is False

@@ -13,6 +13,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.selfknowledge.construction import loaders
 from metacog_pipeline.errors import SourceError
+from tests.tables import every
 
 Load = Callable[[Path], loaders.Loaded]
 QA = Path(os.environ.get("METACOG_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data") / "qa"
@@ -89,7 +90,7 @@ def said(load: Load, path: Path) -> str:
 # --- the real files ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("file", "load", "rows", "unanswerable"),
     [
         ("nq_open_dev.jsonl.gz", loaders.nq_open, 3610, 0),

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.selfknowledge.matching import RULES, inclusion, matches, normalize, words
+from tests.tables import every
 
 TEXT = st.text(max_size=40)
 ANSWERS = st.lists(st.text(max_size=12), max_size=4)
 
 
-@pytest.mark.parametrize(
+@every(
     ("output", "answers", "right"),
     [
         ("Iranian", ["Iran"], "inclusion normalized_inclusion"),

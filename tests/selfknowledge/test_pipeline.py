@@ -19,6 +19,7 @@ from metacog_pipeline.benchmarks.selfknowledge.construction.rows import Row, dig
 from metacog_pipeline.benchmarks.selfknowledge.items import DATASETS, Item
 from metacog_pipeline.benchmarks.selfknowledge.settings import Settings
 from metacog_pipeline.errors import MetacogError, SourceError, StudyError
+from tests.tables import every
 
 
 def changed(item: Item, **fields: object) -> Item:
@@ -252,7 +253,7 @@ def test_items_as_they_were_built_break_no_rule():
     assert check([FIRST, *REST], [PART]) == [] and len(REST) == 3
 
 
-@pytest.mark.parametrize(
+@every(
     ("rule", "items"),
     [
         ("I1", [FIRST, changed(REST[0], item_id=FIRST.item_id), *REST[1:]]),

@@ -13,9 +13,10 @@ from metacog_pipeline.benchmarks.selfknowledge.matching import matches
 from metacog_pipeline.benchmarks.selfknowledge.person_names import as_person
 from metacog_pipeline.benchmarks.selfknowledge.sounds import alike
 from metacog_pipeline.benchmarks.selfknowledge.variants import forms_of
+from tests.tables import every
 
 
-@pytest.mark.parametrize(
+@every(
     "said",
     [
         *(
@@ -59,7 +60,7 @@ def test_any_text_is_read_for_dates(text, form):
     assert wanted and as_date(as_date(text, wanted), wanted) is not None
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "wanted", "same"),
     [
         ("Chaikovskii", "Tchaikovsky", True),
@@ -82,7 +83,7 @@ def test_another_spelling_is_the_same_name_and_another_name_is_not(said, wanted,
     assert alike(said, wanted) is same
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "name", "written"),
     [
         ("F. O. Gehry", "Frank Gehry", "Frank Gehry"),
@@ -99,7 +100,7 @@ def test_a_person_is_written_as_accepted_and_somebody_else_is_left(said, name, w
     assert as_person(said, [name]) == written
 
 
-@pytest.mark.parametrize(
+@every(
     ("said", "accepted", "question", "right"),
     [
         ("Blue, green and red", "red, green and blue", "Which colours?", True),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.parsing import language_of, read_yes_no, says_yes
 from metacog_pipeline.benchmarks.selfknowledge.untidy_replies import NEITHER, NO, REFUSALS, YES
+from tests.tables import every
 
 LANGUAGES = tuple(YES_NO)
 REPLIES: dict[str, dict[str, list[str]]] = tomllib.loads(
@@ -22,17 +23,17 @@ def said(what: str) -> list[tuple[str, str]]:
     return [(language, text) for language, texts in REPLIES[what].items() for text in texts]
 
 
-@pytest.mark.parametrize(("language", "text"), said("yes"))
+@every(("language", "text"), said("yes"))
 def test_the_default_reads_a_yes(language, text):
     assert read_yes_no(text, language).value == 1
 
 
-@pytest.mark.parametrize(("language", "text"), said("no"))
+@every(("language", "text"), said("no"))
 def test_the_default_reads_a_no(language, text):
     assert read_yes_no(text, language).value == 0
 
 
-@pytest.mark.parametrize(("language", "text"), said("neither"))
+@every(("language", "text"), said("neither"))
 def test_the_default_reads_neither_and_says_why(language, text):
     reading = read_yes_no(text, language)
     assert reading.value is None and reading.reason
@@ -47,7 +48,7 @@ def test_the_words_of_the_prompt_are_read_alike_by_every_rule(language):
             assert read_yes_no(text, language, "reference").value == value
 
 
-@pytest.mark.parametrize(
+@every(
     ("language", "text", "value"),
     [
         ("en", "Yes, I do", 1),

@@ -24,6 +24,7 @@ from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.files import sha256_hex
 from tests.signaldetection.scored import bound, construct
+from tests.tables import every
 
 # --- the word ----------------------------------------------------------------------------------------------------
 
@@ -42,12 +43,12 @@ HOLDS = [
 LACKS = ["", "then", "other", "bathe", "thé", "t he", "ｔｈｅ", "thethe", "theX", "Zthe", "teh"]
 
 
-@pytest.mark.parametrize(("sentence", "starts"), HOLDS)
+@every(("sentence", "starts"), HOLDS)
 def test_word_is_three_letters_without_an_ascii_letter_beside_them(sentence, starts):
     assert matches(sentence) == [(start, start + 3) for start in starts]
 
 
-@pytest.mark.parametrize("sentence", LACKS)
+@every("sentence", LACKS)
 def test_word_is_not_part_of_another(sentence):
     assert matches(sentence) == [] and not can_be_asked(sentence)
 
@@ -74,7 +75,7 @@ DELETED = [
 ]
 
 
-@pytest.mark.parametrize(("sentence", "which", "left"), DELETED)
+@every(("sentence", "which", "left"), DELETED)
 def test_deletion_takes_one_word_and_tidies_white_space(sentence, which, left):
     assert delete(sentence, matches(sentence)[which]) == left
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.signaldetection.parsing import Parsed, parse
+from tests.tables import every
 
 PLAIN = '{"decision":"1","confidence":4}'
 
@@ -138,12 +139,12 @@ UNREAD = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "decision", "confidence", "rule"), READ)
+@every(("reply", "decision", "confidence", "rule"), READ)
 def test_reply_is_read(reply, decision, confidence, rule):
     assert parse(reply) == Parsed(decision, confidence, "ok", None, rule)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("reply", "decision", "said"), WITHOUT_CONFIDENCE)
+@every(("reply", "decision", "said"), WITHOUT_CONFIDENCE)
 def test_decision_is_kept_where_confidence_cannot_be_read(reply, decision, said):
     found = parse(reply)
     assert (found.decision, found.confidence, found.status) == (decision, None, "confidence_unparsed")
@@ -151,7 +152,7 @@ def test_decision_is_kept_where_confidence_cannot_be_read(reply, decision, said)
     assert parse(reply, None).status == "ok"
 
 
-@pytest.mark.parametrize(("reply", "said"), UNREAD)
+@every(("reply", "said"), UNREAD)
 def test_reply_without_one_decision_says_why(reply, said):
     found = parse(reply)
     assert (found.decision, found.confidence, found.status) == (None, None, "answer_unparsed")
@@ -166,7 +167,7 @@ def test_confidence_that_was_not_asked_is_not_missed_and_not_kept(reply):
     assert parse('{"decision":"0","confidence":4}', None) == Parsed(0, None, "ok", None, "strict")
 
 
-@pytest.mark.parametrize("ratings", range(2, 10))
+@every("ratings", range(2, 10))
 def test_scale_ends_at_the_number_of_ratings(ratings):
     for rating in range(1, 10):
         for form in (f"{rating}", f'"{rating}"', f"{rating}.0"):

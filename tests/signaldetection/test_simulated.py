@@ -19,6 +19,7 @@ from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, 
 from metacog_pipeline.stats.counts import Counts, counts_from_trials, padded
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.type1 import type1
+from tests.tables import every
 
 
 def request(
@@ -205,7 +206,7 @@ def test_runs_of_one_item_resemble_each_other(many_items, answered):
     assert isinstance(shared, float) and isinstance(mixed, float) and shared < 0.8 * mixed
 
 
-@pytest.mark.parametrize(
+@every(
     "wrong",
     [
         {"d": -0.1}, {"d": float("nan")}, {"m_ratio": 5.1}, {"criterion": 11}, {"risk_shift": float("inf")},

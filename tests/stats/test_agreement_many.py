@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.stats import agreement_many
 from metacog_pipeline.stats.agreement import cohen_kappa
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM
+from tests.tables import every
 
 # Krippendorff (2011), example C: four observers, twelve units, missing ratings.
 NAN = np.nan
@@ -95,7 +96,7 @@ def test_the_same_seed_gives_the_same_interval():
     assert first == again and (first.low, first.high) != (other.low, other.high)
 
 
-@pytest.mark.parametrize(
+@every(
     "call",
     [
         lambda: agreement_many.fleiss_kappa([[-1, 2]]),

@@ -15,6 +15,7 @@ from metacog_pipeline.stats.anova import (
 )
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.studentized_range import studentized_range_sf
+from tests.tables import every
 
 number = st.floats(-100, 100).map(lambda x: round(x, 3))
 samples = st.lists(st.lists(number, min_size=2, max_size=15), min_size=2, max_size=6)
@@ -113,7 +114,7 @@ def test_proportions_as_groups_are_the_groups_of_their_outcomes(pairs):
     assert counted.sd == pytest.approx(direct.sd, abs=1e-12)
 
 
-@pytest.mark.parametrize(
+@every(
     ("k", "df", "theirs"),
     [
         (2, 1, (0.955058986273, 0.608173447969, 0.327735649962, 0.244463485272, 0.175479656092, 0.111388754023)),
@@ -181,7 +182,7 @@ def test_what_a_small_group_lacks_may_come_as_nan():
     assert (result.k, result.df_error, result.status) == (2, 2, "ok")
 
 
-@pytest.mark.parametrize(
+@every(
     "call",
     [
         lambda: anova([3, 3], [1.0], [1.0, 1.0]),

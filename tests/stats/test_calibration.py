@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.stats import calibration, resampling
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
 from metacog_pipeline.stats.resampling import patterns as resample
+from tests.tables import every
 
 
 def ece_from_counts(table, probability):
@@ -148,7 +149,7 @@ def test_nothing_gives_no_number():
     assert calibration.ece([0.5], [1]).value == 0.5
 
 
-@pytest.mark.parametrize(
+@every(
     "call",
     [
         lambda: calibration.ece([1.1], [1]),

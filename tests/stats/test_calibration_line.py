@@ -17,6 +17,7 @@ from metacog_pipeline.stats.calibration_line import (
     slope,
 )
 from metacog_pipeline.stats.trials import trials
+from tests.tables import every
 
 ROWS = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 1)), min_size=1, max_size=60)
 
@@ -90,7 +91,7 @@ def test_the_standard_error_of_the_slope_is_the_sandwich():
     assert found.sem == pytest.approx(np.sqrt(variance), rel=1e-9)
 
 
-@pytest.mark.parametrize(
+@every(
     ("rows", "status"),
     [
         ([(5, 1), (8, 1)], "all correct"),

@@ -13,6 +13,7 @@ from metacog_pipeline.stats.correlation import (
     slope_interval,
     with_and_without,
 )
+from tests.tables import every
 
 points = st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=4, max_size=25)
 
@@ -107,7 +108,7 @@ def test_outliers_are_named_with_a_reason_and_both_lines_are_kept():
     assert with_and_without([1, 2], [1, 2], {0: "a", 1: "b"}).without.status == "fewer than three points"
 
 
-@pytest.mark.parametrize(
+@every(
     "call",
     [
         lambda: regression([1, 2, 3], [1, 2]),

@@ -11,6 +11,7 @@ from metacog_pipeline.stats.counts import (
     counts_from_trials,
     padded,
 )
+from tests.tables import every
 
 trials = st.lists(
     st.tuples(
@@ -72,7 +73,7 @@ def test_masked_trials_are_missing_and_no_trials_are_an_empty_cell():
     assert (empty.cells, empty.n.tolist(), empty.dropped.tolist()) == (1, [0], [0])
 
 
-@pytest.mark.parametrize(
+@every(
     "call",
     [
         lambda: counts_from_trials(["0", "1"], [0, 1], [1, 1], 2),

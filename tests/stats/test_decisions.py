@@ -18,6 +18,7 @@ from metacog_pipeline.stats.decisions import (
     z_test,
 )
 from metacog_pipeline.stats.type1 import type1_from_table
+from tests.tables import every
 
 finite = st.floats(-50, 50)
 
@@ -61,7 +62,7 @@ def test_a_share_outside_its_range_is_refused(q):
 # --- the region of practical equivalence -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@every(
     ("low", "high", "significant", "verdict"),
     [
         (0.2, 0.3, True, "significant"),

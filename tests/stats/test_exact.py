@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, permutation_test, rankdata, spearmanr
 
 from metacog_pipeline.stats import exact
+from tests.tables import every
 
 
 def test_a_perfect_order_of_n_models_has_p_of_two_in_n_factorial():
@@ -38,7 +39,7 @@ def test_ties_are_counted_as_all_orders_say(pairs):
     assert found == pytest.approx(np.mean(every >= abs(pearsonr(x, y).statistic) - 1e-9))
 
 
-@pytest.mark.parametrize("x", [[1, 1, 1], [1, 2], [], range(10), [1e100, 1e100, 1e100]])
+@every("x", [[1, 1, 1], [1, 2], [], range(10), [1e100, 1e100, 1e100]])
 def test_what_has_no_exact_p_has_none(x):
     assert exact.order_p(list(x), list(x)) is None
 
@@ -48,7 +49,7 @@ def test_more_than_nine_models_have_the_p_of_t():
     assert exact.rank_p(x, y) == pytest.approx(spearmanr(x, y).pvalue)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 6, 12])
+@every("n", [1, 2, 5, 6, 12])
 def test_items_that_all_favour_one_respondent_have_p_of_two_in_two_to_the_n(n):
     found = exact.paired_p(np.ones((n, 1)), np.zeros((n, 1)), lambda each: each[:, :, 0].mean(axis=1))
     assert found == pytest.approx(2 / 2**n)

@@ -7,9 +7,9 @@ import pkgutil
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from metacog_pipeline import stats
+from tests.tables import every
 
 MODULES = sorted(each.name for each in pkgutil.walk_packages(stats.__path__, "metacog_pipeline.stats."))
 # Rooms behind a front door that has examples: how chains and likelihoods work inside.
@@ -34,7 +34,7 @@ PARTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MODULES)
+@every("name", MODULES)
 def test_examples_give_what_they_show(name):
     with np.printoptions(legacy=False):
         failed, _ = doctest.testmod(importlib.import_module(name))

@@ -10,6 +10,7 @@ from scipy import special
 
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc import companions, fit, ideal, intervals, table
+from tests.tables import every
 
 COUNTS = st.lists(st.integers(0, 40), min_size=2, max_size=6)
 
@@ -26,7 +27,7 @@ def ideal_counts(m, d, meta, cuts=(1.2, 0.5, -0.2, -1.0), n=1e6):
     return n * share * shares(special.ndtr(zeta + lift)), n * (1 - share) * shares(special.ndtr(zeta))
 
 
-@pytest.mark.parametrize("m", range(2, 11))
+@every("m", range(2, 11))
 def test_an_ideal_observer_has_an_m_ratio_of_one(m):
     right, wrong = ideal_counts(m, 1.5, 1.5)
     found = fit.fit([right], [wrong], m)

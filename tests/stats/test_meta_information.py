@@ -12,6 +12,7 @@ from scipy.stats import norm
 from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.meta_information import ideal_information, meta_information
 from metacog_pipeline.stats.observers import criteria_around, expected_counts
+from tests.tables import every
 
 vectors = st.integers(1, 5).flatmap(
     lambda k: st.tuples(*[st.lists(st.integers(0, 20), min_size=2 * k, max_size=2 * k)] * 2)
@@ -89,7 +90,7 @@ def test_ratings_that_tell_all_and_ratings_that_tell_nothing_lie_at_the_ends():
     assert 0 < knowing.meta_i2r[0] < 1
 
 
-@pytest.mark.parametrize("d", [0.3, 1, 2, 3.5, 5, 7])
+@every("d", [0.3, 1, 2, 3.5, 5, 7])
 def test_the_ideal_observer_is_integrated_to_many_digits(d):
     right, wrong = norm.cdf(d / 2), norm.sf(d / 2)
 

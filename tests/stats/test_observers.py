@@ -14,6 +14,7 @@ from metacog_pipeline.stats.observers import (
     simulate_trials,
 )
 from metacog_pipeline.stats.type1 import type1
+from tests.tables import every
 
 observers = st.tuples(
     st.floats(-3, 3), st.floats(-1, 2), st.floats(-1.5, 1.5), st.lists(st.floats(0.05, 1), max_size=4)
@@ -118,7 +119,7 @@ def test_observers_without_ratings_and_of_no_sensitivity_are_allowed():
     assert simulate(0, 0.5, 0.3, [], [], 0, seed=1).n[0] == 0
 
 
-@pytest.mark.parametrize(
+@every(
     "change",
     [
         {"d": math.nan},

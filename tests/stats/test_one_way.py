@@ -3,9 +3,8 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import metacog_pipeline
+from tests.tables import every
 
 ROOT = Path(metacog_pipeline.__file__).parent
 #: What computes numbers. Building items, simulated respondents and training draw for themselves.
@@ -27,9 +26,7 @@ def found(pattern, *allowed):
     return sorted({name for name, line in lines if re.search(pattern, line) and name not in allowed})
 
 
-@pytest.mark.parametrize(
-    "made", [r"default_rng\(", r"PCG64\(", r"SeedSequence\(", r"RandomState\(", r"np\.random\.seed"]
-)
+@every("made", [r"default_rng\(", r"PCG64\(", r"SeedSequence\(", r"RandomState\(", r"np\.random\.seed"])
 def test_no_generator_of_random_numbers_is_made_outside_the_kernel(made):
     assert found(made, "stats/resampling/kernels.py") == []
 

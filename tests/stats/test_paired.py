@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, chi2, ttest_rel
 
 from metacog_pipeline.stats import paired
+from tests.tables import every
 
 
 def paired_difference(first, second, n_boot, seed):
@@ -128,7 +129,7 @@ def test_degenerate_comparisons_say_why():
     assert paired.cochran_q(np.ones((4, 3), dtype=int)).status == "no item on which they differ"
 
 
-@pytest.mark.parametrize(
+@every(
     "call",
     [
         lambda: paired_difference([1, 0], [1], 10, 1),

@@ -10,6 +10,7 @@ from scipy.stats import norm
 
 from metacog_pipeline.stats import power
 from metacog_pipeline.stats.observers import expected_counts
+from tests.tables import every
 
 NULLS = (
     power.Design("mratio", 1.5, 0.8, 0.0),
@@ -20,14 +21,14 @@ NULLS = (
 )
 
 
-@pytest.mark.parametrize("design", NULLS)
+@every("design", NULLS)
 def test_without_a_difference_the_test_rejects_at_its_level(design):
     found = power.simulated_power(design, 2000, simulations=4000, seed=3)
     assert found.power.value == pytest.approx(0.05, abs=0.017)
     assert found.untestable == 0
 
 
-@pytest.mark.parametrize(
+@every(
     "design",
     [
         power.Design("mratio", 1.5, 0.8, 0.2),
@@ -71,10 +72,8 @@ def test_a_larger_difference_is_easier_to_see():
     assert powers == sorted(powers) and len(set(powers)) == 3
 
 
-@pytest.mark.parametrize(
-    "design", [power.Design("mratio", 1.5, 0.8, 0.2), power.Design("dprime", 1.0, 1.0, 0.3)]
-)
-@pytest.mark.parametrize("target", [0.5, 0.8, 0.95])
+@every("design", [power.Design("mratio", 1.5, 0.8, 0.2), power.Design("dprime", 1.0, 1.0, 0.3)])
+@every("target", [0.5, 0.8, 0.95])
 def test_the_trials_found_give_the_power_asked_for(design, target):
     needed = power.trials_needed(design, target, simulations=1500, seed=4)
     assert needed.status == "ok" and needed.found is not None
@@ -120,7 +119,7 @@ def test_every_rating_is_used_equally_with_either_answer(d, m, c, ratings, share
     np.testing.assert_allclose(used / used.sum(axis=1, keepdims=True), 1 / ratings, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "part"),
     [
         (("mratio", 0.0, 1.0, 0.1), "d is 0"),

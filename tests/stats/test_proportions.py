@@ -8,6 +8,7 @@ from scipy.stats import binomtest
 
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 from metacog_pipeline.stats.proportions import Z95, mean_estimate, proportion, sem_interval, wilson_interval
+from tests.tables import every
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -57,7 +58,7 @@ def test_a_constant_mean_has_a_standard_error_of_0():
         assert (estimate.value, estimate.low, estimate.high, estimate.sem) == (value, value, value, 0)
 
 
-@pytest.mark.parametrize(
+@every(
     "call",
     [
         lambda: proportion(3, 2),

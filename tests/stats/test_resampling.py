@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.resampling import Patterns, interval, merge_patterns, patterns_of
+from tests.tables import every
 
 observations = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), min_size=1, max_size=60)
 
@@ -100,7 +101,7 @@ def test_collapsing_patterns_equals_counting_coarser_cells(rows, groups):
     assert collapsed.n_items == len(set(items.tolist()))
 
 
-@pytest.mark.parametrize(
+@every(
     "call",
     [
         lambda: patterns_of([1, 2], [0], 2),

@@ -8,6 +8,7 @@ from scipy import stats
 
 from metacog_pipeline.stats import robust
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM
+from tests.tables import every
 
 scores = st.lists(st.floats(0, 1, width=32), min_size=1, max_size=140)
 
@@ -22,7 +23,7 @@ def test_locations_are_those_of_their_definitions(values):
     assert robust.location([row], "double_step")[0] == pytest.approx(row.mean() - row.std(), abs=1e-12)
 
 
-@pytest.mark.parametrize(("n", "dropped"), [(9, 0), (10, 1), (30, 3), (70, 7), (130, 13), (139, 13)])
+@every(("n", "dropped"), [(9, 0), (10, 1), (30, 3), (70, 7), (130, 13), (139, 13)])
 def test_a_tenth_is_dropped_at_each_end_rounded_down(n, dropped):
     row = np.arange(n, dtype=float) ** 2
     assert robust.location([row])[0] == pytest.approx(row[dropped : n - dropped].mean())
@@ -91,7 +92,7 @@ def test_a_shift_of_ranks_is_counted():
     assert robust.rank_shift([1.0], [2.0]).rho.value is None
 
 
-@pytest.mark.parametrize(
+@every(
     "call",
     [
         lambda: robust.location([1.0, 2.0]),

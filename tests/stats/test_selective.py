@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.selective import aurc_statistic, curve, excess_aurc_statistic, selective
 from metacog_pipeline.stats.trials import trials
+from tests.tables import every
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1)), min_size=1, max_size=60)
 FEW = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=6)
@@ -112,7 +113,7 @@ def test_a_model_that_is_sure_of_the_right_answers_alone_has_no_excess_and_no_in
     assert perfect.prr.value == 1.0
 
 
-@pytest.mark.parametrize(
+@every(
     ("confidence", "correct", "status"),
     [
         ([], [], "no items"),
@@ -152,7 +153,7 @@ def test_a_curve_has_at_most_100_points_and_its_last_is_the_share_of_wrong_answe
     assert found.threshold == pytest.approx(sure)
 
 
-@pytest.mark.parametrize("bad", [[np.nan, 1], [np.inf, 1], ["a", "b"], [1e200, 1], [[1, 2]]])
+@every("bad", [[np.nan, 1], [np.inf, 1], ["a", "b"], [1e200, 1], [[1, 2]]])
 def test_a_confidence_that_is_no_number_is_refused(bad):
     with pytest.raises(ValueError, match="confidence"):
         selective(bad, [0, 1])

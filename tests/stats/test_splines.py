@@ -5,6 +5,7 @@ import pytest
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
 from metacog_pipeline.stats._splines import hermite, spline
+from tests.tables import every
 
 AT = np.linspace(-9.0, 9.0, 73)
 
@@ -16,8 +17,8 @@ def points(seed, even):
     return x, draw.normal(size=n), draw.normal(size=n)
 
 
-@pytest.mark.parametrize("even", [True, False])
-@pytest.mark.parametrize("seed", range(40))
+@every("even", [True, False])
+@every("seed", range(40))
 def test_a_spline_is_that_of_scipy(seed, even):
     x, y, _ = points(seed, even)
     known, found = CubicSpline(x, y), spline(x, y)
@@ -27,8 +28,8 @@ def test_a_spline_is_that_of_scipy(seed, even):
     assert found(x) == pytest.approx(y, abs=1e-9)
 
 
-@pytest.mark.parametrize("even", [True, False])
-@pytest.mark.parametrize("seed", range(10))
+@every("even", [True, False])
+@every("seed", range(10))
 def test_a_curve_with_given_slopes_is_that_of_scipy(seed, even):
     x, y, slopes = points(seed, even)
     known, found = CubicHermiteSpline(x, y, slopes), hermite(x, y, slopes)

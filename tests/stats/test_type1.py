@@ -8,6 +8,7 @@ from scipy.stats import norm
 
 from metacog_pipeline.stats.counts import counts, padded
 from metacog_pipeline.stats.type1 import MEASURES, STATUSES, d_and_c, type1, type1_from_table, zroc_slope
+from tests.tables import every
 
 four = st.tuples(*[st.integers(1, 400)] * 4)
 any_four = st.tuples(*[st.integers(0, 5)] * 4)
@@ -112,7 +113,7 @@ def test_padding_a_table_and_the_loglinear_correction_are_the_same(cell):
     assert [r.correction for r in (one, two, three)] == ["pad", "loglinear", "pad"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("cell", "status", "d", "c"),
     [
         ((0, 0, 0, 0), "no_trials", math.nan, math.nan),
@@ -173,7 +174,7 @@ def test_a_slope_that_is_undefined_says_so_and_so_does_what_is_made_of_it():
     assert zroc_slope(falling).status[0] in ("ok", "not_positive")
 
 
-@pytest.mark.parametrize(
+@every(
     "call",
     [
         lambda: type1_from_table(1, 2, 3, [1, 2]),

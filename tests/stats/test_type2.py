@@ -9,6 +9,7 @@ from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns, auroc_stati
 from metacog_pipeline.stats.counts import counts, counts_from_trials, padded
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.type2 import auroc2, bin_confidence, type2_rates
+from tests.tables import every
 
 vectors = st.integers(1, 6).flatmap(
     lambda k: st.tuples(*[st.lists(st.integers(0, 20), min_size=2 * k, max_size=2 * k)] * 2)
@@ -171,7 +172,7 @@ def test_binning_only_blurs_what_the_area_sees(rows, bins):
     assert auroc2(table).n_correct[0] == correct.sum()
 
 
-@pytest.mark.parametrize(
+@every(
     "call",
     [
         lambda: bin_confidence([np.inf], 2),

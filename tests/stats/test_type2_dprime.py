@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from metacog_pipeline.stats.type2_dprime import type2_dprime
+from tests.tables import every
 
 tables = st.tuples(*[st.integers(0, 30)] * 4)  # yes·correct, no·correct, yes·wrong, no·wrong
 
@@ -71,7 +72,7 @@ def test_corrections_change_the_rates_and_nothing_else():
     assert half.raw_alignment[0] == plain.raw_alignment[0] == 1
 
 
-@pytest.mark.parametrize(
+@every(
     "call",
     [
         lambda: type2_dprime(3, 1, 2, 4),

@@ -9,6 +9,7 @@ from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.storage.attached import FILE_NAME, attach, attachment, store_of
 from metacog_pipeline.storage.mounts import refuse_unlocked
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Store, open_store, probe, scheme_of
+from tests.tables import every
 
 
 @pytest.fixture(params=["folder", "s3"])
@@ -70,7 +71,7 @@ def test_no_key_leaves_the_store(key, tmp_path):
         store.put(key, b"x")
 
 
-@pytest.mark.parametrize(
+@every(
     "address",
     [
         "ftp://host/x",

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, TokenBias
 from metacog_pipeline.transcripts.identity import answer_id
+from tests.tables import every
 
 SPEC = ModelSpec(name="a", provider="openai", model="m-1", base_url="http://127.0.0.1:9/v1")
 REQUEST = ChatRequest((Message("system", "Be brief."), Message("user", "Which?")), Sampling())
@@ -39,7 +40,7 @@ def test_it_does_not_change_between_versions_or_every_answer_would_be_paid_for_a
     assert answer_id(SPEC, REQUEST) == "1d1f0aa169372d955744be8aec7c2f861bebe10d10cfe9c6bb7cc14f6696ce17"
 
 
-@pytest.mark.parametrize(
+@every(
     "changed",
     [
         {"messages": (Message("user", "Be brief."), Message("user", "Which?"))},

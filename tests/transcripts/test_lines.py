@@ -13,6 +13,7 @@ from metacog_pipeline.transcripts.lines import FIELDS, decode_line, encode_line
 from metacog_pipeline.transcripts.logprobs import decode_logprobs, encode_logprobs
 from metacog_pipeline.transcripts.migrations import NewerVersionError, upgrade
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, UNSAID, Record, record_of
+from tests.tables import every
 
 any_text = st.text(st.characters(exclude_categories=[]))
 
@@ -100,7 +101,7 @@ def test_a_line_that_is_not_a_record_says_why(make, changes, reason):
         decode_line(json.dumps(row).encode())
 
 
-@pytest.mark.parametrize("line", [b"", b"[]", b"3", b"null", b"{}", b"[" * 100_000, b"\xff\xfe", b"\0" * 9])
+@every("line", [b"", b"[]", b"3", b"null", b"{}", b"[" * 100_000, b"\xff\xfe", b"\0" * 9])
 def test_a_line_that_is_no_record_at_all_is_a_value_error(line):
     with pytest.raises(ValueError):
         decode_line(line)
@@ -140,7 +141,7 @@ def test_log_probabilities_come_back_as_they_were(logprobs):
     assert decode_logprobs(encode_logprobs(logprobs)) == logprobs
 
 
-@pytest.mark.parametrize(
+@every(
     "text",
     [
         "",

@@ -9,6 +9,7 @@ from metacog_pipeline.llm.types import usable
 from metacog_pipeline.querying.planning import stored_answers
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import PartitionStore, kept_records, read_partition
+from tests.tables import every
 
 
 def _session(folder: Path, *records: Record, again: bool = False, current: bool = True) -> None:
@@ -36,7 +37,7 @@ def _table(folder: Path) -> list[tuple[str, int, bool]]:
     return [(row["text"], row["reask"], row["superseded"]) for row in rows]
 
 
-@pytest.mark.parametrize(
+@every(
     ("status", "text", "expected"),
     [
         ("ok", "A", True),

@@ -12,6 +12,7 @@ from metacog_pipeline.benchmarks.medley.parsing import CRITERIA
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest, Sampling
 from metacog_pipeline.study import load_study
+from tests.tables import every
 
 STUDY = """
 [study]
@@ -102,7 +103,7 @@ def test_fair_judges_that_err_are_hardly_ever_flagged(tried):
     assert len(flagged) <= 1, flagged
 
 
-@pytest.mark.parametrize(
+@every(
     ("moved", "form", "verdict"),
     [
         ([0.2, 0.3, 0.25], "padding", suite.BIASED),

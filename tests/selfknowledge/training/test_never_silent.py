@@ -20,6 +20,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
 from metacog_pipeline.benchmarks.selfknowledge.training.tensors import read_tensors, write_tensors
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Trainee, Worker
 from metacog_pipeline.errors import StoreError, StudyError
+from tests.tables import every
 
 COUNTS = EpisodeReward(8, 3, 4, 2, 8)
 
@@ -70,7 +71,7 @@ def test_a_run_that_does_not_move_stops_and_nothing_is_lost(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
+@every(
     ("counts", "reward", "said"),
     [
         (EpisodeReward(8, 0, 0, 0, 0), "joint", "no answer was right"),

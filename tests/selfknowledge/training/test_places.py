@@ -20,11 +20,10 @@ from metacog_pipeline.errors import MetacogError, StudyError
 from tests.selfknowledge.training.test_causal import ASKED, SETTINGS, recipe
 from tests.selfknowledge.training.test_pool import SETTINGS as LINES
 from tests.selfknowledge.training.test_pool import Here, Line, digests
+from tests.tables import every
 
 
-@pytest.mark.parametrize(
-    ("items", "rows", "workers"), [(10, 3, 2), (1, 64, 4), (64, 8, 3), (7, 1, 7), (0, 4, 2)]
-)
+@every(("items", "rows", "workers"), [(10, 3, 2), (1, 64, 4), (64, 8, 3), (7, 1, 7), (0, 4, 2)])
 def test_questions_held_out_are_dealt_out_in_the_batches_of_one_worker(items, rows, workers):
     parts = [places(items, rows, part, workers) for part in range(workers)]
     assert sorted(place for part in parts for place in part) == list(range(items))
@@ -139,7 +138,7 @@ def test_devices_are_named(text, found, monkeypatch):
     assert choice.devices_named("auto") == ("cuda:0", "cuda:1")
 
 
-@pytest.mark.parametrize("text", ["", "gpu", "cuda:0,", "cpu,cuda:0", "cuda:-1", "cuda:0;rm"])
+@every("text", ["", "gpu", "cuda:0,", "cpu,cuda:0", "cuda:-1", "cuda:0;rm"])
 def test_what_is_no_device_is_refused(text):
     with pytest.raises(StudyError, match="devices"):
         choice.devices_named(text)

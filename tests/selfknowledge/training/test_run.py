@@ -28,6 +28,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import ToyRec
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Trainee, Worker
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+from tests.tables import every
 
 SETTINGS = Settings(sigma=0.02, alpha=0.01, population=6, batch=64, generations=6, antithetic=True, seed=3)
 
@@ -273,7 +274,7 @@ def test_individuals_of_a_generation_are_asked_the_same_items():
     assert {each.fitness for each in tried} == {1.0}
 
 
-@pytest.mark.parametrize(
+@every(
     ("changed", "said"),
     [
         ({"population": 1}, "population = 1"),

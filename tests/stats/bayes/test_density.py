@@ -8,6 +8,7 @@ from scipy.stats import binom, norm
 
 from metacog_pipeline.stats.bayes.density import TOL, SubjectModel, point_estimates, subject_model
 from metacog_pipeline.stats.bayes.sampler import sample
+from tests.tables import every
 
 HALF, TWO = 0.5**0.5, 2**0.5
 
@@ -43,9 +44,9 @@ def a_table(rng, k, high=50):
     return rng.integers(0, high, (2, 2 * k)).astype(float)
 
 
-@pytest.mark.parametrize("k", [2, 3, 5, 11])
-@pytest.mark.parametrize("conditional", [False, True])
-@pytest.mark.parametrize("estimate", [False, True])
+@every("k", [2, 3, 5, 11])
+@every("conditional", [False, True])
+@every("estimate", [False, True])
 def test_the_density_is_the_stated_one_up_to_a_constant(k, conditional, estimate):
     rng = np.random.default_rng(k)
     n_s1, n_s2 = a_table(rng, k)

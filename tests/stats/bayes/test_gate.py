@@ -7,6 +7,7 @@ from metacog_pipeline.stats.bayes.draws import Diagnostic, diagnose
 from metacog_pipeline.stats.bayes.gate import LEAST_ESS, doubt, random_stream, require, sample_until_sure
 from metacog_pipeline.stats.bayes.sampler import evaluated
 from metacog_pipeline.stats.counts import counts, padded
+from tests.tables import every
 
 RATINGS = np.arange(8.0)
 
@@ -46,7 +47,7 @@ def diagnostic(**numbers: float) -> Diagnostic:
     return Diagnostic(**{"rhat": 1.0, "ess_bulk": 1e3, "ess_tail": 1e3, **numbers})
 
 
-@pytest.mark.parametrize(
+@every(
     ("numbers", "reason"),
     [
         ({}, ""),

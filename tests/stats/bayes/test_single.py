@@ -11,6 +11,7 @@ from metacog_pipeline.stats.bayes.single import RATIO_UNSTABLE, bayes_metad, bay
 from metacog_pipeline.stats.counts import Counts, counts, padded
 from metacog_pipeline.stats.decisions import compare
 from metacog_pipeline.stats.estimate import Estimate
+from tests.tables import every
 
 CLASSIC = ([36, 24, 17, 20, 10, 12, 9, 2], [1, 4, 10, 11, 19, 18, 28, 39])
 # Two of five ratings are used with either response: c1 lies between cuts that the data push together.
@@ -140,7 +141,7 @@ def test_hard_cells_converge_with_a_meta_d_for_each_response():
         assert posterior.status == "converged", (name, posterior.reason)
 
 
-@pytest.mark.parametrize(
+@every(
     ("cell", "status"),
     [
         (([0, 0, 0, 0], [1, 2, 3, 4]), "undefined_type1"),
@@ -231,7 +232,7 @@ def test_any_counts_give_a_status_and_numbers_only_with_convergence(k, seed, est
     assert all(np.isfinite(value).all() for value in posterior.draws.values())
 
 
-@pytest.mark.parametrize(
+@every(
     ("table", "options", "why"),
     [
         (Counts(np.ones((2, 4)), np.ones((2, 4))), {}, "2 cells"),

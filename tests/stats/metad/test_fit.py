@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.stats.counts import Counts, counts, padded
 from metacog_pipeline.stats.metad import REASONS, fit_metad
 from metacog_pipeline.stats.observers import expected_counts
+from tests.tables import every
 
 NUMBERS = ("d1", "c1", "meta_d1", "m_ratio", "meta_c1", "log_likelihood", "t2c_rs1", "t2c_rs2")
 
@@ -142,7 +143,7 @@ def test_any_counts_give_a_status_and_never_a_warning(cells, padding):
         np.testing.assert_array_equal(np.isfinite(side.meta_da), side.status == "ok")
 
 
-@pytest.mark.parametrize(
+@every(
     ("n_s1", "n_s2", "status"),
     [
         ([30, 20, 10, 0, 0, 0], [0, 0, 0, 9, 22, 29], "undefined_type1"),
@@ -168,8 +169,8 @@ def test_degenerate_counts_are_named(n_s1, n_s2, status):
         assert math.isnan(fit.m_ratio[0])
 
 
-@pytest.mark.parametrize("ratings", [2, 3, 7, 11])
-@pytest.mark.parametrize("pad", [0.1, 1 / 6, 0.05])
+@every("ratings", [2, 3, 7, 11])
+@every("pad", [0.1, 1 / 6, 0.05])
 def test_equal_rates_are_a_zero_whatever_the_rounding_of_padded_sums(ratings, pad):
     row = np.arange(2 * ratings) ** 2 + 1.0
     assert fit_metad(counts(row, row), padding=pad).status[0] == "zero_dprime"
@@ -192,8 +193,8 @@ def test_counts_of_a_billion_fit_like_their_shares():
     same(large.meta_d1, small.meta_d1, 1e-10)
 
 
-@pytest.mark.parametrize("ratio", [-0.5, 0.2, 0.8, 1.0, 1.3])
-@pytest.mark.parametrize(("d", "c"), [(1.2, 0.3), (0.02, 0.8), (-0.9, 0.2), (2.5, -1.0)])
+@every("ratio", [-0.5, 0.2, 0.8, 1.0, 1.3])
+@every(("d", "c"), [(1.2, 0.3), (0.02, 0.8), (-0.9, 0.2), (2.5, -1.0)])
 def test_exact_expectations_give_the_parameters_back(d, c, ratio):
     """Near d = 0 with a criterion away from it as well, where meta-d' itself is tiny."""
     middle = ratio * c

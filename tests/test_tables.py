@@ -1,0 +1,42 @@
+"""A table of cases is one test that tries all of them and names those that fail."""
+
+import inspect
+
+import pytest
+
+from tests.tables import every
+
+
+def test_all_cases_are_tried_and_those_that_fail_are_named():
+    tried = []
+
+    @every("value", [1, pytest.param(2, id="two"), 3])
+    @every(("word", "other"), [("a", "b"), ("c", "d")], ids=["first", "second"])
+    def holds(value, word, other, fixture):
+        tried.append((value, word, other, fixture))
+        assert (value, word) not in ((2, "c"), (3, "a"))
+
+    assert list(inspect.signature(holds).parameters) == ["fixture"]
+    with pytest.raises(AssertionError) as failed:
+        holds(fixture="made")
+    assert tried == [(v, w, o, "made") for v in (1, 2, 3) for w, o in (("a", "b"), ("c", "d"))]
+    said = str(failed.value)
+    assert "2 of 3 cases fail" in said and "1 (two): 1 of 2 cases fail" in said and "1 (second)" in said
+    assert "2 (3)" in said and "0 (first)" in said and "0 (1)" not in said
+
+
+def test_a_skip_is_told_unless_a_case_fails():
+    @every("value", [1, 2])
+    def skips(value):
+        if value == 1:
+            pytest.skip("absent")
+        assert wanted
+
+    wanted = True
+    with pytest.raises(pytest.skip.Exception, match="absent"):
+        skips()
+    wanted = False
+    with pytest.raises(AssertionError, match="1 of 2 cases fail"):
+        skips()
+    with pytest.raises(AssertionError, match="no cases"):
+        every("value", [])
