@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,8 +36,17 @@ MISSING = frozenset(
         "?",
     }
 )
+# Words for true and false, as spreadsheets and people write them: English, German, French, Spanish, Portuguese, Italian,
+# Dutch, Swedish, Polish, Turkish, Russian, Chinese, Japanese, Korean, Arabic, Hindi.
+_YES = """true t yes y wahr ja richtig vrai oui juste verdadero cierto sí si correcto verdadeiro sim correto vero corretto
+waar sant rätt prawda tak doğru evet истина правда да верно 真 是 对 對 正确 正確 正解 はい 참 예 네 صحيح نعم सही हाँ सत्य"""
+_NO = """false f no n falsch nein faux non falso incorrecto não nao incorreto sbagliato onwaar nee falskt nej fałsz nie
+yanlış hayır ложь нет неверно 假 否 错 錯 错误 錯誤 不正解 いいえ 거짓 아니요 아니오 خطأ لا गलत नहीं असत्य"""
+TRUTHS = {**dict.fromkeys(_NO.split(), False), **dict.fromkeys(_YES.split(), True)}
 COMMA_NUMBER = r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$"
-_COMMA = re.compile(COMMA_NUMBER)
+#: A number whose comma can only be a decimal one: 0,85 and 85,5, but not 1,200.
+DECIMAL_COMMA = r"^\s*[-+]?(?:0,\d{1,9}|\d{1,9},(?:\d{1,2}|\d{4,9}))\s*%?\s*$"
+_COMMA, _DECIMAL_COMMA = re.compile(COMMA_NUMBER), re.compile(DECIMAL_COMMA)
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,6})\]")
 _SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
 USUAL_SCALES = ("0..1", "0..10", "0..100", "1..5")
@@ -88,6 +98,11 @@ def absent(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value)) or not str(value).strip()
 
 
+def truth(text: str) -> bool | None:
+    """Return what a word for true or false says, in any of the languages of the table; None for any other text."""
+    return TRUTHS.get(unicodedata.normalize("NFC", text.strip().casefold()))
+
+
 def number(value: object) -> float | None:
     """Return a finite number given as a number or as text, a percent sign ignored; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -102,6 +117,11 @@ def number(value: object) -> float | None:
 def has_comma(value: object) -> bool:
     """Whether a cell is a number with a comma, decimal or between thousands."""
     return isinstance(value, str) and _COMMA.match(value) is not None
+
+
+def pointed(text: str) -> str:
+    """Return a number with a decimal comma with a point in its place; any other text as it is."""
+    return text.replace(",", ".") if _DECIMAL_COMMA.match(text) else text
 
 
 def parse_scale(text: str | None) -> Scale | None:

@@ -356,13 +356,7 @@ def _json_rows(path: Path, text: str) -> Iterator[FileRow]:
             else ""
         )
         raise StudyError(f"{path}: not JSON{place}: mend it there; JSON Lines files end in .jsonl") from None
-    lists = (
-        [value for value in content.values() if isinstance(value, list)] if isinstance(content, dict) else []
-    )
-    if len(lists) > 1:  # beside empty lists and lists of numbers
-        lists = [each for each in lists if each and all(isinstance(row, dict) for row in each)]
-    if len(lists) == 1:
-        content = lists[0]
+    content = _rows_of(content) if isinstance(content, dict) else content
     if not isinstance(content, list):
         raise StudyError(
             f"{path}: the JSON must be a list of objects, one per row, or an object with one such list; write the rows so, "
@@ -370,6 +364,31 @@ def _json_rows(path: Path, text: str) -> Iterator[FileRow]:
         )
     for number, value in enumerate(content, start=1):
         yield _object_row(number, value)
+
+
+def _rows_of(content: dict[str, Any]) -> Any:
+    """Return the rows of an object: its only list of objects, else rows by number, columns, or columns by number.
+
+    Data frames write the last three; what is none of them is returned as it is.
+    """
+    lists = [value for value in content.values() if isinstance(value, list)]
+    rows = [each for each in lists if each and all(isinstance(row, dict) for row in each)]
+    if len(lists) == 1 or len(rows) == 1:
+        return rows[0] if rows else lists[0]
+    values = list(content.values())
+    if values and all(isinstance(each, dict) and each for each in values):
+        if all(name.isdecimal() for name in content):
+            return values
+        if len(values) > 1 and all(values[0].keys() == each.keys() for each in values):
+            by_number = all(name.isdecimal() for name in values[0])
+            return (
+                [{name: content[name][at] for name in content} for at in values[0]] if by_number else content
+            )
+    if "columns" in content and all(isinstance(each, list) for each in content.get("data") or [0]):
+        return [dict(zip(content["columns"], each, strict=False)) for each in content["data"]]
+    if len(lists) == len(values) > 1 and len({*map(len, lists)}) == 1:
+        return [dict(zip(content, each, strict=True)) for each in zip(*lists, strict=True)]
+    return content
 
 
 def _object_row(number: int, value: object) -> FileRow:

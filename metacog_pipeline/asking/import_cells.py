@@ -17,8 +17,8 @@ _EXPONENT = re.compile(r"\de[-+]?\d", re.IGNORECASE)
 _WHOLE = re.compile(r"-?[0-9]{1,9}(?:\.0+)?")
 _ONE_QUOTED = re.compile(r"\s*\[+\s*(?:'([^']*)'|\"([^\"]*)\")\s*\]+\s*")
 _RIGHT = {
-    **dict.fromkeys(("1", "true", "t", "yes", "y", "correct", "right", "c"), 1),
-    **dict.fromkeys(("0", "false", "f", "no", "n", "incorrect", "wrong", "i"), 0),
+    **dict.fromkeys(("1", "c", "correct", "right", "pass", "passed", "✓", "✔", "✅"), 1),
+    **dict.fromkeys(("0", "i", "incorrect", "wrong", "fail", "failed", "✗", "✘", "❌"), 0),
 }
 
 
@@ -54,7 +54,8 @@ def correctness(value: object) -> int | None:
     """Return 1 or 0; None for a cell that says neither."""
     number = columns.number(value)
     text = f"{number:g}" if number is not None else str(value).strip().casefold()
-    return _RIGHT.get(text)
+    found = columns.truth(text)
+    return _RIGHT.get(text) if found is None else int(found)
 
 
 def reply_text(value: Any, field: str) -> str:

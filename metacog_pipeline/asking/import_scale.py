@@ -10,6 +10,7 @@ from typing import Any
 from metacog_pipeline import columns as named
 from metacog_pipeline.asking.import_cells import no_comma, rated
 from metacog_pipeline.asking.import_rules import RowRules
+from metacog_pipeline.benchmark.answers.text import plain_characters
 from metacog_pipeline.errors import StudyError, one_line
 
 _LEAST_STATED = 10  # confidences from which a scale shows
@@ -23,6 +24,7 @@ _SAID = re.compile(
     r"\s{0,4}(?:confident|certain|sure|confidence|certainty)?\s{0,4}\.?",
     re.IGNORECASE,
 )
+_ABOUT = re.compile(r"\A[~≈][ ]?(?=\d)")
 
 
 class Confidence:
@@ -36,7 +38,7 @@ class Confidence:
 
     def take(self, value: Any, row: int, count: int = 1) -> str:
         """Return a confidence, that of ``count`` rows, as a reply would state it; raise `RowError` for one off scale."""
-        value = self._said(value)
+        value = self._said(_plainly(value))
         if type(value) is not int:
             no_comma(value, f"{self._path} row {row}: confidence")
         number = named.number(value)
@@ -74,10 +76,13 @@ class Confidence:
             )
         if two := named.two_scales(self._stated) if stated >= _LEAST_STATED else "":
             raise StudyError(f"{self._path}: of {stated} confidences {two}; nothing was kept")
-        if self.declared is not None or stated < _LEAST_STATED:
+        if self.declared is not None or not stated:
             return
         own = self._rules.scale
         low, high = min(self._stated), max(self._stated)
+        shares = not self._rules.whole_ratings and high <= 1 and any(value % 1 for value in self._stated)
+        if stated < _LEAST_STATED and not shares:
+            return
         off = sum(count for value, count in self._stated.items() if not self._on(value))
         fits = named.fitting_scales(low, high, whole=all(value.is_integer() for value in self._stated))
         narrower = [text for text in fits if _width(text) < own.high - own.low]
@@ -111,6 +116,13 @@ class Confidence:
 
     def __bool__(self) -> bool:
         return bool(self._stated or self._words)
+
+
+def _plainly(value: Any) -> Any:
+    """Return a cell in plain characters, with a decimal point, and without a sign for "about" in front."""
+    if not isinstance(value, str) or (value.isascii() and value.isdecimal()):
+        return value
+    return named.pointed(_ABOUT.sub("", plain_characters(value).strip()))
 
 
 def _width(text: str) -> float:

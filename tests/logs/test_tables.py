@@ -382,3 +382,102 @@ def test_lettered_options_name_the_right_and_the_chosen_one_with_their_letters(t
     item = tables._item({}, only)
     assert item is not None and (item.options, item.answer) == (("u", "v"), "B")
     assert stated.answer_of(only.said.text, item.key).correct is True
+
+
+LABELLED = (
+    {"text": ["u", "v", "w"], "label": ["1", "2", "3"]}, {"1": "u", "2": "v", "3": "w"},
+    [{"label": "1", "text": "u"}, {"label": "2", "text": "v"}, {"label": "3", "text": "w"}],
+    "{'text': array(['u', 'v', 'w'], dtype=object), 'label': array(['1', '2', '3'], dtype=object)}",
+    "{'label': ['1', '2', '3'], 'text': ['u', 'v', 'w']}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("options", LABELLED)
+@pytest.mark.parametrize("nested", [False, True])
+def test_an_option_is_named_by_the_label_it_has_in_the_table(options, nested, tmp_path):
+    row = {"question": "Which?", "options": options, "key": "2", "pred": "v"}
+    if nested:
+        row = {"question": {"stem": "Which?", "choices": options}, "key": "2", "pred": "v"}
+    other = {**row, "key": 2, "pred": "3"}
+    first, second = read(lines(tmp_path / "t.jsonl", row, other), ImportOptions(trust=("item_id",)))
+    for each, right in ((first, True), (second, False)):
+        item = tables._item({}, each)
+        assert item is not None and (item.options, item.answer) == (("u", "v", "w"), "B")
+        assert stated.answer_of(each.said.text, item.key).correct is right
+
+
+def test_ten_numbered_options_stand_in_the_order_of_their_numbers(tmp_path):
+    row = {
+        "question": "Which?",
+        "options": {str(n): f"t{n}" for n in range(1, 11)},
+        "key": "10",
+        "pred": "t10",
+    }
+    (only,) = read(lines(tmp_path / "t.jsonl", row), ImportOptions())
+    item = tables._item({}, only)
+    assert item is not None and (item.options[1], item.options[9], item.answer) == ("t2", "t10", "J")
+
+
+def test_a_short_table_of_shares_is_not_taken_as_percent(tmp_path):
+    made = [
+        {"question": f"Q{n}?", "key": "x", "pred": "x", "confidence": sure}
+        for n, sure in enumerate((0.9, 0.5))
+    ]
+    with pytest.raises(StudyError, match=r"all 2 confidences run from 0.5 to 0.9: say on which scale"):
+        read(table(tmp_path / "t.csv", made), ImportOptions())
+
+
+@pytest.mark.parametrize(
+    ("written", "percent"),
+    [
+        ("85,5", "85.5"),
+        ("85,5 %", "85.5"),
+        ("85\u202f%", "85"),
+        ("~80 %", "80"),
+        ("９０％", "90"),
+        ("٨٠", "80"),
+        ("8/10", "80"),
+    ],
+)
+def test_a_confidence_is_read_as_spreadsheets_and_people_write_it(written, percent, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        f"\ufeffquestion;key;pred;confidence;correct\r\nQ?;x;x;{written};WAHR\r\n", encoding="utf-8"
+    )
+    (only,) = read(path, ImportOptions())
+    assert only.said.text.startswith(f"Answer: x\nConfidence: {percent}") and only.right is True
+
+
+WORDS = {
+    "VRAI": True,
+    "Falso": False,
+    "sí": True,
+    "нет": False,
+    "正确": True,
+    "错误": False,
+    "いいえ": False,
+    "✓": True,
+}
+
+
+@pytest.mark.parametrize(("word", "right"), [*WORDS.items(), ("no", False), ("Yes", True), ("1.0", True)])
+def test_right_and_wrong_are_told_in_the_words_of_a_language(word, right, tmp_path):
+    row = {"question": "Why?", "response": "Because.", "correct": word}
+    (only,) = read(table(tmp_path / "t.csv", [row]), ImportOptions())
+    assert only.right is right
+
+
+ROWS = [{"question": f"Q{n}?", "key": "x", "pred": "xy"[n]} for n in range(2)]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [dict(zip("01", ROWS, strict=True)), {name: {str(n): row[name] for n, row in enumerate(ROWS)} for name in ROWS[0]},
+     {name: [row[name] for row in ROWS] for name in ROWS[0]}, {"schema": {"fields": []}, "data": ROWS},
+     {"columns": list(ROWS[0]), "index": [0, 1], "data": [list(row.values()) for row in ROWS]}],
+)  # fmt: skip
+def test_json_of_data_frames_is_a_table_whichever_way_it_lies(written, tmp_path):
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(written), encoding="utf-8")
+    plain = read(lines(tmp_path / "t.jsonl", *ROWS), ImportOptions())
+    assert said(read(path, ImportOptions())) == said(plain)

@@ -81,3 +81,29 @@ def test_letters_that_options_carry_are_taken_off_once(options, right_one):
 )  # fmt: skip
 def test_options_without_the_letter_of_their_own_place_stay(options):
     assert options_and_right(options, options[1]) == (tuple(options), "B")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [{"question": "Which?", "A": "red", "B": "blue", "C": "green", "answer": "B"},
+     {"Question": "Which?", "Option A": "red", "Option B": "blue", "Option C": "green", "Answer": "blue"},
+     {"question": "Which?", "option_1": "red", "option_2": "blue", "option_3": "green", "answer": "blue"},
+     {"question": "Which?", "Options": "red|blue|green", "answer": "B"},
+     {"question": "Which?", "answer_choices": ["red", "blue", "green"], "Correct Answer": 1},
+     {"QUESTION": "Which?", "Choices": {"1": "red", "2": "blue", "3": "green"}, "answer": "2"}],
+)  # fmt: skip
+def test_options_are_found_under_other_names_and_in_columns_of_their_own(row):
+    made = question_of(row, "own")
+    assert (made["options"], made["answer"], made["kind"]) == (("red", "blue", "green"), "B", "choice")
+
+
+def test_a_question_without_texts_in_the_columns_of_options_has_none():
+    made = question_of({"question": "Who?", "A": "", "B": None, "answer": "B"}, "own")
+    assert (made["options"], made["answer"], made["kind"]) == ((), "B", "text")
+
+
+@pytest.mark.parametrize(
+    ("word", "letter"), [("Wahr", "A"), ("FAUX", "B"), ("да", "A"), ("错", "B"), ("1", "A"), ("b", "B")]
+)
+def test_a_question_of_true_or_false_may_be_answered_in_any_language(word, letter):
+    assert question_of({"question": "So?", "kind": "Boolean", "answer": word}, "own")["answer"] == letter

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,11 +19,16 @@ from metacog_pipeline.asking.question_rules import QuestionRows
 from metacog_pipeline.benchmark.answers import stated, sureness
 from metacog_pipeline.benchmark.answers.question_rows import (
     LETTERS,
+    NAMES,
     Question,
+    by_label,
     content_digest,
+    labels_of,
+    option_columns,
     options_of,
     question_of,
     right_answers,
+    texts_of,
 )
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.columns import absent
@@ -35,7 +39,7 @@ _INDICES = ("answer_idx", "answer_index", "correct_idx", "correct_index", "gold_
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "item_id": USUAL_NAMES["item_id"],
     "question": (*USUAL_NAMES["question"], "query", "problem", "input", "prompt", "statement", "claim"),
-    "options": ("options", "choices", "answer_choices", "answer_options", "mc_options"),
+    "options": NAMES["options"],
     "response": USUAL_NAMES["response"],
     "choice": (*(name for name in QuestionRows.own["choice"] if name != "answer"), "predicted_answer", "pred_answer"),
     "confidence": (*QuestionRows.own["confidence"], "verbalized_confidence", "stated_confidence", "p_true", "prob",
@@ -46,7 +50,6 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "run": ("run", "epoch", "repeat"),
     "dataset": ("dataset", "task"),
 }  # fmt: skip
-_OPTION = re.compile(r"(?:option|opt|choice|op|answer)?[_\s-]?([a-j]|\d)", re.IGNORECASE)
 _FROM_ONE, _SHOWN = 30, 3
 MOST_RUNS = 99
 
@@ -62,7 +65,7 @@ def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sampl
     """
     rows = read_rows(path, options.shape)
     found = _columns(rows, parse_mapping(pairs, tuple(FIELDS)) if pairs else {})
-    parts = _split_options(rows.columns) if "options" not in found else {}
+    parts = option_columns(rows.columns) if "options" not in found else {}
     if lacks := _lacks(found):
         if options.show is not None:
             options.show(
@@ -112,18 +115,6 @@ def _lacks(found: Mapping[str, str]) -> str:
     return ", ".join(" or ".join(each) for each in needed if not set(each) & set(found))
 
 
-def _split_options(there: Sequence[str]) -> dict[str, str]:
-    """Return {letter: column} of options in columns of their own, such as ``option_a`` or ``A``; {} without two."""
-    groups: dict[str, dict[str, str]] = {}
-    for name in there:
-        if match := _OPTION.fullmatch(name.strip()):
-            groups.setdefault(name.strip()[:-1].casefold(), {})[match[1].upper()] = name
-    best = max(groups.values(), key=len, default={})
-    places = sorted(best)
-    starts = places[:1] in (["A"], ["0"], ["1"])
-    return {LETTERS[n]: best[each] for n, each in enumerate(places)} if starts and len(places) > 1 else {}
-
-
 class _Number(NamedTuple):
     """A number in a cell that names an option: by its place, or as its ``text``."""
 
@@ -155,7 +146,9 @@ class _Table:
         try:
             if run is not None and not 0 <= run <= MOST_RUNS:
                 raise RowError(f"run {run} is outside 0 to {MOST_RUNS}")
-            if isinstance(question, Mapping):  # as some data sets have it, beside its options
+            if isinstance(question, Mapping):  # as some data sets have it, with its options
+                if absent(said.get("options")):
+                    said["options"] = question.get("choices")
                 parts = [question[each] for each in ("stem", "text", "question") if each in question]
                 question = parts[0] if parts else question
             if isinstance(question, Mapping | list):
@@ -163,6 +156,8 @@ class _Table:
             if absent(question) or not isinstance(question, str | int | float):
                 raise RowError("has no question")
             options = self._options_of(row.cells, said.get("options"))
+            labels = labels_of(said.get("options")) if options else ()
+            said |= {field: by_label(said[field], labels) for field in ("key", "choice") if field in said}
             name = self._name(said.get("item_id"), str(question), options, row.number)
             text, indices = self._reply(said, options, row.number)
         except RowError as error:
@@ -194,9 +189,8 @@ class _Table:
         return made
 
     def _options_of(self, cells: Mapping[str, Any], value: Any) -> list[str]:
-        if self._parts:  # those of a row with one text at most are of other rows' questions
-            parts = [cells.get(column) for column in self._parts.values()]
-            value = parts if sum(not absent(each) for each in parts) > 1 else None
+        if self._parts:
+            value = texts_of([cells.get(column) for column in self._parts.values()])
         if absent(value):
             return []
         try:

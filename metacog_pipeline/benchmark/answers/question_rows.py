@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, prepared
 from metacog_pipeline.benchmark.answers.shares import spelled_out
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmark.item import Item
-from metacog_pipeline.columns import absent, number
+from metacog_pipeline.columns import absent, number, truth
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
 
@@ -24,7 +24,6 @@ KINDS = {
     **dict.fromkeys(("text", "short_answer"), "text"),
     "graded": "graded",
 }
-_TRUE = ("true", "1", "yes", "t", "y", "a")
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[,:}\]\n']|\s+'|$)|\"((?:[^\"\\]|\\.)*)\"")
 _SOLVED = re.compile(r"(?:\A|\s)####[ \t]*([^\n#]{1,200})\Z")  # as GSM8K ends its solutions
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
@@ -33,6 +32,20 @@ _PLACED = re.compile(r"\(([A-J])\)")
 _LETTERED = re.compile(
     r"\s*(?:[(（]([A-Ja-j])[)）]|([A-Ja-j])(?:[)）．、：]|[.:](?=\s|[^\x00-\x7f])))\s*(?=\S)(?!(?:and|or|only|alone)\b)"
 )
+_ARRAY = re.compile(
+    r"\barray\((?=\[)|(?<=\]),\s{0,20}dtype=\w{1,20}\)|(?<=\])\)"
+)  # as NumPy is written into a cell
+_LISTS = re.compile(
+    r"['\"](\w{1,20})['\"]\s{0,9}:\s{0,9}(\[(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[\s,])*\])"
+)
+_OPTION = re.compile(r"(?:option|opt|choice|op|answer)?[_\s-]?([a-j]|\d)", re.IGNORECASE)
+#: Usual names of columns, compared without case, spaces and hyphens.
+NAMES = {
+    "question": ("question", "input", "prompt", "question_text"),
+    "options": ("options", "choices", "answer_choices", "answer_options", "mc_options"),
+    "answer": ("answers", "answer", "target", "key", "correct_answer", "correct_option", "answer_key", "answerkey",
+               "gold", "gold_answer", "ground_truth"),
+}  # fmt: skip
 LONGEST = 100_000  # characters of a question
 
 
@@ -81,22 +94,28 @@ def _as_read(form: str) -> str:
 def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     """Return the fields of the `Question` a row says; ValueError where it says none.
 
-    Columns: ``question``, ``answer`` or a list ``answers``, ``options``, ``kind``, ``id``, ``dataset``, ``group``,
-    ``reject``, ``tolerance``, ``unit``; other names of some are known. The right option is named by its letter, its text
-    or its place from 0.
+    Columns: ``question``, ``answer`` or a list ``answers``, ``options`` or a column for each, ``kind``, ``id``,
+    ``dataset``, ``group``, ``reject``, ``tolerance``, ``unit``; other names of some are known. The right option is named by
+    its letter, its text, its label or its place from 0.
     """
-    question = _first(cells, "question", "input", "prompt")
+    names = tuple(map(str, cells))
+    cells = {plain: cells[name] for plain, name in _plainly(names).items()}
+    question = _first(cells, *NAMES["question"])
     if question is None:
-        there = ", ".join(str(name)[:40] for name in list(cells)[:20])
+        there = ", ".join(name[:40] for name in names[:20])
         raise ValueError(f"there is no question; give it in a column question; the columns are: {there}")
     if not isinstance(question, str) or len(question) > LONGEST:
         raise ValueError(f"question must be a text of at most {LONGEST} characters")
-    options = options_of(_first(cells, "options", "choices"))
+    given = _first(cells, *NAMES["options"])
+    if given is None and (parts := option_columns(names)):
+        given = texts_of([cells[_plain_name(column)] for column in parts.values()])
+    options = options_of(given)
     try:
-        answers = right_answers(_first(cells, "answers", "answer", "target", "key"))
+        labels = labels_of(given)
+        answers = [by_label(each, labels) for each in right_answers(_first(cells, *NAMES["answer"]))]
     except ValueError as error:
         raise ValueError(f"answer {error}; give what is right itself, a text or a list of texts") from None
-    kind = KINDS.get(str(cells.get("kind") or _kind_of(options, answers)))
+    kind = KINDS.get(str(cells.get("kind") or _kind_of(options, answers)).strip().casefold())
     if kind is None:
         raise ValueError(f"kind is {cells['kind']!r}; use one of {', '.join(KINDS)}")
     if kind == "true_false":
@@ -122,6 +141,7 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     if twice := next((each for each in map(str, answers) if each in rejected), None):
         raise ValueError(f"answer {twice[:40]!r} stands in reject too; take it out of one")
     name = _first(cells, "item_id", "id")
+    name = int(name) if isinstance(name, float) and name.is_integer() else name
     forms = [str(each) for each in answers]
     return {
         "item_id": f"q-{content_digest(question, options)}" if name is None else one_line(str(name), 200),
@@ -134,6 +154,38 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
         "unit": unit,
         "group": str(cells.get("group") or ""),
     }
+
+
+def _plain_name(name: str) -> str:
+    return "_".join(name.strip().casefold().replace("-", " ").split())
+
+
+@lru_cache(maxsize=64)
+def _plainly(names: tuple[str, ...]) -> dict[str, str]:
+    """Return the column of each plain name; one that is spelled so comes first."""
+    return {
+        **{_plain_name(name): name for name in reversed(names)},
+        **{n: n for n in names if _plain_name(n) == n},
+    }
+
+
+def option_columns(there: Sequence[str]) -> dict[str, str]:
+    """Return {letter: column} of options in columns of their own, such as ``option_a`` or ``A``; {} without two."""
+    groups: dict[str, dict[str, str]] = {}
+    for name in there:
+        if match := _OPTION.fullmatch(name.strip()):
+            groups.setdefault(name.strip()[:-1].casefold(), {})[match[1].upper()] = name
+    best = max(groups.values(), key=len, default={})
+    places = sorted(best)
+    first = ord(places[0]) if places[:1] in (["A"], ["0"], ["1"]) else 0
+    if len(places) < 2 or list(map(ord, places)) != list(range(first, first + len(places))):
+        return {}
+    return {LETTERS[n]: best[each] for n, each in enumerate(places)}
+
+
+def texts_of(parts: Sequence[Any]) -> Sequence[Any] | None:
+    """Return the cells of options in columns of their own; None where one at most has a text: a question without them."""
+    return parts if sum(not absent(each) for each in parts) > 1 else None
 
 
 def content_digest(question: str, options: Sequence[str]) -> str:
@@ -190,6 +242,8 @@ def _parsed(text: str) -> Any:
     except (ValueError, RecursionError):
         found = [one or two for one, two in _QUOTED.findall(text)]
         pairs = text.lstrip().startswith("{")
+        if pairs and (lists := _LISTS.findall(text)):
+            return {name: listed(each) for name, each in lists}
         if not found or (pairs and len(found) % 2):
             return [text]
         return dict(zip(found[::2], found[1::2], strict=True)) if pairs else found
@@ -197,13 +251,12 @@ def _parsed(text: str) -> Any:
 
 def options_of(value: Any) -> tuple[str, ...]:
     """Return the texts of options, given as a list, by letter or number, or as text that holds either; ValueError else."""
-    if isinstance(value, str) and value.lstrip().startswith("{"):
-        value = _parsed(value)
+    value = _told(value)
     if isinstance(
-        value, dict
+        value, Mapping
     ):  # letters or numbers with their texts, or a column of texts as some data sets have it
-        value = value.get("text") or [value[name] for name in sorted(value) if not absent(value[name])]
-    given = _split(value) if isinstance(value, str) and value.lstrip()[:1] != "[" else listed(value)
+        value = value.get("text") or [value[name] for name in _labels(value) if not absent(value[name])]
+    given = _split(value) if isinstance(value, str) else listed(value)
     while given and absent(given[-1]):  # tables have as many as the longest row
         given = given[:-1]
     texts = [each.get("text", each) if isinstance(each, Mapping) else each for each in given]
@@ -218,6 +271,43 @@ def options_of(value: Any) -> tuple[str, ...]:
         many = "is 1 option" if len(found) == 1 else f"are {len(found)} options"
         raise ValueError(f"there {many}; give 2 to {len(LETTERS)}, as a list or one a line")
     return found
+
+
+def labels_of(value: Any) -> tuple[str, ...]:
+    """Return what options are called where it is not A, B, C and so on, such as 1, 2, 3 of ARC; () else."""
+    value = _told(value)
+    if isinstance(value, Mapping):
+        found = listed(value.get("label")) if "text" in value else _labels(value)
+    else:
+        found = [each.get("label") for each in listed(value) if isinstance(each, Mapping)]
+    labels = tuple(str(each).strip() for each in found if not absent(each))
+    named = len(labels) == len(found) == len(set(labels)) and labels != tuple(LETTERS[: len(labels)])
+    return labels if named and len(labels) <= len(LETTERS) else ()
+
+
+def by_label(answer: Any, labels: Sequence[str]) -> Any:
+    """Return an answer that names an option by its label as the letter of its place; any other as it is."""
+    if not labels or isinstance(answer, bool | list | Mapping):
+        return answer
+    text = f"{answer:g}" if isinstance(answer, float) else str(answer).strip()
+    return f"({LETTERS[labels.index(text)]})" if text in labels else answer
+
+
+def _labels(value: Mapping[Any, Any]) -> list[Any]:
+    """Return the names of options in their order: 2 before 10."""
+    return sorted(
+        value, key=lambda name: (not (at := str(name)).isdecimal(), len(at) if at.isdecimal() else 0, at)
+    )
+
+
+def _told(value: Any) -> Any:
+    """Return the object or list that a text is, as JSON, Python or NumPy write one; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    text = _ARRAY.sub("", value).strip() if "array([" in value else value.strip()
+    if text.startswith("{"):
+        return _parsed(text)
+    return listed(text) if text.startswith("[") else value
 
 
 def _unlettered(options: Sequence[str]) -> Sequence[str]:
@@ -242,9 +332,10 @@ def _split(text: str) -> list[str]:
 
 def _true_or_false(answer: Any) -> str:
     said = str(answer).strip().casefold()
-    if said not in (*_TRUE, "false", "0", "no", "f", "n", "b"):
+    found = {"a": True, "b": False, "1": True, "0": False}.get(said, truth(said))
+    if found is None:
         raise ValueError(f"answer {said[:40]!r} is neither true nor false")
-    return "A" if said in _TRUE else "B"
+    return "A" if found else "B"
 
 
 def _tolerance(given: Any) -> float:
