@@ -107,3 +107,77 @@ def test_a_question_without_texts_in_the_columns_of_options_has_none():
 )
 def test_a_question_of_true_or_false_may_be_answered_in_any_language(word, letter):
     assert question_of({"question": "So?", "kind": "Boolean", "answer": word}, "own")["answer"] == letter
+
+
+def taken(reply, options=("Mars", "Jupiter", "Venus"), answer="B"):
+    row = {"id": "q", "question": "Which planet is it?", "options": list(options), "answer": answer}
+    return stated.answer_of(reply, Question(**question_of(row, "own")).key)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "A or B",
+        "It's between A and B.",
+        "A/B",
+        "Either (A) or (B).",
+        "Both A and B",
+        "B & C",
+        "Maybe B or perhaps C",
+    ],
+)
+def test_two_letters_offered_for_one_are_no_answer(reply):
+    assert taken(reply).correct is None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["A or B? B.", "Not A or C, so B", "I would rule out A and C. B", "B, since A and C are small",
+     "Answer: B (not A or C)", "A and C are wrong, so B"],
+)  # fmt: skip
+def test_a_letter_named_beside_two_others_is_the_answer(reply):
+    assert taken(reply).said == "B"
+
+
+@pytest.mark.parametrize("reply", ["N/A", "n/a.", "N/A: cannot say", "Answer: N/A"])
+def test_not_available_is_no_letter(reply):
+    assert taken(reply, answer="A").correct is not True
+
+
+TRUE = (
+    "True",
+    "true.",
+    "T",
+    "1",
+    "Yes",
+    "Wahr",
+    "vrai",
+    "正确",
+    "not false",
+    "**True**",
+    "The statement is true.",
+    "A",
+)
+FALSE = (
+    "False",
+    "F",
+    "f.",
+    "0",
+    "No",
+    "falsch",
+    "нет",
+    "not true",
+    "It isn't true.",
+    "This is incorrect.",
+    "untrue",
+    "B",
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"), [*((each, "A") for each in TRUE), *((each, "B") for each in FALSE)]
+)
+def test_true_and_false_are_understood_as_people_write_them(reply, letter):
+    assert taken(reply, ("True", "False")).said == letter
+    if len(reply) < 6 and reply not in "AB":
+        assert taken(reply, ("No", "Yes", "Maybe")).said == {"A": "B", "B": "A"}[letter]

@@ -10,11 +10,18 @@ from metacog_pipeline.benchmark.answers.clauses import Places
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, Reading
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmark.answers.word_answers import occurrences
+from metacog_pipeline.columns import truth
 
 _OPTION = re.compile(r"(?:^|\s)\(?([A-J])[).:]\s*(.+?)(?=\s+\(?[A-J][).:]\s|\s*$)", re.DOTALL)
 _LETTER = re.compile(
     r"(?P<named>\b(?:option|choice|answer|letter)(?: is)?[ :]*\(?(?P<a>[A-Ja-j])\b\)?)"
-    r"|\((?P<b>[A-Ja-j])\)|(?<![\w'.])(?P<c>[A-Ja-j])[).:](?!\w)|(?<![A-Za-z0-9_'])(?P<d>[A-H])(?![A-Za-z0-9_'])"
+    r"|\((?P<b>[A-Ja-j])\)|(?<![\w'.])(?<!\b[Nn]/)(?P<c>[A-Ja-j])[).:](?!\w)"
+    r"|(?<![A-Za-z0-9_'])(?<!\b[Nn]/)(?P<d>[A-H])(?![A-Za-z0-9_'])"
+)
+# Two letters offered for one: "A or B", "A/B", "between A and B", "both (A) and (B)".
+_OFFERED = re.compile(
+    r"(?<![\w'])\(?([A-J])\)?(?:[ ]?,?[ ]?\b(?:or|and)\b[ ]|[ ]?/[ ]?|[ ]?&[ ]?)"
+    r"(?:perhaps |maybe |possibly |option )?\(?([A-J])(?![\w'])"
 )
 _ARTICLE_A = re.compile(
     r"A (?!(?:and|or|is|not|rather|because|but|although|over|instead"
@@ -93,6 +100,8 @@ _AGREES = re.compile(r"^\W*(?:yes|yeah|yep|correct|true|sí|si|是|예|네)\b", 
 _REFUSES = re.compile(
     r"^\W*(?:no|nope|false|incorrect|否|아니)\b(?! (?:doubt|question|weaver))", re.IGNORECASE
 )
+_TRUTH = re.compile(r"\b(?:(true|correct|right)|false|incorrect|wrong|untrue)\b", re.IGNORECASE)
+_LONGEST_WORD = 30  # characters
 _UNLIKE, _AHEAD = 0.5, 0.15
 
 
@@ -120,6 +129,8 @@ def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
     text, wanted = prepared.text, str(key.forms[0]).strip().upper()
     options = dict(options_of(key.question))
     places = Places(text)
+    if (letter := _true_or_false(text, options)) is not None:
+        return _decided([letter], wanted)
     if re.fullmatch(r"[\W_]*[A-Ja-j][\W_]*", text):
         return _decided([re.sub(r"[\W_]", "", text).upper()], wanted)
     found = [*_lettered(text, places), *_positions(text, places, options), *_texts(text, places, options)]
@@ -132,8 +143,30 @@ def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
     best = max(each.rank for each in found)
     chosen = [each for each in found if each.rank == best]
     if not labelled:
-        chosen = chosen[-1:]
+        chosen = [*_beside(text, found, chosen[-1]), chosen[-1]]
     return _decided(list(dict.fromkeys(each.letter for each in chosen)), wanted)
+
+
+def _true_or_false(text: str, options: dict[str, str]) -> str | None:
+    """Return the option that a word for true or false alone takes, 1 and 0 too, where these, or yes and no, are options."""
+    letters = (
+        {truth(option): letter for letter, option in options.items()} if len(text) <= _LONGEST_WORD else {}
+    )
+    word = re.sub(r"^\W+|\W+$", "", text)
+    if not {True, False} <= letters.keys() or word.upper() in options:
+        return None
+    said = {"1": True, "0": False}.get(word, truth(word))
+    return None if said is None else letters[said]
+
+
+def _beside(text: str, found: list[Taken], last: Taken) -> list[Taken]:
+    """Return the option that is offered beside the one a whole reply names last."""
+    for pair in _OFFERED.finditer(text, max(0, last.start - 40)):
+        if pair.start() < last.start < pair.end() and pair[2] == last.letter != pair[1]:
+            return [
+                each for each in found if each.letter == pair[1] and pair.start() <= each.start < last.start
+            ]
+    return []
 
 
 def _decided(letters: list[str], wanted: str) -> Reading:
@@ -236,6 +269,10 @@ def _in_other_words(text: str, places: Places, options: dict[str, str], question
             return untold
         of_the_question = bool(_stems(first) & _stems(question))
         return plain["no"] if _NEGATES.search(first) else plain["yes"] if of_the_question else None
+    if "true" in plain and "false" in plain:
+        told = _TRUTH.search(first)
+        denied = told is not None and _NEGATES.search(first, max(0, told.start() - 40), told.start())
+        return None if told is None else plain["true" if bool(told[1]) != bool(denied) else "false"]
     said = _stems(first)
     scored = sorted(
         ((_overlap(said, _stems(option)), letter) for letter, option in options.items()), reverse=True

@@ -106,9 +106,7 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
         raise ValueError(f"there is no question; give it in a column question; the columns are: {there}")
     if not isinstance(question, str) or len(question) > LONGEST:
         raise ValueError(f"question must be a text of at most {LONGEST} characters")
-    given = _first(cells, *NAMES["options"])
-    if given is None and (parts := option_columns(names)):
-        given = texts_of([cells[_plain_name(column)] for column in parts.values()])
+    given = _options_given(cells, names)
     options = options_of(given)
     try:
         labels = labels_of(given)
@@ -140,11 +138,9 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     rejected = tuple(map(str, listed(cells.get("reject"))))
     if twice := next((each for each in map(str, answers) if each in rejected), None):
         raise ValueError(f"answer {twice[:40]!r} stands in reject too; take it out of one")
-    name = _first(cells, "item_id", "id")
-    name = int(name) if isinstance(name, float) and name.is_integer() else name
     forms = [str(each) for each in answers]
     return {
-        "item_id": f"q-{content_digest(question, options)}" if name is None else one_line(str(name), 200),
+        "item_id": _name_of(cells) or f"q-{content_digest(question, options)}",
         "dataset": "own",
         "task": one_line(" ".join(str(cells.get("dataset") or dataset).split()), 80),
         **{"question": question, "kind": kind, "options": options, "answer": forms[0] if forms else ""},
@@ -181,6 +177,21 @@ def option_columns(there: Sequence[str]) -> dict[str, str]:
     if len(places) < 2 or list(map(ord, places)) != list(range(first, first + len(places))):
         return {}
     return {LETTERS[n]: best[each] for n, each in enumerate(places)}
+
+
+def _name_of(cells: Mapping[str, Any]) -> str:
+    """Return the id a row gives, of 1.0 the 1; "" where it gives none."""
+    name = _first(cells, "item_id", "id")
+    name = int(name) if isinstance(name, float) and name.is_integer() else name
+    return "" if name is None else one_line(str(name), 200)
+
+
+def _options_given(cells: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Return the cell with the options, else those of options in columns of their own."""
+    given = _first(cells, *NAMES["options"])
+    if given is None and (parts := option_columns(names)):
+        return texts_of([cells[_plain_name(column)] for column in parts.values()])
+    return given
 
 
 def texts_of(parts: Sequence[Any]) -> Sequence[Any] | None:
