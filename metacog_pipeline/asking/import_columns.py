@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -47,6 +48,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "correct": ("correct", "is_correct", "acc"),
 }
 _NESTED_QUESTION = "doc.question"  # where evaluation harnesses keep the item
+_IN_BRACKETS = re.compile(r"(?<=\S)\s{0,9}(?:[(\[][^()\[\]]{1,40}[)\]]|[%:?])\s{0,9}\Z")
 # The index a data frame is written with: a position where nothing else names the item.
 _FRAME_INDEX = ("unnamed:_0", "")
 
@@ -159,9 +161,17 @@ def _answered_by(field: str, mapping: Mapping[str, str], rules: RowRules, raw: S
 
 
 def first_named(names: Sequence[str], there: Sequence[str]) -> str | None:
-    """Return the column with the first of ``names``, compared without case, spaces and hyphens; None without one."""
-    plain = {"_".join(name.strip().casefold().replace("-", " ").split()): name for name in reversed(there)}
+    """Return the column with the first of ``names``; None without one.
+
+    They are compared without case, spaces, hyphens and what stands in brackets at their end: "Confidence (%)".
+    """
+    bare = {_plain(_IN_BRACKETS.sub("", name)): name for name in reversed(there)}
+    plain = {**bare, **{_plain(name): name for name in reversed(there)}}
     return next((plain[name] for name in names if name in plain), None)
+
+
+def _plain(name: str) -> str:
+    return "_".join(name.strip().casefold().replace("-", " ").split())
 
 
 def used_columns(found: Mapping[str, str], there: Sequence[str]) -> str:

@@ -481,3 +481,53 @@ def test_json_of_data_frames_is_a_table_whichever_way_it_lies(written, tmp_path)
     path.write_text(json.dumps(written), encoding="utf-8")
     plain = read(lines(tmp_path / "t.jsonl", *ROWS), ImportOptions())
     assert said(read(path, ImportOptions())) == said(plain)
+
+
+@pytest.mark.parametrize(
+    ("key", "reply", "right"),
+    [("Na", "Na", True), ("Na", "K", False), ("none", "None", True), ("K", "Na", None), ("NA", "x", None),
+     ("x", "None", None), ("-", "x", None), (["x", "Na"], "na", True)],
+)  # fmt: skip
+def test_a_word_for_nothing_is_an_answer_where_it_is_right(key, reply, right, tmp_path):
+    (only,) = read(
+        lines(tmp_path / "t.jsonl", {"question": "Which?", "key": key, "pred": reply}), ImportOptions()
+    )
+    item = None if only.why else tables._item({}, only)
+    assert (None if item is None else stated.answer_of(only.said.text, item.key).correct) is right
+
+
+@pytest.mark.parametrize(
+    ("key", "reply"), [(1, True), ("0", "False"), (True, 1), ("false", 0), ("TRUE", "true")]
+)
+def test_a_true_or_false_may_be_a_1_or_0_on_the_other_side(key, reply, tmp_path):
+    path = lines(
+        tmp_path / "t.jsonl", *({"question": f"Q{n}?", "key": key, "pred": [reply, "x"][n]} for n in range(2))
+    )
+    first, second = read(path, ImportOptions())
+    for each, right in ((first, True), (second, False)):
+        item = tables._item({}, each)
+        assert item is not None and stated.answer_of(each.said.text, item.key).correct is right
+
+
+def test_a_run_may_be_called_so_and_one_without_a_number_is_told(tmp_path):
+    row = {"question": "Q?", "key": "x", "pred": "x"}
+    made = read(
+        table(tmp_path / "t.csv", [{**row, "run": run} for run in ("1", "run_2", "Epoch 3", "4.0", "", "x")])
+    )
+    assert [each.run for each in made[:5]] == [1, 2, 3, 4, 1] and made[5].why == "run 'x' is no number"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("Model Name", "Question Text", "Correct Answer", "Model Answer", "Confidence (%)"),
+     ("model", "question", "expected_answer", "generated_answer", "Confidence [0-100]"),
+     ("Model", "Question:", "Reference", "Hypothesis", "Confidence %"),
+     ("Model", "Question", "Ideal", "Sampled", "confidence"), ("Model", "question", "expected", "actual", "CONFIDENCE")],
+)  # fmt: skip
+def test_columns_are_found_under_the_names_that_tools_and_people_give_them(names, tmp_path):
+    made = [dict(zip(names, ("m", f"Q{n}?", "x", "xy"[n], 80 + n), strict=True)) for n in range(2)]
+    first, second = read(table(tmp_path / "t.csv", made), ImportOptions())
+    for each, right, sure in ((first, True, "80"), (second, False, "81")):
+        item = tables._item({}, each)
+        assert item is not None and each.said.text.endswith(f"Confidence: {sure}%") and each.model == "m"
+        assert stated.answer_of(each.said.text, item.key).correct is right

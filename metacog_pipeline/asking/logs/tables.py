@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from metacog_pipeline.benchmark.answers.question_rows import (
     by_label,
     content_digest,
     labels_of,
+    listed,
     option_columns,
     options_of,
     question_of,
@@ -40,11 +42,13 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "item_id": USUAL_NAMES["item_id"],
     "question": (*USUAL_NAMES["question"], "query", "problem", "input", "prompt", "statement", "claim"),
     "options": NAMES["options"],
-    "response": USUAL_NAMES["response"],
+    "response": (*USUAL_NAMES["response"], "generated_answer", "generated", "llm_answer", "llm_response",
+                 "actual_output", "actual", "hypothesis", "sampled"),
     "choice": (*(name for name in QuestionRows.own["choice"] if name != "answer"), "predicted_answer", "pred_answer"),
     "confidence": (*QuestionRows.own["confidence"], "verbalized_confidence", "stated_confidence", "p_true", "prob",
                    "confidence_reply", "confidence_response", "confidence_text"),
-    "key": (*USUAL_NAMES["key"], "answer", "answers", "answerkey", *_INDICES, "label"),
+    "key": (*USUAL_NAMES["key"], "answer", "answers", "answerkey", *_INDICES, "label", "expected_answer",
+            "expected_output", "expected", "reference_answer", "reference", "ideal"),
     "correct": USUAL_NAMES["correct"],
     "model": ("model", "model_name", "model_id", "system", "engine"),
     "run": ("run", "epoch", "repeat"),
@@ -52,6 +56,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 _FROM_ONE, _SHOWN = 30, 3
 MOST_RUNS = 99
+_NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
 
 
 def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sample] | None:
@@ -141,24 +146,14 @@ class _Table:
         if row.broken is not None:
             return samples.nothing(f"row {row.number}", self._path.stem, "", row.broken)
         said = {field: named.cell(row.cells, column) for field, column in self._columns.items()}
-        question, task = said.get("question"), _text(said.get("dataset")) or self._path.stem
-        model, run = _text(said.get("model")), whole(said.get("run"))
+        task, model, run = _text(said.get("dataset")) or self._path.stem, _text(said.get("model")), None
         try:
-            if run is not None and not 0 <= run <= MOST_RUNS:
-                raise RowError(f"run {run} is outside 0 to {MOST_RUNS}")
-            if isinstance(question, Mapping):  # as some data sets have it, with its options
-                if absent(said.get("options")):
-                    said["options"] = question.get("choices")
-                parts = [question[each] for each in ("stem", "text", "question") if each in question]
-                question = parts[0] if parts else question
-            if isinstance(question, Mapping | list):
-                raise RowError(f"question is {_parts(question, 'question', self._columns['question'])}")
-            if absent(question) or not isinstance(question, str | int | float):
-                raise RowError("has no question")
+            run = _run(said.get("run"))
+            question = self._question(said)
             options = self._options_of(row.cells, said.get("options"))
             labels = labels_of(said.get("options")) if options else ()
             said |= {field: by_label(said[field], labels) for field in ("key", "choice") if field in said}
-            name = self._name(said.get("item_id"), str(question), options, row.number)
+            name = self._name(said.get("item_id"), question, options, row.number)
             text, indices = self._reply(said, options, row.number)
         except RowError as error:
             return samples.nothing(f"row {row.number}", task, model, str(error), run or 1)
@@ -167,12 +162,12 @@ class _Table:
             None if absent(said.get("correct")) else correctness(self._options.shape.word(said["correct"]))
         )
         try:
-            answers = [] if named.missing(key) else self._right_answers(key, options)
+            answers = [] if _no_key(key, options) else self._right_answers(key, options)
         except RowError as error:
             return samples.nothing(f"row {row.number}", task, model, str(error), run or 1)
         if len(answers) == 1 and options and (place := self._index(answers[0], options)) is not None:
             indices["key"] = place
-        cells = samples.question_cells(str(question), options, answers, read=bool(answers))
+        cells = samples.question_cells(question, options, answers, read=bool(answers))
         if cells is None or (not answers and right is None):
             return samples.nothing(f"row {row.number}", task, model, "has neither key nor verdict", run or 1)
         if cells.get("kind") == "graded" and right is None:
@@ -187,6 +182,20 @@ class _Table:
             self._indexed.append((made, indices, text))
             self._numbers += [(each.place, len(options)) for each in indices.values() if not each.text]
         return made
+
+    def _question(self, said: dict[str, Any]) -> str:
+        """Return the question; one that is an object, as in some data sets, with its options beside it."""
+        question = said.get("question")
+        if isinstance(question, Mapping):
+            if absent(said.get("options")):
+                said["options"] = question.get("choices")
+            parts = [question[each] for each in ("stem", "text", "question") if each in question]
+            question = parts[0] if parts else question
+        if isinstance(question, Mapping | list):
+            raise RowError(f"question is {_parts(question, 'question', self._columns['question'])}")
+        if absent(question) or not isinstance(question, str | int | float):
+            raise RowError("has no question")
+        return str(question)
 
     def _options_of(self, cells: Mapping[str, Any], value: Any) -> list[str]:
         if self._parts:
@@ -231,13 +240,19 @@ class _Table:
     ) -> tuple[str, dict[str, _Number]]:
         """Return the reply of a row, put together where it is no raw one, and the number of an option in it."""
         value, indices = self._options.shape.word(said.get("choice")), dict[str, _Number]()
-        if named.missing(value):
+        if _no_answer(value, said.get("key"), options):
             if absent(said.get("response")):
                 raise RowError("has no answer")
             text = reply_text(said["response"], "response")
         else:
             while isinstance(value, list) and len(value) == 1:
                 value = value[0]
+            if (
+                not options
+                and whole(said.get("key")) in (0, 1)
+                and str(value).casefold() in ("true", "false")
+            ):
+                value = int(str(value).casefold() == "true")
             place = self._index(value, options) if options else None
             if place is not None:
                 indices["choice"] = place
@@ -348,6 +363,38 @@ def _parts(value: Mapping[str, Any] | list[Any], field: str, column: str) -> str
     names = ", ".join(one_line(str(name), 40) for name in list(value)[:5])
     first = one_line(str(next(iter(value), "…")), 40)
     return f"an object with {names or 'nothing'}; map a part of it, as in --map {field}={column}.{first}"
+
+
+def _run(value: Any) -> int | None:
+    """Return the number of a run, of "run_3" or "epoch 3" the 3; None where there is none."""
+    if absent(value):
+        return None
+    told = _NUMBERED.fullmatch(str(value).strip())
+    run = int(told[1]) if told else whole(value)
+    if run is None:
+        raise RowError(f"run {shown(value)} is no number")
+    if not 0 <= run <= MOST_RUNS:
+        raise RowError(f"run {run} is outside 0 to {MOST_RUNS}")
+    return run
+
+
+def _no_key(value: Any, options: Sequence[str]) -> bool:
+    """Whether a cell holds no right answer. Na (sodium) and none are one; NA, null and a dash are not, unless an option."""
+    text = str(value).strip()
+    return named.missing(value) and (
+        absent(value) or text not in (*options, "Na", "None", "none", "Nil", "nil")
+    )
+
+
+def _no_answer(value: Any, key: Any, options: Sequence[str]) -> bool:
+    """Whether a cell holds no answer; a word for nothing is one where it is right, or an option."""
+    if absent(value) or not named.missing(value):
+        return absent(value)
+    text, right = (
+        str(value).strip(),
+        [str(each).strip() for each in listed(key) if not _no_key(each, options)],
+    )
+    return text not in options and text.casefold() not in map(str.casefold, right)
 
 
 def _text(value: Any) -> str:
