@@ -62,6 +62,8 @@ def reply_text(value: Any, field: str) -> str:
     """Return a raw reply: text as it is, the only text of a list, an object as JSON; raise `RowError` for what is none."""
     while isinstance(value, list) and len(value) == 1:
         value = value[0]
+    if isinstance(value, dict) and isinstance(value.get("content"), str) and "role" in value:
+        return str(value["content"])  # a message of a conversation
     if isinstance(value, str):
         only = _ONE_QUOTED.fullmatch(value) if value[:1] in (" ", "[") else None
         return value if only is None else str(only[1] if only[1] is not None else only[2])

@@ -14,6 +14,7 @@ from metacog_pipeline import columns
 from metacog_pipeline.asking.imported import ImportOptions
 from metacog_pipeline.asking.logs import importing, tables
 from metacog_pipeline.benchmark.answers import stated
+from metacog_pipeline.benchmark.answers.question_rows import question_of
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.fitting import reading as fitting
@@ -531,3 +532,48 @@ def test_columns_are_found_under_the_names_that_tools_and_people_give_them(names
         item = tables._item({}, each)
         assert item is not None and each.said.text.endswith(f"Confidence: {sure}%") and each.model == "m"
         assert stated.answer_of(each.said.text, item.key).correct is right
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "reply"),
+    [(["1. u", "2. v", "3. w"], "2", "2"), (["(1) u", "(2) v", "(3) w"], "(2)", "(2) v"), (["①u", "②v", "③w"], "②", "②"),
+     (["А) u", "Б) v", "В) w"], "Б", "б)"), (["가. u", "나. v", "다. w"], "나", "나"),
+     (["i. u", "ii. v", "iii. w"], "ii", "v"),
+     ("1) u\n2) v\n3) w", 2, "2.0")],
+)  # fmt: skip
+def test_options_that_carry_numbers_are_named_by_them_and_asked_without(options, key, reply, tmp_path):
+    made = [{"question": f"Q{n}?", "options": options, "key": key, "pred": [reply, "w"][n]} for n in range(2)]
+    first, second = read(lines(tmp_path / "t.jsonl", *made), ImportOptions())
+    for each, right in ((first, True), (second, False)):
+        item = tables._item({}, each)
+        assert item is not None and (item.options, item.answer) == (("u", "v", "w"), "B")
+        assert stated.answer_of(each.said.text, item.key).correct is right
+
+
+def test_a_0_beside_options_numbered_from_1_is_refused(tmp_path):
+    made = [{"question": f"Q{n}?", "options": ["1. u", "2. v"], "key": n, "pred": "u"} for n in range(2)]
+    with pytest.raises(StudyError, match="answer 0 names none of the options, which are numbered from 1"):
+        read(lines(tmp_path / "t.jsonl", *made), ImportOptions())
+    with pytest.raises(ValueError, match="numbered from 1"):
+        question_of({**made[0], "answer": 0, "key": None}, "own")
+
+
+@pytest.mark.parametrize(
+    ("options", "value"), [([3, 4, 5], 5.0), (["3", "4", "5"], "5.0"), (["0.5", "1.5", "5"], 5)]
+)
+def test_a_number_with_a_point_is_the_option_it_is_equal_to(options, value, tmp_path):
+    (only,) = read(
+        lines(tmp_path / "t.jsonl", {"question": "Q?", "options": options, "key": value, "pred": value}),
+        ImportOptions(),
+    )
+    item = tables._item({}, only)
+    assert (
+        item is not None and item.answer == "C" and stated.answer_of(only.said.text, item.key).correct is True
+    )
+
+
+def test_turns_of_a_conversation_are_question_and_reply(tmp_path):
+    asked = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Q?"}]
+    row = {"prompt": asked, "response": [{"role": "assistant", "content": "x"}], "key": "x"}
+    (only,) = read(lines(tmp_path / "t.jsonl", row), ImportOptions())
+    assert (only.question or {})["question"] == "Q?" and only.said.text == "x"

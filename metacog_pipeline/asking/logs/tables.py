@@ -33,7 +33,7 @@ from metacog_pipeline.benchmark.answers.question_rows import (
     texts_of,
 )
 from metacog_pipeline.benchmark.answers.text import folded
-from metacog_pipeline.columns import absent
+from metacog_pipeline.columns import absent, truth
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.llm.types import Completion, Status
 
@@ -56,6 +56,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 _FROM_ONE, _SHOWN = 30, 3
 MOST_RUNS = 99
+_NAMING = {"key", "choice"}  # fields that may name an option
+_TRUTH_NUMBERS = {"1": True, "1.0": True, "0": False, "0.0": False}
 _NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
 
 
@@ -152,7 +154,9 @@ class _Table:
             question = self._question(said)
             options = self._options_of(row.cells, said.get("options"))
             labels = labels_of(said.get("options")) if options else ()
-            said |= {field: by_label(said[field], labels) for field in ("key", "choice") if field in said}
+            said |= {
+                field: self._by_label(said[field], labels, row.number) for field in _NAMING & said.keys()
+            }
             name = self._name(said.get("item_id"), question, options, row.number)
             text, indices = self._reply(said, options, row.number)
         except RowError as error:
@@ -191,6 +195,9 @@ class _Table:
                 said["options"] = question.get("choices")
             parts = [question[each] for each in ("stem", "text", "question") if each in question]
             question = parts[0] if parts else question
+        if isinstance(question, list) and question and all(isinstance(each, Mapping) for each in question):
+            asked = [each.get("content") for each in question if each.get("role") == "user"]
+            question = asked[-1] if asked else question  # the last turn of a conversation
         if isinstance(question, Mapping | list):
             raise RowError(f"question is {_parts(question, 'question', self._columns['question'])}")
         if absent(question) or not isinstance(question, str | int | float):
@@ -206,6 +213,13 @@ class _Table:
             return list(options_of(value))
         except ValueError as error:
             raise RowError(f"options {shown(value)}: {error}") from None
+
+    def _by_label(self, value: Any, labels: Sequence[str], row: int) -> Any:
+        """Return the letter for a label; a file that has a 0 beside labels from 1 is refused."""
+        try:
+            return by_label(value, labels)
+        except ValueError as error:
+            raise StudyError(f"{self._path} row {row}: {error}; nothing was kept") from None
 
     def _right_answers(self, key: Any, options: Sequence[str]) -> list[Any]:
         """Return the right answers of a key: of a list of a 0 or 1 for each option the option with the 1."""
@@ -247,15 +261,12 @@ class _Table:
         else:
             while isinstance(value, list) and len(value) == 1:
                 value = value[0]
-            if (
-                not options
-                and whole(said.get("key")) in (0, 1)
-                and str(value).casefold() in ("true", "false")
-            ):
-                value = int(str(value).casefold() == "true")
+            value = value if options else _in_words_of(said.get("key"), value)
             place = self._index(value, options) if options else None
             if place is not None:
                 indices["choice"] = place
+            if place is not None and place.text and str(value) not in options:
+                value = place.place  # 5.0 of the option 5
             text = f"Answer: {one_line(str(value).strip(), 2_000)}"
         sure = said.get("confidence")
         sure = sure if named.number(sure) is not None else self._options.shape.word(sure)
@@ -271,7 +282,7 @@ class _Table:
         place = whole(value)
         if place is None:
             return None
-        return _Number(place, text=folded(str(value)) in map(folded, options))
+        return _Number(place, text={folded(str(value)), str(place)} & {*map(folded, options)} != set())
 
     def _by_number(self) -> set[str]:
         """Return the fields that name options by number: where most of their numbers are the text of no option."""
@@ -376,6 +387,12 @@ def _run(value: Any) -> int | None:
     if not 0 <= run <= MOST_RUNS:
         raise RowError(f"run {run} is outside 0 to {MOST_RUNS}")
     return run
+
+
+def _in_words_of(key: Any, value: Any) -> Any:
+    """Return a True, yes or 1 in the words of a right answer that says the same: of two sides one may be a 1."""
+    wanted, said = (_TRUTH_NUMBERS.get(str(each).strip(), truth(str(each))) for each in (key, value))
+    return key if wanted is not None and wanted == said and str(key) != str(value) else value
 
 
 def _no_key(value: Any, options: Sequence[str]) -> bool:

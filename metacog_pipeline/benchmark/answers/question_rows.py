@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, prepared
 from metacog_pipeline.benchmark.answers.shares import spelled_out
@@ -28,10 +28,18 @@ _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'(?=\s*[,:}\]\n']|\s+'|$)|\"((?:[^\"\\]
 _SOLVED = re.compile(r"(?:\A|\s)####[ \t]*([^\n#]{1,200})\Z")  # as GSM8K ends its solutions
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _PLACED = re.compile(r"\(([A-J])\)")
-# A letter in front of an option's text: "A) red", "(b)red", "C. green", "D: x", "A、红"; "(A) and (B)" has none.
-_LETTERED = re.compile(
-    r"\s*(?:[(（]([A-Ja-j])[)）]|([A-Ja-j])(?:[)）．、：]|[.:](?=\s|[^\x00-\x7f])))\s*(?=\S)(?!(?:and|or|only|alone)\b)"
+# A letter or number in front of an option's text: "A) red", "(b)red", "2. blue", "Ａ、红"; "(A) and (B)" has none.
+_MARKED = re.compile(
+    r"\s*(?:[(（]([^\W_]{1,4})[)）]|([^\W_]{1,4})(?:[)）．、：]|[.:](?=\s|[^\x00-\x7f])|(?<=[①-⑩])))\s*(?=\S)"
+    r"(?!(?:and|or|only|alone)\b)"
 )
+_POINT_ZERO = re.compile(r"(?<=\d)\.0+\Z")
+#: What options are told apart by, in their order.
+_SERIES = (
+    tuple(LETTERS), tuple(map(str, range(1, 11))), tuple("①②③④⑤⑥⑦⑧⑨⑩"), tuple("АБВГДЕЖЗИК"),
+    tuple("ΑΒΓΔΕΖΗΘΙΚ"), tuple("가나다라마바사아자차"), tuple("甲乙丙丁戊己庚辛壬癸"),
+    ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X"),
+)  # fmt: skip
 _ARRAY = re.compile(
     r"\barray\((?=\[)|(?<=\]),\s{0,20}dtype=\w{1,20}\)|(?<=\])\)"
 )  # as NumPy is written into a cell
@@ -109,10 +117,10 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     given = _options_given(cells, names)
     options = options_of(given)
     try:
-        labels = labels_of(given)
-        answers = [by_label(each, labels) for each in right_answers(_first(cells, *NAMES["answer"]))]
+        answers = right_answers(_first(cells, *NAMES["answer"]))
     except ValueError as error:
         raise ValueError(f"answer {error}; give what is right itself, a text or a list of texts") from None
+    answers = [by_label(each, labels_of(given)) for each in answers]
     kind = KINDS.get(str(cells.get("kind") or _kind_of(options, answers)).strip().casefold())
     if kind is None:
         raise ValueError(f"kind is {cells['kind']!r}; use one of {', '.join(KINDS)}")
@@ -277,7 +285,7 @@ def options_of(value: Any) -> tuple[str, ...]:
             raise ValueError(
                 f"option {LETTERS[place : place + 1] or place} is {kind}; give a text for each option"
             )
-    found = tuple(_unlettered([one_line(str(each), 2_000) for each in texts]))
+    found = tuple(_marked([one_line(str(each), 2_000) for each in texts]).texts)
     if len(found) == 1 or len(found) > len(LETTERS):
         many = "is 1 option" if len(found) == 1 else f"are {len(found)} options"
         raise ValueError(f"there {many}; give 2 to {len(LETTERS)}, as a list or one a line")
@@ -290,18 +298,28 @@ def labels_of(value: Any) -> tuple[str, ...]:
     if isinstance(value, Mapping):
         found = listed(value.get("label")) if "text" in value else _labels(value)
     else:
-        found = [each.get("label") for each in listed(value) if isinstance(each, Mapping)]
+        given = _split(value) if isinstance(value, str) else listed(value)
+        found = [each.get("label") for each in given if isinstance(each, Mapping)] or list(
+            _marked([str(each) for each in given if not absent(each)]).labels
+        )
     labels = tuple(str(each).strip() for each in found if not absent(each))
     named = len(labels) == len(found) == len(set(labels)) and labels != tuple(LETTERS[: len(labels)])
     return labels if named and len(labels) <= len(LETTERS) else ()
 
 
 def by_label(answer: Any, labels: Sequence[str]) -> Any:
-    """Return an answer that names an option by its label as the letter of its place; any other as it is."""
+    """Return an answer that names an option by its label as the letter of its place; any other as it is.
+
+    Raises ValueError for a 0 where options are numbered from 1: their numbers are places then, and 1 is the second.
+    """
     if not labels or isinstance(answer, bool | list | Mapping):
         return answer
-    text = f"{answer:g}" if isinstance(answer, float) else str(answer).strip()
-    return f"({LETTERS[labels.index(text)]})" if text in labels else answer
+    text = _POINT_ZERO.sub("", str(answer).strip())
+    bare = text.strip("().:").upper()
+    if labels[0] == "1" and text == "0":
+        raise ValueError("answer 0 names none of the options, which are numbered from 1; write their letters")
+    named = text if text in labels else bare if bare in labels else None
+    return answer if named is None else f"({LETTERS[labels.index(named)]})"
 
 
 def _labels(value: Mapping[Any, Any]) -> list[Any]:
@@ -321,12 +339,20 @@ def _told(value: Any) -> Any:
     return listed(text) if text.startswith("[") else value
 
 
-def _unlettered(options: Sequence[str]) -> Sequence[str]:
-    """Return options without their letters where each carries that of its own place: they are asked with one."""
-    marks = [_LETTERED.match(each) for each in options]
-    if [(each[1] or each[2]).upper() if each else "" for each in marks] != list(LETTERS[: len(options)]):
-        return options
-    return [each[found.end() :] for each, found in zip(options, marks, strict=True) if found is not None]
+class _Marked(NamedTuple):
+    """Options with what each was marked by, and their texts without it; () and the texts as they were where none is."""
+
+    labels: tuple[str, ...]
+    texts: Sequence[str]
+
+
+def _marked(options: Sequence[str]) -> _Marked:
+    """Take letters or numbers off options where each carries that of its own place: they are asked with a letter."""
+    marks = [_MARKED.match(each) for each in options]
+    labels = tuple((each[1] or each[2]).upper() for each in marks if each)
+    if not labels or len(labels) < len(options) or not any(labels == each[: len(labels)] for each in _SERIES):
+        return _Marked((), options)
+    return _Marked(labels, [each[found.end() :] for each, found in zip(options, marks, strict=True) if found])
 
 
 def _split(text: str) -> list[str]:
@@ -336,7 +362,7 @@ def _split(text: str) -> list[str]:
     told = len(found) > 1
     if not told:
         found = [each for each in re.split(r"[\s,;]*(?<![^\s,;])(?=\(?[A-J][).:]\s)", text) if each.strip()]
-    if told or _unlettered(found) is not found:
+    if told or _marked(found).labels:
         return [each.strip() for each in found]
     return [text] if text.strip() else []
 
@@ -369,9 +395,10 @@ def _letter(answer: Any, options: Sequence[str]) -> str:
     if isinstance(answer, float) and answer.is_integer():
         answer = int(answer)  # as data frames write places beside empty cells
     text = str(answer).strip()
-    if (own := _LETTERED.match(text)) and text not in options:  # "B) blue" of the option "blue"
-        place = LETTERS.index((own[1] or own[2]).upper())
-        if place < len(options) and folded(text[own.end() :]) == folded(options[place]):
+    text = text if text in options else _POINT_ZERO.sub("", text)
+    if (own := _MARKED.match(text)) and text not in options:  # "B) blue" of the option "blue"
+        place = LETTERS.find((own[1] or own[2]).upper())
+        if 0 <= place < len(options) and folded(text[own.end() :]) == folded(options[place]):
             return LETTERS[place]
     if (told := _PLACED.fullmatch(text)) and text not in options and LETTERS.index(told[1]) < len(options):
         return told[1]
