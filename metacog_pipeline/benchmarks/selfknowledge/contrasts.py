@@ -120,8 +120,10 @@ def _apart(pairs: Pairs) -> Iterator[tuple[Comparison, Group, Group, None]]:
 
 def _with_lost(rows: Iterable[Comparison], a: Group, b: Group) -> Iterator[Comparison]:
     """Say in each row how many items of either side were left out, where there are any."""
-    first, second = set(a.rows["item_id"]), set(b.rows["item_id"])
-    lost = lost_items(len(first), len(second), len(first & second))
+    lost = None
+    if not a.rows["item_id"].equals(b.rows["item_id"]):
+        first, second = set(a.rows["item_id"]), set(b.rows["item_id"])
+        lost = lost_items(len(first), len(second), len(first & second))
     for row in rows:
         yield row if lost is None else replace(row, note="; ".join(each for each in (row.note, lost) if each))
 
@@ -149,8 +151,9 @@ def pair_of(first: Group, second: Group) -> Pair:
             one.join(other, on="item_id", how="semi", maintain_order="left")
             for one, other in ((a, b), (b, a))
         )
-    names = pl.concat([a["cluster"], b["cluster"]]).rank("dense").cast(pl.Int64).to_numpy() - 1
-    return Pair((a, b), (names[: a.height], names[a.height :]), a["item_id"].n_unique())
+    clusters = [a["cluster"]] if a["cluster"].equals(b["cluster"]) else [a["cluster"], b["cluster"]]
+    names = pl.concat(clusters).rank("dense").cast(pl.Int64).to_numpy() - 1
+    return Pair((a, b), (names[: a.height], names[len(names) - b.height :]), a["item_id"].n_unique())
 
 
 def compared(base: Comparison, a: Group, b: Group, shared: Drawn | None = None) -> Iterator[Comparison]:
@@ -273,13 +276,11 @@ def _graded_difference(base: Comparison, pair: Pair) -> Comparison | None:
     """Return the difference of the areas under the type-2 ROC; None where a side has no graded yes."""
     graded = []
     for rows, clusters in zip(pair.sides, pair.clusters, strict=True):
-        kept = rows["confidence"].is_not_null().to_numpy()
+        kept = rows["confidence"].is_not_null()
         if not kept.any():
             return None
-        own = rows.filter(pl.Series(kept))
-        graded.append(
-            (own["confidence"].to_numpy(), own["correct"].cast(pl.Int64).to_numpy(), clusters[kept])
-        )
+        confidence, correct = rows["confidence"].filter(kept), rows["correct"].filter(kept).cast(pl.Int64)
+        graded.append((confidence.to_numpy(), correct.to_numpy(), clusters[kept.to_numpy()]))
     found = area_difference(graded[0], graded[1])
     row = replace(base, measure="auroc2", n=pair.n_items, note=found.method, value=found.value)
     if found.value is None or found.sem is None or found.low is None or found.high is None:
@@ -299,8 +300,10 @@ def _mcnemar(base: Comparison, pair: Pair) -> Comparison | None:
     """Return McNemar's mid-p test of accuracy; None where items were asked more than once or hang together."""
     if pair.repeated:
         return None
-    first, second = pair.sides
-    a, b = (side.sort("item_id")["correct"].cast(pl.Int64).to_numpy() for side in (first, second))
+    sides = pair.sides
+    if not sides[0]["item_id"].equals(sides[1]["item_id"]):
+        sides = sides[0].sort("item_id"), sides[1].sort("item_id")
+    a, b = (side["correct"].cast(pl.Int64).to_numpy() for side in sides)
     test = mcnemar_from_data(a, b)
     return replace(
         base,

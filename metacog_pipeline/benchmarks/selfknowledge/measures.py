@@ -37,6 +37,7 @@ from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.calibration import ece_clustered
 from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, SINGLE_ITEM, unavailable
+from metacog_pipeline.stats.type1 import d_and_c
 from metacog_pipeline.stats.type2_dprime import type2_dprime
 from metacog_pipeline.stats.yes_no import CLIP, clipped_dprime, relative_information
 
@@ -103,7 +104,7 @@ def failures(correct: ArrayLike, yes: ArrayLike) -> tuple[list[int], list[int]]:
 # --- d′ and information -----------------------------------------------------------------------------------------------
 def log_linear(hits: Floats, alarms: Floats, right: Floats, wrong: Floats) -> Floats:
     """Return d′ of log-linear rates; NaN where a side holds no item, which says nothing about d′."""
-    made = type2_dprime(hits, alarms, right, wrong, "loglinear").d
+    made, _ = d_and_c(hits, right - hits, alarms, wrong - alarms)
     return np.where((right > 0) & (wrong > 0), made, np.nan)
 
 
