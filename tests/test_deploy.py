@@ -10,6 +10,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
 from metacog_pipeline.instance_file import MARK, filled
 from metacog_pipeline.study import Study, load_study
+from tests.tables import every
 
 STUDY = """
 [study]
@@ -31,7 +32,7 @@ def study_of(folder: Path, deploy: str) -> Study:
     return load_study(path)
 
 
-@pytest.mark.parametrize(
+@every(
     ("deploy", "said"),
     [
         ('executor = "cellery"', r'deploy.executor = "cellery": give one of .*did you mean "celery"'),

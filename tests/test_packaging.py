@@ -156,7 +156,13 @@ def test_the_command_says_what_it_can_do(installed, tmp_path):
     assert "Exit codes" in shown.stdout
 
 
+def with_a_package_of_the_same_folder_name(folder: Path) -> None:
+    (folder / "assets").mkdir()
+    (folder / "assets" / "__init__.py").write_text("raise ImportError('the wrong package')\n")
+
+
 def test_the_demo_runs_end_to_end(installed, tmp_path):
+    with_a_package_of_the_same_folder_name(tmp_path)
     shown = call([installed / "metacog", "demo"], tmp_path, 600)
     assert shown.returncode == 0, shown.stderr
     assert "knows-its-limits" in shown.stdout
@@ -166,20 +172,14 @@ def test_the_demo_runs_end_to_end(installed, tmp_path):
     assert "nothing was asked" in again.stderr
 
 
-@pytest.mark.parametrize("study", [None, STUDY], ids=["the demo", "a study"])
-def test_dagster_loads_the_code_location_anywhere(installed, tmp_path, study):
-    """Also in a folder that has a package called ``assets`` of its own."""
-    (tmp_path / "assets").mkdir()
-    (tmp_path / "assets" / "__init__.py").write_text("raise ImportError('the wrong package')\n")
-    more = {}
-    if study is not None:
-        (tmp_path / "study.toml").write_text(study, encoding="utf-8")
-        more = {"METACOG_STUDY": str(tmp_path / "study.toml")}
+def test_dagster_loads_the_code_location_anywhere(installed, tmp_path):
+    with_a_package_of_the_same_folder_name(tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     loaded = call(
         [installed / "dagster", "definitions", "validate", "-m", "metacog_assets.definitions"],
         tmp_path,
         300,
-        **more,
+        METACOG_STUDY=str(tmp_path / "study.toml"),
     )
     assert loaded.returncode == 0, loaded.stdout + loaded.stderr
     assert "Validation successful" in loaded.stdout + loaded.stderr

@@ -59,7 +59,7 @@ def test_a_relative_home_starts_at_the_study_file_not_at_the_working_folder(tmp_
     assert load_study(path).home.path == tmp_path / "kept"
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "expected"),
     [
         (
@@ -199,7 +199,7 @@ def test_simulated_judges_and_models_of_several_families_may_look_alike(tmp_path
     assert load_study(write(tmp_path, text)).judges[0].provider == "simulated"
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "expected"),
     [
         (JUDGED.replace('["strict"', '["stricht"'), ['"stricht"', 'did you mean "strict"', "strict, kind"]),

@@ -13,6 +13,7 @@ from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.observers import criteria_around, simulate, simulate_trials
 from metacog_pipeline.stats.type1 import type1
+from tests.tables import every
 
 COUNTS = "who,nR_S1,nR_S2\nann,36;24;17;20;10;12;9;2,1;4;10;11;19;18;28;39\n"
 SHAPE = (1.4, 0.8, 0.2, *criteria_around(0.8, 0.2, [0.4, 0.9]))
@@ -308,7 +309,7 @@ def test_many_cells_are_fitted_together(metacog, tmp_path):
     assert len(ratios) == 400 and np.median(ratios) == pytest.approx(0.8, abs=0.06)
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "content", "said"),
     [
         ("counts.csv", "", "is empty"),
@@ -340,7 +341,7 @@ def test_files_that_hold_no_counts_are_refused_in_one_line(metacog, file, name, 
     metacog("fit", file(name, content)).refused_in_one_line(said)
 
 
-@pytest.mark.parametrize(
+@every(
     ("options", "said"),
     [
         (("--confidence", "conf"), "--stimulus or --correct"),

@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from tests.tables import every
+
 CONF = ("--correct", "ok", "--confidence", "conf")
 GOOD = [
     (1, 0.9),
@@ -98,7 +100,7 @@ def test_a_column_that_is_not_there_is_answered_with_the_nearest(metacog, file):
     )
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "content", "said"),
     [
         ("t.csv", "", "is empty"),

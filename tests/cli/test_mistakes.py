@@ -359,7 +359,7 @@ def test_there_are_more_than_forty():
     assert len(TYPED) > 40
 
 
-@pytest.mark.parametrize(("old", "new", "parts"), IN_STUDY, ids=[repr(new)[:50] for _, new, _ in IN_STUDY])
+@every(("old", "new", "parts"), IN_STUDY, ids=[repr(new)[:50] for _, new, _ in IN_STUDY])
 def test_a_mistake_in_a_study_file(metacog, tmp_path, old, new, parts):
     assert STUDY.count(old) >= 1
     file = tmp_path / "study.toml"
@@ -394,7 +394,7 @@ def board(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("typed", "parts"), TYPED, ids=[typed for typed, _ in TYPED])
+@every(("typed", "parts"), TYPED, ids=[typed for typed, _ in TYPED])
 def test_a_mistake_in_a_command(metacog, board, monkeypatch, typed, parts):
     monkeypatch.chdir(board)
     result = metacog(*(word.replace("+", " ") for word in typed.split()))

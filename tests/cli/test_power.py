@@ -4,7 +4,7 @@ import csv
 import io
 import json
 
-import pytest
+from tests.tables import every
 
 QUICK = ("--simulations", "200", "--quiet")
 DESIGN = ("power", "--d", "1.5", "--mratio", "0.8", "--delta", "0.3")
@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_answer(metacog):
     assert metacog(*arguments, "--seed", "7").out == metacog(*arguments, "--seed", "7").out
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "parts"),
     [
         (("--d", "0", "--delta", "0.1"), ("--d is 0", "chance")),

@@ -1,3 +1,5 @@
+import functools
+
 import duckdb
 import pytest
 from hypothesis import given, settings
@@ -7,10 +9,11 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.leaderboard.dependencies import reads_of, serialized
 from tests.tables import every
 
+PARSER = functools.cache(duckdb.connect)  # it is asked only what SQL means, so that one is enough
+
 
 def reads(sql: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    with duckdb.connect(":memory:") as connection:
-        found = reads_of(serialized(connection, [sql])[0], "marts/x.sql")
+    found = reads_of(serialized(PARSER(), [sql])[0], "marts/x.sql")
     return found.tables, found.datasets
 
 

@@ -8,6 +8,7 @@ import pytest
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.read import board, connect, run_query
+from tests.tables import every
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def home(built_home):
     return built_home
 
 
-@pytest.mark.parametrize(
+@every(
     "sql",
     [
         "select 1",
@@ -37,7 +38,7 @@ def test_reading_statements_run(home, sql):
     assert run_query(home, sql).columns
 
 
-@pytest.mark.parametrize(
+@every(
     "sql",
     [
         "drop table leaderboard",

@@ -116,7 +116,7 @@ def test_a_reasoning_model_bills_its_thinking_and_shows_none_of_it(servers):
     assert (cut.choices[0].message.content, cut.choices[0].finish_reason) == ("", "length")
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "options", "error", "param", "code"),
     [
         ("openai-reasoning", {"temperature": 0}, openai.BadRequestError, "temperature", "unsupported_value"),
@@ -414,8 +414,8 @@ RAW = [b"", b"{", b"[]", b"null", b'"x"', b'{"model": {"a": 1}}', b'{"model": "m
 HOSTED = ["openai-reasoning", "azure", "anthropic", "gemini", "vllm", "proxy", "llamacpp", "ollama"]
 
 
-@pytest.mark.parametrize("raw", RAW)
-@pytest.mark.parametrize("name", HOSTED)
+@every("raw", RAW)
+@every("name", HOSTED)
 def test_no_body_makes_a_profile_fail(servers, name, raw):
     paths = {"azure": "/openai/deployments/m/chat/completions?api-version=1", "anthropic": "/v1/messages",
              "gemini": "/v1beta/models/m:generateContent"}  # fmt: skip

@@ -17,6 +17,7 @@ from metacog_pipeline.llm.server import FAULT_HEADER, Fault, FaultPlan
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import wire_for
 from tests.simulated_server import ServerProcess, ServerThread
+from tests.tables import every
 
 FULL = types.Sampling(top_logprobs=1)
 CONSTRAINTS = {
@@ -138,8 +139,8 @@ def test_every_call_has_its_own_request_id(server):
     assert len(ids) == 5
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"null", b'{"model":5}', b'{"model":"m"}', b"[" * 50_000])
-@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages", "/v1/models/m:generateContent"])
+@every("raw", [b"", b"{", b"[]", b"null", b'{"model":5}', b'{"model":"m"}', b"[" * 50_000])
+@every("path", ["/v1/chat/completions", "/v1/messages", "/v1/models/m:generateContent"])
 def test_a_body_that_cannot_be_read_is_a_400_in_the_format_of_the_path(server, path, raw):
     got = httpx.post(server.url + path, content=raw)
     assert got.status_code == 400

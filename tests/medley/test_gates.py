@@ -84,7 +84,7 @@ def test_a_whole_set_passes_every_gate(instances, evidence):
     assert all("\n" not in gate.render() for gate in gates)
 
 
-@pytest.mark.parametrize(
+@every(
     ("taken", "gates"),
     [
         ({"difficulty": {}}, {"G3"}),

@@ -28,6 +28,7 @@ from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 from metacog_pipeline.querying.types import Answer, Task
 from metacog_pipeline.study import load_study
 from tests.medley.bound import replace
+from tests.tables import every
 
 WORDS = load_words()
 
@@ -349,7 +350,7 @@ def test_a_users_folder_is_built_like_the_published_set(tmp_path):
     assert not construction.items_current(bench)
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "content"),
     [
         ("instances/medical.json", "{"),

@@ -17,6 +17,7 @@ from metacog_pipeline.benchmarks.medley.responses import triple
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.scoring.schemas import response_schema
 from tests.medley.bound import read as observe
+from tests.tables import every
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -118,8 +119,8 @@ def test_scores_can_be_made_from_observations_alone(instance, said):
     assert score_triples([instance], [found]).answered.tolist() == [True]
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize(
+@every("step", STEPS)
+@every(
     ("text", "reason"),
     [
         ("", "the reply is empty"),

@@ -12,6 +12,7 @@ from metacog_pipeline.benchmarks.medley.rule_based import options as module
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, PRESETS, REFERENCE, Options
 from metacog_pipeline.stats.robust import location
+from tests.tables import every
 
 OTHER = {
     "labels": PAPER_MAP,
@@ -67,7 +68,7 @@ def numbers(make_instance, reply):
     return scored
 
 
-@pytest.mark.parametrize("name", OTHER)
+@every("name", OTHER)
 def test_an_option_changes_a_number(numbers, name):
     assert not np.array_equal(numbers(REFERENCE), numbers(replace(REFERENCE, **{name: OTHER[name]})))
 

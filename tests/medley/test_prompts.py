@@ -11,6 +11,7 @@ from metacog_pipeline.benchmarks.medley import prompts
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.errors import StudyError
+from tests.tables import every
 
 WORDING = prompts.load_wording()
 HOSTILE = [
@@ -45,8 +46,8 @@ def test_step_a_holds_the_case_and_nothing_else_about_it(instance):
         assert output.response["assessment"] not in text
 
 
-@pytest.mark.parametrize("label", ["very_high", "high", "moderate", "low", "very_low"])
-@pytest.mark.parametrize("step", STEPS)
+@every("label", ["very_high", "high", "moderate", "low", "very_low"])
+@every("step", STEPS)
 def test_every_step_states_the_scale(instance, step, label):
     assert f"- {label}: " in WORDING.fill(step, False, dict.fromkeys(prompts.MATERIAL, ""))
 

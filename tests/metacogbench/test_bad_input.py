@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.audit import KEY_COLUMNS
+from tests.tables import every
 
 STUDY = """
 [study]
@@ -37,7 +38,7 @@ def study(tmp_path):
     return path
 
 
-@pytest.mark.parametrize(
+@every(
     ("line", "said"),
     [
         ('dataset = "metacog99"', "metacog147"),
@@ -74,7 +75,7 @@ def key(path: Path, rows: int = 2, **changed: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@every(
     ("content", "said"),
     [
         (b"sample_id,label\nS0,maybe\n", "neither yes nor no"),

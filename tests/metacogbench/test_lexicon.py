@@ -79,7 +79,7 @@ def test_the_digest_follows_the_content(write):
     assert load_lexicon(write(CUE)).digest != shipped_lexicon().digest
 
 
-@pytest.mark.parametrize(
+@every(
     ("content", "said"),
     [
         ("[[caution]]\nid = 'x'\nregex = '('\n", "does not compile"),

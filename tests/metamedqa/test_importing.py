@@ -21,6 +21,7 @@ from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.errors import StudyError
 from tests.metamedqa.engine import observe, score
 from tests.metamedqa.reading import read_answers
+from tests.tables import every
 
 
 def take(path: Path, items: Sequence[Item], content: str | bytes | None = None, **more: Any) -> Imported:
@@ -37,7 +38,7 @@ def reasons(found: Imported) -> list[tuple[int, str]]:
     return [(rejected.row, rejected.reason) for rejected in found.rejected]
 
 
-@pytest.mark.parametrize(
+@every(
     "content",
     [
         "item_id,choice,confidence\ntest-0001,B,4\n",
@@ -184,7 +185,7 @@ def test_mapping_names_the_columns_and_switches_guessing_off_for_what_it_settles
     assert texts(take(path, items, content, mapping={"response": "text"})) == [("test-0001", "Answer: D")]
 
 
-@pytest.mark.parametrize(
+@every(
     ("name", "content", "mapping", "says"),
     [
         ("a.csv", "", {}, "the file is empty"),

@@ -17,6 +17,7 @@ from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from tests.tables import every
 
 
 def items_of(folder: Path, *rows: dict[str, Any]) -> list[Item]:
@@ -50,7 +51,7 @@ def test_kinds_are_told_by_the_answer(tmp_path):
     assert [item.answer for item in found[2:4]] == ["A", "B"] and found[5].accept == ("Lisboa",)
 
 
-@pytest.mark.parametrize(
+@every(
     ("row", "why"),
     [
         ({"answer": 1}, "there is no question; .* the columns are: answer"),
@@ -161,7 +162,7 @@ def test_the_same_question_has_the_same_id_whatever_its_spaces_and_case(tmp_path
     assert first[0].item_id == items_of(tmp_path, {"question": "what is it?", "answer": 1})[0].item_id
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "right", "sure"),
     [
         ("Answer: B\nConfidence: 80%", 1, 0.8),

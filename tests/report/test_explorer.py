@@ -23,6 +23,7 @@ from metacog_pipeline.report.explorer.server import Explorer
 from metacog_pipeline.report.page import build_report
 from tests.report.conftest import made_home, write
 from tests.report.test_models import ARGUMENTS, BROWSERS, HOSTILE, call, filled
+from tests.tables import every
 
 N_ITEMS = 23  # more than one slice
 MODELS = ("alpha", "beta")
@@ -310,7 +311,7 @@ def test_a_reader_who_leaves_costs_no_traceback(server, capfd, monkeypatch):
     assert "Traceback" not in capfd.readouterr().err
 
 
-@pytest.mark.parametrize(
+@every(
     "path",
     [
         "/grid-0-gamma.js",

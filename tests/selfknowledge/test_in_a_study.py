@@ -20,6 +20,7 @@ from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
 from tests.simulated_server import ServerThread
+from tests.tables import every
 
 MODEL = """
 [[models]]
@@ -235,7 +236,7 @@ def test_each_step_is_asked_alone_and_told_how(bench, tmp_path):
     assert {how["send_temperature"] for _, _, how in free} == {False}
 
 
-@pytest.mark.parametrize(
+@every(
     ("section", "said"),
     [
         ('dataset = "trivia"', "trivia_qa"),

@@ -250,8 +250,8 @@ def test_a_row_without_one_of_its_fields_or_with_another_type_is_named(name, tmp
                     assert ":2" in said(load, lines(path, row, {**row, field: wrong}))
 
 
-@pytest.mark.parametrize("name", ["nq_open", "web_hub", "web_brmson", "golden", "trivia_qa", "selfaware"])
-@pytest.mark.parametrize("blank", ["", "  ", "\t\n"])
+@every("name", ["nq_open", "web_hub", "web_brmson", "golden", "trivia_qa", "selfaware"])
+@every("blank", ["", "  ", "\t\n"])
 def test_a_blank_answer_is_refused_because_it_would_be_found_in_every_reply(name, blank, tmp_path):
     load, row, _ = LAYOUTS[name]
     field = next(key for key in ("answer", "answers", "golden_answers") if key in row)
@@ -266,8 +266,8 @@ def test_an_id_used_twice_is_named_with_both_places(name, tmp_path):
     assert f"{path}:2: the id" in (text := said(load, path)) and f"{path}:1 already" in text
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-@pytest.mark.parametrize(
+@every("name", LAYOUTS)
+@every(
     "data",
     [
         b"",

@@ -209,7 +209,7 @@ def test_rows_come_back_from_disk_as_they_were(tmp_path_factory, made):
     assert read(path) == rows and digest_of(read(path)) == digest_of(rows)
 
 
-@pytest.mark.parametrize(
+@every(
     "wrong",
     [
         {"questions": {}},

@@ -6,6 +6,7 @@ from metacog_pipeline.benchmarks.selfknowledge import prompts
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, LANGUAGES
 from metacog_pipeline.errors import StudyError
+from tests.tables import every
 
 LABELS = {"en": "Question:", "zh": "问题:", "ko": "질문:", "es": "Pregunta:"}
 
@@ -62,7 +63,7 @@ def test_own_texts_replace_the_shipped_ones_and_change_only_their_digests(tmp_pa
     assert own.template("en", prompts.META) == ours.template("en", prompts.META)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "said"),
     [
         ("[en", "cannot be read"),

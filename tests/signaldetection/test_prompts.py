@@ -10,6 +10,7 @@ from metacog_pipeline.benchmarks.signaldetection.items import TASKS
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.types import Message
 from tests.signaldetection.scored import bound
+from tests.tables import every
 
 KEYS = list(itertools.product(TASKS, prompts.CONDITIONS))
 PUBLISHED_NAMES = [f"prompt_metad_{task}.txt" for task in TASKS] + [
@@ -17,14 +18,14 @@ PUBLISHED_NAMES = [f"prompt_metad_{task}.txt" for task in TASKS] + [
 ]
 
 
-@pytest.mark.parametrize(("task", "condition"), KEYS)
+@every(("task", "condition"), KEYS)
 def test_message_is_words_empty_line_and_quoted_item(task, condition, items, wording):
     item = next(item for item in items if item.task == task)
     (message,) = prompts.messages(item, condition, wording)
     assert message == Message("user", f'{wording.text(task, condition)}\n\n"{item.text}"')
 
 
-@pytest.mark.parametrize(("task", "condition"), KEYS)
+@every(("task", "condition"), KEYS)
 def test_every_text_has_the_ingredients(task, condition, wording):
     text = wording.text(task, condition)
     assert "impartial judge" in text and "at a time" in text
@@ -104,7 +105,7 @@ def test_a_folder_is_never_mixed_with_the_shipped_words(tmp_path):
         prompts.load_wording(tmp_path)
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "said"),
     [
         ("prompts = 3", "must be a table"),

@@ -14,6 +14,7 @@ from metacog_pipeline.benchmarks.signaldetection.construction import sources
 from metacog_pipeline.benchmarks.signaldetection.construction.texts import read_sst2, read_table
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex
+from tests.tables import every
 
 LINES = "".join(f"{n % 2}\tSentence {n} of the é file.\n" for n in range(300)).encode()
 
@@ -164,7 +165,7 @@ def test_lines_are_read_as_they_stand(tmp_path):
     assert list(found.sentences) == [" a  b ", "c\td\u2028e\x0cf\x85g", '"q"']
 
 
-@pytest.mark.parametrize(
+@every(
     ("data", "where"),
     [
         (b"0\ta\n1\tb\n2\tc\n", ":3"),

@@ -14,6 +14,7 @@ from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped
 from tests.injections import INJECTIONS
+from tests.tables import every
 
 
 def filled(wording, case):
@@ -57,7 +58,7 @@ def test_a_message_of_other_words_is_not_recognised(wording, case):
         assert wording.read(other) is None
 
 
-@pytest.mark.parametrize("injection", INJECTIONS, ids=range(len(INJECTIONS)))
+@every("injection", INJECTIONS, ids=range(len(INJECTIONS)))
 def test_nothing_in_an_answer_ends_its_quotation_or_changes_the_words_around_it(wording, case, injection):
     plain, hostile = case(), case(final=(injection,))
     raw = Case(plain.item, "normal", injection, condensed({"_parse_error": True, "_raw": injection}))

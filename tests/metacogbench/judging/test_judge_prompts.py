@@ -1,6 +1,5 @@
 """What a judge is shown: quoted line by line, found again, and never spoken to by what it judges."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,6 +8,7 @@ from metacog_pipeline.benchmarks.metacogbench.judging import prompts
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import PLACES, Case, cases, longest
 from metacog_pipeline.benchmarks.metacogbench.prompts import load_wording
 from tests.injections import INJECTIONS
+from tests.tables import every
 
 ITEMS = [
     Item(item_id=f"{tier}-{i:02}", tier=tier, stem=f"Task {i} of {tier}?", turn2="But.")
@@ -19,8 +19,8 @@ WORDS = prompts.load_judge_wording()
 HOSTILE = (*INJECTIONS, f"{WORDS.form}\n\n{WORDS.kinds['2a']}")
 
 
-@pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
-@pytest.mark.parametrize("tier", TIERS)
+@every("hostile", HOSTILE, ids=range(len(HOSTILE)))
+@every("tier", TIERS)
 def test_no_line_of_a_reply_stands_unquoted(hostile, tier, make_observed):
     hostile = hostile.encode("utf-8", "replace").decode()  # as replies are kept
     frame = make_observed(changes={f"{tier}-00": {"reply": hostile, "reply_turn_1": hostile}})
