@@ -97,7 +97,8 @@ def read(path: Path, wanted: Sequence[str] | None = None, wide: Sequence[str] = 
     long = list(dict.fromkeys(name for columns in spread.values() for name in columns))
     names = [name for name in source.names if name not in used]
     names = list(dict.fromkeys([*names, *long, *([named.WIDE_KEY] if spread else [])]))
-    asked = list(dict.fromkeys(names if wanted is None else wanted))
+    # a column without a name is the index of a data frame, and says nothing
+    asked = list(dict.fromkeys([name for name in names if name] if wanted is None else wanted))
     heads = {name: _head(path, name, names) for name in asked}
     plain = [head for head in dict.fromkeys(heads.values()) if head not in (*long, named.WIDE_KEY)]
     frame = source.load([*plain, *used])

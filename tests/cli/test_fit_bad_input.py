@@ -212,3 +212,21 @@ def test_a_confidence_on_two_scales_is_refused(metacog, file, scale):
     rows = [(ok, conf * (100 if place % 2 else 1)) for place, (ok, conf) in enumerate(GOOD)]
     result = metacog("fit", file("t.csv", table(rows)), *CONF, *scale)
     assert result.code == 2 and "two scales seem to be mixed" in result.err
+
+
+def test_a_table_of_counts_with_the_index_of_a_data_frame_gives_the_same(metacog, file):
+    rows = (
+        ("a", "36;24;17;20;10;12;9;2", "3;7;10;8;19;29;38;40"),
+        ("b", "30;24;17;20;10;12;9;8", "3;9;10;8;19;29;30;40"),
+    )
+    plain = "\n".join(["subject,nR_S1,nR_S2", *(",".join(each) for each in rows)]) + "\n"
+    index = (
+        "\n".join(['"",subject,nR_S1,nR_S2', *(f'"{n}",' + ",".join(each) for n, each in enumerate(rows))])
+        + "\n"
+    )
+    told = [
+        metacog("fit", file(name, text), "--format", "csv")
+        for name, text in (("p.csv", plain), ("i.csv", index))
+    ]
+    assert told[0].code == told[1].code == 0 and told[0].out == told[1].out
+    metacog("fit", file("t.csv", '"",ok,conf\n0,1,3\n')).refused_in_one_line("no columns nR_S1 and nR_S2")
