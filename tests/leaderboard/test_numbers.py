@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.read import query_table, run_query
+from metacog_pipeline.leaderboard.read import one_connection, query_table, run_query
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "frozen"))
 import compare  # type: ignore[import-not-found]
@@ -32,7 +32,8 @@ def home(built_once, printed, tmp_path_factory):
     made = shutil.copytree(built_once, tmp_path_factory.mktemp("numbers") / "home")
     shutil.copytree(printed, made / "estimates", dirs_exist_ok=True)
     build(made)
-    return made
+    with one_connection(made):
+        yield made
 
 
 def test_every_query_of_the_map_runs(home):

@@ -13,6 +13,7 @@ from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import one_connection, run_query
 from metacog_pipeline.leaderboard.texts import grow_texts
 from tests.leaderboard import asked_study
+from tests.tables import every
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "queries.md"
 QUERIES = {
@@ -127,7 +128,8 @@ def home(tmp_path_factory, printed):
     made = asked_study.make(tmp_path_factory.mktemp("asked") / "home", printed)
     build(made)
     grow_texts(made)
-    return made
+    with one_connection(made):
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +153,7 @@ def test_there_are_twenty_questions_and_each_has_its_answer_here():
     assert QUERIES.keys() == ANSWERS.keys()
 
 
-@pytest.mark.parametrize("question", ANSWERS)
+@every("question", ANSWERS)
 def test_the_answer_is_right(home, question):
     rows = [
         tuple(
@@ -181,16 +183,15 @@ def test_copied_files_answer_the_same_in_any_client(home, copied):
 
 
 def test_a_bare_name_finds_a_table_of_either_schema_and_a_test(home):
-    with one_connection(home):
-        tables = run_query(
-            home, "select schema_name, table_name from duckdb_tables() where database_name = 'leaderboard'"
-        ).rows
-        for schema, table in tables:
-            bare, whole = (
-                run_query(home, f"select count(*) from {name}").rows for name in (table, f"{schema}.{table}")
-            )
-            assert bare == whole, table
-        assert run_query(home, "from measures_disagree").rows == ()
+    tables = run_query(
+        home, "select schema_name, table_name from duckdb_tables() where database_name = 'leaderboard'"
+    ).rows
+    for schema, table in tables:
+        bare, whole = (
+            run_query(home, f"select count(*) from {name}").rows for name in (table, f"{schema}.{table}")
+        )
+        assert bare == whole, table
+    assert run_query(home, "from measures_disagree").rows == ()
 
 
 def test_no_query_of_the_document_is_pasted_elsewhere():
