@@ -2,7 +2,7 @@
 
 import pytest
 
-from metacog_pipeline.benchmark.answers import stated
+from metacog_pipeline.benchmark.answers import stated, sureness
 from metacog_pipeline.benchmark.answers.reading import AnswerKey
 from tests.tables import every
 
@@ -68,3 +68,39 @@ def test_a_number_in_brackets_that_ends_a_line_as_the_answer_is_no_remark(last):
 )
 def test_a_number_in_brackets_that_is_doubted_or_stands_beside_another_is_a_remark(last):
     assert stated.answer_of(WORKING + last, KEYS["285"]).correct is not True
+
+
+WORDS = (
+    "Antwort",
+    "Réponse",
+    "Réponse finale",
+    "Resposta",
+    "Risposta",
+    "Ответ",
+    "答え",
+    "回答",
+    "الإجابة",
+    "उत्तर",
+    "Cevap",
+)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_an_answer_is_set_apart_in_the_words_of_a_language(word):
+    key = AnswerKey("number", (12,), question="How many?")
+    reply = f"5 + 7 = 12, 13 - 1 = 12, 99 ?\n{word}: 12\n\n(14, 15)"
+    assert stated.answer_of(reply, key) == ("12", True)
+
+
+SURE = (
+    ("Confidence: 80%\nConfidence interval: 70-90", 0.8), ("Konfidenz: 80 %", 0.8), ("Confianza: 0,8", 0.8),
+    ("置信度：80%", 0.8), ("Confiance : 8/10", 0.8), ("Уверенность: 80", 0.8), ("확신도: 80%", 0.8),
+    ("Confidence: 50/50", 0.5),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "share"), SURE)
+def test_a_confidence_is_stated_in_the_words_of_a_language_and_an_interval_is_none(line, share):
+    found = [each for each in sureness.STATED.findall(f"Paris\n{line}") if each.strip()]
+    assert sureness.percent(found[-1]) == share
+    assert not sureness.STATED.search("The 95 % confidence interval is 2 to 5, and Sicherheit is a word.")

@@ -13,7 +13,10 @@ from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.columns import number
 from metacog_pipeline.errors import one_line
 
-_WORD = r"(?:(?:the |my )?(?:final |correct )?answer|ans|respuesta(?: final| correcta)?|答案|答|답|정답)"
+_WORD = (
+    r"(?:(?:the |my )?(?:final |correct )?answer|ans|(?:respuesta|réponse|resposta|risposta|antwort|antwoord|svar|cevap"
+    r"|odpowiedź|ответ)(?: finale?| correcta)?|答案|答え|回答|答|답|정답|الإجابة|الجواب|उत्तर)"
+)
 # Ways to set an answer apart, beside the label that was asked for. GSM8K ends its solutions in "#### 18".
 _FRAMES = tuple(
     re.compile(pattern, re.I | re.M)

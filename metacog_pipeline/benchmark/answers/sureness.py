@@ -13,7 +13,10 @@ from metacog_pipeline.transcripts.logprobs import decode_logprobs
 
 #: A line that states a confidence or a bet, and what it states.
 STATED = re.compile(
-    r"\b(?:confidence|bet)\b[ \t]{0,4}(?:level|score)?[ \t*_]{0,6}[:：=]?[ \t*_<]{0,6}([^\n]{0,80})", re.I
+    r"(?:\b(?:confidence|bet)\b(?![ \t]{1,4}intervals?\b)[ \t]{0,4}(?:level|score)?[ \t*_]{0,6}[:：=]?"
+    r"|(?:\b(?:konfidenz|sicherheit|confianza|confiance|confiança|fiducia|zekerheid|уверенность)|置信度|信心|自信度|確信度"
+    r"|확신도|자신감|신뢰도|الثقة|आत्मविश्वास)[ \t*_]{0,6}[:：=])[ \t*_<]{0,6}([^\n]{0,80})",
+    re.I,
 )
 _OUT_OF = re.compile(r"[*_ ]{0,4}\(?(?:/|out of|of) ?[*_]{0,2}(10{1,2})\b", re.I)
 _PLAIN = re.compile(r"\s*(\d{1,3})\s*%?\s*")
@@ -30,6 +33,8 @@ def percent(text: str) -> float | None:
     if (first := next(numerals(text), None)) is None:
         return None
     share = first.value
+    if first.parts is not None and min(first.parts) == max(first.parts) == 50:
+        return 0.5  # 50/50
     if whole := _OUT_OF.match(text, first.end):
         share /= int(whole[1])
     elif first.parts is None:

@@ -29,7 +29,9 @@ class OwnQuestions(contract.Benchmark[Settings, Question, parsing.Response]):
     name, title = items.NAME, "Your own questions"
     paper = Paper("Questions of the study's own", "the study's authors", 2026, "not published")
     Settings, Item, Response = Settings, Question, parsing.Response
-    versions: ClassVar = dict(zip(Stage, "51912", strict=True))  # items, asking, parsing, judging, scoring
+    versions: ClassVar = dict(
+        zip(Stage, ("5", "1", "10", "1", "2"), strict=True)
+    )  # items, asking, parsing, judging, scoring
     unanswered = ("transport_error", "too_long", "not_run", "not_scored")
     unreadable = parsing.UNREADABLE
     coded, grouped_by = ("correct", "kept"), ("task",)
