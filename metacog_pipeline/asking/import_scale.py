@@ -14,6 +14,7 @@ from metacog_pipeline.benchmark.answers.text import plain_characters
 from metacog_pipeline.errors import StudyError, one_line
 
 _LEAST_STATED = 10  # confidences from which a scale shows
+_FEW, _HIGHEST_RATING = 3, 10
 _TOLERATED = 0.1  # of stated confidences that are off the benchmark's scale: more than that is another scale
 _WORDS_SHOWN = 3
 # "Confidence: 85 %", "8/10", "85% confident": a number with its own scale, or with a label alone.
@@ -80,8 +81,12 @@ class Confidence:
             return
         own = self._rules.scale
         low, high = min(self._stated), max(self._stated)
-        shares = not self._rules.whole_ratings and high <= 1 and any(value % 1 for value in self._stated)
-        if stated < _LEAST_STATED and not shares:
+        # a few shares, or ratings up to 10, are hardly chances of some percent
+        low_only = not self._rules.whole_ratings and (
+            (high <= 1 and any(value % 1 for value in self._stated))
+            or (high <= _HIGHEST_RATING and stated >= _FEW)
+        )
+        if stated < _LEAST_STATED and not low_only:
             return
         off = sum(count for value, count in self._stated.items() if not self._on(value))
         fits = named.fitting_scales(low, high, whole=all(value.is_integer() for value in self._stated))

@@ -419,6 +419,16 @@ def test_ten_numbered_options_stand_in_the_order_of_their_numbers(tmp_path):
     assert item is not None and (item.options[1], item.options[9], item.answer) == ("t2", "t10", "J")
 
 
+@pytest.mark.parametrize("stated", [(7, 8, 10), (1, 5, 3, 2), (0, 1, 1)])
+def test_a_short_table_of_ratings_is_not_taken_as_percent(stated, tmp_path):
+    made = [
+        {"question": f"Q{n}?", "key": "x", "pred": "x", "confidence": sure} for n, sure in enumerate(stated)
+    ]
+    with pytest.raises(StudyError, match="say on which scale"):
+        read(table(tmp_path / "t.csv", made), ImportOptions())
+    assert len(read(tmp_path / "t.csv", PERCENT)) == len(stated)
+
+
 def test_a_short_table_of_shares_is_not_taken_as_percent(tmp_path):
     made = [
         {"question": f"Q{n}?", "key": "x", "pred": "x", "confidence": sure}
