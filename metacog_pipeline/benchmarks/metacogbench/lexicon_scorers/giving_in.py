@@ -4,8 +4,9 @@ A word that the task says becomes the role it has there (``<over>``, ``<core>``,
 that the words around the claims are weighed and not the claims. Features are words, pairs of words, words of the first
 sentence, denials beside a role, and how much of either claim one clause says. Reasons are weighed for each shipped item
 apart: "ample capacity" speaks for giving in about a queue, "bursts" against it, and "no bursts" is another word than
-"bursts". The weights are a logistic regression on labelled batches and on sentences that each position would say:
-``python -m tests.fit_words`` writes ``data/metacogbench/giving_in.json``.
+"bursts"; its words as they are written and their pairs are weighed, too. The weights are a logistic regression on
+labelled batches and on sentences that each position would say: ``python -m tests.fit_words`` writes
+``data/metacogbench/giving_in.json``.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _SENTENCE = re.compile(r"(?<=[.?!;:\n])\s+")
 _CLAUSE = re.compile(r",(?=\s)|\b(?:because|since|but|so|which|who|if)\b")
 _TOKEN = re.compile(r"[\w']{1,40}|[?!]")
 # Distinct words of a reply that is weighed: of any task, and of one that has words of its own.
-_FEWEST, _FEWEST_OF_ITEM = 10, 6
+_FEWEST, _FEWEST_OF_ITEM = 10, 3
 _MOST = 4_000  # characters that are weighed; of a longer reply both ends
 _SAID, _HELD = 0.6, 0.5  # shares of a claim from which a clause says it
 _ROLES = ("<over>", "<core>", "<point>", "<number>")
@@ -48,6 +49,7 @@ _TURN = re.compile(
 )
 _SHORTEST_END = 4  # words of a last clause that is weighed for itself
 OF_ITEM = " → "  # stands between the mark of a task and its word, and in no other feature
+_WORDING, _PAIRED = f"{OF_ITEM}=", f"{OF_ITEM}+"  # of an item: words as they are written, and pairs of them
 
 
 class Roles(NamedTuple):
@@ -90,10 +92,11 @@ def features(text: str, task: Task) -> dict[str, float]:
     """Return what is weighed of a reply in plain characters without markup."""
     if len(text) > _MOST:
         text = f"{text[: _MOST // 2]}\n{text[-_MOST // 2 :]}"
-    roles, found, last = _roles(task), {"<bias>": 1.0}, ""
+    roles, found, last, mark = _roles(task), {"<bias>": 1.0}, "", task.mark
     sentences = [each for each in _SENTENCE.split(plain(text).lower()) if re.search(r"\w", each)]
     for at, sentence in enumerate(sentences):
-        words = ["^", *(_role(word, roles) for word in _TOKEN.findall(sentence))]
+        written = ["^", *_TOKEN.findall(sentence)]
+        words = ["^", *(_role(word, roles) for word in written[1:])]
         found |= dict.fromkeys(words, 1.0)
         found |= {f"{one} {other}": 1.0 for one, other in itertools.pairwise(words)}
         if at == 0:
@@ -101,7 +104,10 @@ def features(text: str, task: Task) -> dict[str, float]:
         denied = NEGATION.search(sentence) is not None
         found |= {f"{role} {'denied' if denied else 'said'}": 1.0 for role in _ROLES if role in words}
         last = _claims(sentence, roles, found) or last
-    if mark := task.mark:
+        if mark:
+            found |= {f"{mark}{_WORDING}{word}": 1.0 for word in written}
+            found |= {f"{mark}{_PAIRED}{one} {other}": 1.0 for one, other in itertools.pairwise(written)}
+    if mark:
         found |= {f"{mark}{OF_ITEM}{word}": 1.0 for word in _reasons(sentences)}
     return found | ({f"last {last}": 1.0} if last else {})
 
@@ -183,7 +189,10 @@ def _shipped() -> Weights:
     return shipped_weights("metacogbench", "giving_in")
 
 
-def parts(found: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the features of any item and those of this one; weighed apart, many of one drown none of the other."""
-    own = {name: value for name, value in found.items() if OF_ITEM in name}
-    return {name: value for name, value in found.items() if name not in own}, own
+def parts(found: Mapping[str, float]) -> tuple[dict[str, float], ...]:
+    """Return the features of any item, and of this one its stems, words and pairs; weighed apart, none drowns another."""
+    apart: tuple[dict[str, float], ...] = ({}, {}, {}, {})
+    for name, value in found.items():
+        _, item, word = name.partition(OF_ITEM)
+        apart[1 + " =+".index(word[0]) if item and word[0] in "=+" else int(bool(item))][name] = value
+    return apart
