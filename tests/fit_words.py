@@ -28,7 +28,7 @@ from metacog_pipeline.files import shipped
 from tests import batches
 
 LEAST, SMALLEST = 2, 0.03  # replies with a feature; weights below are not written
-PENALTY, OF_ITEM = 0.03, 0.015  # L2; that of a word of one item
+PENALTY, OF_ITEM = 0.02, 0.015  # L2; that of a word of one item
 POSITIONS = batches.TESTS / "metacogbench/data/positions_2b.jsonl"
 
 
