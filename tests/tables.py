@@ -19,15 +19,17 @@ def every(
     """
     wanted = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     table = list(cases)
-    assert table, "no cases"
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
         def tried(**fixtures: Any) -> None:
+            if not table:
+                pytest.skip("there are no cases here")
             failed: dict[str, Exception] = {}
             skipped: list[pytest.skip.Exception] = []
             for place, case in enumerate(table):
                 try:
+                    _skip_if_marked(case)
                     test(**dict(zip(wanted, _values(wanted, case), strict=True)), **fixtures)
                 except pytest.skip.Exception as skip:
                     skipped.append(skip)
@@ -49,9 +51,14 @@ def every(
     return decorate
 
 
+def _skip_if_marked(case: Any) -> None:
+    for mark in getattr(case, "marks", ()) if isinstance(case, type(pytest.param())) else ():
+        assert mark.name == "skip", "another mark is of a test, not of a case"
+        pytest.skip(*(mark.args or (mark.kwargs["reason"],)))
+
+
 def _values(names: Sequence[str], case: Any) -> Sequence[Any]:
     if isinstance(case, type(pytest.param())):
-        assert not case.marks, "a mark is of a test, not of a case"
         return case.values
     return case if len(names) > 1 else (case,)
 

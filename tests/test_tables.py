@@ -38,5 +38,18 @@ def test_a_skip_is_told_unless_a_case_fails():
     wanted = False
     with pytest.raises(AssertionError, match="1 of 2 cases fail"):
         skips()
-    with pytest.raises(AssertionError, match="no cases"):
-        every("value", [])
+
+
+def test_where_there_are_no_cases_or_only_marked_ones_the_test_is_skipped():
+    def fails(value):
+        raise AssertionError(value)
+
+    absent = pytest.param(None, marks=pytest.mark.skip(reason="the file is absent"))
+    without = pytest.param(None, marks=pytest.mark.skip("no file"))
+    for cases, said in (([], "no cases"), ([absent], "the file is absent"), ([without], "no file")):
+        with pytest.raises(pytest.skip.Exception, match=said):
+            every("value", cases)(fails)()
+    with pytest.raises(AssertionError, match="1 of 2 cases fail"):
+        every("value", [absent, 1])(fails)()
+    with pytest.raises(AssertionError, match="another mark"):
+        every("value", [pytest.param(1, marks=pytest.mark.slow)])(fails)()
