@@ -169,23 +169,21 @@ def _tests(
 def contrast_rows(found: Contrasts, bases: Sequence[Comparison]) -> Iterator[Comparison]:
     """Yield one row per contrast: ``bases`` say what is compared, ``found`` with which result."""
     test = found.test
-    for place, base in enumerate(bases):
-        status = str(found.status[place])
+    numbers = {
+        "value": found.difference, "se": found.se, "low": test.low, "high": test.high, "low_adjusted": test.low_adjusted,
+        "high_adjusted": test.high_adjusted, "statistic": test.z, "p": test.p, "p_adjusted": test.p_adjusted,
+    }  # fmt: skip
+    told = zip(*([number(x) for x in each.tolist()] for each in numbers.values()), strict=True)
+    statuses, verdicts = found.status.tolist(), found.verdict.tolist()
+    for place, (base, values) in enumerate(zip(bases, told, strict=True)):
+        status, row = statuses[place], dict(zip(numbers, values, strict=True))
+        if status == "ok":
+            row |= {"verdict": verdicts[place], "note": _c_prime_note(found, place)}
         yield replace(
             base,
             measure=found.quantity,
-            value=number(found.difference[place]),
-            se=number(found.se[place]),
-            low=number(test.low[place]),
-            high=number(test.high[place]),
-            low_adjusted=number(test.low_adjusted[place]),
-            high_adjusted=number(test.high_adjusted[place]),
-            statistic=number(test.z[place]),
-            p=number(test.p[place]),
-            p_adjusted=number(test.p_adjusted[place]),
-            verdict=str(found.verdict[place]) if status == "ok" else None,
-            note=_c_prime_note(found, place) if status == "ok" else None,
             status=base.status if base.status != "ok" else status,
+            **row,
         )
 
 

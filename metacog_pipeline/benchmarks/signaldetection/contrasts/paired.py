@@ -29,7 +29,7 @@ from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
 from metacog_pipeline.stats import exact, resampling, two_intervals
 from metacog_pipeline.stats.auroc import auroc_from_patterns, auroc_statistic, influences
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, Estimate
-from metacog_pipeline.stats.paired import mcnemar_from_data
+from metacog_pipeline.stats.paired import mcnemar
 from metacog_pipeline.stats.resampling.intervals import Z95
 from metacog_pipeline.stats.resampling.products import Pair, Side, shared_draws
 from metacog_pipeline.stats.type1 import d_and_c
@@ -146,16 +146,18 @@ def accuracy(
     for models in _on_shared_items(groups, wanted):
         if not models.once:
             continue
-        answered = models.answered
-        right = models.tables @ models.grid.correct().astype(np.int64)
+        answered = models.answered.T.copy()
+        right = (models.tables @ models.grid.correct().astype(np.int64)).T > 0
         for i, j in models.pairs:
-            both = answered[:, i] & answered[:, j]
-            test, n = mcnemar_from_data(right[both, i], right[both, j]), int(both.sum())
+            both = answered[i] & answered[j]
+            n, one, two = (int(np.count_nonzero(each)) for each in (both, right[i] & both, right[j] & both))
+            shared = int(np.count_nonzero(right[i] & right[j]))
+            test = mcnemar(one - shared, two - shared, n)
             note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"
-            lost = lost_items(int(answered[:, i].sum()), int(answered[:, j].sum()), n)
+            lost = lost_items(int(np.count_nonzero(answered[i])), int(np.count_nonzero(answered[j])), n)
             yield models.row(
                 (i, j), "mcnemar", "accuracy", n,
-                value=float(right[both, i].mean() - right[both, j].mean()) if n else None,
+                value=one / n - two / n if n else None,
                 statistic=test.chi2, p=test.p_mid, note=_joined(note, lost), status=test.status if n else NO_SHARED,
             )  # fmt: skip
 
