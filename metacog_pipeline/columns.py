@@ -44,9 +44,7 @@ _NO = """false f no n falsch nein faux non falso incorrecto não nao incorreto s
 yanlış hayır ложь нет неверно 假 否 错 錯 错误 錯誤 不正解 いいえ 거짓 아니요 아니오 خطأ لا गलत नहीं असत्य"""
 TRUTHS = {**dict.fromkeys(_NO.split(), False), **dict.fromkeys(_YES.split(), True)}
 COMMA_NUMBER = r"^\s*[-+]?\d+(?:,\d+)+(?:\.\d+)?\s*%?\s*$"
-#: A number whose comma can only be a decimal one: 0,85 and 85,5, but not 1,200.
-DECIMAL_COMMA = r"^\s*[-+]?(?:0,\d{1,9}|\d{1,9},(?:\d{1,2}|\d{4,9}))\s*%?\s*$"
-_COMMA, _DECIMAL_COMMA = re.compile(COMMA_NUMBER), re.compile(DECIMAL_COMMA)
+_COMMA = re.compile(COMMA_NUMBER)
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,6})\]")
 _SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
 USUAL_SCALES = ("0..1", "0..10", "0..100", "1..5")
@@ -117,11 +115,6 @@ def number(value: object) -> float | None:
 def has_comma(value: object) -> bool:
     """Whether a cell is a number with a comma, decimal or between thousands."""
     return isinstance(value, str) and _COMMA.match(value) is not None
-
-
-def pointed(text: str) -> str:
-    """Return a number with a decimal comma with a point in its place; any other text as it is."""
-    return text.replace(",", ".") if _DECIMAL_COMMA.match(text) else text
 
 
 def parse_scale(text: str | None) -> Scale | None:

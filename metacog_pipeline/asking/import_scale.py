@@ -124,10 +124,10 @@ class Confidence:
 
 
 def _plainly(value: Any) -> Any:
-    """Return a cell in plain characters, with a decimal point, and without a sign for "about" in front."""
+    """Return a cell in plain characters and without a sign for "about" in front."""
     if not isinstance(value, str) or (value.isascii() and value.isdecimal()):
         return value
-    return named.pointed(_ABOUT.sub("", plain_characters(value).strip()))
+    return _ABOUT.sub("", plain_characters(value).strip())
 
 
 def _width(text: str) -> float:

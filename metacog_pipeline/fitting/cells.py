@@ -166,7 +166,7 @@ def numbers(column: Column, account: Account, scale: named.Scale | None = None) 
     if scale is not None:
         outside = ~absent & ~unreadable & ~infinite & ((found < scale.low) | (found > scale.high))
     problems = (
-        (comma, "has a comma", "has a comma: write 1000 or 1.000, not 1,000"),
+        (comma, "has a comma", "has a comma: write 0.85 and 1000, not 0,85 nor 1,000"),
         (unreadable & ~comma, "is no number", "is no number; say what words stand for with --map-values"),
         (infinite, "is not finite", f"is not a number up to {LARGEST:g}"),
         (outside, f"is outside {scale}", f"is outside {scale}; declare another --scale"),
@@ -196,8 +196,6 @@ def _floats(column: Column, absent: Rows) -> Floats:
     if bool(text.filter(pl.Series(~absent)).is_in([*YES, *NO]).all()):
         found = text.replace_strict(dict(WORDS), default=None, return_dtype=pl.Float64)
     else:
-        point = pl.when(pl.first().str.contains(named.DECIMAL_COMMA)).then(pl.first().str.replace(",", "."))
-        text = text.to_frame().select(point.otherwise(pl.first())).to_series()
         found = text.str.strip_suffix("%").str.strip_chars().cast(pl.Float64, strict=False)
     made = np.where(absent, np.nan, found.fill_null(np.nan).to_numpy().astype(np.float64))
     percent = np.asarray(text.str.ends_with("%").fill_null(False).to_numpy(), dtype=bool)

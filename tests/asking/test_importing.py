@@ -294,10 +294,10 @@ def test_of_a_file_that_is_refused_nothing_is_kept(benchmark, tmp_path):
     items = [item for item in into.items if item.tier == "1b"][:2]
     rows = [
         {"item_id": items[0].item_id, "answer": "x", "pre": 50, "post": 50},
-        {"item_id": items[1].item_id, "answer": "x", "pre": "1,200", "post": 50},
+        {"item_id": items[1].item_id, "answer": "x", "pre": "0,75", "post": 50},
     ]
     with pytest.raises(
-        StudyError, match=r"row 3: confidence '1,200' is a number with a comma.*nothing was kept"
+        StudyError, match=r"row 3: confidence '0,75' is a number with a comma.*nothing was kept"
     ):
         take(into, tmp_path / "a.csv", rows)
     with pytest.raises(

@@ -52,6 +52,7 @@ def found(result, **ids):
         ("inf", "is not a number up to 1e+140"),
         ("-Infinity", "is not a number up to"),
         ("1e308", "is not a number up to"),
+        ('"0,85"', "has a comma"),
         ('"1,000"', "has a comma"),
         ('"1,000.5"', "has a comma"),
         ("1_000_", "is no number"),

@@ -226,13 +226,12 @@ def test_runs_of_an_item_widen_intervals(metacog, tmp_path):
     assert "is there already" in twice.err
 
 
-def test_a_decimal_comma_and_words_of_a_language_are_numbers_and_verdicts(metacog, tmp_path):
+def test_words_of_a_language_are_verdicts_behind_semicolons_and_a_mark(metacog, tmp_path):
     frame = answers()
     plain = metacog("fit", written(tmp_path, frame, ".csv"), *OK_CONF)
     words = pl.when(pl.col("ok") == 1).then(pl.lit("WAHR")).otherwise(pl.lit("FALSCH"))
-    comma = pl.col("conf").cast(pl.String).str.replace(r"\.", ",")
     excel = tmp_path / "excel.csv"
-    frame.with_columns(conf=comma, ok=words).write_csv(excel, separator=";", include_bom=True)
+    frame.with_columns(ok=words).write_csv(excel, separator=";", include_bom=True)
     said = metacog("fit", excel, *OK_CONF)
     assert "8 left out" not in said.err and found(said)["accuracy"] == found(plain)["accuracy"]
     assert found(said)["ece"] == found(plain)["ece"]
@@ -240,7 +239,7 @@ def test_a_decimal_comma_and_words_of_a_language_are_numbers_and_verdicts(metaco
 
 def test_what_is_left_out_is_counted_by_reason_and_listed(metacog, tmp_path):
     frame = answers().with_columns(pl.col("conf", "ok").cast(pl.String))
-    odd = {2: "n/a", 5: "", 7: "about 0.8", 9: "inf", 11: "1e308", 13: "1,200", 17: "NaN"}
+    odd = {2: "n/a", 5: "", 7: "about 0.8", 9: "inf", 11: "1e308", 13: "0,85", 17: "NaN"}
     conf = [odd.get(place, value) for place, value in enumerate(frame["conf"])]
     ok = ["maybe" if place == 20 else value for place, value in enumerate(frame["ok"])]
     path = written(tmp_path, frame.with_columns(conf=pl.Series(conf), ok=pl.Series(ok)), ".csv")

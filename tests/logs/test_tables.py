@@ -441,8 +441,6 @@ def test_a_short_table_of_shares_is_not_taken_as_percent(tmp_path):
 @pytest.mark.parametrize(
     ("written", "percent"),
     [
-        ("85,5", "85.5"),
-        ("85,5 %", "85.5"),
         ("85\u202f%", "85"),
         ("~80 %", "80"),
         ("９０％", "90"),
@@ -457,6 +455,13 @@ def test_a_confidence_is_read_as_spreadsheets_and_people_write_it(written, perce
     )
     (only,) = read(path, ImportOptions())
     assert only.said.text.startswith(f"Answer: x\nConfidence: {percent}") and only.right is True
+
+
+def test_a_decimal_comma_is_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("question;key;pred;confidence\nQ?;x;x;85,5\n", encoding="utf-8")
+    with pytest.raises(StudyError, match=r"'85,5' is a number with a comma.*nothing was kept"):
+        read(path, ImportOptions())
 
 
 WORDS = {

@@ -59,7 +59,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[contract.Stage, str]] = {
         **dict.fromkeys(contract.Stage, "1"),
-        contract.Stage.PARSING: "12",
+        contract.Stage.PARSING: "13",
         contract.Stage.SCORING: "4",
     }
     answer_modes = ("text", "choice")
