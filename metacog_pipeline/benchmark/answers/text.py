@@ -114,11 +114,17 @@ def without_markup(text: str) -> str:
 _PLAIN_FOLD = {n: None if chr(n) == "'" else " " for n in range(128) if not chr(n).isalnum()}
 
 
+# Latin letters that no accent makes: "Skłodowska", "Tromsø".
+_LETTERS = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
+
+
 def folded(text: str) -> str:
     """Fold case, diacritics and punctuation away; one space between words."""
     if text.isascii():
         return " ".join(text.lower().translate(_PLAIN_FOLD).split())
-    decomposed = unicodedata.normalize("NFD", text.casefold())
+    decomposed = unicodedata.normalize("NFD", text.casefold().translate(_LETTERS))
     kept = (c if c.isalnum() else "" if unicodedata.combining(c) or c == "'" else " " for c in decomposed)
     return " ".join("".join(kept).split())
 

@@ -22,7 +22,8 @@ _DENIED = re.compile(
     r"|aren't|ain't|hardly|non|rather"
     r" than|instead of|other"
     r" than"
-    r"|(?:as )?opposed to|not in|except|nicht|kein|pas|et non|plutôt que)|n't|不是|并非|no es)[\s\"'-]*(?:(?:the"
+    r"|(?:as )?opposed to|not in|except|nicht|kein|pas|et non|plutôt que)|n't|不是|并非|no (?:es|son|fue|era)n?)[\s\"'-]*"
+    r"(?:(?:the"
     r"|an?|be|in|simply|actually"
     r"|really|lake|river|el|la|los|las|en|der|die|das|le) ){0,2}[\"']?$",
     re.IGNORECASE,
