@@ -89,6 +89,11 @@ def missing(value: object) -> bool:
     return isinstance(value, str) and value.strip().casefold() in MISSING
 
 
+def compared_name(name: str) -> str:
+    """Return the name of a column as names are compared: without case, spaces and hyphens."""
+    return "_".join(name.strip().casefold().replace("-", " ").split())
+
+
 def absent(value: object) -> bool:
     """Whether a cell says nothing."""
     if isinstance(value, str):

@@ -165,13 +165,9 @@ def first_named(names: Sequence[str], there: Sequence[str]) -> str | None:
 
     They are compared without case, spaces, hyphens and what stands in brackets at their end: "Confidence (%)".
     """
-    bare = {_plain(_IN_BRACKETS.sub("", name)): name for name in reversed(there)}
-    plain = {**bare, **{_plain(name): name for name in reversed(there)}}
+    bare = {columns.compared_name(_IN_BRACKETS.sub("", name)): name for name in reversed(there)}
+    plain = {**bare, **{columns.compared_name(name): name for name in reversed(there)}}
     return next((plain[name] for name in names if name in plain), None)
-
-
-def _plain(name: str) -> str:
-    return "_".join(name.strip().casefold().replace("-", " ").split())
 
 
 def used_columns(found: Mapping[str, str], there: Sequence[str]) -> str:

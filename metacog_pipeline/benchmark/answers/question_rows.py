@@ -12,7 +12,7 @@ from metacog_pipeline.benchmark.answers.reading import AnswerKey, prepared
 from metacog_pipeline.benchmark.answers.shares import spelled_out
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmark.item import Item
-from metacog_pipeline.columns import absent, number, truth
+from metacog_pipeline.columns import absent, compared_name, number, truth
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
 
@@ -120,7 +120,8 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
         answers = right_answers(_first(cells, *NAMES["answer"]))
     except ValueError as error:
         raise ValueError(f"answer {error}; give what is right itself, a text or a list of texts") from None
-    answers = [by_label(each, labels_of(given)) for each in answers]
+    labels = labels_of(given)
+    answers = [by_label(each, labels) for each in answers]
     kind = KINDS.get(str(cells.get("kind") or _kind_of(options, answers)).strip().casefold())
     if kind is None:
         raise ValueError(f"kind is {cells['kind']!r}; use one of {', '.join(KINDS)}")
@@ -160,16 +161,12 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
     }
 
 
-def _plain_name(name: str) -> str:
-    return "_".join(name.strip().casefold().replace("-", " ").split())
-
-
 @lru_cache(maxsize=64)
 def _plainly(names: tuple[str, ...]) -> dict[str, str]:
     """Return the column of each plain name; one that is spelled so comes first."""
     return {
-        **{_plain_name(name): name for name in reversed(names)},
-        **{n: n for n in names if _plain_name(n) == n},
+        **{compared_name(name): name for name in reversed(names)},
+        **{n: n for n in names if compared_name(n) == n},
     }
 
 
@@ -198,7 +195,7 @@ def _options_given(cells: Mapping[str, Any], names: Sequence[str]) -> Any:
     """Return the cell with the options, else those of options in columns of their own."""
     given = _first(cells, *NAMES["options"])
     if given is None and (parts := option_columns(names)):
-        return texts_of([cells[_plain_name(column)] for column in parts.values()])
+        return texts_of([cells[compared_name(column)] for column in parts.values()])
     return given
 
 

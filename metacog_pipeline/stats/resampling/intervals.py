@@ -285,14 +285,14 @@ def difference(
     known, n = usable(draws), int(np.isfinite(draws).sum())
     if known is None:
         return Difference(value, None, None, None, None, None, n, len(draws), wald)
-    ends = _ends(known).tolist()
-    if kind == "recentred":
-        low, high = (each for each in interval(known, value, kind) if each is not None)
-        return replace(_told(value, known, ends, len(draws), tolerance, wald), low=low, high=high)
-    found = _told(value, known, ends, len(draws), tolerance, wald)
-    return (
-        found if kind == "percentile" else replace(found, low=min(ends[0], value), high=max(ends[1], value))
-    )
+    low, high = _ends(known).tolist()
+    found = _told(value, known, (low, high), len(draws), tolerance, wald)
+    if kind == "percentile":
+        return found
+    if kind == "widened":
+        return replace(found, low=min(low, value), high=max(high, value))
+    low, high = (each for each in interval(known, value, kind) if each is not None)
+    return replace(found, low=low, high=high)
 
 
 def differences(

@@ -194,5 +194,5 @@ def parts(found: Mapping[str, float]) -> tuple[dict[str, float], ...]:
     apart: tuple[dict[str, float], ...] = ({}, {}, {}, {})
     for name, value in found.items():
         _, item, word = name.partition(OF_ITEM)
-        apart[1 + " =+".index(word[0]) if item and word[0] in "=+" else int(bool(item))][name] = value
+        apart[{"=": 2, "+": 3}.get(word[:1], 1) if item else 0][name] = value
     return apart
