@@ -97,7 +97,7 @@ class OpenStudy:
 
         from metacog_pipeline.leaderboard import read
 
-        rows = read.board(self.study.home.path, benchmark, official=official)
+        rows = read.board(self.study.home, benchmark, official=official)
         return pl.DataFrame(
             list(rows.rows), schema=list(rows.columns), orient="row", infer_schema_length=None
         )
@@ -155,7 +155,7 @@ class OpenStudy:
 
         from metacog_pipeline.leaderboard.read import query_table
 
-        found = pl.from_arrow(query_table(self.study.home.path, query))
+        found = pl.from_arrow(query_table(self.study.home, query))
         assert isinstance(found, pl.DataFrame)
         sums = [each for each in found.iter_columns() if each.dtype == pl.Decimal(38, 0)]  # of whole numbers
         whole = [each.cast(pl.Int64, strict=False) for each in sums]

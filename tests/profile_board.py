@@ -113,7 +113,7 @@ def standing(
     served = folder / "served.toml"
     served.write_text(study_text([{"name": SERVED, "provider": "simulated"}], benchmarks), encoding="utf-8")
     study = load_study(served)
-    study.home.prepare()
+    study.prepare()
     for name in benchmarks:
         construction.build(bound(study, name))
     respond = serving.respondents(study)[SERVED]

@@ -93,7 +93,7 @@ def test_an_address_comes_from_its_variable(tmp_path, monkeypatch):
 
 def test_what_a_user_wrote_in_dagster_yaml_stays(tmp_path):
     study = study_of(tmp_path, CELERY + "workers = 9\n")
-    study.home.prepare()
+    study.prepare()
     path = study.home.dagster / "dagster.yaml"
     whole = yaml.safe_load(path.read_text())
     assert whole["storage"]["custom"]["config"] == {"postgres_url": {"env": "PG"}}
@@ -102,7 +102,7 @@ def test_what_a_user_wrote_in_dagster_yaml_stays(tmp_path):
     mine = "# mine\nconcurrency: {runs: {max_concurrent_runs: 2}}\ntelemetry: {enabled: true}"
     path.write_text(mine)
     for _ in range(2):
-        study.home.prepare()
+        study.prepare()
         text = path.read_text()
         assert text.startswith(mine) and text.count(MARK) == 1
     found = yaml.safe_load(text)
@@ -131,11 +131,11 @@ def test_a_dagster_home_of_the_user_is_used_as_it_is(tmp_path, monkeypatch):
     own.mkdir()
     monkeypatch.setenv("DAGSTER_HOME", str(own))
     study = study_of(tmp_path, "")
-    study.home.prepare()
+    study.prepare()
     assert study.home.dagster == own and "storage" in (own / "dagster.yaml").read_text()
     (own / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
     own.chmod(0o500)
-    study.home.prepare()
+    study.prepare()
     assert (own / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"
 
 

@@ -54,7 +54,7 @@ def test_answers_are_scored_before_and_after_the_home_is_opened_and_nothing_is_a
             assert read.frame.height == read.expected > 0 and read.unreadable_share < 1, benchmark.name
             scored[benchmark.name, partition.spec.name] = read.frame, files.score(benchmark, partition)
     assert kept(old).items() >= before.items()
-    old.home.prepare()
+    old.prepare()
     for benchmark in enabled(old):
         for partition in tasks.partitions(benchmark):
             done = query_partition(
@@ -73,7 +73,7 @@ def test_answers_are_scored_before_and_after_the_home_is_opened_and_nothing_is_a
 
 def test_a_home_of_this_version_says_nothing(old):
     assert old.home.older is not None and "written by version 0.1" in old.home.older
-    old.home.prepare()
+    old.prepare()
     assert old.home.older is None
 
 
@@ -88,7 +88,7 @@ def test_one_line_says_so_and_the_boards_are_made_anew(old):
     assert {name: after[name] for name in before} == before
     lines = sum(path.read_bytes().count(b"\n") for path in old.home.transcripts.rglob("journal-*.jsonl"))
     counted = "select count(*), (select count(*) from texts.answers), max(reask) from calls"
-    (found,) = run_query(old.home.path, counted).rows
+    (found,) = run_query(old.home, counted).rows
     assert found[0] == lines >= 50 and 0 < int(str(found[1])) <= lines and found[2] == 0
     again = CliRunner().invoke(cli, ["run", str(old.path), "--quiet"])
     assert again.exit_code == done.exit_code and kept(old) == after, again.output

@@ -304,45 +304,47 @@ def test_a_home_that_is_a_file_is_refused_when_it_is_prepared(tmp_path):
     (tmp_path / "taken").write_text("a file")
     study = load_study(write(tmp_path, BASE.replace("runs = 2", 'home = "taken"')))
     with pytest.raises(StudyError, match="is a file, not a folder"):
-        study.home.prepare()
+        study.prepare()
     below = load_study(write(tmp_path, BASE.replace("runs = 2", 'home = "taken/deeper"')))
     with pytest.raises(StudyError, match="is a file, not a folder"):
-        below.home.prepare()
+        below.prepare()
 
 
 @pytest.mark.parametrize("odd", ["a*b", "what?", "a,b", "100%", "model=x"])
 def test_a_home_whose_path_would_be_misread_is_refused_before_anything_is_asked(tmp_path, odd):
     study = load_study(write(tmp_path, BASE.replace("runs = 2", f'home = "{odd}/home"')))
     with pytest.raises(StudyError, match="misread"):
-        study.home.prepare()
+        study.prepare()
     assert not (tmp_path / odd).exists()
 
 
 @pytest.mark.parametrize("fine", ["a b", "ünï 漢字", "[a-z] {b}", "it's", "#1 & more"])
 def test_a_home_may_have_any_other_name(tmp_path, fine):
-    home = load_study(write(tmp_path, BASE.replace("runs = 2", f'home = "{fine}"'))).home
-    home.prepare()
+    loaded = load_study(write(tmp_path, BASE.replace("runs = 2", f'home = "{fine}"')))
+    loaded.prepare()
+    home = loaded.home
     assert home.transcripts.is_dir()
 
 
 def test_a_home_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
-    home = load_study(write(tmp_path, BASE)).home
-    home.prepare()
+    loaded = load_study(write(tmp_path, BASE))
+    loaded.prepare()
 
     def refuse(folder: Path) -> None:
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr("metacog_pipeline.home.probe_writing", refuse)
+    monkeypatch.setattr("metacog_pipeline.preparing.probe_writing", refuse)
     with pytest.raises(StudyError, match=r"Read-only file system.*choose a folder"):
-        home.prepare()
+        loaded.prepare()
 
 
 def test_a_prepared_home_has_its_folders_and_a_dagster_configuration(tmp_path):
-    home = load_study(write(tmp_path, BASE)).home
-    home.prepare()
-    home.prepare()
+    loaded = load_study(write(tmp_path, BASE))
+    loaded.prepare()
+    home = loaded.home
+    loaded.prepare()
     for name in ("sources", "items", "transcripts", "responses", "scored", "estimates", "dagster"):
-        assert (home.path / name).is_dir()
+        assert (home / name).is_dir()
     settings_file = (home.dagster / "dagster.yaml").read_text()
     for setting in ("run_monitoring", "free_slots_after_run_end_seconds", "run_retries", "enabled: false"):
         assert setting in settings_file

@@ -31,7 +31,7 @@ def noted(tmp_path):
     path.write_text(STUDY, encoding="utf-8")
     (tmp_path / "words.toml").write_text("a = 1", encoding="utf-8")
     study = load_study(path)
-    study.home.prepare()
+    study.prepare()
     (study.home.items / "metamedqa.parquet").write_bytes(b"items")
     (study.home.dagster / "history").mkdir()
     (study.home.dagster / "history" / "runs.db").write_bytes(b"runs")
@@ -42,7 +42,7 @@ def noted(tmp_path):
 def test_nothing_has_changed_while_every_file_is_as_it_was(noted):
     study = load_study(noted)
     assert unchanged.holds(study)
-    study.home.prepare()  # what every command does
+    study.prepare()  # what every command does
     (study.home.dagster / "history" / "runs.db").write_bytes(b"a run of the UI that made nothing")
     assert unchanged.holds(study)
 

@@ -45,7 +45,7 @@ def produced(benchmark: Bound) -> list[tuple[str, dg.AssetKey]]:
         },
     }
     for part in parts(benchmark)[1:]:
-        files[part.path(benchmark).relative_to(benchmark.context.home).as_posix()] = part.name
+        files[benchmark.context.home.key(part.path(benchmark))] = part.name
     if benchmark.published is not None:
         files |= {
             f"estimates/{name}/published/{file}.parquet": f"{name}_published"

@@ -27,8 +27,7 @@ def produced() -> list[tuple[str, dg.AssetKey]]:
     study = current_study()
     made = [(CALIBRATION, cross_benchmark.CURVES), *_TABLES.items()]
     return [
-        (cross_benchmark.table_path(study, table).relative_to(study.home.path).as_posix(), dg.AssetKey(name))
-        for name, table in made
+        (study.home.key(cross_benchmark.table_path(study, table)), dg.AssetKey(name)) for name, table in made
     ]
 
 

@@ -26,6 +26,7 @@ from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import bound, current_study
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.shared import catch_up
 from metacog_pipeline.leaderboard.status import PartitionState, helper_states, partition_states
 from metacog_pipeline.querying.spent import spent_figures
@@ -115,14 +116,14 @@ class How:
     def of(cls, study: Study, active: Sequence[dg.DagsterRun], kept: Kept) -> How:
         """Count what is kept and what is under way."""
         states = [*partition_states(study), *helper_states(study)]
-        money = spent_figures(study.home.path, study.study.budget_usd)
+        money = spent_figures(study.home, study.study.budget_usd)
         queued = sum(
             run.status in (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED) for run in active
         )
         return cls(
             sum(state.state == "complete" for state in states),
             len(states),
-            sum(kept.answered(study.home.path, state) for state in states),
+            sum(kept.answered(study.home, state) for state in states),
             sum(state.n_expected for state in states),
             *(money.spent, money.cap, len(active) - queued, queued),
         )
@@ -144,7 +145,7 @@ class Kept:
 
     counted: dict[Path, tuple[list[int], int]] = field(default_factory=dict)
 
-    def answered(self, home: Path, state: PartitionState) -> int:
+    def answered(self, home: Home, state: PartitionState) -> int:
         """Return what was written down at the end of the last session, or more while one is under way."""
         folder = partition_folder(home, state.benchmark, state.model, state.run)
         with contextlib.suppress(StoreError, OSError):

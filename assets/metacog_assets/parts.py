@@ -158,7 +158,7 @@ def board(tables: Mapping[str, str]) -> tuple[Any, dict[str, dict[str, str]], di
     from metacog_pipeline.leaderboard import build, read, shared, status, texts
 
     study = current_study()
-    home = study.home.path
+    home = study.home
     inputs = status.write_status(study)
     report = build.build(home)
     texts.grow_texts(home)
@@ -168,8 +168,7 @@ def board(tables: Mapping[str, str]) -> tuple[Any, dict[str, dict[str, str]], di
     columns = read.columns_of(home)
     with read.one_connection(home):
         facts = {
-            name: shown(report.path.parent, schema, name, list(columns.get(name, {})))
-            for name, schema in tables.items()
+            name: shown(home, schema, name, list(columns.get(name, {}))) for name, schema in tables.items()
         }
     return report, {name: dict(each) for name, each in columns.items()}, facts
 
@@ -180,8 +179,8 @@ def official() -> int:
     from metacog_pipeline.leaderboard.official import publish_official
 
     home = current_study().home
-    rows = publish_official(home.path)
-    shared.publish(home.path)
+    rows = publish_official(home)
+    shared.publish(home)
     digests.note(home)
     return rows
 
@@ -191,6 +190,6 @@ def report() -> Path:
     from metacog_pipeline.report.page import build_report
 
     study = current_study()
-    page = build_report(study.home.path, study.study.name)
+    page = build_report(study.home, study.study.name)
     digests.note(study.home)
     return page

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 
 import polars as pl
 
 from metacog_assets.figures import Fact
 from metacog_assets.showing import PREVIEW_ROWS, drawing, escaped_svg, preview
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import query_table
 
 BOARD = "leaderboard"
@@ -26,7 +26,7 @@ order by benchmark, condition, measure, rank nulls last, model
 _LEFT, _RIGHT, _ROW = 190, 440, 20
 
 
-def shown(home: Path, schema: str, name: str, columns: Sequence[str]) -> dict[str, Fact]:
+def shown(home: Home, schema: str, name: str, columns: Sequence[str]) -> dict[str, Fact]:
     """Return the metadata that shows what a table holds; nothing where it is empty."""
     if name == BOARD:
         headlines = _frame(home, _HEADLINES)
@@ -89,7 +89,7 @@ def _panel(title: str, rows: Sequence[tuple[str, float, float | None, float | No
     return "".join(made)
 
 
-def _frame(home: Path, sql: str) -> pl.DataFrame:
+def _frame(home: Home, sql: str) -> pl.DataFrame:
     found = pl.from_arrow(query_table(home, sql))
     assert isinstance(found, pl.DataFrame)
     return found

@@ -43,7 +43,7 @@ class BatchRow:
 
 def rows(study: Study) -> list[BatchRow]:
     """Return the batches of a study, oldest first. Raises ``StoreError`` where a record cannot be read."""
-    return [_row(batch) for batch in records.batches(study.home.path)]
+    return [_row(batch) for batch in records.batches(study.home)]
 
 
 def _row(batch: Batch) -> BatchRow:
@@ -70,7 +70,7 @@ def _row(batch: Batch) -> BatchRow:
 def waiting(study: Study) -> set[tuple[str, str, int]]:
     """Return the partitions (benchmark, model, run) that have batches under way; of judgements, those judged."""
     found = set()
-    for batch in records.batches(study.home.path):
+    for batch in records.batches(study.home):
         if batch.record.state in records.OPEN_STATES:
             benchmark, model, run = owner_of(batch)
             judged = {judgements_of(name): name for name in study.enabled}
@@ -105,7 +105,7 @@ def give_up(study: Study, mark: str) -> None:
     Raises ``StudyError`` for one that has been collected, ``StoreError`` while a run works on it.
     """
     found = _named(study, mark)
-    with writing(study.home.path / found.record.kept_in):
+    with writing(study.home / found.record.kept_in):
         batch = _named(study, mark)
         if batch.record.state not in records.OPEN_STATES:
             raise StudyError(f"batch {mark} is {batch.record.state}: there is nothing to give up")
@@ -117,11 +117,9 @@ def ended(study: Study) -> list[Batch]:
 
     Writes nothing. What cannot be looked at now is left out.
     """
-    open_ones = [
-        each for each in records.batches(study.home.path) if each.record.state in records.OPEN_STATES
-    ]
+    open_ones = [each for each in records.batches(study.home) if each.record.state in records.OPEN_STATES]
     found = asyncio.run(_looked_at(study, open_ones)) if open_ones else []
-    return [each for each in found if not _busy(study.home.path / each.record.kept_in)]
+    return [each for each in found if not _busy(study.home / each.record.kept_in)]
 
 
 def _busy(folder: Path) -> bool:
@@ -168,7 +166,7 @@ async def _at_the_desk(study: Study, batch: Batch, work: Callable[[Desk], Awaita
 
 
 def _named(study: Study, mark: str) -> Batch:
-    for batch in records.batches(study.home.path):
+    for batch in records.batches(study.home):
         if batch.record.mark == mark:
             return batch
-    raise StudyError(f"no batch {mark} in {study.home.path}: see `metacog batches STUDY`")
+    raise StudyError(f"no batch {mark} in {study.home}: see `metacog batches STUDY`")

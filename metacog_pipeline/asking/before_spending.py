@@ -27,7 +27,7 @@ SHOWN_CHARACTERS = 80  # of a word that a provider sent
 def known_of(study: Study, name: str) -> Capabilities | None:
     """Return what was found out about the model, judge or author called ``name``; None before it was asked."""
     spec = next((each for each in study.askable if each.name == name), None)
-    return None if spec is None else capabilities.load(study.home.path, name, asked_as(spec))
+    return None if spec is None else capabilities.load(study.home, name, asked_as(spec))
 
 
 def over_http(spec: ModelSpec) -> bool:

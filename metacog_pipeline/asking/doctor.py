@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from metacog_pipeline import ports
+from metacog_pipeline import ports, preparing
 from metacog_pipeline.asking import before_spending
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, SourceError, StudyError
@@ -154,7 +154,7 @@ async def _probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | Non
 def _home(study: Study) -> Iterator[Finding]:
     home = study.home
     try:
-        home.check()
+        preparing.check(home)
         free = shutil.disk_usage(home.existing).free
     except StudyError as error:
         yield _fail("home", str(error), StudyError)
@@ -182,7 +182,7 @@ def _budget(study: Study) -> Iterator[Finding]:
         yield _warn("budget", "no budget_usd is set: nothing would stop the spending")
         return
     try:
-        spent = spent_figures(study.home.path, cap).spent
+        spent = spent_figures(study.home, cap).spent
     except MetacogError as error:
         yield Finding("fail", "budget", str(error), error.exit_code)
         return

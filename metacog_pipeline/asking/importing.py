@@ -215,7 +215,7 @@ def misfit(
 
 
 def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:
-    benchmark.context.study.home.prepare()
+    benchmark.context.study.prepare()
     if not construction.items_current(benchmark):
         construction.build(benchmark)
     return rules(benchmark)

@@ -17,6 +17,7 @@ from metacog_pipeline.benchmark.item_files import items_digest
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Profile, Tally
 from metacog_pipeline.querying.panel import (
@@ -181,7 +182,7 @@ def left_to_ask(
 
 def responses_path(partition: Partition) -> Path:
     """Return where a partition's responses, which judges are asked about, are kept."""
-    folder = partition.study.home.path / "responses" / partition.benchmark / f"model={partition.spec.name}"
+    folder = partition.study.home.responses / partition.benchmark / f"model={partition.spec.name}"
     return folder / f"run={partition.run}.parquet"
 
 
@@ -191,7 +192,7 @@ def kept_responses(partition: Partition) -> pl.DataFrame | None:
     return read_frame(path) if path.exists() else None
 
 
-def judgements_path(home: Path, partition: Partition) -> Path:
+def judgements_path(home: Home, partition: Partition) -> Path:
     """Return where the judgements of one model and run are kept, read."""
-    folder = home / "judgements" / partition.benchmark / f"model={partition.spec.name}"
+    folder = home.judgements / partition.benchmark / f"model={partition.spec.name}"
     return folder / f"run={partition.run}.parquet"

@@ -141,7 +141,7 @@ def _budget(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
         if not all(spec.free for spec in study.askable):
             yield "No budget_usd is set: nothing would stop the spending."
         return
-    figures = spent_figures(study.home.path, cap)
+    figures = spent_figures(study.home, cap)
     leaked = (
         f", of which ${figures.leaked:.4f} may have been billed when a run was killed"
         if figures.leaked

@@ -93,7 +93,7 @@ class Plan:
 
 def plan_study(study: Study) -> Plan:
     """Return what running ``study`` would take. Asks nobody; builds the items where nobody must answer first."""
-    study.home.prepare()
+    study.prepare()
     rows: list[PlanRow] = []
     remarks: list[str] = []
     for benchmark in enabled(study):

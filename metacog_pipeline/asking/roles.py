@@ -18,6 +18,7 @@ from metacog_pipeline.benchmark.contract import Benchmark, Inputs, Role, Step
 from metacog_pipeline.benchmark.item_files import items_path, write_rows
 from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying import session
 from metacog_pipeline.querying.asking import Profile, Tally
@@ -164,7 +165,7 @@ def items_at_most(benchmark: Bound) -> Iterator[Bound | None]:
     with tempfile.TemporaryDirectory(prefix="metacog-plan-") as home:
         own = study.study.model_copy(update={"home": home, "budget_usd": None})
         elsewhere = type(benchmark).of(study.model_copy(update={"study": own}))
-        write_rows(items_path(Path(home), benchmark.name), rows, benchmark.Item, "")
+        write_rows(items_path(Home(Path(home)), benchmark.name), rows, benchmark.Item, "")
         yield elsewhere
 
 

@@ -138,7 +138,7 @@ def serve_study(
     plan = fault_plan(faults, seed=seed, latency_s=latency_s)
     if profile is not None and not faults:
         plan = replace(plan, rates=profiles.load(profile).faults)
-    study.home.prepare()
+    study.prepare()
     for benchmark in enabled(study):
         paid = [spec for _, role in roles.roles(benchmark) for spec in role.models(benchmark)]
         if not construction.items_current(benchmark) and all(spec.provider == "simulated" for spec in paid):

@@ -50,7 +50,7 @@ def models(benchmark: Bound) -> list[ModelSpec]:
 def _replayed(benchmark: Bound, spec: ModelSpec) -> bool:
     if benchmark.importer is None:
         return False
-    kept = benchmark.context.study.home.path / "transcripts"
+    kept = benchmark.context.study.home.transcripts
     here, anywhere = (
         any(kept.glob(f"benchmark={name}/model={spec.name}/run=*/journal-*.jsonl"))
         for name in (benchmark.name, "*")
@@ -130,7 +130,7 @@ def imported_files(partition: Partition) -> list[list[object]]:
 # --- conditions that are decided from earlier answers -----------------------------------------------------------------
 def choice_path(benchmark: Bound, condition: str) -> Path:
     """Return where the items chosen for a later condition are kept."""
-    return benchmark.context.home / "choices" / f"{benchmark.name}_{condition}.json"
+    return benchmark.context.home.choices / f"{benchmark.name}_{condition}.json"
 
 
 def chosen_items(benchmark: Bound, condition: Condition) -> frozenset[str] | None:

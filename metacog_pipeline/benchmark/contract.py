@@ -57,6 +57,7 @@ from metacog_pipeline.benchmark.display import PLAIN, Board, Column, Exhibit, Pa
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.benchmark.schema import Flag, Small, schema_of
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import Estimate
@@ -121,9 +122,9 @@ class Context:
     study: Study
 
     @property
-    def home(self) -> Path:
+    def home(self) -> Home:
         """The folder everything is written below."""
-        return self.study.home.path
+        return self.study.home
 
     @property
     def seed(self) -> int:
@@ -136,7 +137,7 @@ class Context:
 
     def cache(self, name: str) -> Path:
         """Return a folder for results that are slow to make again; it may be deleted at any time."""
-        return self.home / "cache" / name
+        return self.home.cache / name
 
 
 SettingsT = TypeVar("SettingsT", bound=Settings)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import polars as pl
 from pydantic import BaseModel
 
 from metacog_pipeline.benchmark.groups import Group
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.querying.types import Ask, Task
@@ -46,7 +46,7 @@ class Source:
     urls: tuple[str, ...]
     licence: str
     fetch: Callable[..., Any]
-    digest: Callable[[Path], str | None]
+    digest: Callable[[Home], str | None]
 
 
 @dataclass(frozen=True, slots=True)

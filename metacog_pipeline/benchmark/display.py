@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from metacog_pipeline.home import Home
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,7 +117,7 @@ class Exhibit:
 
     label: str
     title: str
-    render: Callable[[Path], str] | None = None
+    render: Callable[[Home], str] | None = None
     missing: str = ""
 
 
@@ -128,4 +129,4 @@ class Section:
     """
 
     title: str
-    render: Callable[[Path], str]
+    render: Callable[[Home], str]

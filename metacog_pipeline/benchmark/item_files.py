@@ -16,6 +16,7 @@ from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.benchmark.schema import FROM_FILE, arrow_schema_of, json_text, kept_as_json
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
+from metacog_pipeline.home import Home
 from metacog_pipeline.study.frames import MARK
 
 HASH = "item_hash"
@@ -24,14 +25,14 @@ _TRIED = 20  # rows that are read back before those at hand are taken for all
 _PLAIN = frozenset((str, int, float, bool))
 
 
-def items_path(home: Path, benchmark: str) -> Path:
+def items_path(home: Home, benchmark: str) -> Path:
     """Return where the items of a study are kept."""
-    return home / "items" / f"{benchmark}.parquet"
+    return home.items / f"{benchmark}.parquet"
 
 
-def step_path(home: Path, benchmark: str, step: str) -> Path:
+def step_path(home: Home, benchmark: str, step: str) -> Path:
     """Return where the result of a construction step before the items is kept."""
-    return home / "items" / benchmark / f"{step}.parquet"
+    return home.items / benchmark / f"{step}.parquet"
 
 
 def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], made_from: str) -> None:
@@ -87,7 +88,7 @@ def _some(path: Path, ids: Iterable[str]) -> pa.Table:
     return found.filter(pl.col("item_id").is_in([*ids])).collect().to_arrow()
 
 
-def load_items(home: Path, benchmark: str, row: type[Item]) -> Sequence[Any]:
+def load_items(home: Home, benchmark: str, row: type[Item]) -> Sequence[Any]:
     """Return the items of a study, read once for each version of the file; SourceError before they are built."""
     path = items_path(home, benchmark)
     if not path.exists():
@@ -95,7 +96,7 @@ def load_items(home: Path, benchmark: str, row: type[Item]) -> Sequence[Any]:
     return _items(path, path.stat().st_mtime_ns, row)
 
 
-def items_digest(home: Path, benchmark: str, row: type[Item]) -> str:
+def items_digest(home: Home, benchmark: str, row: type[Item]) -> str:
     """Return the digest of everything that decides how a study's items are asked and scored."""
     load_items(home, benchmark, row)
     path = items_path(home, benchmark)

@@ -12,6 +12,7 @@ import httpx
 
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import write_text
+from metacog_pipeline.home import Home
 from metacog_pipeline.sources import MAX_SOURCE_BYTES, download, named_files
 
 SourceT = TypeVar("SourceT")
@@ -32,14 +33,14 @@ class Fetched:
     origin: str
 
 
-def sources_folder(home: Path, benchmark: str) -> Path:
+def sources_folder(home: Home, benchmark: str) -> Path:
     """Return where the verified sources of a benchmark are kept."""
-    return home / "sources" / benchmark
+    return home.sources / benchmark
 
 
 def fetch_each(
     benchmark: str,
-    home: Path,
+    home: Home,
     sources: Mapping[str, SourceT],
     names: Sequence[str],
     bring: Callable[[SourceT], Fetched],

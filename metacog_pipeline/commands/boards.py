@@ -14,6 +14,7 @@ from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import STUDY_FILE, opened, study_option
 from metacog_pipeline.commands.prompting import prompt
 from metacog_pipeline.errors import StoreError, StudyError, suggestion
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import FORMATS, Format, render
 from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import Rows, one_connection, run_query
@@ -30,7 +31,7 @@ def board(benchmark: str | None, study_file: Path, official: bool, form: Format)
 
     For people (table, markdown) one line per model; for programs (json, csv) every row of the table `leaderboard`.
     """
-    home = opened(study_file).home.path
+    home = opened(study_file).home
     with one_connection(home):
         rows = read_board(home, benchmark, official=official)
         click.echo(render_board(rows, form), nl=False)
@@ -73,20 +74,20 @@ def sql(
 
 
 @contextlib.contextmanager
-def _home(study_file: Path | None, store: str | None) -> Iterator[Path]:
+def _home(study_file: Path | None, store: str | None) -> Iterator[Home]:
     """Yield the home of a study, or an empty folder that stands for the boards in a store."""
     if (study_file is None) == (store is None):
         raise click.UsageError(
             "give --study STUDY, or --store ADDRESS where boards were published in a store"
         )
     if study_file is not None:
-        yield opened(study_file).home.path
+        yield opened(study_file).home
         return
     from metacog_pipeline.leaderboard.shared import standing
     from metacog_pipeline.storage import attached
 
     with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
+        home = Home(Path(folder))
         attached.look_at(home, str(store))
         found = attached.store_of(home)
         if found is None or not standing(found):
@@ -97,7 +98,7 @@ def _home(study_file: Path | None, store: str | None) -> Iterator[Path]:
 
 
 def _asked(
-    home: Path, query: str | None, form: Format, output: Path | None, saved: str | None, dictionary: bool
+    home: Home, query: str | None, form: Format, output: Path | None, saved: str | None, dictionary: bool
 ) -> None:
     if dictionary:
         from metacog_pipeline.leaderboard import dictionary as said

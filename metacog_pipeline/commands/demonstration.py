@@ -17,6 +17,7 @@ from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.commands.running import launch, nothing_to_do
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import shipped
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, fixed
 from metacog_pipeline.leaderboard.read import read_table
 from metacog_pipeline.study import load_study
@@ -60,13 +61,13 @@ def demo(folder: Path, quiet: bool) -> None:
         sys.exit(code)
     if quiet and not printing.wanted():
         return
-    page = study.home.path / "report" / PAGE
+    page = study.home.report / PAGE
     if not page.exists():  # the run has written it, unless nothing was to be done
         from metacog_pipeline.report.page import build_report
 
-        page = build_report(study.home.path, study.study.name)
+        page = build_report(study.home, study.study.name)
     metacog = _own_name()
-    ranked = list(rankings(study.home.path))
+    ranked = list(rankings(study.home))
     printing.say(
         "This is the sample set with simulated respondents, not a result about any real model.\n\n"
         "Best first, with 95 % intervals:\n"
@@ -85,7 +86,7 @@ def demo(folder: Path, quiet: bool) -> None:
     )
 
 
-def rankings(home: Path) -> Iterator[str]:
+def rankings(home: Home) -> Iterator[str]:
     """Yield one sentence per benchmark of the board in ``home``: its respondents by the headline, best first."""
     found = read_table(home, _HEADLINES).rows
     for (benchmark, condition, label), rows in groupby(found, key=itemgetter(0, 1, 2)):

@@ -62,5 +62,5 @@ def _ready(study_file: Path) -> Study:
     """Return the study, its engines there and its home prepared."""
     study = load_study(study_file)
     study.deploy.check()
-    study.home.prepare()
+    study.prepare()
     return study

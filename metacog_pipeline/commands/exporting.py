@@ -112,7 +112,7 @@ def reproduce(archive: Path, target: Path | None, given: Path | None) -> None:
             again.rebuild(place, folder, about, given)
         study = load_study(target / "study.toml")
         tables = list(again.compare(study, place))
-    build_report(study.home.path, study.study.name)
+    build_report(study.home, study.study.name)
     differ = [each for each in tables if each.differs is not None]
     for each in tables:
         printing.say(f"{each.name}: {each.differs or f'equal, {each.rows:,} rows'}")
@@ -120,7 +120,7 @@ def reproduce(archive: Path, target: Path | None, given: Path | None) -> None:
         {"table": each.name, "rows": each.rows, "equal": each.differs is None, "why": each.differs}
         for each in tables
     ]
-    printing.say("", tables=rows, version=about["board_version"], here=__version__, home=str(study.home.path))
+    printing.say("", tables=rows, version=about["board_version"], here=__version__, home=str(study.home))
     if not differ:
         printing.say(
             f"{len(tables)} of {len(tables)} tables are equal byte by byte; the study is in {target}"

@@ -117,6 +117,6 @@ def _board(study: Study, quiet: bool) -> None:
     from metacog_pipeline.leaderboard.printing import notes, render_board
     from metacog_pipeline.leaderboard.read import board, one_connection
 
-    with one_connection(study.home.path):
-        click.echo(render_board(board(study.home.path, None), "table"), nl=False)
-        click.echo(f"\n{notes(study.home.path, None)}", nl=False)
+    with one_connection(study.home):
+        click.echo(render_board(board(study.home, None), "table"), nl=False)
+        click.echo(f"\n{notes(study.home, None)}", nl=False)

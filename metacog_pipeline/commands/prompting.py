@@ -9,13 +9,14 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.home import Home
 
 HISTORY = "sql_history"  # in the home of the study
 _KEPT = 1000  # lines of history
 _ENDS = ("exit", "quit", ".exit", ".quit", r"\q")
 
 
-def prompt(home: Path, answer: Callable[[str], str]) -> None:
+def prompt(home: Home, answer: Callable[[str], str]) -> None:
     """Read statements and print what ``answer`` returns for each, until the input ends or ``exit``.
 
     A mistake is one line, after which the prompt goes on. Lines are edited and remembered where Python has readline.

@@ -21,7 +21,7 @@ def report(study_file: Path) -> None:
     from metacog_pipeline.report.page import build_report
 
     study = opened(study_file)
-    page = build_report(study.home.path, study.study.name)
+    page = build_report(study.home, study.study.name)
     printing.say(str(page), report=str(page))
 
 
@@ -46,8 +46,8 @@ def explore(study_file: Path, port: int) -> None:
     from metacog_pipeline.report.explorer.server import HOST, PORT, Explorer
 
     study = opened(study_file)
-    data.contents(study.home.path)  # says at once where there are no boards yet
-    server = Explorer(study.home.path, study.study.name, port_for(HOST, port, first=PORT))
+    data.contents(study.home)  # says at once where there are no boards yet
+    server = Explorer(study.home, study.study.name, port_for(HOST, port, first=PORT))
     printing.say(f"Explorer of {study.study.name}: {server.address}", address=server.address)
     printing.flush()
     try:

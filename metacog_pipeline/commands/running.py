@@ -180,7 +180,7 @@ def ui(study_file: Path, port: int, host: str, names: tuple[str, ...]) -> None:
         if not re.fullmatch(r"[A-Za-z0-9_.:-]+", name):
             raise click.BadParameter(f"{name!r} is no host name", param_hint="--name")
     port = port_for(host, port)
-    study.home.prepare()
+    study.prepare()
     command = [
         sys.executable,
         "-m",
@@ -317,7 +317,7 @@ def launch(
     if study.deploy.queued and not (chosen.get("--detach") or chosen.get("--watch")):
         chosen |= {"--detach": True, "--watch": True}
     study.deploy.check()
-    study.home.prepare()
+    study.prepare()
     command = [sys.executable, "-m", "metacog_assets"]
     for flag, values in (("--benchmark", benchmarks), ("--model", models), ("--run", runs)):
         for value in values:

@@ -30,7 +30,7 @@ def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: 
     from metacog_pipeline.benchmark.bound import enabled
 
     study = load_study(study_file)
-    study.home.prepare()
+    study.prepare()
     lines: dict[str, ProgressLine] = {}
 
     def show(name: str, done: int, total: int | None) -> None:
@@ -48,6 +48,6 @@ def fetch(names: tuple[str, ...], study_file: Path, folder: Path | None, quiet: 
             known = f"there are: {', '.join(sorted(sources))}" if sources else "it fetches none"
             raise SourceError(f'"{name}": no data set of this study{suggestion(name, sources)}; {known}')
     for name in wanted:
-        found = sources[name].fetch(study.home.path, folder=folder, progress=show)
+        found = sources[name].fetch(study.home, folder=folder, progress=show)
         told = {"name": found.name, "rows": found.rows, "origin": str(found.origin)}
         printing.say(f"{found.name}: {found.rows} rows from {found.origin}", sources=[told])

@@ -51,7 +51,7 @@ def status(study_file: Path, everything: bool, watch: bool, form: str) -> None:
         printing.value(state_of(study))
         return
     states = [*partition_states(study), *helper_states(study)]
-    money = spent_figures(study.home.path, study.study.budget_usd)
+    money = spent_figures(study.home, study.study.budget_usd)
     current = board_current(study)
     for benchmark in dict.fromkeys(state.benchmark for state in states):
         click.echo(_summary(benchmark, [state for state in states if state.benchmark == benchmark]))
@@ -84,10 +84,10 @@ def state_of(study: Study) -> dict[str, Any]:
     from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
     from metacog_pipeline.querying.spent import spent_figures
 
-    money = spent_figures(study.home.path, study.study.budget_usd)
+    money = spent_figures(study.home, study.study.budget_usd)
     return {
         "study": study.study.name,
-        "home": str(study.home.path),
+        "home": str(study.home),
         "board_current": board_current(study),
         "spent_usd": money.spent,
         "budget_usd": money.cap,

@@ -106,9 +106,9 @@ def _money(study: Study) -> int:
     from metacog_pipeline.llm.budget import read_figures
     from metacog_pipeline.querying.spent import kept_cost
 
-    kept = kept_cost(study.home.path, note=False)
+    kept = kept_cost(study.home, note=False)
     try:
-        spent = read_figures(study.home.path, study.study.budget_usd).spent
+        spent = read_figures(study.home, study.study.budget_usd).spent
     except StoreError as error:
         _show([str(error)])
         return 1
@@ -126,7 +126,7 @@ def _store(study: Study) -> int:
     """Read what the store has of every partition; return how many are damaged."""
     from metacog_pipeline.transcripts.shared import damaged_objects
 
-    partitions, damage = damaged_objects(study.home.path)
+    partitions, damage = damaged_objects(study.home)
     if partitions:
         printing.say(f"store: {partitions:,} partitions", store_partitions=partitions)
     _show(damage)

@@ -129,7 +129,7 @@ class Tried:
 def try_benchmark(benchmark: type[Any], folder: Path, settings: Mapping[str, Any] | None = None) -> Tried:
     """Make a small study of ``benchmark`` in ``folder``, build its items and have two simulated respondents answer."""
     study = small_study(benchmark, folder, benchmark.trial_settings if settings is None else settings)
-    study.home.prepare()
+    study.prepare()
     bound = benchmark.of(study)
     construction.build(bound)
     first = sum(_ask(bound, each) for each in tasks.partitions(bound))

@@ -29,6 +29,7 @@ from metacog_pipeline.exporting.citing import bibtex
 from metacog_pipeline.exporting.facts import Facts, may_copy, without_prompts
 from metacog_pipeline.exporting.folders import refuse_taken
 from metacog_pipeline.files import canonical_json, file_sha256, replacing, sha256_hex
+from metacog_pipeline.home import Home
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring import people
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
@@ -42,14 +43,14 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip has a time for every entry; all have thi
 
 def write(facts: Facts, folder: Path) -> dict[str, Any]:
     """Write what the archive holds to an empty folder, and return what is in ``metacog.json``."""
-    home = facts.study.home.path
+    home = facts.study.home
     for benchmark in facts.benchmarks():
         if may_copy(benchmark):
-            _copy(home / "items", folder / "items", benchmark.name)
+            _copy(home, folder / "items", benchmark.name)
         for role, partition in partitions(benchmark):
             _partition(facts, benchmark, role, partition, folder)
         _some(people.path_of(home, benchmark.name), folder / people.PEOPLE)
-        for path in sorted((home / "choices").glob(f"{benchmark.name}_*.json")):
+        for path in sorted(home.choices.glob(f"{benchmark.name}_*.json")):
             _some(path, folder / "choices")
     (folder / TABLES).mkdir()
     for name, frame in facts.tables():
@@ -98,7 +99,7 @@ def partitions(benchmark: Bound) -> Iterator[tuple[str, Partition]]:
 
 def below(partition: Partition) -> Path:
     """Return where a partition stands in an archive, and in a home."""
-    return partition.folder.relative_to(partition.study.home.path)
+    return Path(partition.study.home.key(partition.folder))
 
 
 def _partition(facts: Facts, benchmark: Bound, role: str, partition: Partition, folder: Path) -> None:
@@ -122,10 +123,10 @@ def _partition(facts: Facts, benchmark: Bound, role: str, partition: Partition, 
     (target / NOTED).write_text(json.dumps(noted, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def _copy(source: Path, target: Path, name: str) -> None:
+def _copy(home: Home, target: Path, name: str) -> None:
     """Copy the items of a benchmark, and what each step before them made."""
-    for path in (item_files.items_path(source.parent, name), *sorted((source / name).glob("*.parquet"))):
-        _some(path, (target / path.relative_to(source)).parent)
+    for path in (item_files.items_path(home, name), *sorted((home.items / name).glob("*.parquet"))):
+        _some(path, (target / path.relative_to(home.items)).parent)
 
 
 def _some(path: Path, folder: Path) -> None:

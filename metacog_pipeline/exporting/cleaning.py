@@ -30,7 +30,7 @@ class Cleaner:
     def __init__(self, study: Study) -> None:
         named = (value for name, value in os.environ.items() if _is_secret(name, study))
         secrets = {value.strip() for value in named if len(value.strip()) >= _SHORTEST}
-        places = {str(each) for each in (study.home.path, study.path.parent, Path.home(), Path.cwd())}
+        places = {str(each) for each in (study.home, study.path.parent, Path.home(), Path.cwd())}
         places = {each for each in places if each.count("/") > 1}
         self._known = dict.fromkeys(secrets, REMOVED) | dict.fromkeys(places, PLACE)
         self._order = sorted(self._known, key=len, reverse=True)

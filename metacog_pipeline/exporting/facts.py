@@ -56,15 +56,13 @@ class Facts:
     def of(cls, study: Study) -> Facts:
         """Return the facts of a study that has a board."""
         if not study.home.leaderboard.exists():
-            raise StoreError(
-                f"{study.home.path}: has no board yet; run it first: metacog run {study.path.name}"
-            )
+            raise StoreError(f"{study.home}: has no board yet; run it first: metacog run {study.path.name}")
         return cls(study, Cleaner(study))
 
     # --- about the study ----------------------------------------------------------------------------------------------
     def about(self) -> dict[str, Any]:
         """Return what every export says of itself: program, study, snapshot, benchmarks with their sources."""
-        shot = query_table(self.study.home.path, "select id, version from detail.snapshot").to_pylist()[0]
+        shot = query_table(self.study.home, "select id, version from detail.snapshot").to_pylist()[0]
         return {
             "made_by": "metacog_pipeline",
             "version": __version__,
@@ -86,18 +84,18 @@ class Facts:
                     "name": each.name,
                     "urls": list(each.urls),
                     "licence": each.licence,
-                    "sha256": each.digest(self.study.home.path),
+                    "sha256": each.digest(self.study.home),
                 }
                 for each in sources(benchmark)
             ],
             "published": (printed.folder(benchmark) / printed.FILES[0]).exists(),
             "items": "copied" if may_copy(benchmark) else "by id and digest",
-            "items_sha256": item_files.items_digest(self.study.home.path, benchmark.name, benchmark.Item),
+            "items_sha256": item_files.items_digest(self.study.home, benchmark.name, benchmark.Item),
         }
 
     def benchmarks(self) -> list[Bound]:
         """Return the benchmarks of the study whose items are built, in the order of its file."""
-        home = self.study.home.path
+        home = self.study.home
         return [each for each in enabled(self.study) if item_files.items_path(home, each.name).exists()]
 
     def write_about(self, folder: Path, more: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,7 +111,7 @@ class Facts:
             name: self._with_files(each, folder) for name, each in table.get("benchmarks", {}).items()
         }
         for benchmark in self.benchmarks():
-            for path in sorted(benchmark.settings.imported(self.study.home.path).glob("*.jsonl")):
+            for path in sorted(benchmark.settings.imported(self.study.home).glob("*.jsonl")):
                 _copied(path, folder / exported.IMPORTED / path.name, self.clean)
         (folder / exported.STUDY).write_text(toml_text(self.clean.value(table)), encoding="utf-8")
         about = {**self.about(), **more}
@@ -146,14 +144,14 @@ class Facts:
     # --- tables -------------------------------------------------------------------------------------------------------
     def tables(self) -> list[tuple[str, pl.DataFrame]]:
         """Return every table of the leaderboard that has rows, in order of its rows; names in alphabetical order."""
-        with one_connection(self.study.home.path):
-            names = [name for name in columns_of(self.study.home.path) if name not in _OF_THE_BUILD]
+        with one_connection(self.study.home):
+            names = [name for name in columns_of(self.study.home) if name not in _OF_THE_BUILD]
             found = [(name, self.table(name)) for name in names]
         return [(name, frame) for name, frame in found if frame.height]
 
     def table(self, name: str) -> pl.DataFrame:
         """Return one table of the leaderboard; without the texts of items that may not be passed on."""
-        frame = _frame(query_table(self.study.home.path, f"from {name} order by all"))
+        frame = _frame(query_table(self.study.home, f"from {name} order by all"))
         if {"benchmark", "item_id"} <= set(frame.columns):
             closed = [each.name for each in self.benchmarks() if not may_copy(each)]
             shut = pl.col("benchmark").is_in(closed)
@@ -168,7 +166,7 @@ class Facts:
             "database_name = 'leaderboard' order by table_name, column_index"
         )
         found: dict[str, dict[str, str]] = {}
-        for row in query_table(self.study.home.path, sql).to_pylist():
+        for row in query_table(self.study.home, sql).to_pylist():
             found.setdefault(row["table_name"], {})[row["column_name"]] = row["comment"]
         return found
 
@@ -179,7 +177,7 @@ class Facts:
 
     def items(self, benchmark: Bound) -> pl.DataFrame:
         """Return the items of a benchmark; id and digest alone where they may not be passed on."""
-        path = item_files.items_path(self.study.home.path, benchmark.name)
+        path = item_files.items_path(self.study.home, benchmark.name)
         frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
         asked = frame.filter(pl.col("item_id").is_in([each.item_id for each in benchmark.items]))
         if may_copy(benchmark):

@@ -79,7 +79,7 @@ def _benchmark(name: str, study: str | None) -> Bound:
     found = load_study(path)
     if name not in found.enabled:
         raise StudyError(f"{path}: does not run {name}; it runs: {', '.join(found.enabled)}")
-    found.home.prepare()
+    found.prepare()
     made = bound(found, name)
     if not construction.items_current(made):
         construction.build(made)

@@ -144,10 +144,10 @@ def rebuild(archive: Path, target: Path, about: Mapping[str, Any], given: Path |
         shutil.copytree(archive / "files", target / "files")
     study = load_study(target / STUDY)
     _refuse_elsewhere(study, target)
-    study.home.prepare()
+    study.prepare()
     for name in _HOMES:
         if (archive / name).is_dir():
-            shutil.copytree(archive / name, study.home.path / name, dirs_exist_ok=True)
+            shutil.copytree(archive / name, study.home / name, dirs_exist_ok=True)
     for benchmark in enabled(study):
         noted = about["benchmarks"].get(benchmark.name)
         if noted is not None:
@@ -264,7 +264,7 @@ def _judged(benchmark: Bound, partition: Any, archive: Path) -> None:
 def compare(study: Study, archive: Path) -> Iterator[Table]:
     """Yield every table of the archive, compared with the one made again."""
     made = dict(Facts.of(study).tables())
-    folder = study.home.path / "reproduced"
+    folder = study.home.reproduced
     folder.mkdir(exist_ok=True)
     there = {path.stem: path for path in sorted((archive / bundle.TABLES).glob("*.csv"))}
     for name in sorted({*there, *made}):

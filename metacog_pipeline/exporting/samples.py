@@ -105,7 +105,7 @@ def estimates(facts: Facts, benchmark: Bound, model: str) -> list[dict[str, Any]
         f"using (benchmark, measure) where benchmark = '{benchmark.name}' and model = '{model}' and e.estimate is not null "
         "and isfinite(e.estimate) and e.source <> 'published' order by all"
     )
-    rows: list[dict[str, Any]] = query_table(facts.study.home.path, sql).to_pylist()
+    rows: list[dict[str, Any]] = query_table(facts.study.home, sql).to_pylist()
     return rows
 
 

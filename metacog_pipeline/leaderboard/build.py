@@ -16,9 +16,10 @@ import duckdb
 
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import snapshot
 from metacog_pipeline.leaderboard.checks import any_of, check_model, check_query
-from metacog_pipeline.leaderboard.database import LEADERBOARD, building, identifier, new_database, text
+from metacog_pipeline.leaderboard.database import building, identifier, new_database, text
 from metacog_pipeline.leaderboard.declared import declared_measures
 from metacog_pipeline.leaderboard.failures import Broken, Outgrown, culprit
 from metacog_pipeline.leaderboard.glossary import meaning
@@ -68,7 +69,7 @@ class BuildReport:
         return {"rows": made.rows, "seconds": round(made.seconds, 4), "file": str(self.path), **reason}
 
 
-def build(home: Path, *, folder: Path | None = None) -> BuildReport:
+def build(home: Home, *, folder: Path | None = None) -> BuildReport:
     """Build ``<home>/leaderboard.duckdb`` from the Parquet datasets of ``home``.
 
     Parameters
@@ -86,7 +87,7 @@ def build(home: Path, *, folder: Path | None = None) -> BuildReport:
     """
     started = time.perf_counter()
     project = load_project(folder)
-    target = home / LEADERBOARD
+    target = home.leaderboard
     broken: dict[str, str] = {}
     excluded: dict[tuple[str, str], str] = {}
     with building(home):
@@ -105,7 +106,7 @@ def build(home: Path, *, folder: Path | None = None) -> BuildReport:
 
 
 def _built(
-    home: Path,
+    home: Home,
     project: Project,
     old: snapshot.Old,
     broken: Mapping[str, str],
@@ -113,7 +114,7 @@ def _built(
     notes: tuple[str, ...],
     started: float,
 ) -> BuildReport:
-    target = home / LEADERBOARD
+    target = home.leaderboard
     with new_database(home, target, copy=old.reusable) as connection:
         connection.execute("create schema if not exists detail")
         connection.execute("set search_path = 'main,detail'")
@@ -153,7 +154,7 @@ def _built(
     return BuildReport(target, shot, (*made, *left_out), tests, time.perf_counter() - started, notes)
 
 
-def _make(home: Path, views: Views, model: SqlModel) -> TableReport:
+def _make(home: Home, views: Views, model: SqlModel) -> TableReport:
     """Make one table again, wholly or the rows of changed files, where that is needed."""
     started = time.perf_counter()
     connection, plan, broken = views.connection, views.plan, views.broken
@@ -248,7 +249,7 @@ def _run_tests(
     return count
 
 
-def _explained(home: Path, views: Views, model: SqlModel, error: duckdb.Error) -> StoreError | Broken:
+def _explained(home: Home, views: Views, model: SqlModel, error: duckdb.Error) -> StoreError | Broken:
     """Return what to do about a table that failed: a torn file or a shared table end the build, others are left out."""
     project, files = views.project, views.files
     behind = sorted({source for read in model.reads for source in project.sources(read)})

@@ -13,15 +13,14 @@ import duckdb
 
 from metacog_pipeline.errors import StoreError, StudyError, one_line
 from metacog_pipeline.files import replacing
+from metacog_pipeline.home import Home
 
-LEADERBOARD = "leaderboard.duckdb"
-TEXTS = "transcripts.duckdb"
 OFFICIAL = "leaderboard_official"  # the table no SQL file makes and every rebuild carries over
 _LOCK_WAIT_S = 60.0
 
 
-def open_database(home: Path, file: Path | None = None) -> duckdb.DuckDBPyConnection:
-    """Open ``file`` for writing (or a database in memory) with relative paths starting at ``home``.
+def open_database(folder: Path, file: Path | None = None) -> duckdb.DuckDBPyConnection:
+    """Open ``file`` for writing (or a database in memory) with relative paths starting at ``folder``, mostly a home.
 
     Extensions are neither downloaded nor loaded from outside: what is built in (Parquet, CSV, JSON) is enough.
 
@@ -30,7 +29,7 @@ def open_database(home: Path, file: Path | None = None) -> duckdb.DuckDBPyConnec
     StudyError
         If the home's path cannot be used as a search path.
     """
-    resolved = str(home.resolve())
+    resolved = str(folder.resolve())
     # DuckDB splits the search path at commas and takes * and ? as wildcards; there is no way to escape them.
     if unusable := sorted(set(resolved) & set(",*?")):
         raise StudyError(
@@ -66,7 +65,7 @@ def attach(connection: duckdb.DuckDBPyConnection, file: Path, name: str) -> None
 
 
 @contextlib.contextmanager
-def new_database(home: Path, target: Path, *, copy: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+def new_database(home: Home, target: Path, *, copy: bool) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to a database that becomes ``target`` when the block ends well; ``copy`` starts from ``target``.
 
     Raises
@@ -81,7 +80,7 @@ def new_database(home: Path, target: Path, *, copy: bool) -> Iterator[duckdb.Duc
             else:
                 temporary.unlink()  # DuckDB refuses an empty file
             log = temporary.with_name(f"{temporary.name}.wal")
-            connection = open_database(home, temporary)
+            connection = open_database(home.path, temporary)
             try:
                 yield connection
                 connection.execute("checkpoint")
@@ -107,7 +106,7 @@ def text(value: str) -> str:
 
 
 @contextlib.contextmanager
-def building(home: Path) -> Iterator[None]:
+def building(home: Home) -> Iterator[None]:
     """Hold the right to replace the leaderboard of ``home``; a second builder waits its turn.
 
     Raises
@@ -129,7 +128,7 @@ def building(home: Path) -> Iterator[None]:
             except OSError:
                 if time.monotonic() > deadline:
                     raise StoreError(
-                        f"{home / LEADERBOARD}: another process has been building it for {_LOCK_WAIT_S:.0f} s; "
+                        f"{home.leaderboard}: another process has been building it for {_LOCK_WAIT_S:.0f} s; "
                         "wait for it, or end it, and try again"
                     ) from None
                 time.sleep(0.02)

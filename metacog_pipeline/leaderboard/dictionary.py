@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.leaderboard.read import connect
 
@@ -22,7 +23,7 @@ _MEASURES = (
 _TITLES = {"main": "What most people need", "detail": "Schema detail: what stands behind it"}
 
 
-def tables(home: Path) -> list[dict[str, object]]:
+def tables(home: Home) -> list[dict[str, object]]:
     """Return every table of the leaderboard of ``home``: its name, what it says, and its columns, as data."""
     connection = connect(home)
     try:
@@ -37,7 +38,7 @@ def tables(home: Path) -> list[dict[str, object]]:
     return [dict(zip(("schema", "table", "says", "columns"), row, strict=True)) for row in found]
 
 
-def dictionary(home: Path) -> str:
+def dictionary(home: Home) -> str:
     """Return every table of the leaderboard of ``home`` with its description and its columns.
 
     Raises

@@ -11,6 +11,7 @@ from typing import Any
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Benchmark
 from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.glossary import terms
@@ -53,7 +54,7 @@ def explain(
     StoreError
         If there is no board, or nothing to recount from.
     """
-    home = study.home.path
+    home = study.home
     table, row = _row(home, benchmark, condition, model, measure)
     found: dict[str, Any] = {
         **{name: row.get(name) for name in (*NAMES, "source")},
@@ -84,7 +85,7 @@ def explain(
         "asked": anew.asked.height,
         "left_out": [{"n": each.n, "why": each.why, "reasons": dict(each.reasons)} for each in anew.left_out],
         "items": None if anew.counted is None else items_of(anew.counted),
-        "simulated": _simulated(simulated(anew, home / "cache" / "coverage", samples)),
+        "simulated": _simulated(simulated(anew, home.cache / "coverage", samples)),
         "sql": [*found["sql"], _sql_of_answers(home, anew, row)],
     }
 
@@ -114,7 +115,7 @@ def differs(board: Mapping[str, Any], again: Mapping[str, Any]) -> str | None:
 
 
 # --- which number -----------------------------------------------------------------------------------------------------
-def _row(home: Path, *names: str) -> tuple[str, dict[str, Any]]:
+def _row(home: Home, *names: str) -> tuple[str, dict[str, Any]]:
     """Return the table a number stands in with its method, and its row."""
     _check(home, names)
     where = _where(dict(zip(NAMES, names, strict=True)))
@@ -125,7 +126,7 @@ def _row(home: Path, *names: str) -> tuple[str, dict[str, Any]]:
     raise StudyError(f"explain: the board has no {' '.join(names)}")  # _check has found it
 
 
-def _check(home: Path, names: Sequence[str]) -> None:
+def _check(home: Home, names: Sequence[str]) -> None:
     """Raise StudyError for the first name the board does not have beside those before it."""
     every = " union ".join(f"select {', '.join(NAMES)} from {table}" for table in (*TABLES, "leaderboard"))
     here: dict[str, str] = {}
@@ -155,7 +156,7 @@ def _sql(table: str, row: Mapping[str, Any]) -> str:
     return f"from {table} where {_where({name: row[name] for name in NAMES})}"
 
 
-def _sql_of_answers(home: Path, anew: Recount, row: Mapping[str, Any]) -> str:
+def _sql_of_answers(home: Home, anew: Recount, row: Mapping[str, Any]) -> str:
     """Return the query that shows the responses a number was made from."""
     cell = anew.cell
     own = f"{row['benchmark']}_responses"
@@ -175,7 +176,7 @@ def _sql_of_answers(home: Path, anew: Recount, row: Mapping[str, Any]) -> str:
 
 
 # --- what it is -------------------------------------------------------------------------------------------------------
-def _definition(home: Path, benchmark: str, measure: str) -> dict[str, Any]:
+def _definition(home: Home, benchmark: str, measure: str) -> dict[str, Any]:
     """Return name, formula, unit and references of a measure, as it is declared and as it is shared."""
     name = measure.removeprefix(PREFIX)
     where = _where({"benchmark": benchmark, "measure": measure})

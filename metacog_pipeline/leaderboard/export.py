@@ -8,13 +8,14 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.files import replacing, write_text
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import render
 from metacog_pipeline.leaderboard.read import query_table, run_query
 
 KINDS = (".parquet", ".csv", ".json")
 
 
-def export_query(home: Path, sql: str, target: Path) -> int:
+def export_query(home: Home, sql: str, target: Path) -> int:
     """Write what ``sql`` answers to ``target``, by its suffix, and return the number of rows.
 
     A file that is there is replaced, whole or not at all. In CSV, text that a spreadsheet would take for a formula gets a

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import duckdb
 
 from metacog_pipeline.errors import one_line
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import open_database
 from metacog_pipeline.leaderboard.inputs import Input, of_dataset
 from metacog_pipeline.leaderboard.models import Project
@@ -31,11 +31,11 @@ class Outgrown(Exception):
 
 
 def culprit(
-    home: Path, project: Project, views: Sequence[str], files: Mapping[str, Input]
+    home: Home, project: Project, views: Sequence[str], files: Mapping[str, Input]
 ) -> dict[tuple[str, str], str]:
     """Return (view, benchmark) → reason of every benchmark whose files of a shared dataset cannot be read as they must."""
     found: dict[tuple[str, str], str] = {}
-    connection = open_database(home)
+    connection = open_database(home.path)
     try:
         for view in views:
             dataset = project.datasets[view]

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.files import file_sha256
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.staging import Dataset
 from metacog_pipeline.transcripts.folder import JUDGEMENTS
 
@@ -55,7 +56,7 @@ class Input:
         return None
 
 
-def scan(home: Path, known: Mapping[str, Input], folders: Sequence[str] = FOLDERS) -> dict[str, Input]:
+def scan(home: Home, known: Mapping[str, Input], folders: Sequence[str] = FOLDERS) -> dict[str, Input]:
     """Return the data files of ``home`` by path; a file of the size and time in ``known`` is not read again.
 
     Raises
@@ -66,7 +67,7 @@ def scan(home: Path, known: Mapping[str, Input], folders: Sequence[str] = FOLDER
     found: dict[str, Input] = {}
     for folder in folders:
         for path, state in _files(home / folder):
-            name = path.relative_to(home).as_posix()
+            name = home.key(path)
             old = known.get(name)
             if old and (old.size, old.mtime_ns) == (state.st_size, state.st_mtime_ns):
                 found[name] = old
@@ -84,7 +85,7 @@ def changed(old: Mapping[str, Input], new: Mapping[str, Input]) -> frozenset[str
     )
 
 
-def torn_file_error(home: Path, files: Iterable[str]) -> StoreError | None:
+def torn_file_error(home: Home, files: Iterable[str]) -> StoreError | None:
     """Return the error naming the first of ``files`` that cannot be read and what to do about it; None when all can."""
     for name in sorted(files):
         if reason := _fault(home / name):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.leaderboard.read import question_sets, read_table
 
 
-def notes(home: Path, benchmark: str | None = None) -> str:
+def notes(home: Home, benchmark: str | None = None) -> str:
     """Return the notes below the board of ``benchmark``, or of all."""
     found = question_sets(home, benchmark)
     lines = [
@@ -35,7 +35,7 @@ def _question_sets(found: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield one_line(f"Question set{whose}: {dataset}{board_of(name).about.get(dataset, '')}")
 
 
-def _own(home: Path, benchmarks: Sequence[str]) -> Iterator[str]:
+def _own(home: Home, benchmarks: Sequence[str]) -> Iterator[str]:
     """Yield the lines a benchmark adds of its own, of each that stands on the board."""
 
     def read(sql: str) -> Sequence[tuple[Any, ...]]:
@@ -49,7 +49,7 @@ def _own(home: Path, benchmarks: Sequence[str]) -> Iterator[str]:
             yield one_line(f"{name}: no notes ({error})")
 
 
-def _people(home: Path, benchmark: str | None) -> Iterator[str]:
+def _people(home: Home, benchmark: str | None) -> Iterator[str]:
     """Yield how people did, and where each model stands among them."""
     named = "" if benchmark is None else f" and benchmark = {text(benchmark)}"
     kept = (
@@ -81,7 +81,7 @@ def _people(home: Path, benchmark: str | None) -> Iterator[str]:
         yield "of people, °: fewer than ten of them have a value"
 
 
-def _progress(home: Path, benchmark: str | None) -> Iterator[str]:
+def _progress(home: Home, benchmark: str | None) -> Iterator[str]:
     states = read_table(
         home,
         "select benchmark, model, run, state, n_answered, n_expected, message "

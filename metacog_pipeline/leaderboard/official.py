@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import (
-    LEADERBOARD,
     OFFICIAL,
     attach,
     building,
@@ -20,7 +20,7 @@ from metacog_pipeline.leaderboard.database import (
 _NAMED = 3
 
 
-def publish_official(home: Path) -> int:
+def publish_official(home: Home) -> int:
     """Copy ``leaderboard`` to ``leaderboard_official`` and return its number of rows.
 
     Raises
@@ -29,7 +29,7 @@ def publish_official(home: Path) -> int:
         If a partition of the study is not complete (the first are named, the old official board stays), there is no
         board yet, or it cannot be replaced.
     """
-    target = home / LEADERBOARD
+    target = home.leaderboard
     with building(home):
         if missing := _missing(home, target):
             named = ", ".join(missing[:_NAMED]) + (" …" if len(missing) > _NAMED else "")
@@ -51,8 +51,8 @@ def publish_official(home: Path) -> int:
     return int(row[0]) if row else 0
 
 
-def _missing(home: Path, target: Path) -> list[str]:
-    connection = open_database(home)
+def _missing(home: Home, target: Path) -> list[str]:
+    connection = open_database(home.path)
     try:
         attach(connection, target, "leaderboard")
         rows = connection.execute(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.declared import words_of
 from metacog_pipeline.leaderboard.inputs import Input, changed, of_dataset
 from metacog_pipeline.leaderboard.listing import Listing
@@ -120,7 +120,7 @@ def plan_of(
 
 
 def own_tables(
-    home: Path, project: Project, files: Mapping[str, Input], asked: Collection[str]
+    home: Home, project: Project, files: Mapping[str, Input], asked: Collection[str]
 ) -> list[OwnTable]:
     """Return what files of benchmarks without SQL hold.
 

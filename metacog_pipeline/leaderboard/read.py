@@ -16,9 +16,9 @@ import duckdb
 
 from metacog_pipeline.errors import StoreError, StudyError, suggestion
 from metacog_pipeline.files import shipped
-from metacog_pipeline.home import FOLDERS
+from metacog_pipeline.home import FOLDERS, LEADERBOARD, TEXTS, Home
 from metacog_pipeline.leaderboard import query_mistakes
-from metacog_pipeline.leaderboard.database import LEADERBOARD, OFFICIAL, TEXTS, attach, open_database, text
+from metacog_pipeline.leaderboard.database import OFFICIAL, attach, open_database, text
 from metacog_pipeline.storage.attached import store_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _UNKNOWN = {
     "tables": re.compile(r"Table with name \"?(\w+)\"? does not exist"),
     "columns": re.compile(r"Referenced column \"?(\w+)\"? not found"),
 }
-_HELD: ContextVar[tuple[Path, duckdb.DuckDBPyConnection] | None] = ContextVar("_HELD", default=None)
+_HELD: ContextVar[tuple[Home, duckdb.DuckDBPyConnection] | None] = ContextVar("_HELD", default=None)
 _EXPLAIN = re.compile(r"^\s*explain(\s+analyze)?\b", re.IGNORECASE)
 
 
@@ -42,7 +42,7 @@ class Rows:
     rows: tuple[tuple[object, ...], ...]
 
 
-def connect(home: Path) -> duckdb.DuckDBPyConnection:
+def connect(home: Home) -> duckdb.DuckDBPyConnection:
     """Return a connection to the leaderboard of ``home`` that reads and cannot write.
 
     Where the home has none, and a store, the one that stands there is read where it is. A file is attached read-only, so
@@ -54,17 +54,17 @@ def connect(home: Path) -> duckdb.DuckDBPyConnection:
     StoreError
         If there is no leaderboard, or it cannot be read.
     """
-    root = home.resolve()
-    connection = open_database(root)
+    home = Home(home.path.resolve())
+    connection = open_database(home.path)
     try:
-        if (root / LEADERBOARD).is_file() or not _attached_in_store(connection, root):
-            attach(connection, root / LEADERBOARD, "leaderboard")
-            if (root / TEXTS).is_file():
-                attach(connection, root / TEXTS, "texts")
+        if home.leaderboard.is_file() or not _attached_in_store(connection, home):
+            attach(connection, home.leaderboard, "leaderboard")
+            if home.texts.is_file():
+                attach(connection, home.texts, "texts")
         connection.execute("use leaderboard")
         connection.execute("set search_path = 'leaderboard.main,leaderboard.detail'")
         # Relative patterns are checked as written, before the search path is applied: both forms must be allowed.
-        allowed = [f"{root}/", *(f"{folder}/" for folder in FOLDERS)]
+        allowed = [f"{home}/", *(f"{folder}/" for folder in FOLDERS)]
         connection.execute(f"set allowed_directories = [{', '.join(text(path) for path in allowed)}]")
         connection.execute("set enable_external_access = false")
         connection.execute("set lock_configuration = true")
@@ -74,7 +74,7 @@ def connect(home: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _attached_in_store(connection: duckdb.DuckDBPyConnection, home: Path) -> bool:
+def _attached_in_store(connection: duckdb.DuckDBPyConnection, home: Home) -> bool:
     """Attach the boards that other hosts published, where ``home`` is attached to a store and has none of its own."""
     if store_of(home) is None:
         return False
@@ -83,7 +83,7 @@ def _attached_in_store(connection: duckdb.DuckDBPyConnection, home: Path) -> boo
     return attach_published(connection, home, {LEADERBOARD: "leaderboard", TEXTS: "texts"})
 
 
-def run_query(home: Path, sql: str) -> Rows:
+def run_query(home: Home, sql: str) -> Rows:
     """Run one reading statement (SELECT, FROM, WITH, DESCRIBE, SHOW, SUMMARIZE, PIVOT, EXPLAIN) on the leaderboard.
 
     Raises
@@ -102,7 +102,7 @@ def run_query(home: Path, sql: str) -> Rows:
     return _queried(home, sql, rows)
 
 
-def query_table(home: Path, sql: str) -> pa.Table:
+def query_table(home: Home, sql: str) -> pa.Table:
     """Run one reading statement as `run_query` does, and return an Arrow table with the types of the database."""
 
     def table(connection: duckdb.DuckDBPyConnection, statement: str) -> pa.Table:
@@ -114,7 +114,7 @@ def query_table(home: Path, sql: str) -> pa.Table:
     return _queried(home, sql, table)
 
 
-def _queried(home: Path, sql: str, take: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
+def _queried(home: Home, sql: str, take: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
     statement = _one_reading_statement(sql)
     held = _HELD.get()
     connection = connect(home) if held is None or held[0] != home else held[1]
@@ -131,7 +131,7 @@ def _queried(home: Path, sql: str, take: Callable[[duckdb.DuckDBPyConnection, st
 
 
 @contextlib.contextmanager
-def one_connection(home: Path) -> Iterator[None]:
+def one_connection(home: Home) -> Iterator[None]:
     """Have all queries of ``home`` in the block read one board through one connection; it does not see a newer one.
 
     Raises
@@ -179,7 +179,7 @@ def renames() -> Mapping[str, Mapping[str, str]]:
     return tomllib.loads(Path(__file__).with_name("renamed.toml").read_text("utf-8"))
 
 
-def read_table(home: Path, sql: str) -> Rows:
+def read_table(home: Home, sql: str) -> Rows:
     """Run one of the package's own queries: what it cannot find, a leaderboard of another version does not hold.
 
     Raises
@@ -191,12 +191,12 @@ def read_table(home: Path, sql: str) -> Rows:
         return run_query(home, sql)
     except StudyError:
         raise StoreError(
-            f"{home / LEADERBOARD}: was built by another version of metacog; "
+            f"{home.leaderboard}: was built by another version of metacog; "
             "rebuild it with metacog run STUDY: nothing is asked twice"
         ) from None
 
 
-def board(home: Path, benchmark: str | None = None, *, official: bool = False) -> Rows:
+def board(home: Home, benchmark: str | None = None, *, official: bool = False) -> Rows:
     """Return the rows of ``leaderboard`` (or of ``leaderboard_official``), of one benchmark or all.
 
     Raises
@@ -251,7 +251,7 @@ def _without_comments(sql: str) -> str:
     return re.sub(r"^(\s*(--[^\n]*\n|/\*.*?\*/))*", "", sql, flags=re.DOTALL)
 
 
-def asked_benchmarks(home: Path) -> list[str]:
+def asked_benchmarks(home: Home) -> list[str]:
     """Return the benchmarks the study asks; before it is known, those that have answers."""
     found = read_table(
         home, "select distinct benchmark from progress where role = 'respondent' order by all"
@@ -263,7 +263,7 @@ def asked_benchmarks(home: Path) -> list[str]:
     return [str(row[0]) for row in found]
 
 
-def question_sets(home: Path, benchmark: str | None = None) -> list[tuple[str, str]]:
+def question_sets(home: Home, benchmark: str | None = None) -> list[tuple[str, str]]:
     """Return (benchmark, data set) of what the study asks: of its items, before they are built of its estimates."""
     found = read_table(
         home,
@@ -273,7 +273,7 @@ def question_sets(home: Path, benchmark: str | None = None) -> list[tuple[str, s
     return [(str(row[0]), str(row[1])) for row in found if benchmark in (None, row[0])]
 
 
-def columns_of(home: Path) -> dict[str, dict[str, str]]:
+def columns_of(home: Home) -> dict[str, dict[str, str]]:
     """Return table → column → type of the leaderboard of ``home``."""
     found: dict[str, dict[str, str]] = {}
     for table, column, kind in read_table(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import duckdb
 from fsspec import AbstractFileSystem
 
 from metacog_pipeline.errors import StoreError, one_line
-from metacog_pipeline.leaderboard.database import LEADERBOARD, identifier, text
+from metacog_pipeline.home import LEADERBOARD, Home
+from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.shared import FOLDER, standing
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.storage.store import Store
@@ -68,7 +68,7 @@ class Boards(AbstractFileSystem):  # type: ignore[misc]
         return io.BufferedReader(_Object(self._store, key, self.info(path)["size"]), BLOCK)
 
 
-def attach_published(connection: duckdb.DuckDBPyConnection, home: Path, names: Mapping[str, str]) -> bool:
+def attach_published(connection: duckdb.DuckDBPyConnection, home: Home, names: Mapping[str, str]) -> bool:
     """Attach the boards that stand in the store ``home`` is attached to: ``names`` says file → database.
 
     False where none stand there.

@@ -58,8 +58,8 @@ def publish(
         failed += files.compare(benchmark).failures
     cross_benchmark.publish(study)
     inputs = write_status(study)
-    build(study.home.path)
-    grow_texts(study.home.path)
+    build(study.home)
+    grow_texts(study.home)
     note_board(study, inputs)
     digests.note(study.home)
     if failed:

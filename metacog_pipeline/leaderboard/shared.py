@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import file_sha256, replacing, sha256_hex, write_text
-from metacog_pipeline.leaderboard.database import LEADERBOARD, TEXTS
+from metacog_pipeline.home import LEADERBOARD, TEXTS, Home
 from metacog_pipeline.leaderboard.status import BOARD_NOTE
 from metacog_pipeline.storage import derived
 from metacog_pipeline.storage.attached import store_of
@@ -35,10 +34,10 @@ def catch_up(study: Study) -> None:
     """
     if study.deploy.store is None:
         return
-    study.home.prepare()
-    refresh(study.home.path)
-    derived.bring(study.home.path)
-    _fetch(study.home.path)
+    study.prepare()
+    refresh(study.home)
+    derived.bring(study.home)
+    _fetch(study.home)
 
 
 @contextlib.contextmanager
@@ -47,16 +46,16 @@ def among_hosts(study: Study) -> Iterator[None]:
     if study.deploy.store is None:
         yield
         return
-    study.home.prepare()
-    refresh(study.home.path)
-    derived.bring(study.home.path)
+    study.prepare()
+    refresh(study.home)
+    derived.bring(study.home)
     try:
         yield
     finally:
-        derived.send(study.home.path)
+        derived.send(study.home)
 
 
-def publish(home: Path) -> None:
+def publish(home: Home) -> None:
     """Put the boards of ``home`` into the store it is attached to and let the pointer say so; nothing for a plain home.
 
     Raises
@@ -87,7 +86,7 @@ def publish(home: Path) -> None:
     raise StoreError(f"{store.address}/{POINTER}: others publish boards all the time; run again")
 
 
-def _fetch(home: Path) -> None:
+def _fetch(home: Home) -> None:
     """Bring the boards that stand into ``home``, where they are others than it had."""
     store = store_of(home)
     published = {} if store is None else standing(store)
@@ -128,13 +127,13 @@ def _parsed(content: bytes) -> Version:
         return {}
 
 
-def _note(home: Path, published: Version) -> None:
+def _note(home: Home, published: Version) -> None:
     write_text(home / NOTE, json.dumps(published))
 
 
-def _noted(home: Path) -> Version:
+def _noted(home: Home) -> Version:
     try:
-        return _parsed((home / NOTE).read_bytes()) if (home / LEADERBOARD).is_file() else {}
+        return _parsed((home / NOTE).read_bytes()) if home.leaderboard.is_file() else {}
     except OSError:
         return {}
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import duckdb
 
-from metacog_pipeline.leaderboard.database import TEXTS, building, new_database, open_database, text
+from metacog_pipeline.home import Home
+from metacog_pipeline.leaderboard.database import building, new_database, open_database, text
 from metacog_pipeline.leaderboard.inputs import Input, of_dataset, scan
 from metacog_pipeline.leaderboard.staging import SHARED
 
@@ -53,7 +54,7 @@ where
 """
 
 
-def grow_texts(home: Path) -> int:
+def grow_texts(home: Home) -> int:
     """Add the answers that are new since the last call to ``<home>/transcripts.duckdb`` and return how many were added.
 
     Raises
@@ -61,7 +62,7 @@ def grow_texts(home: Path) -> int:
     StoreError
         If the file cannot be read or written; it is then as it was.
     """
-    target = home / TEXTS
+    target = home.texts
     with building(home):
         known = _known(target)
         every = scan(home, {}, ("transcripts",))

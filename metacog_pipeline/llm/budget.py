@@ -11,10 +11,10 @@ import asyncio
 import contextlib
 from collections import deque
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from metacog_pipeline.errors import BudgetError, StoreError
-from metacog_pipeline.llm.ledger import FOLDER, NANO, Ledger, nano, with_others
+from metacog_pipeline.home import Home
+from metacog_pipeline.llm.ledger import NANO, Ledger, nano, with_others
 from metacog_pipeline.llm.ledger_records import Totals, boot_id, totals_of
 from metacog_pipeline.llm.shared_ledger import LedgerAwayError, shared_ledger
 
@@ -65,7 +65,7 @@ class Budget:
         self.shared = ledger.shared
 
     @classmethod
-    def open(cls, home: Path, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Budget:
+    def open(cls, home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Budget:
         """Open the budget of ``home``.
 
         Parameters
@@ -216,9 +216,9 @@ class Budget:
         )
 
 
-def read_figures(home: Path, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Figures:
+def read_figures(home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Figures:
     """Return what ``home`` has spent and may still spend, writing nothing. Parameters and errors as `Budget.open`."""
-    totals = totals_of(home / FOLDER, boot_id(), {})
+    totals = totals_of(home.ledger, boot_id(), {})
     shared = shared_ledger(home)
     if shared is not None:
         with contextlib.closing(shared):

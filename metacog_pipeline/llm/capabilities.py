@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Literal
 
 from metacog_pipeline.files import write_text
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
 
-FOLDER = "capabilities"
 #: What may be thought where nothing is known yet: a limit costs nothing by itself. Less than 16,384 with the answer, the
 #: most that many models without reasoning take, so that they are not refused for it.
 AMPLE_THINKING_TOKENS = 15_360
@@ -69,12 +69,12 @@ class Capabilities:
 NOTHING_KNOWN = Capabilities()
 
 
-def kept_at(home: Path, model: str) -> Path:
+def kept_at(home: Home, model: str) -> Path:
     """Return the file that keeps what is known of ``model`` in the study at ``home``."""
-    return home / FOLDER / f"{model}.json"
+    return home.capabilities / f"{model}.json"
 
 
-def load(home: Path, model: str, asked_as: str) -> Capabilities | None:
+def load(home: Home, model: str, asked_as: str) -> Capabilities | None:
     """Return what is known of ``model``; None where nothing is, or where it would be asked otherwise now.
 
     A file that cannot be read is as good as none: what it held can be learnt again.
@@ -108,7 +108,7 @@ def _sound(known: Capabilities) -> bool:
     )
 
 
-def save(home: Path, model: str, asked_as: str, known: Capabilities) -> None:
+def save(home: Home, model: str, asked_as: str, known: Capabilities) -> None:
     """Keep what is ``known`` of ``model``."""
     fields = dataclasses.asdict(known)
     fields |= {name: sorted(fields[name]) for name in ("refused", "refused_modes")}

@@ -30,10 +30,10 @@ from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing, sync_folder
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.ledger_records import HOLD_PREFIX, Record, Totals, boot_id, line_of, totals_of
 from metacog_pipeline.llm.shared_ledger import LedgerAwayError, Others, SharedLedger
 
-FOLDER = "ledger"
 NANO = 1_000_000_000
 GRANT_SHARE = 64  # a grant is at most this part of what remains (or what one call needs, if that is more)
 MAX_GRANT = 5 * NANO  # what a crash before a reboot may cost the budget at most, per process
@@ -57,9 +57,9 @@ class Ledger:
     """One session of a study home's ledger. Not shared between processes or threads."""
 
     def __init__(
-        self, home: Path, cap: int | None, known_spent: int = 0, shared: SharedLedger | None = None
+        self, home: Home, cap: int | None, known_spent: int = 0, shared: SharedLedger | None = None
     ) -> None:
-        self._folder = home / FOLDER
+        self._folder = home.ledger
         self.shared = shared
         self._others = Others(0, 0)
         self._cap = cap

@@ -7,11 +7,11 @@ import random
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
-from pathlib import Path
 
 import httpx
 
 from metacog_pipeline.errors import BudgetError, StudyError
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm import listing
 from metacog_pipeline.llm.batch.desk import Desk
 from metacog_pipeline.llm.batch.lane import BatchModel
@@ -143,7 +143,7 @@ class Clients:
     def batch_model(
         self,
         spec: ModelSpec,
-        home: Path,
+        home: Home,
         owner: Owner,
         *,
         kept: Callable[[str], bool],

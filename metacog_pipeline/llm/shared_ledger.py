@@ -13,10 +13,10 @@ import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from metacog_pipeline.errors import StoreError, StudyError
+from metacog_pipeline.home import Home
 from metacog_pipeline.storage.attached import attachment
 
 TIMEOUTS: dict[str, Any] = {
@@ -126,7 +126,7 @@ class SharedLedger:
         return self._connection
 
 
-def shared_ledger(home: Path) -> SharedLedger | None:
+def shared_ledger(home: Home) -> SharedLedger | None:
     """Return the shared ledger ``home`` is attached to, None where its money is its own.
 
     Raises
@@ -144,7 +144,7 @@ def shared_ledger(home: Path) -> SharedLedger | None:
         raise StudyError(
             'deploy.ledger = "postgres": needs the extra cluster: pip install "metacog-pipeline[cluster]"'
         ) from error
-    lock = home / "ledger" / ".lock"
+    lock = home.ledger / ".lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     lock.touch()
     # A copy of a home is another home: it has the identity of the first, but not the file.

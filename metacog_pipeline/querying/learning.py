@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm import capabilities, types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 
@@ -27,7 +27,7 @@ class Learnt:
     """What is known of one model; ``home`` None keeps nothing. ``trial`` is what calls are worded by while it is tried."""
 
     model: types.ChatModel | None = None
-    home: Path | None = None
+    home: Home | None = None
     name: str = ""
     asked_as: str = ""
     known: Capabilities = NOTHING_KNOWN
@@ -36,7 +36,7 @@ class Learnt:
     reasoning_tokens: int = 0
 
     @classmethod
-    def of(cls, model: types.ChatModel, home: Path, name: str, asked_as: str) -> Learnt:
+    def of(cls, model: types.ChatModel, home: Home, name: str, asked_as: str) -> Learnt:
         """Return what is kept of ``model``, and tell it."""
         known = capabilities.load(home, name, asked_as) or NOTHING_KNOWN
         learnt = cls(model, home, name, asked_as, known)

@@ -55,7 +55,7 @@ async def probe(
     """
     if spec.provider in IN_PROCESS:
         return NOTHING_KNOWN, None
-    home, cap, now = study.home.path, study.study.budget_usd, asked_as(spec)
+    home, cap, now = study.home, study.study.budget_usd, asked_as(spec)
     kept = capabilities.load(home, spec.name, now)
     if kept is not None and kept.first_reply_s is not None:
         return kept, None

@@ -85,7 +85,7 @@ class Partition:
     @property
     def folder(self) -> Path:
         """Where its answers are kept."""
-        return partition_folder(self.study.home.path, self.benchmark, self.spec.name, self.run)
+        return partition_folder(self.study.home, self.benchmark, self.spec.name, self.run)
 
     @property
     def seed(self) -> int:
@@ -223,7 +223,7 @@ async def ask(
     from metacog_pipeline.llm.open import Clients
 
     study = partition.study
-    home, cap = study.home.path, study.study.budget_usd
+    home, cap = study.home, study.study.budget_usd
     spec = partition.spec
     known_cost = 0.0 if spec.provider in IN_PROCESS else kept_cost(home)  # what costs nothing need not count
     with contextlib.closing(Budget.open(home, cap, known_spent_usd=known_cost)) as budget:
@@ -257,11 +257,11 @@ def _opened(
         raise StudyError(
             f'model {spec.name}: an Azure address (api_version) is asked online only; set lane = "online"'
         )
-    home = partition.study.home.path
+    home = partition.study.home
     return clients.batch_model(
         spec,
         home,
-        Owner(partition.benchmark, partition.run, str(store.folder.relative_to(home))),
+        Owner(partition.benchmark, partition.run, home.key(store.folder)),
         kept=store.__contains__,
         identify=partial(answer_id, spec),
         wait=os.environ.get(LEAVE_BATCHES) != "1",

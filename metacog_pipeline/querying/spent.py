@@ -17,8 +17,8 @@ from pathlib import Path
 from metacog_pipeline.checksums import is_sealed, seal, without_seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, write_text
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Figures, read_figures
-from metacog_pipeline.llm.ledger import FOLDER
 from metacog_pipeline.transcripts.parquet import FILE_NAME, read_footer, segment_sizes
 from metacog_pipeline.transcripts.segments import segments
 from metacog_pipeline.transcripts.store import kept_records, read_partition
@@ -27,7 +27,7 @@ NOTE = "kept.note"  # the records of sessions end in .json
 State = list[list[object]]
 
 
-def kept_cost(home: Path, *, note: bool = True) -> float:
+def kept_cost(home: Home, *, note: bool = True) -> float:
     """Return the dollars of all answers kept under ``home``, judges' and helpers' included.
 
     A partition that cannot be read counts with what was noted of it last: whoever asks it hears of the damage. ``note``
@@ -41,16 +41,16 @@ def kept_cost(home: Path, *, note: bool = True) -> float:
             found[name] = before
             continue
         try:
-            found[name] = state, _cost(home / "transcripts" / name)
+            found[name] = state, _cost(home.transcripts / name)
         except StoreError:
             found[name] = [], before[1] if before else 0.0
-    if note and found != noted and (home / FOLDER).is_dir():
+    if note and found != noted and home.ledger.is_dir():
         with contextlib.suppress(OSError):  # without the note the next one counts again
-            write_text(home / FOLDER / NOTE, seal(canonical_json(found).encode()).decode())
+            write_text(home.ledger / NOTE, seal(canonical_json(found).encode()).decode())
     return math.fsum(cost for _, cost in found.values())
 
 
-def spent_figures(home: Path, cap_usd: float | None) -> Figures:
+def spent_figures(home: Home, cap_usd: float | None) -> Figures:
     """Return what ``home`` has spent and may still spend, as whoever asks next will find it; writes nothing."""
     return read_figures(home, cap_usd, known_spent_usd=kept_cost(home, note=False))
 
@@ -72,9 +72,9 @@ def _sum(costs: Iterable[float | None]) -> float:
     return math.fsum(cost for cost in costs if cost is not None and 0 < cost < math.inf)
 
 
-def _states(home: Path) -> Iterator[tuple[str, State]]:
+def _states(home: Home) -> Iterator[tuple[str, State]]:
     """Yield each partition's folder below ``transcripts/`` with name, size and time of change of what holds its answers."""
-    root = home / "transcripts"
+    root = home.transcripts
     for folder in sorted(root.glob("benchmark=*/model=*/run=*")):
         rows: State = []
         for path in (*segments(folder), folder / FILE_NAME):
@@ -84,10 +84,10 @@ def _states(home: Path) -> Iterator[tuple[str, State]]:
         yield folder.relative_to(root).as_posix(), rows
 
 
-def _noted(home: Path) -> dict[str, tuple[State, float]]:
+def _noted(home: Home) -> dict[str, tuple[State, float]]:
     """Return what was counted before; nothing where the note is missing, damaged, or without a checksum."""
     try:
-        line = (home / FOLDER / NOTE).read_bytes()
+        line = (home.ledger / NOTE).read_bytes()
         content = json.loads(without_seal(line)) if is_sealed(line) else {}
         return {name: (list(state), float(cost)) for name, (state, cost) in content.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from metacog_pipeline import registry
 from metacog_pipeline.files import write_changed
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.explorer import pages as explorer
@@ -62,7 +63,7 @@ _ABOUT = (
 )
 
 
-def parts(home: Path, report: Path, explored: frozenset[str] = frozenset()) -> Iterator[Part]:
+def parts(home: Home, report: Path, explored: frozenset[str] = frozenset()) -> Iterator[Part]:
     """Write the files of all pairs below ``report`` and yield the part that shows two models.
 
     Tests lead to the items on which models disagree, where there are models ``explored``. Nothing is yielded, and files of
@@ -108,7 +109,7 @@ def _file(folder: Path, first: int, rows: str) -> Path:
     return path
 
 
-def _first_pair(home: Path, place: Mapping[str, int], pairs: Sequence[tuple[int, int]]) -> tuple[int, int]:
+def _first_pair(home: Home, place: Mapping[str, int], pairs: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """Return the pair shown first: the two that stand highest on the first headline, where they were tested."""
     tested = {frozenset(pair) for pair in pairs}
     ranked = queries.rows(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import fixed
 from metacog_pipeline.report import figures, pieces
 from metacog_pipeline.report.queries import rows
@@ -38,13 +38,13 @@ _COLUMNS = (
 )
 
 
-def knowing_best(benchmark: str, family: str) -> Callable[[Path], Markup]:
+def knowing_best(benchmark: str, family: str) -> Callable[[Home], Markup]:
     """Return what renders the section: a figure and a table for every data set and model with several conditions.
 
     ``family`` is that of the paired tests between conditions of a model.
     """
 
-    def render(home: Path) -> Markup:
+    def render(home: Home) -> Markup:
         better: dict[tuple[str, ...], list[str]] = {}
         for dataset, source, model, a, b, value in rows(home, _TESTED.format(benchmark, family)):
             won, lost = (a, b) if value > 0 else (b, a)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked
 from metacog_pipeline.report import maps, queries
 from metacog_pipeline.report.figures import MOST_LINES, Drawn, Point, lines
@@ -66,7 +66,7 @@ BINS = "share right in ten bins of equal width of the stated confidence, without
 Use = Sequence[tuple[int, int, int]]  # (percent, n, n correct), percent 0..100
 
 
-def parts(home: Path) -> Iterator[Part]:
+def parts(home: Home) -> Iterator[Part]:
     """Yield what the benchmarks have in common, and whether they agree."""
     if made := Markup().join(_calibration(home)):
         yield Part("confidence", "What confidence knows", paragraph(_ABOUT_CALIBRATION, "soft") + made)
@@ -98,7 +98,7 @@ def roc_line(use: Use) -> list[tuple[float, Point]]:
     return line
 
 
-def _calibration(home: Path) -> Iterator[Markup]:
+def _calibration(home: Home) -> Iterator[Markup]:
     every = [queries.rows(home, query) for query in (queries.STATED, queries.RISK_COVERAGE)]
     stated, risks = (
         {key: [row[3:] for row in own] for key, own in groupby(rows, key=lambda row: row[:3])}
@@ -166,7 +166,7 @@ def _cell(found: Sequence[Any] | None) -> object:
     return Stacked(f"{value:.3f}\n{ends(low, high) or status}")
 
 
-def agreement(home: Path) -> Iterator[Markup]:
+def agreement(home: Home) -> Iterator[Markup]:
     """Yield how far measures of different benchmarks order the models of a world alike."""
     for source, group in groupby(queries.rows(home, queries.CORRELATIONS), key=lambda row: row[0]):
         own, title = list(group), WORLDS[source]

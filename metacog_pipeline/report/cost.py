@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked
 from metacog_pipeline.report import maps, queries
 from metacog_pipeline.report.figures import Point
@@ -32,7 +32,7 @@ _SAID = (
 Headlines = dict[tuple[str, str], float]  # (model, benchmark) → estimate
 
 
-def parts(home: Path) -> Iterator[Part]:
+def parts(home: Home) -> Iterator[Part]:
     """Yield the part of the page about cost; nothing before the first answer."""
     values = {(each.model, each.benchmark): each.estimate for each in queries.headlines(home)}
     asked = queries.asked(home)
@@ -108,7 +108,7 @@ def _paid(dollars: object) -> object:
     return Stacked(money(dollars)) if isinstance(dollars, float) else None
 
 
-def others(home: Path) -> Markup:
+def others(home: Home) -> Markup:
     """Return what was paid besides: to judges and for building questions, and to models no longer listed."""
     found = queries.rows(home, queries.OTHER_COSTS)
     if not found:

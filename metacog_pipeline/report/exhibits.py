@@ -10,12 +10,12 @@ import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from metacog_pipeline.files import shipped
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.report import pieces, queries
@@ -83,7 +83,7 @@ def printed(benchmark: str, stem: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def own(home: Path, benchmark: str, measures: Iterable[str], where: str = "true") -> Worlds:
+def own(home: Home, benchmark: str, measures: Iterable[str], where: str = "true") -> Worlds:
     """Return the study's values of ``measures``, of the groups that the SQL condition ``where`` leaves."""
     listed = ", ".join(text(name) for name in measures if name)
     found = queries.rows(
@@ -219,7 +219,7 @@ def of_printed(
     ]
 
 
-def contrasts(home: Path, benchmark: str, family: str, columns: Sequence[str]) -> Markup:
+def contrasts(home: Home, benchmark: str, family: str, columns: Sequence[str]) -> Markup:
     """Return what the study's own comparisons of a family say of pairs: a, b, value, 95 % interval, models."""
     found = queries.rows(
         home,

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from pathlib import Path
 
 from markupsafe import Markup
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.report import figures, queries
 from metacog_pipeline.report.confidence import BINS, reliability_line
 from metacog_pipeline.report.figures import MOST_LINES, MOST_ROWS, Point
@@ -47,7 +47,7 @@ class Ranked:
     method: str | None = None
 
 
-def first_screen(home: Path) -> Iterator[Markup]:
+def first_screen(home: Home) -> Iterator[Markup]:
     """Yield the figures of each world of respondents, and below them the rule of the ranks."""
     found = [Ranked(*row) for row in queries.rows(home, _RANKED)]
     for world, title in WORLDS.items():
@@ -105,7 +105,7 @@ def _ladder(rows: Sequence[Ranked]) -> Markup:
     return figure(drawn, f"{name}. Ranks: {said}{more}.", n=n, method=method)
 
 
-def _reliability(home: Path, world: str, own: Sequence[Ranked]) -> list[Markup]:
+def _reliability(home: Home, world: str, own: Sequence[Ranked]) -> list[Markup]:
     """One figure: of the condition of a headline in which most models stated a confidence."""
     stated = [row for row in queries.rows(home, queries.STATED) if row[0] == world]
     headlines = {(each.benchmark, each.condition) for each in own}

@@ -15,6 +15,7 @@ import polars as pl
 from markupsafe import Markup
 
 from metacog_pipeline.files import force, sha256_hex, write_changed
+from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.explorer.data import file_of
 
@@ -28,7 +29,7 @@ _COLUMNS = (
 )
 
 
-def write_model_pages(home: Path, report: Path) -> dict[str, str]:
+def write_model_pages(home: Home, report: Path) -> dict[str, str]:
     """Write a page for every listed model below ``report`` and return model → address relative to it.
 
     Pages of models that are not listed any more are removed.
@@ -51,7 +52,7 @@ def write_model_pages(home: Path, report: Path) -> dict[str, str]:
 
 
 def _write_page(
-    home: Path,
+    home: Home,
     folder: Path,
     model: str,
     headlines: Sequence[queries.Headline],
@@ -73,9 +74,9 @@ def _write_page(
     return f"{FOLDER}/{folder.name}/index.html"
 
 
-def _data_files(home: Path, folder: Path, model: str) -> list[Path]:
+def _data_files(home: Home, folder: Path, model: str) -> list[Path]:
     """Write the files of a model's answers where those, or what writes them, have changed since; return them."""
-    kept = [(str(path.relative_to(home)), path.stat()) for path in _answers(home, model)]
+    kept = [(home.key(path), path.stat()) for path in _answers(home, model)]
     code = Path(__file__).read_bytes()
     mark = sha256_hex(code + repr([(name, each.st_size, each.st_mtime_ns) for name, each in kept]).encode())
     noted, files = folder / ".made", sorted(folder.glob("answers-*.js"))
@@ -90,9 +91,9 @@ def _data_files(home: Path, folder: Path, model: str) -> list[Path]:
     return made
 
 
-def _answers(home: Path, model: str) -> list[Path]:
+def _answers(home: Home, model: str) -> list[Path]:
     pattern = f"benchmark=*/model={file_of(model)}/run=*/transcripts.parquet"
-    return sorted((home / "transcripts").glob(pattern))
+    return sorted(home.transcripts.glob(pattern))
 
 
 def _data_file(folder: Path, place: int, part: pl.DataFrame) -> Path:
@@ -103,7 +104,7 @@ def _data_file(folder: Path, place: int, part: pl.DataFrame) -> Path:
     return path
 
 
-def _parts(home: Path, model: str) -> Iterator[pl.DataFrame]:
+def _parts(home: Home, model: str) -> Iterator[pl.DataFrame]:
     """Yield the model's current answers, in the order of asking, some at a time."""
     for path in _answers(home, model):
         kept = pl.scan_parquet(path, hive_partitioning=False).filter(~pl.col("superseded"))

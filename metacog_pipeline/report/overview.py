@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from markupsafe import Markup
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked
 from metacog_pipeline.report import queries
 from metacog_pipeline.report.first import first_screen
@@ -17,19 +17,19 @@ _MOST_NAMED = 8  # models in the sentence that opens the page
 _FULL = 0.995  # coverage that is shown as 100 %
 
 
-def first(home: Path) -> Iterator[Part]:
+def first(home: Home) -> Iterator[Part]:
     """Yield the first part of the page: the ranked figures, and whose confidence tells right from wrong."""
     if made := Markup().join([*first_screen(home), *_who_knows(home)]):
         yield Part("glance", "At a glance", made)
 
 
-def parts(home: Path) -> Iterator[Part]:
+def parts(home: Home) -> Iterator[Part]:
     """Yield one line per model, and what to mind about them."""
     if made := Markup().join([*_headlines(home), *_drift(home)]):
         yield Part("headlines", "Headlines", made)
 
 
-def _who_knows(home: Path) -> Iterator[Markup]:
+def _who_knows(home: Home) -> Iterator[Markup]:
     """Yield one sentence per kind of respondent: whose confidence tells right from wrong answers, best first.
 
     Means are over the conditions in which every one of them has a value, so that nobody is judged by easier questions.
@@ -55,7 +55,7 @@ def _who_knows(home: Path) -> Iterator[Markup]:
         )
 
 
-def _headlines(home: Path) -> Iterator[Markup]:
+def _headlines(home: Home) -> Iterator[Markup]:
     found = queries.headlines(home)
     paid = dict(queries.rows(home, queries.PAID))
     about = queries.about(home)
@@ -94,7 +94,7 @@ def _dollars(value: object) -> object:
     return Stacked(f"${value:.2f}") if isinstance(value, float) else None
 
 
-def _drift(home: Path) -> Iterator[Markup]:
+def _drift(home: Home) -> Iterator[Markup]:
     if found := queries.rows(home, queries.DRIFT):
         columns = ("model", "benchmark", "sign", "earlier", "later", "n", "changed")
         yield paragraph("Under these names the model seems to have changed while it was being asked:")

@@ -19,6 +19,7 @@ from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import Section as About
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.files import force, forced_together, write_changed
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.printing import legend, notes, sections
 from metacog_pipeline.leaderboard.read import board, one_connection
@@ -33,7 +34,7 @@ from metacog_pipeline.report.standalone import with_files
 PAGE = "index.html"
 
 
-def build_report(home: Path, name: str | None = None) -> Path:
+def build_report(home: Home, name: str | None = None) -> Path:
     """Write the report of the study in ``home`` from its leaderboard, and return the file.
 
     ``name`` is the study's, for the title; without one the folder's is taken. The page holds its style and figures; it
@@ -45,7 +46,7 @@ def build_report(home: Path, name: str | None = None) -> Path:
         If there is no leaderboard, it cannot be read, or the page cannot be written.
     """
     with one_connection(home), forced_together():
-        made = _written(home, name or home.resolve().name)
+        made = _written(home, name or home.path.resolve().name)
         try:
             force()
         except OSError as error:
@@ -53,8 +54,8 @@ def build_report(home: Path, name: str | None = None) -> Path:
     return made
 
 
-def _written(home: Path, title: str) -> Path:
-    target = home / "report" / PAGE
+def _written(home: Home, title: str) -> Path:
+    target = home.report / PAGE
     try:
         explored = explorer.write_explorer(home, target.parent, title)
     except OSError as error:
@@ -63,7 +64,7 @@ def _written(home: Path, title: str) -> Path:
         return _pages(home, title, target, frozenset(model for each in explored for model in each.models))
 
 
-def _pages(home: Path, title: str, target: Path, explored: frozenset[str]) -> Path:
+def _pages(home: Home, title: str, target: Path, explored: frozenset[str]) -> Path:
     asked = queries.asked(home)
     parts = [
         *_whole("overview", "Overview", lambda: overview.first(home)),
@@ -98,7 +99,7 @@ def _unwritable(target: Path, error: OSError) -> StoreError:
     return StoreError(f"{target}: cannot be written ({error.strerror}); free space and try again")
 
 
-def _boards(home: Path) -> Iterator[Part]:
+def _boards(home: Home) -> Iterator[Part]:
     for benchmark, found in groupby(sections(board(home)), key=lambda section: section.benchmark):
         shown_here = list(found)
         body = Markup()
@@ -111,7 +112,7 @@ def _boards(home: Path) -> Iterator[Part]:
         yield Part(f"board-{benchmark}", f"Board: {benchmark}", body + said)
 
 
-def _benchmark(home: Path, benchmark: str) -> Iterator[Part]:
+def _benchmark(home: Home, benchmark: str) -> Iterator[Part]:
     for section in registry.load(benchmark).sections():
         anchor = f"{benchmark}-{re.sub(r'[^a-z0-9]+', '-', section.title.lower()).strip('-')}"
         yield from _whole(
@@ -123,7 +124,7 @@ def _benchmark(home: Path, benchmark: str) -> Iterator[Part]:
         yield from _whole(f"{benchmark}-claims", "Printed claims", lambda: [claims()], benchmark)
 
 
-def _rendered(home: Path, anchor: str, section: About, benchmark: str) -> list[Part]:
+def _rendered(home: Home, anchor: str, section: About, benchmark: str) -> list[Part]:
     with pieces.told(benchmark=benchmark):
         return [Part(anchor, section.title, escape(section.render(home)), about=benchmark)]
 
@@ -145,6 +146,6 @@ def _folder(benchmark: str) -> Path:
     return Path(str(module.__file__)).parent
 
 
-def _notes(home: Path) -> Iterator[Part]:
+def _notes(home: Home) -> Iterator[Part]:
     if text := notes(home):
         yield Part("notes", "What to know", pieces.paragraph(text))

@@ -17,6 +17,7 @@ from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import Exhibit
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.files import write_changed
+from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces, printed, queries
 from metacog_pipeline.report.pieces import Part
 from metacog_pipeline.report.standalone import with_files
@@ -25,7 +26,7 @@ FOLDER = "papers"
 _UP = "../../"
 
 
-def write_papers(home: Path, report: Path, name: str, asked: Iterable[str]) -> dict[str, str]:
+def write_papers(home: Home, report: Path, name: str, asked: Iterable[str]) -> dict[str, str]:
     """Write the page of the paper of each benchmark ``asked`` and return benchmark → address relative to ``report``.
 
     Pages of benchmarks that are not asked any more are removed.
@@ -62,12 +63,12 @@ def anchor(exhibit: Exhibit) -> str:
     return re.sub(r"[^a-z0-9]+", "-", exhibit.label.lower()).strip("-")
 
 
-def _parts(home: Path, exhibits: Iterable[Exhibit]) -> Iterator[Part]:
+def _parts(home: Home, exhibits: Iterable[Exhibit]) -> Iterator[Part]:
     for exhibit in exhibits:
         yield Part(anchor(exhibit), exhibit.title, _body(home, exhibit), about=exhibit.label)
 
 
-def _body(home: Path, exhibit: Exhibit) -> Markup:
+def _body(home: Home, exhibit: Exhibit) -> Markup:
     """Return what is drawn and what is missing; the reason where it fails, so that the others are shown."""
     made = Markup()
     if exhibit.render is not None:

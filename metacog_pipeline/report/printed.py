@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from metacog_pipeline import registry
+from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.figures import MOST_ROWS, Point, ladder
 from metacog_pipeline.report.pieces import Part
@@ -32,7 +32,7 @@ _SAID = (
 )
 
 
-def parts(home: Path) -> Iterator[Part]:
+def parts(home: Home) -> Iterator[Part]:
     """Yield what is published beside what was measured, and the audit of all printed numbers."""
     if asked := queries.asked(home):
         asked = [name for name in asked if registry.load(name).published is not None]
@@ -41,7 +41,7 @@ def parts(home: Path) -> Iterator[Part]:
         yield Part("audit", "Do the printed numbers hold?", _audit(home, asked))
 
 
-def claims(home: Path, benchmark: str) -> Part:
+def claims(home: Home, benchmark: str) -> Part:
     """Return the headline claims of one benchmark's paper, its printed numbers that do not follow, and all of them."""
     found = [row[1:] for row in queries.rows(home, queries.CLAIMS) if row[0] == benchmark]
     columns = (
@@ -78,7 +78,7 @@ def claims(home: Path, benchmark: str) -> Part:
     return Part(_anchor(benchmark), _CLAIMS, body, about=benchmark)
 
 
-def ledger(home: Path, benchmark: str) -> Markup:
+def ledger(home: Home, benchmark: str) -> Markup:
     """Return what follows of the claims that the paper of a benchmark leads with."""
     found = [row[1:] for row in queries.rows(home, queries.LEDGER) if row[0] == benchmark]
     body = [(*row[:2], pieces.interval(*row[2:5]), row[5], row[6], row[7] or "") for row in found]
@@ -94,7 +94,7 @@ def _anchor(benchmark: str) -> str:
     return f"{benchmark}-printed-numbers"
 
 
-def _beside(home: Path) -> Iterator[Markup]:
+def _beside(home: Home) -> Iterator[Markup]:
     found = queries.rows(home, queries.BESIDE)
     for (benchmark, condition, measure), group in groupby(found, key=lambda row: row[:3]):
         own = [row[3:] for row in group]
@@ -122,7 +122,7 @@ def _beside(home: Path) -> Iterator[Markup]:
         yield pieces.folded(f"{title}, all", listed)
 
 
-def _audit(home: Path, benchmarks: list[str]) -> Markup:
+def _audit(home: Home, benchmarks: list[str]) -> Markup:
     told = {name: Counter[str]() for name in benchmarks}
     for name, verdict, *_ in queries.rows(home, queries.CLAIMS):
         if name in told and verdict not in _NO_CHECK:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from metacog_pipeline import registry
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import read_table
 
 CALIBRATION = """
@@ -87,12 +87,12 @@ class About:
     units: int
 
 
-def rows(home: Path, sql: str) -> list[tuple[Any, ...]]:
+def rows(home: Home, sql: str) -> list[tuple[Any, ...]]:
     """Return the rows of a query. Raises `StoreError` where the leaderboard is of another version."""
     return list(read_table(home, sql).rows)
 
 
-def asked(home: Path) -> list[str]:
+def asked(home: Home) -> list[str]:
     """Return the names of the benchmarks the study asks."""
     found = rows(home, "select distinct benchmark from progress where role = 'respondent' order by all")
     return [name for (name,) in found if name in registry.names()]
@@ -109,7 +109,7 @@ def paper_address(benchmark: str) -> str:
     return f"papers/{benchmark}/index.html" if registry.load(benchmark).exhibits() else ""
 
 
-def about(home: Path) -> dict[str, About]:
+def about(home: Home) -> dict[str, About]:
     """Return benchmark → its headline."""
     found = rows(home, "select benchmark, coalesce(label, measure), unit from measures where headline")
     return {
@@ -120,11 +120,11 @@ def about(home: Path) -> dict[str, About]:
     }
 
 
-def headlines(home: Path) -> list[Headline]:
+def headlines(home: Home) -> list[Headline]:
     """Return the headlines of all listed models that have one, models in the order of the leaderboard."""
     return [Headline(*row) for row in rows(home, _HEADLINES)]
 
 
-def models(home: Path) -> list[tuple[str, str]]:
+def models(home: Home) -> list[tuple[str, str]]:
     """Return source and name of every listed model."""
     return [(source, model) for source, model in rows(home, "select source, model from models order by all")]

@@ -65,7 +65,7 @@ def compare(study: Study, a: str, b: str) -> pl.DataFrame:
 
 def table_path(study: Study, name: str) -> Path:
     """Return where a table over all benchmarks is kept."""
-    return study.home.path / "cross_benchmark" / f"{name}.parquet"
+    return study.home.cross_benchmark / f"{name}.parquet"
 
 
 def _calibration(study: Study) -> pl.DataFrame:
@@ -88,10 +88,10 @@ def _calibration(study: Study) -> pl.DataFrame:
 
 
 def _of_model(study: Study, model: str, read: Sequence[Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    made_from = [[str(path.relative_to(study.home.path)), mark_of(path)] for path in read]
+    made_from = [[study.home.key(path), mark_of(path)] for path in read]
     versions = [calibrating.VERSION, measured_coverage.digest()]
     mark = sha256_hex(canonical_json([*versions, study.study.seed, made_from]))
-    kept = [study.home.path / "cache" / name / f"{model}.parquet" for name in (CALIBRATION, CURVES)]
+    kept = [study.home.cache / name / f"{model}.parquet" for name in (CALIBRATION, CURVES)]
 
     def compute() -> tuple[pl.DataFrame, pl.DataFrame]:
         return with_curves(answers(study, frozenset((model,))), seed=study.study.seed)

@@ -57,7 +57,7 @@ class Compared:
 # --- where ------------------------------------------------------------------------------------------------------------
 def scored_path(partition: Partition) -> Path:
     """Return where a partition's responses with derived columns are kept."""
-    return _of_run(partition.study.home.path / "scored" / partition.benchmark, partition)
+    return _of_run(partition.study.home.scored / partition.benchmark, partition)
 
 
 def run_estimates_path(partition: Partition) -> Path:
@@ -76,7 +76,7 @@ def table_path(benchmark: Bound, name: str) -> Path:
 
 
 def _estimates(benchmark: Bound) -> Path:
-    return benchmark.context.home / "estimates" / benchmark.name
+    return benchmark.context.home.estimates / benchmark.name
 
 
 def _of_run(folder: Path, partition: Partition) -> Path:

@@ -46,7 +46,7 @@ def harmonised(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.
 
 def harmonised_path(partition: Partition) -> Path:
     """Return where the harmonised responses of one model and run are kept."""
-    folder = partition.study.home.path / "harmonised" / partition.benchmark
+    folder = partition.study.home.harmonised / partition.benchmark
     return folder / f"model={partition.spec.name}" / f"run={partition.run}.parquet"
 
 

@@ -25,6 +25,7 @@ from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.columns import cell, missing
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.files import file_sha256
+from metacog_pipeline.home import Home
 from metacog_pipeline.scoring import calibration, efficiency, files
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.responses import read_responses
@@ -49,9 +50,9 @@ _DRAWS_OF_ONE = 20  # resamples of one person, whose interval nobody sees
 _WHERE = ["dataset", "condition", "model"]
 
 
-def path_of(home: Path, benchmark: str) -> Path:
+def path_of(home: Home, benchmark: str) -> Path:
     """Return where the answers of people are kept."""
-    return home / PEOPLE / f"{benchmark}.parquet"
+    return home.people / f"{benchmark}.parquet"
 
 
 def keep(
@@ -145,7 +146,7 @@ def measured(study: Study, models: pl.DataFrame) -> pl.DataFrame:
     """Return rows of the table ``calibration``: the group of people, and the percentile of each of ``models``' rows."""
     made = [calibration.CALIBRATION.to_frame()]
     for benchmark in enabled(study):
-        kept = path_of(study.home.path, benchmark.name)
+        kept = path_of(study.home, benchmark.name)
         if not kept.exists():
             continue
         values = _of_people(study, benchmark.name, kept)
@@ -159,7 +160,7 @@ def measured(study: Study, models: pl.DataFrame) -> pl.DataFrame:
 
 def _of_people(study: Study, benchmark: str, kept: Path) -> pl.DataFrame:
     """Return the values of each person, and those fitted to all of them (model is null); computed once for a file."""
-    cached = study.home.path / "cache" / PEOPLE / f"{benchmark}.parquet"
+    cached = study.home.cache / PEOPLE / f"{benchmark}.parquet"
     mark = f"{VERSION} {calibration.VERSION} {study.study.seed} {file_sha256(kept)}"
     if mark_of(cached) == mark:
         return read_frame(cached)
@@ -260,7 +261,7 @@ def fitting(study: Study, name: str | None) -> Bound:
         there = ", ".join(study.enabled) or "none"
         raise StudyError(f"import: name the benchmark the people answered with --benchmark, out of {there}")
     try:
-        study.home.prepare()
+        study.prepare()
         if not construction.items_current(found[0]):
             construction.build(found[0])
     except SourceError as error:

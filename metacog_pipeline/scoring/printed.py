@@ -21,7 +21,7 @@ FILES = ("published_values.parquet", "published_claims.parquet", "contrasts.parq
 
 def folder(benchmark: Bound) -> Path:
     """Return where the printed numbers are kept."""
-    return benchmark.context.home / "estimates" / benchmark.name / "published"
+    return benchmark.context.home.estimates / benchmark.name / "published"
 
 
 def write(benchmark: Bound) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import write_text
+from metacog_pipeline.home import Home
 from metacog_pipeline.storage.store import Store, open_store, probe, scheme_of
 
 FILE_NAME = "deploy.json"
@@ -26,7 +27,7 @@ class Attachment(NamedTuple):
     identity: str = ""
 
 
-def attachment(home: Path) -> Attachment:
+def attachment(home: Home) -> Attachment:
     """Return what ``home`` is attached to; nothing where it is a plain home.
 
     Raises
@@ -54,7 +55,7 @@ def _read(path: Path, changed: int, inode: int) -> Attachment:
     raise StoreError(f"{path}: is damaged; delete it and run again, it is written anew from the study file")
 
 
-def attach(home: Path, store: str | None, ledger: str | None) -> None:
+def attach(home: Home, store: str | None, ledger: str | None) -> None:
     """Write down what ``home`` is attached to; check the store where that is new.
 
     Raises
@@ -77,7 +78,7 @@ def attach(home: Path, store: str | None, ledger: str | None) -> None:
         write_text(path, json.dumps(wanted._asdict()))
 
 
-def look_at(home: Path, address: str) -> None:
+def look_at(home: Home, address: str) -> None:
     """Let an empty folder stand for a home whose boards lie in the store at ``address``; the store is only read.
 
     Raises
@@ -90,7 +91,7 @@ def look_at(home: Path, address: str) -> None:
     write_text(home / FILE_NAME, json.dumps(Attachment(address)._asdict()))
 
 
-def store_of(home: Path) -> Store | None:
+def store_of(home: Home) -> Store | None:
     """Return the store ``home`` is attached to, None for a plain home. Raises as `attachment` and `open_store`."""
     address = attachment(home).store
     return None if address is None else _opened(address, os.getpid())
@@ -101,6 +102,7 @@ def _opened(address: str, process: int) -> Store:
     return open_store(address)  # one for each process: connections do not survive a fork
 
 
-def holder_name(home: Path) -> str:
+def holder_name(home: Home) -> str:
     """Return what names this home on this host: two processes of one name exclude each other by a lock of files."""
-    return f"{socket.gethostname()}:{home.resolve().name}:{attachment(home).identity}:{(home / FILE_NAME).stat().st_ino}"
+    name, inode = home.path.resolve().name, (home / FILE_NAME).stat().st_ino
+    return f"{socket.gethostname()}:{name}:{attachment(home).identity}:{inode}"

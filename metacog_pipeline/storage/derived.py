@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from metacog_pipeline.files import replacing, write_text
+from metacog_pipeline.home import Home
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.storage.store import Listed, Store
 
@@ -28,7 +29,7 @@ Known = dict[
 ]  # by path below the home: its state when it was noted, its version in the store
 
 
-def bring(home: Path) -> int:
+def bring(home: Home) -> int:
     """Bring what other hosts made into ``home``; return how many files. What changed here and was not sent stays.
 
     Raises
@@ -39,12 +40,12 @@ def bring(home: Path) -> int:
     return _moved(home, _bring)
 
 
-def send(home: Path) -> int:
+def send(home: Home) -> int:
     """Put what was made in ``home`` into the store; return how many files. Raises ``StoreError`` where that fails."""
     return _moved(home, _send)
 
 
-def _moved(home: Path, move: Callable[[Path, Store, Known, ThreadPoolExecutor], int]) -> int:
+def _moved(home: Home, move: Callable[[Home, Store, Known, ThreadPoolExecutor], int]) -> int:
     store = store_of(home)
     if store is None:
         return 0
@@ -57,7 +58,7 @@ def _moved(home: Path, move: Callable[[Path, Store, Known, ThreadPoolExecutor], 
     return count
 
 
-def _bring(home: Path, store: Store, known: Known, pool: ThreadPoolExecutor) -> int:
+def _bring(home: Home, store: Store, known: Known, pool: ThreadPoolExecutor) -> int:
     listed = {one.key.removeprefix(f"{PREFIX}/"): one for one in store.listed(PREFIX)}
     wanted = []
     for name, one in listed.items():
@@ -85,11 +86,11 @@ def _bring(home: Path, store: Store, known: Known, pool: ThreadPoolExecutor) -> 
     return len(made)
 
 
-def _send(home: Path, store: Store, known: Known, pool: ThreadPoolExecutor) -> int:
+def _send(home: Home, store: Store, known: Known, pool: ThreadPoolExecutor) -> int:
     changed: list[tuple[str, State]] = []
     here = set()
     for path in (found for folder in FOLDERS for found in sorted((home / folder).rglob("*"))):
-        name, state = path.relative_to(home).as_posix(), _state(path)
+        name, state = home.key(path), _state(path)
         if state is None or path.name.startswith("."):
             continue
         here.add(name)
@@ -119,7 +120,7 @@ def _state(path: Path) -> State | None:
     return (known.st_size, known.st_mtime_ns) if stat.S_ISREG(known.st_mode) else None
 
 
-def _noted(home: Path, store: Store) -> Known:
+def _noted(home: Home, store: Store) -> Known:
     """Return what was noted of this store; nothing where the note is missing or damaged: all is compared again."""
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         said = json.loads((home / NOTE).read_bytes())
@@ -132,7 +133,7 @@ def _noted(home: Path, store: Store) -> Known:
 
 
 @contextlib.contextmanager
-def _locked(home: Path) -> Iterator[None]:
+def _locked(home: Home) -> Iterator[None]:
     descriptor = os.open(home / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from metacog_pipeline.home import Home
+
 if TYPE_CHECKING:
     from metacog_pipeline.study.study_file import Study
 
@@ -70,9 +72,9 @@ class Settings(Section):
         return self.model_dump(mode="json", include=kept)
 
     @classmethod
-    def imported(cls, home: Path) -> Path:
+    def imported(cls, home: Home) -> Path:
         """Return where questions of imported logs are kept."""
-        return home / "imported"
+        return home.imported
 
     def check(self, study: Study) -> Iterable[str]:
         """Yield what is wrong with these keys in this study: what, the value, what to do, one line each."""

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, SerializeAsAny, ValidationError
 
-from metacog_pipeline import registry
+from metacog_pipeline import preparing, registry
 from metacog_pipeline.deploy import DeploySection
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, read_toml
@@ -57,8 +57,8 @@ class StudySection(Section):
 @functools.lru_cache(
     maxsize=64
 )  # asked for with every partition, and each answer looks at every folder on the way
-def _home_at(folder: Path, deploy: DeploySection, variables: tuple[str, ...]) -> Home:
-    return Home(folder.resolve(), deploy, variables)
+def _home_at(folder: Path) -> Home:
+    return Home(folder.resolve())
 
 
 class Study(Section):
@@ -81,7 +81,11 @@ class Study(Section):
     def home(self) -> Home:
         """The study's folder, absolute."""
         folder = _folder(self.path, self.study.home or f"{self.study.name}-home")
-        return _home_at(folder if folder.is_absolute() else folder.resolve(), self.deploy, self.variables)
+        return _home_at(folder if folder.is_absolute() else folder.resolve())
+
+    def prepare(self) -> None:
+        """Make the home ready to be written in; raises as `preparing.prepare`."""
+        preparing.prepare(self.home, self.deploy, self.variables)
 
     @functools.cached_property
     def variables(self) -> tuple[str, ...]:

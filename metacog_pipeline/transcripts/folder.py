@@ -11,6 +11,7 @@ from pathlib import Path
 
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.files import sha256_hex, write_text
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import SLUG_PATTERN
 
 MANIFEST_NAME = "partition.json"
@@ -20,7 +21,7 @@ _COUNTS = {"n_expected", "n_answered", "n_failed", "n_unusable"}
 JUDGEMENTS = "_judgements"  # a judge's partitions stand under the name of its benchmark with this ending
 
 
-def partition_folder(home: Path, benchmark: str, model: str, run: int) -> Path:
+def partition_folder(home: Home, benchmark: str, model: str, run: int) -> Path:
     """Return where the answers of one partition are kept under the study's ``home``.
 
     Raises ``StoreError`` for a benchmark or model that is not a slug, or a run below 1: each is a folder's name.
@@ -32,7 +33,7 @@ def partition_folder(home: Path, benchmark: str, model: str, run: int) -> Path:
             )
     if run < 1:
         raise StoreError(f"run {run} of {model} cannot name a folder: runs count from 1")
-    return home / "transcripts" / f"benchmark={benchmark}" / f"model={model}" / f"run={run}"
+    return home.transcripts / f"benchmark={benchmark}" / f"model={model}" / f"run={run}"
 
 
 def judgements_of(benchmark: str) -> str:

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from metacog_pipeline.files import file_sha256
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import travel
 from metacog_pipeline.storage.attached import holder_name, store_of
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Store
@@ -42,12 +43,12 @@ MOST_PIECES, MOST_BYTES = (
 )  # of one session; then the next begins, so that resuming reads few objects
 
 
-def place_of(folder: Path) -> tuple[Path, str] | None:
+def place_of(folder: Path) -> tuple[Home, str] | None:
     """Return the home and the store's prefix of a partition's folder; None for a folder that stands in no home."""
     if len(folder.parents) < 4 or folder.parents[2].name != "transcripts":
         return None
-    home = folder.parents[3]
-    return home, folder.relative_to(home).as_posix()
+    home = Home(folder.parents[3])
+    return home, home.key(folder)
 
 
 @contextlib.contextmanager
@@ -201,7 +202,7 @@ class SharedPartition:
                 self._store.put(self._key(piece_name(session, after)), b"", ABSENT)
 
 
-def damaged_objects(home: Path) -> tuple[int, list[str]]:
+def damaged_objects(home: Home) -> tuple[int, list[str]]:
     """Return how many partitions the store of ``home`` has, and of each that is damaged why; reads every object.
 
     Raises ``StoreError`` where the store cannot be reached.
@@ -221,7 +222,7 @@ def damaged_objects(home: Path) -> tuple[int, list[str]]:
     return len(prefixes), damage
 
 
-def refresh(home: Path) -> None:
+def refresh(home: Home) -> None:
     """Bring what other hosts kept into ``home``, so that it plans, scores and counts money with all there is.
 
     Of a partition that was left in order its copy, of one under way its journals. Takes no lease; a partition that is

@@ -219,7 +219,7 @@ def test_offline_asks_nobody_and_shows_what_is_known(tmp_path):
     known = Capabilities(
         reasons=True, reasoning_tokens=2_000, reasoning_share=0.8, refused=frozenset({"temperature", "stop"})
     )
-    capabilities.save(study.home.path, spec.name, asked_as(spec), known)
+    capabilities.save(study.home, spec.name, asked_as(spec), known)
     found = look(study, offline=True, probe=never, reach=reach)
     assert said_of(found, "small")[2:] == [
         "ok as it answers: does not take stop, temperature; reasons yes, up to 2,000 tokens before an answer (80% of "
@@ -231,7 +231,7 @@ def test_too_little_room_for_what_was_seen_is_a_warning_with_the_key_to_change(t
     study = study_of(tmp_path, model("small", thinking_tokens=500))
     spec = study.models[0]
     known = Capabilities(reasons=True, reasoning_tokens=2_000)
-    capabilities.save(study.home.path, spec.name, asked_as(spec), known)
+    capabilities.save(study.home, spec.name, asked_as(spec), known)
     assert said_of(look(study, offline=True), "small")[-1] == (
         "warn thinking_tokens = 500 is less than the 2,000 tokens that were thought before one answer: raise it, or take "
         "it out"
@@ -245,8 +245,8 @@ def test_too_little_room_for_what_was_seen_is_a_warning_with_the_key_to_change(t
 def test_capabilities_that_were_edited_are_as_good_as_none(tmp_path, edited):
     study = study_of(tmp_path, model("small"))
     spec = study.models[0]
-    capabilities.save(study.home.path, spec.name, asked_as(spec), CHAT)
-    path = capabilities.kept_at(study.home.path, spec.name)
+    capabilities.save(study.home, spec.name, asked_as(spec), CHAT)
+    path = capabilities.kept_at(study.home, spec.name)
     text = path.read_text()
     head = text[: text.index('"capabilities"')]
     path.write_text(f'{head}"capabilities": {edited[:-1]}, "refused": [], "refused_modes": []}}}}')
@@ -377,9 +377,7 @@ def test_a_home_of_the_first_version_is_named_and_left_as_it_is(tmp_path):
 def test_a_model_that_billed_more_than_it_was_allowed_fails_with_what_to_change(tmp_path):
     study = study_of(tmp_path, model("small"))
     spec = study.models[0]
-    capabilities.save(
-        study.home.path, spec.name, asked_as(spec), Capabilities(reasons=True, overbilled=99_000)
-    )
+    capabilities.save(study.home, spec.name, asked_as(spec), Capabilities(reasons=True, overbilled=99_000))
     found = look(study, offline=True)
     line = (
         "billed 99,000 output tokens once, more than the request allowed, and is not asked again: raise thinking_tokens "

@@ -93,7 +93,7 @@ def test_of_five_models_three_are_broken_and_each_is_told_apart(tmp_path, server
 def test_what_the_doctor_asks_is_billed_and_the_plan_shows_what_it_found(tmp_path, server):
     study = study_of(tmp_path, server.url, {"fine": {}})
     assert exit_code(examine(study, port=closed())) == 0
-    spent = read_figures(study.home.path, 5.0)
+    spent = read_figures(study.home, 5.0)
     assert 0 < spent.spent < 0.01 and spent.reserved == 0
     plan = plan_study(study)
     assert any(note.startswith("fine as it answers: ") for note in plan.notes)

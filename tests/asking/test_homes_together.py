@@ -24,7 +24,7 @@ def test_nothing_is_asked_again_where_transcripts_are_copied_into_one_home(tmp_p
     together = study_of(tmp_path / "together", "one", "three")
     for name in ("one", "three"):
         study = load_study(study_of(tmp_path / name, name))
-        study.home.prepare()
+        study.prepare()
         benchmark = bound(study, "metamedqa")
         construction.build(benchmark)
         for partition in tasks.partitions(benchmark):

@@ -60,7 +60,7 @@ def benchmark(path):
     @cache
     def made(name: str) -> Bound:
         study = load_study(path)
-        study.home.prepare()
+        study.prepare()
         found = bound(study, name)
         construction.build(found)
         return found
@@ -313,7 +313,7 @@ def test_a_model_belongs_to_the_benchmarks_it_was_imported_into(path, tmp_path):
     study = load_study(own)
     into, other = bound(study, "selfknowledge"), bound(study, "signaldetection")
     assert [spec.name for spec in tasks.models(other)] == ["theirs"]  # until something is imported
-    study.home.prepare()
+    study.prepare()
     construction.build(into)
     take(into, tmp_path / "a.csv", [{"item_id": into.items[0].item_id, "answer": "x", "knows": "yes"}])
     assert [spec.name for spec in tasks.models(into)] == ["theirs"] and not tasks.models(other)

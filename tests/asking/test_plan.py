@@ -40,7 +40,7 @@ def study_of(folder: Path, keys: str = PRICES, budget: str = "budget_usd = 500")
 
 
 def keep(study: Study, known: Capabilities) -> None:
-    capabilities.save(study.home.path, "small", asked_as(study.models[0]), known)
+    capabilities.save(study.home, "small", asked_as(study.models[0]), known)
 
 
 def row(plan: Plan) -> PlanRow:

@@ -26,7 +26,7 @@ limit = 2
 def test_a_question_nobody_knows_is_answered_with_404(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     study = load_study(tmp_path / "study.toml")
-    study.home.prepare()
+    study.prepare()
     for benchmark in enabled(study):
         construction.build(benchmark)
     respond = serving.respondents(study)["alpha"]

@@ -69,7 +69,7 @@ def studies(few_resamples, tmp_path_factory):
         (folder / name).mkdir()
     (folder / "simulated" / "study.toml").write_text(STUDY % 'provider = "simulated"')
     simulated = load_study(folder / "simulated" / "study.toml")
-    simulated.home.prepare()
+    simulated.prepare()
     for benchmark in enabled(simulated):
         construction.build(benchmark)
     observer = serving.respondents(simulated)["alpha"]
@@ -99,7 +99,7 @@ def studies(few_resamples, tmp_path_factory):
 
 
 def _scored(study: Study) -> None:
-    study.home.prepare()
+    study.prepare()
     for benchmark in enabled(study):
         construction.build(benchmark)
         for partition in tasks.partitions(benchmark):
@@ -109,8 +109,8 @@ def _scored(study: Study) -> None:
         files.pool(benchmark)
         files.compare(benchmark)
     write_status(study)
-    build(study.home.path)
-    grow_texts(study.home.path)
+    build(study.home)
+    grow_texts(study.home)
 
 
 def _kept(study: Study) -> pl.DataFrame:
@@ -135,18 +135,18 @@ def test_thoughts_reach_no_prompt_and_no_reader(studies):
     assert len(made) > 30
     for path in made:
         assert "cAnArY" not in str(pl.read_parquet(path, hive_partitioning=False).to_dicts()), path
-    with duckdb.connect(str(study.home.path / "leaderboard.duckdb"), read_only=True) as connection:
+    with duckdb.connect(str(study.home / "leaderboard.duckdb"), read_only=True) as connection:
         tables = connection.execute("select schema_name || '.' || table_name from duckdb_tables()").fetchall()
         for (table,) in tables:
             assert "cAnArY" not in str(connection.execute(f"select * from {table}").fetchall()), table
-    with duckdb.connect(str(study.home.path / "transcripts.duckdb"), read_only=True) as connection:
+    with duckdb.connect(str(study.home / "transcripts.duckdb"), read_only=True) as connection:
         found = connection.execute("select distinct reasoning from answers").fetchall()
     assert (CANARY,) in found
 
 
 def test_a_model_that_thinks_aloud_scores_as_one_that_does_not(studies):
     asked = "select * exclude (source) from leaderboard where source <> 'published' order by all"
-    rows = [run_query(each.home.path, asked).rows for each in studies[:2]]
+    rows = [run_query(each.home, asked).rows for each in studies[:2]]
     assert len(rows[0]) > 100 and str(rows[0]) == str(rows[1])
 
 
@@ -160,7 +160,7 @@ def test_the_bodies_of_the_replies_are_kept_without_the_key(studies):
 
 
 def test_what_was_paid_follows_from_what_is_kept(studies):
-    home = studies[0].home.path
+    home = studies[0].home
     billed = run_query(
         home,
         "select count(*), count(input_usd), sum(abs(input_usd + cached_usd + cache_write_usd + output_usd + "

@@ -64,7 +64,7 @@ class Bench:
     def launch(self, **options: Any) -> int:
         """Do what ``metacog run`` does, in this process; return the exit code."""
         study = current_study()
-        study.home.prepare()
+        study.prepare()
         return launch(Launcher(study, self.instance), **options)
 
     def runs(self) -> list[str]:
@@ -86,7 +86,7 @@ class Bench:
         return json.loads(out.splitlines()[-1])
 
     def environment(self) -> dict[str, str]:
-        current_study().home.prepare()
+        current_study().prepare()
         return {**os.environ, "METACOG_STUDY": str(self.path), "DAGSTER_HOME": str(self.home / "dagster")}
 
 
@@ -117,7 +117,7 @@ def bench(tmp_path, monkeypatch, loaded):
 @pytest.fixture
 def bench_on_disk(bench, monkeypatch):
     """The same with the instance that other processes see, as ``metacog run`` uses it."""
-    current_study().home.prepare()
+    current_study().prepare()
     monkeypatch.setenv("DAGSTER_HOME", str(bench.home / "dagster"))
     with DagsterInstance.get() as bench.instance:
         yield bench

@@ -73,7 +73,7 @@ class Daemon:
 @pytest.fixture
 def daemon(bench):
     study = current_study()
-    study.home.prepare()
+    study.prepare()
     sync_partitions(study, bench.instance)
     return Daemon(bench)
 

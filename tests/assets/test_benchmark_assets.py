@@ -44,7 +44,7 @@ class Sums:
         lines = [f"{key} = {json.dumps(value)}" for key, value in keys.items()]
         head = '[study]\nname = "t"\nhome = "home"\nowners = ["team:sums"]'
         self.path.write_text("\n".join([head, *tables, more, "[benchmarks.sums]", *lines]))
-        current_study().home.prepare()
+        current_study().prepare()
         sync_partitions(current_study(), self.instance)
 
     @property

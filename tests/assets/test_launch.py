@@ -52,7 +52,7 @@ def test_each_change_of_a_study_launches_only_what_it_needs(bench, http, provide
 
     bench.write(http("first"))
     study = current_study()
-    study.home.prepare()
+    study.prepare()
     construction.build(bound(study, "metamedqa"))
     assert changed("first") == ([BUILD, measured("first"), BOARDS], {"first": ITEMS}), (
         "questions built by another command are still built in the graph"

@@ -55,7 +55,7 @@ def work(bench: Any, request: Any) -> bool:
 
 def queue(bench: Any, **options: Any) -> Request:
     request = Request(**options)
-    current_study().home.prepare()
+    current_study().prepare()
     following.detach(Launcher(current_study(), bench.instance, quiet=True), request)
     return request
 
@@ -184,7 +184,7 @@ def test_nothing_is_scored_or_published_a_second_time_beside_a_request(bench):
 
 
 def test_watching_without_a_request_says_so(bench, capsys):
-    current_study().home.prepare()
+    current_study().prepare()
     assert following.watch(Launcher(current_study(), bench.instance)) == 0
     assert "nothing is queued" in capsys.readouterr().err
 

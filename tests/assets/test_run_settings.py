@@ -20,7 +20,7 @@ ITEMS = 6
 def study(bench, http):
     """A study whose items are built and whose model, asked over HTTP, has not been asked."""
     bench.write(http("first"))
-    current_study().home.prepare()
+    current_study().prepare()
     sync_partitions(current_study(), bench.instance)
     run(bench, ["medqa", "glianorex", "edits", "fictional", "items"])
     return bench

@@ -49,7 +49,7 @@ def finished(name: str, folder: Path) -> Path:
     keys = "\n".join(f"{key} = {json.dumps(value)}" for key, value in settings.items())
     path.write_text(STUDY.format(name=name, settings=keys), encoding="utf-8")
     study = load_study(path)
-    study.home.prepare()
+    study.prepare()
     benchmark = bound(study, name)
     construction.build(benchmark)
     for partition in tasks.partitions(benchmark):
@@ -64,7 +64,7 @@ def publish(study: Study, name: str) -> None:
     files.pool(bound(study, name))
     cross_benchmark.publish(study)
     write_status(study)
-    assert build(study.home.path).failures == ()
+    assert build(study.home).failures == ()
 
 
 @pytest.fixture(scope="module")
@@ -105,12 +105,12 @@ def some_cells(home: Path) -> list[tuple[str, ...]]:
 
 
 def test_numbers_of_every_benchmark_come_out_again(study):
-    cells = some_cells(study.home.path)
+    cells = some_cells(study.home)
     for cell in cells[:: max(1, len(cells) // 4)]:
         found = explanation.explain(study, *cell, samples=0)
         assert found["differs"] is None, cell
         assert found["formula"] and found["paper"], cell
-        assert all(run_query(study.home.path, sql).columns for sql in found["sql"])
+        assert all(run_query(study.home, sql).columns for sql in found["sql"])
         if found["items"] is not None:
             assert sum(each["n"] for each in found["left_out"]) + found["board"]["n"] == found["asked"]
 
@@ -134,7 +134,7 @@ def test_programs_read_the_same_as_json(metacog, study_file):
     assert {**found["recount"], "low_n": False} == found["board"] and found["differs"] is None
     assert found["simulated"]["samples"] > 0 and found["simulated"]["percent"] > 50
     assert len(found["items"]) == found["board"]["n"]
-    home = load_study(study_file).home.path
+    home = load_study(study_file).home
     said = run_query(home, found["sql"][1])
     place = said.columns.index("item_id")
     assert set(found["items"]) <= {row[place] for row in said.rows}

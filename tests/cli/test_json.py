@@ -104,7 +104,7 @@ def made(few_resamples, tmp_path_factory):
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     (folder / "trials.csv").write_text(TRIALS, encoding="utf-8")
     study = load_study(folder / "study.toml")
-    study.home.prepare()
+    study.prepare()
     benchmark = bound(study, "metamedqa")
     construction.build(benchmark)
     for partition in tasks.partitions(benchmark):
@@ -115,7 +115,7 @@ def made(few_resamples, tmp_path_factory):
     files.pool(benchmark)
     cross_benchmark.publish(study)
     write_status(study)
-    assert build(study.home.path).failures == ()
+    assert build(study.home).failures == ()
     first = benchmark.items[0].item_id
     (folder / "answers.csv").write_text(f"item_id,choice,confidence\n{first},A,5\n", encoding="utf-8")
     reply = {"id": "b", "item_id": "predict.capital", "response": "ANSWER: Ottawa"}

@@ -94,7 +94,7 @@ def test_an_analyst_and_replies_of_all_three_steps_are_kept_scored_and_complete(
 def replies_of_everything(study: Path, file: Path) -> Path:
     """Write a reply to every step of every instance, and one to an instance that is not there."""
     loaded = load_study(study)
-    loaded.home.prepare()
+    loaded.prepare()
     benchmark = bound(loaded, "medley")
     construction.build(benchmark)
     replies = {

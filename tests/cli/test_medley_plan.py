@@ -120,6 +120,6 @@ def test_judges_with_other_words_are_asked_again(metacog, judged, tmp_path):
 
 def test_simulated_judges_are_served_beside_models(study):
     loaded = load_study(study)
-    loaded.home.prepare()
+    loaded.prepare()
     construction.build(bound(loaded, "medley"))
     assert list(respondents(loaded)) == ["one", "two", "kin"]

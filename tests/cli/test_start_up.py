@@ -135,7 +135,7 @@ def test_a_run_with_nothing_to_do_loads_no_dagster_and_no_statistic(tmp_path):
     loaded = loaded_by(
         "from pathlib import Path\nfrom metacog_pipeline.commands import running\n"
         f"study = running.load_study(Path({str(file)!r}))\n"
-        "study.home.prepare()\n"
+        "study.prepare()\n"
         "running.unchanged.note(study, running.unchanged.state_of(study))\n"
         "try:\n"
         f"    running.run.main([{str(file)!r}])\n"

@@ -33,12 +33,13 @@ def study(tmp_path):
     """A study with one paid partition, its copy, a file made from it, and the digests of what was published."""
     path = tmp_path / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
-    home = load_study(path).home
-    home.prepare()
+    loaded = load_study(path)
+    loaded.prepare()
+    home = loaded.home
 
     async def ask() -> None:
-        budget = Budget.open(home.path, 1.0)
-        with PartitionStore.open(partition_folder(home.path, "metamedqa", "sim", 1)) as store:
+        budget = Budget.open(home, 1.0)
+        with PartitionStore.open(partition_folder(home, "metamedqa", "sim", 1)) as store:
             for n in range(5):
                 budget.charge(await budget.reserve(0.02), 0.01)
                 await store.keep(_record(n, cost_usd=0.01))
@@ -48,7 +49,7 @@ def study(tmp_path):
     asyncio.run(ask())
     (home.items / "metamedqa.parquet").write_bytes(b"items")
     (home.leaderboard).write_bytes(b"board")
-    write_kept(pl.DataFrame({KEY: ["a"], "p": [0.5]}), home.path / "cache" / "pairs" / "models.parquet")
+    write_kept(pl.DataFrame({KEY: ["a"], "p": [0.5]}), home / "cache" / "pairs" / "models.parquet")
     digests.note(home)
     return path
 
@@ -59,9 +60,10 @@ def _verify(study: Path, *options: str) -> Result:
 
 def test_the_store_is_looked_through_as_well(study, tmp_path):
     study.write_text(f'{STUDY}[deploy]\nstore = "{tmp_path / "store"}"\n', encoding="utf-8")
-    home = load_study(study).home
-    home.prepare()
-    with PartitionStore.open(partition_folder(home.path, "metamedqa", "sim", 1)):
+    loaded = load_study(study)
+    loaded.prepare()
+    home = loaded.home
+    with PartitionStore.open(partition_folder(home, "metamedqa", "sim", 1)):
         pass
     sound = _verify(study)
     assert sound.exit_code == 0 and "store: 1 partitions" in sound.output, sound.output

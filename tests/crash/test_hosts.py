@@ -30,7 +30,7 @@ def hosts(s3, monkeypatch, make_study):
     def on(name: str) -> Path:
         study = make_study(name)
         study.write_text(f'{study.read_text()}\n[deploy]\nstore = "{s3}"\n')
-        load_study(study).home.prepare()
+        load_study(study).prepare()
         return study
 
     return on
@@ -111,16 +111,16 @@ def test_two_hosts_spend_one_budget(s3, shared_money, make_study, victim, provid
         study.write_text(
             f"{study.read_text()}\n{deploy}".replace('name = "local"', f'name = "local-{number}"')
         )
-        load_study(study).home.prepare()
+        load_study(study).prepare()
     _, first = victim.run(studies[0])
     asked = len(provider.calls())
     assert asked > 0, first.error
     victim.run(studies[1])
-    spent = [read_figures(load_study(study).home.path, budget) for study in studies]
+    spent = [read_figures(load_study(study).home, budget) for study in studies]
     assert spent[0].spent == pytest.approx(spent[1].spent), "both know what both spent"
     assert budget * 0.3 < spent[0].spent <= budget, (asked, len(provider.calls()))
     kept = 0.0
     for study in studies:
-        refresh(load_study(study).home.path)
-        kept = kept_cost(load_study(study).home.path)
+        refresh(load_study(study).home)
+        kept = kept_cost(load_study(study).home)
     assert kept == pytest.approx(spent[0].spent) and kept <= budget

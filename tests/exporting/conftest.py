@@ -53,7 +53,7 @@ QUESTIONS = [
 
 def publish(study: Study) -> None:
     """Ask whoever is simulated, and publish."""
-    study.home.prepare()
+    study.prepare()
     for benchmark in enabled(study):
         construction.build(benchmark)
         for partition in tasks.partitions(benchmark):

@@ -58,7 +58,7 @@ def judged(tmp_path_factory):
     path = tmp_path_factory.mktemp("judged") / "study.toml"
     path.write_text(STUDY)
     study = load_study(path)
-    study.home.prepare()
+    study.prepare()
     into = bound(study, "medley")
     construction.build(into)
     construction.run_step(into, suite.STEP)

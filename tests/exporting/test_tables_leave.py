@@ -23,7 +23,7 @@ SQL = """select benchmark, condition, model, measure, estimate, low, high, n fro
 
 
 def board(study: Path) -> pl.DataFrame:
-    return pl.DataFrame(pl.from_arrow(query_table(load_study(study).home.path, SQL)))
+    return pl.DataFrame(pl.from_arrow(query_table(load_study(study).home, SQL)))
 
 
 def same_to_twelve_digits(one: pl.DataFrame, two: pl.DataFrame) -> None:

@@ -51,8 +51,8 @@ def study(tmp_path_factory):
         "".join([HEAD, *models, *(JUDGE.format(n) for n in (21, 22, 23)), TAIL]), encoding="utf-8"
     )
     study = load_study(path)
-    study.home.prepare()
-    sources.fetch(study.home.path, folder=DATA)
+    study.prepare()
+    sources.fetch(study.home, folder=DATA)
     bench = Medley.of(study)
     construction.build(bench)
     for partition in tasks.partitions(bench):  # what is stripped is chosen before any judgement is needed

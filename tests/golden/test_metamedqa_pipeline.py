@@ -98,8 +98,8 @@ def study(tmp_path_factory, pinned):
     folder = tmp_path_factory.mktemp("published")
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     loaded = load_study(folder / "study.toml")
-    loaded.home.prepare()
-    sources.fetch(loaded.home.path, folder=DATA)
+    loaded.prepare()
+    sources.fetch(loaded.home, folder=DATA)
     benchmark = MetaMedQA.of(loaded)
     construction.build(benchmark)
     rows = published_rows()
@@ -131,13 +131,13 @@ def study(tmp_path_factory, pinned):
     files.compare(benchmark)
     printed.write(benchmark)
     write_status(loaded)
-    build(loaded.home.path)
+    build(loaded.home)
     return loaded
 
 
 def measured(study: Study, model: str) -> dict[str, float]:
     query = f"select measure, estimate from leaderboard where model = '{model}' and source = 'measured'"
-    return {str(name): value for name, value in run_query(study.home.path, query).rows}  # type: ignore[misc]
+    return {str(name): value for name, value in run_query(study.home, query).rows}  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -177,10 +177,10 @@ def test_the_order_of_rows_does_not_affect_a_score(study):
 
 
 def test_published_figures_stand_beside_measured_ones(study):
-    rows = run_query(study.home.path, "select distinct source from leaderboard order by all").rows
+    rows = run_query(study.home, "select distinct source from leaderboard order by all").rows
     assert rows == (("measured",), ("published",))
     found = run_query(
-        study.home.path,
+        study.home,
         "select estimate from leaderboard where source = 'published' and measure = 'accuracy' and model like 'GPT-4o%' "
         "and condition = 'baseline'",
     ).rows
@@ -188,7 +188,7 @@ def test_published_figures_stand_beside_measured_ones(study):
 
 
 def test_the_board_has_exactly_its_columns(study):
-    columns = run_query(study.home.path, "from leaderboard limit 0").columns
+    columns = run_query(study.home, "from leaderboard limit 0").columns
     expected = (
         "benchmark condition model measure estimate low high n n_failed n_unreadable coverage method status "
         "low_n source headline higher_is_better rank percentile"

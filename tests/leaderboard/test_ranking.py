@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import LEADERBOARD
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.database import LEADERBOARD
 from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
 from tests.leaderboard.conftest import estimates, write_study

@@ -5,8 +5,8 @@ from click.testing import CliRunner
 
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError, StudyError
+from metacog_pipeline.home import LEADERBOARD
 from metacog_pipeline.leaderboard import shared
-from metacog_pipeline.leaderboard.database import LEADERBOARD
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.shared import catch_up, publish
 from metacog_pipeline.leaderboard.status import BOARD_NOTE, board_current, note_board, write_status
@@ -26,7 +26,7 @@ def hosts(tmp_path):
             f'[benchmarks.metamedqa]\ndataset = "sample"\n[deploy]\nstore = "{tmp_path}/store"\n'
         )
         study = load_study(path)
-        study.home.prepare()
+        study.prepare()
         found.append(study)
     return found[0], found[1]
 
@@ -38,11 +38,11 @@ def test_another_host_reads_the_board_that_stands(hosts):
     note_board(a)
     for build in range(5):
         a.home.leaderboard.write_bytes(f"board {build}".encode())
-        publish(a.home.path)
-    publish(a.home.path)
+        publish(a.home)
+    publish(a.home)
     catch_up(b)
     assert b.home.leaderboard.read_bytes() == b"board 4" and board_current(b)
-    store = store_of(a.home.path)
+    store = store_of(a.home)
     assert store is not None
     versions = [one.key for one in store.listed(shared.FOLDER) if one.key != shared.POINTER]
     assert len(versions) == 2 * shared.KEPT
@@ -61,7 +61,7 @@ def test_what_changes_while_a_board_is_built_makes_it_stale(hosts):
     note_board(study, told)
     assert board_current(study)
     write_manifest(
-        partition_folder(study.home.path, "metamedqa", "m", 1), {"state": "failed", "message": "stopped"}
+        partition_folder(study.home, "metamedqa", "m", 1), {"state": "failed", "message": "stopped"}
     )
     note_board(study, told)
     assert not board_current(study)
@@ -70,8 +70,8 @@ def test_what_changes_while_a_board_is_built_makes_it_stale(hosts):
 def test_a_damaged_board_is_named_and_replaces_nothing(hosts):
     a, b = hosts
     a.home.leaderboard.write_bytes(b"board")
-    publish(a.home.path)
-    store = store_of(a.home.path)
+    publish(a.home)
+    store = store_of(a.home)
     assert store is not None
     assert not (b.home.status / BOARD_NOTE).exists()
     key = next(one.key for one in store.listed(shared.FOLDER) if one.key.endswith(LEADERBOARD))
@@ -80,7 +80,7 @@ def test_a_damaged_board_is_named_and_replaces_nothing(hosts):
         catch_up(b)
     assert not b.home.leaderboard.exists()
     a.home.leaderboard.write_bytes(b"board 2")
-    publish(a.home.path)
+    publish(a.home)
     catch_up(b)
     assert b.home.leaderboard.read_bytes() == b"board 2"
 
@@ -120,12 +120,12 @@ def test_a_board_is_read_where_it_stands(built_home, tmp_path):
 @pytest.mark.parametrize("pointer", [b"", b"[]", b'{"a": 1}', b"{", b"\xff"])
 def test_a_damaged_pointer_is_written_anew(hosts, pointer):
     a, b = hosts
-    store = store_of(a.home.path)
+    store = store_of(a.home)
     assert store is not None
     store.put(shared.POINTER, pointer)
     catch_up(b)
     a.home.leaderboard.write_bytes(b"board")
-    publish(a.home.path)
+    publish(a.home)
     catch_up(b)
     assert b.home.leaderboard.read_bytes() == b"board"
 
@@ -139,10 +139,10 @@ def test_two_hosts_that_publish_at_one_moment_leave_a_whole_board(hosts, monkeyp
     def meanwhile(*given: object) -> object:
         found = before(*given)  # type: ignore[arg-type]
         monkeypatch.setattr(shared, "_pointer", before)
-        publish(b.home.path)
+        publish(b.home)
         return found
 
     monkeypatch.setattr(shared, "_pointer", meanwhile)
-    publish(a.home.path)
+    publish(a.home)
     catch_up(b)
     assert b.home.leaderboard.read_bytes() == b"of a"

@@ -314,6 +314,6 @@ def test_a_spool_of_a_process_that_is_gone_is_cleared_and_that_of_a_living_one_s
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_home_that_cannot_be_written_sends_nothing(tmp_path):
     at = desk_of(lambda request: pytest.fail("nothing may be sent"))
-    (tmp_path / travel.FOLDER).mkdir(mode=0o500)
+    (tmp_path / "batches").mkdir(mode=0o500)
     with pytest.raises(StoreError):
         batch_of(tmp_path, at)

@@ -75,8 +75,8 @@ def test_every_profile_stands_on_the_board_of_every_benchmark(board, monkeypatch
             files.score(benchmark, board.partition(profile, name))
         files.pool(benchmark)
     write_status(study)
-    build(study.home.path)
-    rows = run_query(study.home.path, "select distinct benchmark, model from leaderboard").rows
+    build(study.home)
+    rows = run_query(study.home, "select distinct benchmark, model from leaderboard").rows
     assert {tuple(each) for each in rows} >= {
         (name, profile) for name in BENCHMARKS for profile in profiles.names()
     }

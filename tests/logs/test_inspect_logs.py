@@ -55,11 +55,11 @@ def test_two_logs_give_a_board_with_paired_tests_and_nobody_is_asked(take, tmp_p
     assert "questions · general verbal_percent" in done.output and "AUROC2" in done.output
     study = load_study(tmp_path / "study.toml")
     measures = "select distinct measure from leaderboard where benchmark = 'questions' and model = 'small'"
-    found = {name for (name,) in run_query(study.home.path, measures).rows}
+    found = {name for (name,) in run_query(study.home, measures).rows}
     assert found >= {"accuracy", "ece", "auroc2", "aurc", "meta_d_mafc", "m_ratio_mafc"}
     tests = "select a, b, n from comparisons where family = 'models_paired' and measure = 'auroc2'"
-    assert [tuple(row) for row in run_query(study.home.path, tests).rows] == [("large", "small", 8)]
-    assert run_query(study.home.path, "select distinct source from calls").rows == (("imported",),)
+    assert [tuple(row) for row in run_query(study.home, tests).rows] == [("large", "small", 8)]
+    assert run_query(study.home, "select distinct source from calls").rows == (("imported",),)
 
 
 def test_epochs_are_runs_and_what_the_log_tells_is_kept(take):
@@ -298,7 +298,7 @@ def another(tmp_path):
         '\n[[models]]\nname = "dummy"\nprovider = "replay"\n'
     )
     items = bound(load_study(study), "metamedqa")
-    items.context.study.home.prepare()
+    items.context.study.prepare()
     construction.build(items)
     return [item.item_id for item in items.items[:8]]
 

@@ -68,7 +68,7 @@ def test_a_stranger_makes_gates_and_publishes_a_set_by_the_page(at_home):
     ]
     assert walk[4] == ["serve", "--study", "people.toml", "--port", "8765"]
     people = load_study(at_home / "people.toml")
-    people.home.prepare()
+    people.prepare()
     construction.build(Medley.of(people))
     served = respondents(people)
     with ServerThread(lambda model, request: served[model](request)) as server:
@@ -87,7 +87,7 @@ def test_a_stranger_makes_gates_and_publishes_a_set_by_the_page(at_home):
     again = text.split("[benchmarks.medley.generator]")[0] + 'folder = "my-set"\n'
     (at_home / "again.toml").write_text(again.replace('home = "home"', 'home = "again"'))
     bench = Medley.of(load_study(at_home / "again.toml"))
-    bench.context.study.home.prepare()
+    bench.context.study.prepare()
     construction.build(bench)
     assert [each.vignette for each in bench.items] == [
         each.vignette for each in Medley.of(load_study(own)).items

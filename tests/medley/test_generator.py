@@ -336,7 +336,7 @@ def study_of(folder: Path, place: Path) -> Medley:
     text = '[study]\nname = "s"\nhome = "home"\n[[models]]\nname = "a"\nprovider = "simulated"\n[benchmarks.medley]\n'
     (folder / "study.toml").write_text(f'{text}dataset = "custom"\nfolder = "{place}"\n')
     made: Medley = Medley.of(load_study(folder / "study.toml"))
-    made.context.study.home.prepare()
+    made.context.study.prepare()
     return made
 
 

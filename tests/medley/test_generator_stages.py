@@ -92,7 +92,7 @@ class Bench:
         lines += [f"{key} = {json.dumps(value)}" for key, value in made.items()]
         (self.folder / "study.toml").write_text("\n".join(lines) + "\n")
         study = load_study(self.folder / "study.toml")
-        study.home.prepare()
+        study.prepare()
         return study
 
     def _row(self, name: str) -> list[str]:
@@ -142,7 +142,7 @@ def sample_study(folder: Path, seed: int = 0, dataset: str = "sample") -> Study:
     )
     (folder / "s.toml").write_text(text + SAMPLE.replace('"sample"', f'"{dataset}"'))
     study = load_study(folder / "s.toml")
-    study.home.prepare()
+    study.prepare()
     return study
 
 

@@ -70,7 +70,7 @@ def simulated_people(folder: Path) -> Study:
     lines += ['dataset = "sample"', f"judges = {json.dumps(JUDGES)}"]
     (folder / "people.toml").write_text("\n".join(lines) + "\n")
     study = load_study(folder / "people.toml")
-    study.home.prepare()
+    study.prepare()
     construction.build(Medley.of(study))
     return study
 

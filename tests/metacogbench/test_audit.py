@@ -144,7 +144,7 @@ def test_from_replies_to_figures_on_disk(tmp_path, make_observed):
     partition = Partition(study, "metacogbench", study.model("alpha"), 1)
     write_frame(frame, responses_path(partition), "")
     items = [Item(item_id=f"2a-{i:02}", tier="2a", stem=f"Task {i}?") for i in range(10)]
-    write_rows(items_path(study.home.path, "metacogbench"), items, Item, "")
+    write_rows(items_path(study.home, "metacogbench"), items, Item, "")
     output = tmp_path / "sample.csv"
     arguments = [
         "metacogbench",

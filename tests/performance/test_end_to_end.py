@@ -53,7 +53,7 @@ def test_a_study_of_one_model_beside_the_peer(tmp_path, peer_python, figure):
     with ServerProcess(["--latency", str(LATENCY_S), "--text", answer]) as server:
         study = tmp_path / "study.toml"
         study.write_text(STUDY.format(url=server.url, in_flight=IN_FLIGHT), encoding="utf-8")
-        sources.fetch(load_study(study).home.path, folder=data_file("metamedqa"))
+        sources.fetch(load_study(study).home, folder=data_file("metamedqa"))
         ours, peak = spent([sys.executable, "-m", "metacog_pipeline", "run", study, "--quiet"])
         script = [HERE / "peer.py", server.url, tmp_path / "peer", QUESTIONS, IN_FLIGHT, PROMPT_BYTES]
         theirs, their_peak = spent([peer_python, *map(str, script)])

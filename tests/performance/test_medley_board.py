@@ -61,8 +61,8 @@ def written(folder, models, runs, conditions):
     tail = TAIL.format(conditions=json.dumps(conditions))
     path.write_text("".join([HEAD.format(runs=runs), *rows, tail]), encoding="utf-8")
     study = load_study(path)
-    study.home.prepare()
-    sources.fetch(study.home.path, folder=DATA)
+    study.prepare()
+    sources.fetch(study.home, folder=DATA)
     bench = Medley.of(study)
     construction.build(bench)
     asked = [(name, applicable(bench.items, name)) for name in conditions]
@@ -118,14 +118,14 @@ def from_files_to_board(study):
     files.compare(bench)
     printed.write(bench)
     write_status(study)
-    build(study.home.path)
+    build(study.home)
 
 
 def test_from_observations_of_35_models_to_the_board(study, figure):
     wall, processor = time.perf_counter(), time.process_time()
     from_files_to_board(study)
     seconds, worked = time.perf_counter() - wall, time.process_time() - processor
-    home = study.home.path
+    home = study.home
     rows = run_query(
         home, "select count(distinct model) from leaderboard where measure = 'mms' and source = 'measured'"
     ).rows
@@ -147,7 +147,7 @@ def test_from_observations_of_100_models_under_three_conditions_to_the_board(tmp
     from_files_to_board(many)
     worked = time.process_time() - processor
     rows = run_query(
-        many.home.path, "select count(distinct (model, condition)) from leaderboard where measure = 'mms'"
+        many.home, "select count(distinct (model, condition)) from leaderboard where measure = 'mms'"
     ).rows
     assert rows == ((3 * MANY,),)
     figure(

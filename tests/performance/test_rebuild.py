@@ -110,9 +110,9 @@ def study(tmp_path_factory):
     text = ['[study]\nname = "big"', *models, '[benchmarks.metamedqa]\ndataset = "custom"\nfolder = "own"']
     (folder / "study.toml").write_text("\n".join(text))
     made = load_study(folder / "study.toml")
-    made.home.prepare()
+    made.prepare()
     asked = items()
-    item_files.write_rows(item_files.items_path(made.home.path, MetaMedQA.name), asked, Item, "made")
+    item_files.write_rows(item_files.items_path(made.home, MetaMedQA.name), asked, Item, "made")
     for seed, partition in enumerate(partitions(made)):
         write_observations(partition, asked, seed)
         counts = {"n_expected": ITEMS, "n_answered": ITEMS, "n_failed": 0}
@@ -142,7 +142,7 @@ def seconds(run: Callable[[], object], before: Callable[[], object] = lambda: No
 
 def boards(study: Study) -> None:
     write_status(study)
-    build(study.home.path)
+    build(study.home)
 
 
 def test_a_rebuild_from_a_million_observations(study, figure):

@@ -1,7 +1,5 @@
 """Boards of responses nobody gave: they take the place of a small study's own, and everything is made from them."""
 
-from pathlib import Path
-
 import polars as pl
 
 from metacog_pipeline.asking import tasks
@@ -17,7 +15,7 @@ from metacog_pipeline.study.frames import write_frame
 
 def wrong_on_boards(tried: Tried, responses: pl.DataFrame) -> list[str]:
     """Return what is wrong with the boards made from ``responses``: a table that failed, or numbers that disagree."""
-    home: Path = tried.study.home.path
+    home = tried.study.home
     for partition in tasks.partitions(tried.benchmark):
         own = (pl.col("model") == partition.spec.name) & (pl.col("run") == partition.run)
         read = responses.filter(own)

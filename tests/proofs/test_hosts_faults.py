@@ -164,7 +164,7 @@ def world():
     served = folder / "served.toml"
     served.write_text(study_text(None))
     study = load_study(served)
-    study.home.prepare()
+    study.prepare()
     for benchmark in enabled(study):
         construction.build(benchmark)
     people, network = respondents(study), Network()

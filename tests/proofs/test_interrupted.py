@@ -63,8 +63,9 @@ def runs():
 
 
 def _start(runs: forked.Loaded, study: Path) -> forked.Forked:
-    home = load_study(study).home
-    home.prepare()
+    loaded = load_study(study)
+    loaded.prepare()
+    home = loaded.home
     own = {"METACOG_STUDY": str(study), "DAGSTER_HOME": str(home.dagster), "METACOG_PROGRESS": "quiet"}
     started: forked.Forked = runs.Popen([*forked.RUN, "--quiet"], env={**os.environ, **own})
     return started

@@ -72,8 +72,9 @@ class Study:
         self.path.write_text(STUDY.format(items=ITEMS) + "".join(models))
 
     def start(self):
-        home = load_study(self.path).home
-        home.prepare()
+        loaded = load_study(self.path)
+        loaded.prepare()
+        home = loaded.home
         self._begun.write_text("")
         own = {
             "METACOG_STUDY": str(self.path),

@@ -364,7 +364,7 @@ def test_a_model_in_this_process_has_no_batches(provider, tmp_path):
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"version": 9}', '{"version": 1, "mark": 3}'])
 def test_a_damaged_record_stops_with_one_line(damage, world):
-    folder = world.home / travel.FOLDER / "metacog-x"
+    folder = world.home / "batches" / "metacog-x"
     folder.mkdir(parents=True)
     (folder / travel.RECORD).write_text(damage)
     with pytest.raises(Exception, match="record of a batch") as refusal:

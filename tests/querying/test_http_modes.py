@@ -64,7 +64,7 @@ def ask(
     path = folder / "study.toml"
     path.write_text(STUDY.format(provider=provider, url=root, timeout=timeout, more=more), encoding="utf-8")
     study = load_study(path)
-    study.home.prepare()
+    study.prepare()
     benchmark = MetaMedQA.of(study)
     construction.build(benchmark)
     running.use_items(benchmark.items)  # type: ignore[attr-defined]

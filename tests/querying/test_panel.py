@@ -90,7 +90,7 @@ def partition(tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(STUDY)
     study = load_study(path)
-    study.home.prepare()
+    study.prepare()
     return Partition(study, "medley_judgements", study.models[0], 1)
 
 
@@ -356,7 +356,7 @@ def test_what_is_learnt_of_a_judge_is_kept_under_its_own_name(partition, court):
     court.replies["judge-b"] = picky
     assert query(partition, panel("ab", CASES)).complete
     [digest] = panel_asked_as([judge("b")])
-    known = capabilities.load(partition.study.home.path, "judge-b", digest)
+    known = capabilities.load(partition.study.home, "judge-b", digest)
     assert known is not None
     assert known.refused == {"temperature"}
     again = Partition(partition.study, "other_judgements", partition.spec, 1)

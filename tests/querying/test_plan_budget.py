@@ -1,7 +1,7 @@
 """The plan tells what is left of the budget as the run will find it."""
 
 from metacog_pipeline.asking.planning import plan_study
-from metacog_pipeline.llm.ledger import FOLDER, NANO
+from metacog_pipeline.llm.ledger import NANO
 from metacog_pipeline.llm.ledger_records import Record, boot_id, line_of
 from metacog_pipeline.study import load_study
 
@@ -25,7 +25,7 @@ limit = 3
 def test_what_a_killed_run_may_have_cost_is_counted_once(tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(STUDY)
-    ledger = tmp_path / "home" / FOLDER
+    ledger = tmp_path / "home" / "ledger"
     ledger.mkdir(parents=True)
     killed = Record(boot_id(), False, granted=5 * NANO, settled=2 * NANO, reserved=1 * NANO)
     (ledger / "session-killed.json").write_bytes(line_of(killed))

@@ -37,7 +37,7 @@ def study(folder: Path, url: str, more: str = "", provider: str = "openai", budg
     path = folder / "study.toml"
     path.write_text(STUDY.format(provider=provider, url=url, more=more, budget=budget), encoding="utf-8")
     loaded = load_study(path)
-    loaded.home.prepare()
+    loaded.prepare()
     return loaded
 
 
@@ -118,7 +118,7 @@ def test_its_calls_are_billed_through_the_budget(tmp_path):
         asked = study(tmp_path, server.url + "/v1", prices, budget="budget_usd = 1.0")
         _, problem = probed(asked)
     assert problem is None
-    assert read_figures(asked.home.path, 1.0).spent > 0
+    assert read_figures(asked.home, 1.0).spent > 0
 
 
 def test_a_budget_that_is_spent_is_said_without_a_call(tmp_path):

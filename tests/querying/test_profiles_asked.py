@@ -84,7 +84,7 @@ class Served:
             encoding="utf-8",
         )
         study = load_study(path)
-        study.home.prepare()
+        study.prepare()
         benchmark = MetaMedQA.of(study)
         construction.build(benchmark)
         self.observer = SimulatedRespondent(benchmark.items, ObserverSpec(seed=5))
@@ -110,7 +110,7 @@ def test_every_provider_is_asked_at_the_default_settings_within_five_calls(tmp_p
         assert outcome.tally.failed_calls < MOST_CALLS
         assert steps <= 2 * ITEMS + 2
         spec = partition.spec
-        known = capabilities.load(partition.study.home.path, spec.name, asked_as(spec))
+        known = capabilities.load(partition.study.home, spec.name, asked_as(spec))
         assert known is not None
         again = served.ask()[1]
         assert again.complete

@@ -44,7 +44,7 @@ def partition(folder: Path, url: str, run: int = 1, max_tokens: int = 20) -> tup
     path = folder / "study.toml"
     path.write_text(STUDY.format(url=url, max_tokens=max_tokens), encoding="utf-8")
     study = load_study(path)
-    study.home.prepare()
+    study.prepare()
     benchmark = MetaMedQA.of(study)
     construction.build(benchmark)
     return benchmark, Partition(study, MetaMedQA.name, study.models[0], run)
@@ -63,7 +63,7 @@ def test_a_provider_that_bills_too_much_is_stopped_for_every_run_of_the_study(tm
         assert server.stats["received"] == received
         benchmark, asked = partition(tmp_path, server.url)
         kept = [record for record in kept_records(asked.folder) if record.status == "ok"]
-        figures = read_figures(asked.study.home.path, 100.0)
+        figures = read_figures(asked.study.home, 100.0)
         server.provider.use(FaultPlan())
         third = session(tmp_path, server.url, run=2, max_tokens=30)
     assert 1 <= received <= 5
@@ -78,7 +78,7 @@ def test_a_provider_that_bills_too_much_is_stopped_for_every_run_of_the_study(tm
     assert (read_manifest(asked.folder) or {})["state"] == "failed"
     assert third.complete, "a change to the model's row forgets the bill"
     assert len(tasks.tasks(benchmark, asked.spec)) == third.answered
-    assert capabilities.kept_at(asked.study.home.path, "m").exists()
+    assert capabilities.kept_at(asked.study.home, "m").exists()
 
 
 def test_what_streamed_before_a_break_is_kept_as_failed_and_asked_again_by_the_next_session(tmp_path):

@@ -9,7 +9,6 @@ import pytest
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.budget import Budget
-from metacog_pipeline.llm.ledger import FOLDER
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Profile, request_for
 from metacog_pipeline.querying.spent import NOTE, kept_cost, spent_figures
@@ -58,32 +57,32 @@ def test_with_a_whole_ledger_nothing_is_counted_twice(home):
 @pytest.mark.parametrize("seed", range(12))
 def test_any_records_may_be_deleted_or_moved(home, seed):
     draw = random.Random(seed)
-    records = sorted((home / FOLDER).glob("*.json"))
+    records = sorted((home / "ledger").glob("*.json"))
     for path in draw.sample(records, draw.randint(1, len(records))):
         if draw.random() < 0.5:
             path.unlink()
         else:
             path.rename(home / path.name)
     if draw.random() < 0.5:
-        (home / FOLDER / NOTE).unlink(missing_ok=True)
+        (home / "ledger" / NOTE).unlink(missing_ok=True)
     assert spent_figures(home, 1.0).spent == pytest.approx(3 * CALLS * PRICE)
     assert _reopened(home) == pytest.approx(3 * CALLS * PRICE)
 
 
 def test_the_whole_ledger_may_be_gone(home):
-    shutil.rmtree(home / FOLDER)
+    shutil.rmtree(home / "ledger")
     assert _reopened(home) == pytest.approx(3 * CALLS * PRICE)
 
 
 def test_a_damaged_record_stops_the_asking_before_a_call_is_sent(home):
-    next((home / FOLDER).glob("*.json")).write_text("{")
+    next((home / "ledger").glob("*.json")).write_text("{")
     with pytest.raises(StoreError, match="damaged"):
         _reopened(home)
 
 
 def test_no_flipped_bit_of_the_ledger_frees_a_cent(home):
     kept_cost(home)
-    for path in (*(home / FOLDER).glob("*.json"), home / FOLDER / NOTE):
+    for path in (*(home / "ledger").glob("*.json"), home / "ledger" / NOTE):
         whole = path.read_bytes()
         for bit in range(3 if path.suffix == ".json" else 5, 8 * len(whole), 37):
             changed = bytearray(whole)
@@ -101,7 +100,7 @@ def test_no_flipped_bit_of_the_ledger_frees_a_cent(home):
     "content", ["", "[]", '{"a":1}', '{"benchmark=b/model=one/run=1": [[], "x"]}', "[" * 9999]
 )
 def test_a_damaged_note_is_counted_anew(home, content):
-    (home / FOLDER / NOTE).write_text(content)
+    (home / "ledger" / NOTE).write_text(content)
     assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
 
 

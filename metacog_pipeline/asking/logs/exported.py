@@ -58,7 +58,7 @@ def import_export(folder: Path, study_path: Path, options: LogOptions) -> Done:
     study = load_study(study_path) if study_path.exists() else _made(folder, study_path)
     models = {each.model: each.model for each in records}
     study = study_files.fitted(study_path, study, models, max(each.run for each in records))
-    study.home.prepare()
+    study.prepare()
     left: list[tuple[str, str, str]] = []
     new: list[tuple[Partition, list[Record]]] = []
     kept = known = 0
@@ -183,7 +183,7 @@ def _made(folder: Path, study_path: Path) -> Study:
     try:
         study = load_study(study_path)
         for each in folder.glob(f"{IMPORTED}/*.jsonl"):
-            target = study.home.path / IMPORTED / each.name
+            target = study.home.imported / each.name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(each, target)
     except BaseException:

@@ -93,9 +93,9 @@ def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: L
     if study is not None:  # a conflict is found before the study file is changed
         _refuse_others(path, study, name, condition, usable, names, matched, options)
     told = study_files.fitted(study_path, study, names, max(each.run for each in usable), tables, lacks)
-    told.home.prepare()
+    told.prepare()
     if matched.new:
-        matching.keep_new(settings.imported(told.home.path), matched)
+        matching.keep_new(settings.imported(told.home), matched)
     into = bound(told, name)
     if not construction.items_current(into):
         construction.build(into)

@@ -69,7 +69,7 @@ def _pick(benchmark: Medley, scored: pl.DataFrame) -> tuple[str, ...]:
 
 def _kept_by_0_1(benchmark: Medley) -> Collection[str] | None:
     """Return the instances a home of version 0.1 chose to strip; None where it chose none, or of other instances."""
-    path = benchmark.context.home / "items" / "medley.stripped.txt"
+    path = benchmark.context.home.items / "medley.stripped.txt"
     if not path.exists():
         return None
     digest, *chosen = path.read_text("utf-8").split() or [""]

@@ -43,9 +43,9 @@ def reproduce(study_file: Path) -> None:
     The set is fetched into the study's home where it is not there yet; `metacog fetch medley --from` takes it from a file.
     """
     study = load_study(study_file)
-    study.home.prepare()
-    sources.fetch(study.home.path, [sources.PUBLISHED])
-    for line in reproduction_report(read_set(sources.load_source(study.home.path))):
+    study.prepare()
+    sources.fetch(study.home, [sources.PUBLISHED])
+    for line in reproduction_report(read_set(sources.load_source(study.home))):
         printing.say(line.render(), quantities=[asdict(line)])
 
 
@@ -60,7 +60,7 @@ def judges(study_file: Path) -> None:
     bench = Medley.of(load_study(study_file))
     if not bench.judges:
         raise StudyError(f"{study_file.name}: [benchmarks.medley] names no judges; add judges = [...]")
-    bench.context.study.home.prepare()
+    bench.context.study.prepare()
     if not construction.step_current(bench, suite.STEP):
         construction.run_step(bench, suite.STEP)
     for each in declared.biases(bench):
@@ -93,7 +93,7 @@ def generate(study_file: Path, quiet: bool) -> None:
     `metacog run` does the same before it asks the models that are measured.
     """
     bench = _made_here(study_file)
-    bench.context.study.home.prepare()
+    bench.context.study.prepare()
     todo = construction.stale_steps(bench)
     lines: dict[str, ProgressLine] = {}
     for name in todo:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.display import Exhibit
 from metacog_pipeline.benchmarks.medley.abilities import MAPS
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
+from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, maps, pieces
 from metacog_pipeline.report.exhibits import PRINTED, Column, Worlds
 from metacog_pipeline.report.figures import Point
@@ -38,7 +38,7 @@ def _columns(names: tuple[str, ...], prefix: str = "") -> list[Column]:
     ]
 
 
-def _own(home: Path, columns: list[Column], where: str = _NORMAL) -> Worlds:
+def _own(home: Home, columns: list[Column], where: str = _NORMAL) -> Worlds:
     return exhibits.own(home, BENCHMARK, [column.measure for column in columns], where)
 
 
@@ -47,7 +47,7 @@ def _scored(key: exhibits.Key) -> tuple[str]:
     return (f"{key[0]} ({key[2].rpartition(' ')[2]})",)
 
 
-def figure_1(home: Path) -> Markup:
+def figure_1(home: Home) -> Markup:
     """Return MMS against the number of parameters, where the name of a model states it."""
     points = [
         (row["model"], family, Point(float(size[1])), Point(float(row["mms"])))
@@ -71,14 +71,14 @@ def figure_1(home: Path) -> Markup:
     return pieces.grid([figure, *own])
 
 
-def table_1(home: Path) -> Markup:
+def table_1(home: Home) -> Markup:
     """Return scores, tiers and abilities."""
     columns = _columns(_SCORES)
     rows = exhibits.printed(BENCHMARK, "table_1")
     return exhibits.tables(BENCHMARK, _own(home, columns), rows, columns, keys=_MODEL, key_of=_scored)
 
 
-def figure_2(home: Path) -> Markup:
+def figure_2(home: Home) -> Markup:
     """Return how MMS changes under an inverted consensus against how it changes with weak analysts."""
     across, up = ("change, inverted consensus", "change, weak analysts")
     points = [
@@ -93,7 +93,7 @@ def figure_2(home: Path) -> Markup:
     return pieces.grid(made)
 
 
-def figure_3(home: Path) -> Markup:
+def figure_3(home: Home) -> Markup:
     """Return a judged dimension under an untouched consensus against the change under an inverted one."""
     axes = ("normative, informational", "behavioural change, inverted consensus")
     said = "a judged dimension and the behavioural change under an inverted consensus"
@@ -102,7 +102,7 @@ def figure_3(home: Path) -> Markup:
 
 
 def _planes(
-    home: Path,
+    home: Home,
     measures: tuple[str, str],
     axes: tuple[str, str],
     said: str,
@@ -124,7 +124,7 @@ def _planes(
     return made
 
 
-def _joined(home: Path, measures: tuple[str, ...]) -> Worlds:
+def _joined(home: Home, measures: tuple[str, ...]) -> Worlds:
     """Return the groups, by model and way of scoring, that have all measures, whatever the condition of each."""
     made: dict[str, dict[exhibits.Key, dict[str, exhibits.Own]]] = {}
     where = f"measure <> '{_DIMENSION}' or {_NORMAL}"
@@ -139,7 +139,7 @@ def _joined(home: Path, measures: tuple[str, ...]) -> Worlds:
     return {title: groups for title, groups in whole.items() if groups}
 
 
-def figure_4(home: Path) -> Markup:
+def figure_4(home: Home) -> Markup:
     """Return the strengths within each model as a heat map."""
     names = [name.replace("_", "-") for name in _ABILITIES]
     columns = _columns(_ABILITIES, "ipsative_")
@@ -178,12 +178,12 @@ def _strengths(row: Mapping[str, str]) -> list[float]:
     return [score - centre for score in scores]
 
 
-def table_s5(home: Path) -> Markup:
+def table_s5(home: Home) -> Markup:
     """Return rank correlations between domains."""
     return _pairs(home, "table_s5", "cross_domain", {"a": _PAIR[0], "b": _PAIR[1]})
 
 
-def table_s6(home: Path) -> Markup:
+def table_s6(home: Home) -> Markup:
     """Return rank correlations with the ranking of all domains where one is left out."""
     more = [
         Column("largest shift of a rank", "max_rank_shift"),
@@ -192,13 +192,13 @@ def table_s6(home: Path) -> Markup:
     return _pairs(home, "table_s6", "leave_one_domain_out", {"domain_removed": "domain left out"}, more)
 
 
-def table_s8(home: Path) -> Markup:
+def table_s8(home: Home) -> Markup:
     """Return rank correlations between ways to average."""
     return _pairs(home, "table_s8", "aggregation", {"a": _PAIR[0], "b": _PAIR[1]})
 
 
 def _pairs(
-    home: Path, stem: str, family: str, keys: dict[str, str], more: list[Column] | None = None
+    home: Home, stem: str, family: str, keys: dict[str, str], more: list[Column] | None = None
 ) -> Markup:
     columns = [Column("Spearman's ρ", "rho"), *(more or [])]
     heads = tuple(keys.values())
@@ -210,7 +210,7 @@ def _pairs(
     return made + exhibits.contrasts(home, BENCHMARK, family, heads)
 
 
-def table_s7(home: Path) -> Markup:
+def table_s7(home: Home) -> Markup:
     """Return what an inverted consensus and weak analysts change."""
     columns = [
         Column("MMS", "baseline", "adversarial_delta_base", 100.0, 1),
@@ -225,7 +225,7 @@ def table_s7(home: Path) -> Markup:
     return exhibits.tables(BENCHMARK, _own(home, columns, "true"), rows, columns, keys=_MODEL, key_of=_scored)
 
 
-def table_s9(home: Path) -> Markup:
+def table_s9(home: Home) -> Markup:
     """Return how many claims of the consensus judges confirmed."""
     columns = [Column(name, name) for name in ("claims", "agree", "disagree")] + [
         Column("agree, %", "agree_pct")
@@ -234,7 +234,7 @@ def table_s9(home: Path) -> Markup:
     return exhibits.tables(BENCHMARK, {}, rows, columns, keys={"category": "claims of"})
 
 
-def table_s10(home: Path) -> Markup:
+def table_s10(home: Home) -> Markup:
     """Return the strengths within each model."""
     columns = _columns(_ABILITIES, "ipsative_")
     columns += [

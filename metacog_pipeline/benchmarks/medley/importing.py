@@ -123,7 +123,7 @@ def import_analyst(benchmark: Any, analyst: str, model: str, run: int) -> Import
     """
     study = benchmark.context.study
     partition = replayed_partition(study, BENCHMARK, model, run)
-    study.home.prepare()
+    study.prepare()
     if not construction.items_current(benchmark):
         construction.build(benchmark)
     found = Imported(tuple(analyst_answers(benchmark.items, analyst, model=model, run=run)))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.contract import Section
 from metacog_pipeline.benchmarks.medley.profiles import LEAST_CASES
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.report import maps, pieces, printed
 from metacog_pipeline.report.figures import Point, intervals
@@ -57,7 +57,7 @@ _PARTS = ", ".join(
 )
 
 
-def cognitive_map(home: Path) -> Markup:
+def cognitive_map(home: Home) -> Markup:
     """Return how MMS changes where the consensus is inverted and where the analysts are weak."""
     found = rows(
         home,
@@ -109,7 +109,7 @@ def cognitive_map(home: Path) -> Markup:
     return pieces.paragraph(_MAP, "soft") + pieces.joined([pieces.grid(figures), *tables], "No values yet.")
 
 
-def tiers(home: Path) -> Markup:
+def tiers(home: Home) -> Markup:
     """Return the tiers against each other."""
     values: dict[tuple[str, str, str], dict[str, Point]] = {}
     counts: dict[str, list[int]] = {}
@@ -138,7 +138,7 @@ def tiers(home: Path) -> Markup:
     return pieces.joined([pieces.grid(figures), *_t3_and_judges(home)], "No values yet.")
 
 
-def _t3_and_judges(home: Path) -> list[Markup]:
+def _t3_and_judges(home: Home) -> list[Markup]:
     """Return T3 of every model with agreement and bias of the judges it rests on; nothing where nobody judged."""
     found: dict[tuple[str, str, str], dict[str, tuple[object, ...]]] = {}
     for source, condition, model, measure, *ends in rows(
@@ -160,7 +160,7 @@ def _t3_and_judges(home: Path) -> list[Markup]:
     return [pieces.table(columns, body, "T3 and the judges it rests on")] if body else []
 
 
-def ranks(home: Path) -> Markup:
+def ranks(home: Home) -> Markup:
     """Return the rank of each with its interval."""
     found = rows(
         home,
@@ -182,7 +182,7 @@ def ranks(home: Path) -> Markup:
     return pieces.joined([pieces.grid(figures)], "No values yet.")
 
 
-def abilities(home: Path) -> Markup:
+def abilities(home: Home) -> Markup:
     """Return the four abilities within each model."""
     found = rows(
         home,
@@ -201,7 +201,7 @@ def abilities(home: Path) -> Markup:
     )
 
 
-def judges(home: Path) -> Markup:
+def judges(home: Home) -> Markup:
     """Return how far the judges agree, and what forms of fixed answers do to the grades of each."""
     found = rows(
         home,
@@ -228,7 +228,7 @@ def judges(home: Path) -> Markup:
     return pieces.joined(tables)
 
 
-def headline_claims(home: Path) -> Markup:
+def headline_claims(home: Home) -> Markup:
     """Return what follows of the claims of the paper, and how the study's own models grow with size."""
     slopes = rows(
         home,
@@ -258,13 +258,13 @@ SECTIONS = (
 )
 
 
-def _changed(home: Path) -> list[int]:
+def _changed(home: Home) -> list[int]:
     """Return how many instances the changes of each model of the study rest on."""
     sql = "select n from estimates where benchmark = 'medley' and measure in ('adversarial_delta', 'stripped_delta')"
     return [n for (n,) in rows(home, sql)]
 
 
-def _sizes(home: Path) -> list[int]:
+def _sizes(home: Home) -> list[int]:
     """Return how many instances the MMS of each model of the study rests on, with an untouched consensus."""
     sql = "select n from estimates where benchmark = 'medley' and measure = 'mms' and starts_with(condition, 'normal')"
     return [n for (n,) in rows(home, sql)]

@@ -29,6 +29,7 @@ from metacog_pipeline.benchmark.source_files import (
 from metacog_pipeline.benchmarks.medley.archives import files_ending_in, is_archive
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex
+from metacog_pipeline.home import Home
 from metacog_pipeline.sources import read_bytes
 
 PUBLISHED = "medley"
@@ -78,14 +79,14 @@ SOURCES: Mapping[str, Source] = {
 }
 
 
-def source_path(home: Path, name: str) -> Path:
+def source_path(home: Home, name: str) -> Path:
     """Return the folder in which a verified source is kept."""
     known = SOURCES.get(name)
     return sources_folder(home, "medley") / (known.kept_as if known else name)
 
 
 def fetch(
-    home: Path,
+    home: Home,
     names: Sequence[str] = (),
     *,
     folder: Path | None = None,
@@ -126,7 +127,7 @@ def fetch(
     return fetch_each("medley", home, sources, names, bring)
 
 
-def load_source(home: Path, name: str = PUBLISHED, sources: Mapping[str, Source] | None = None) -> Path:
+def load_source(home: Home, name: str = PUBLISHED, sources: Mapping[str, Source] | None = None) -> Path:
     """Return the folder of a kept source after checking every file against its digest."""
     source = (SOURCES if sources is None else sources)[name]
     folder = source_path(home, name)
@@ -139,14 +140,14 @@ def load_source(home: Path, name: str = PUBLISHED, sources: Mapping[str, Source]
     return folder
 
 
-def kept_digest(home: Path, name: str = PUBLISHED) -> str | None:
+def kept_digest(home: Home, name: str = PUBLISHED) -> str | None:
     """Return the digest a kept source must have, without reading its files; None where it is not kept."""
     source = SOURCES[name]
     folder = source_path(home, name)
     return _digest(source) if all((folder / file).is_file() for file in source.digests) else None
 
 
-def _kept(home: Path, source: Source) -> Fetched | None:
+def _kept(home: Home, source: Source) -> Fetched | None:
     try:
         path = load_source(home, source.name, {source.name: source})
     except SourceError:
@@ -154,7 +155,7 @@ def _kept(home: Path, source: Source) -> Fetched | None:
     return Fetched(source.name, path, source.rows, _digest(source), "already here")
 
 
-def _keep(home: Path, source: Source, place: Path, origin: str) -> Fetched:
+def _keep(home: Home, source: Source, place: Path, origin: str) -> Fetched:
     """Find all files of the source in a folder or an archive, and only then keep copies of them with a note."""
     contents = {file: _right_file(source, place, file, origin) for file in source.digests}
     folder = source_path(home, source.name)

@@ -60,7 +60,7 @@ def sample(study_file: Path, n: int, seed: int, tiers: tuple[str, ...], output: 
     drawn = auditing.draw(responses, n, seed, tiers or auditing.TIERS_BY_CUES)
     tasks = {item.item_id: item.stem for item in bound(study, BENCHMARK).items}
     shown = Rows(auditing.FOR_RATERS, tuple(auditing.for_raters(drawn, tasks)))
-    truth = auditing.key_table(drawn, seed, _kept(study, lambda each: judgements_path(study.home.path, each)))
+    truth = auditing.key_table(drawn, seed, _kept(study, lambda each: judgements_path(study.home, each)))
     kept = Rows(tuple(truth.columns), tuple(truth.iter_rows()))
     try:
         write_text(output, to_csv(shown))

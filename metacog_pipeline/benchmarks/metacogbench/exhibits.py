@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.display import Exhibit
 from metacog_pipeline.benchmarks.metacogbench import report
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
+from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, pieces
 from metacog_pipeline.report.exhibits import PRINTED, Column, Worlds
 from metacog_pipeline.report.figures import Point
@@ -25,14 +24,14 @@ _WHICH = (
 )
 
 
-def _own(home: Path, columns: list[Column]) -> Worlds:
+def _own(home: Home, columns: list[Column]) -> Worlds:
     measures = [
         name for column in columns if column.measure for name in (column.measure, f"{column.measure}_sd")
     ]
     return exhibits.own(home, BENCHMARK, measures, _FREE)
 
 
-def table_3(home: Path) -> Markup:
+def table_3(home: Home) -> Markup:
     """Return the scores of one run of the first 41 tasks."""
     rows = [
         row | {name: f"{row[f'{name}_k']} of {row[f'{name}_n']}" for name in _TIERS}
@@ -46,7 +45,7 @@ def table_3(home: Path) -> Markup:
     return exhibits.tables(BENCHMARK, _own(home, columns), rows, columns, keys=_MODEL)
 
 
-def table_4(home: Path) -> Markup:
+def table_4(home: Home) -> Markup:
     """Return who passed which bet."""
     rows = exhibits.printed(BENCHMARK, "table_4")
     models = list(dict.fromkeys(row["model"] for row in rows))
@@ -62,7 +61,7 @@ def table_4(home: Path) -> Markup:
     )
 
 
-def table_5(home: Path) -> Markup:
+def table_5(home: Home) -> Markup:
     """Return stated confidence and accuracy by difficulty, as a table and a figure."""
     named = {"pre": "confidence before", "post": "confidence after", "accuracy": "right"}
     measures = {"pre": "mean_pre", "post": "mean_post", "accuracy": "accuracy_1b"}
@@ -96,7 +95,7 @@ def table_5(home: Path) -> Markup:
     return made + pieces.grid(figures)
 
 
-def table_6(home: Path) -> Markup:
+def table_6(home: Home) -> Markup:
     """Return what a judge passes and what rules pass, and what the study's judges say."""
     rows = exhibits.printed(BENCHMARK, "table_6")
     body = [(row["category"].replace("_", " "), *map(pieces.exact, list(row.values())[1:])) for row in rows]
@@ -118,7 +117,7 @@ def table_6(home: Path) -> Markup:
     return pieces.table(columns, body, PRINTED) + pieces.grid(drawn) + report.judges(home)
 
 
-def table_7(home: Path) -> Markup:
+def table_7(home: Home) -> Markup:
     """Return mean and standard deviation of three runs of 147 tasks, as a table and as figures."""
     columns = [
         *(

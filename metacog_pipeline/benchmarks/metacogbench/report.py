@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.contract import Section
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.report import maps, pieces
 from metacog_pipeline.report.figures import MOST_ROWS, Point, intervals, ladder, scatter
@@ -85,7 +85,7 @@ _NOTHING = "No values yet."
 Ends = tuple[Any, ...]  # estimate, low, high, n
 
 
-def spread(home: Path) -> Markup:
+def spread(home: Home) -> Markup:
     """Return composites with their spread over runs."""
     names, made = ("ms", "saf", "cdtc", "overall"), []
     for title, values in _values(home).items():
@@ -100,7 +100,7 @@ def spread(home: Path) -> Markup:
     return pieces.paragraph(said, "soft") + pieces.joined(made, _NOTHING)
 
 
-def ranks(home: Path) -> Markup:
+def ranks(home: Home) -> Markup:
     """Return the rank of each with its interval."""
     found = rows(
         home,
@@ -121,7 +121,7 @@ def ranks(home: Path) -> Markup:
     return pieces.joined([pieces.grid(made)], "Ranks need two models with an overall score.")
 
 
-def calibration(home: Path) -> Markup:
+def calibration(home: Home) -> Markup:
     """Return calibration errors beside those of chance, and reliability diagrams."""
     made = []
     for title, values in _values(home).items():
@@ -139,7 +139,7 @@ def calibration(home: Path) -> Markup:
     return pieces.paragraph(_CHANCE, "soft") + pieces.joined([*made, *_diagrams(home)], _NOTHING)
 
 
-def modes(home: Path) -> Markup:
+def modes(home: Home) -> Markup:
     """Return the ways of scoring side by side."""
     made = []
     for title, values in _values(home).items():
@@ -160,7 +160,7 @@ def modes(home: Path) -> Markup:
     return pieces.paragraph(said, "soft") + pieces.joined(made, _NOTHING)
 
 
-def agreement(home: Path) -> Markup:
+def agreement(home: Home) -> Markup:
     """Return how far the verdicts of probe and keywords agree, a row per tier and model and one for all models."""
     found = rows(home, _PROBED)
     made = []
@@ -195,7 +195,7 @@ def _agreed(tier: str, model: str, both: int, probe: int, words: int, neither: i
     )
 
 
-def lengths(home: Path) -> Markup:
+def lengths(home: Home) -> Markup:
     """Return pass rates at matched length of replies."""
     found = rows(
         home,
@@ -214,7 +214,7 @@ def lengths(home: Path) -> Markup:
     return pieces.paragraph(_LENGTHS, "soft") + pieces.joined(made, _NOTHING)
 
 
-def judges(home: Path) -> Markup:
+def judges(home: Home) -> Markup:
     """Return what judges say of the same replies, beside the rules."""
     found = rows(
         home,
@@ -244,7 +244,7 @@ def judges(home: Path) -> Markup:
     return pieces.paragraph(_JUDGES, "soft") + pieces.joined(made)
 
 
-def formats(home: Path) -> Markup:
+def formats(home: Home) -> Markup:
     """Return what the format of a reply changes: free and in JSON, asked once and in two turns."""
     found = rows(
         home,
@@ -289,7 +289,7 @@ def formats(home: Path) -> Markup:
     return pieces.paragraph(_FORMATS, "soft") + pieces.joined([pieces.grid(figures), *tables])
 
 
-def thresholds(home: Path) -> Markup:
+def thresholds(home: Home) -> Markup:
     """Return scores under other settings of each threshold."""
     found = rows(
         home,
@@ -324,7 +324,7 @@ SECTIONS = (
 )
 
 
-def _values(home: Path) -> dict[str, dict[str, dict[str, Ends]]]:
+def _values(home: Home) -> dict[str, dict[str, dict[str, Ends]]]:
     """Return title of a world → model → measure → (value, low, high), of free replies."""
     found = rows(
         home,
@@ -337,7 +337,7 @@ def _values(home: Path) -> dict[str, dict[str, dict[str, Ends]]]:
     return made
 
 
-def _diagrams(home: Path) -> Iterator[Markup]:
+def _diagrams(home: Home) -> Iterator[Markup]:
     """Yield a reliability diagram per world."""
     found = rows(
         home,

@@ -27,6 +27,7 @@ from metacog_pipeline.benchmarks.metamedqa.published import PUBLISHED
 from metacog_pipeline.benchmarks.metamedqa.questions import QUESTIONS
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.metamedqa.sources import SOURCES
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 
 
@@ -75,7 +76,7 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
         return limit_items(self.built, self.settings.limit, self.context.seed)
 
     @property
-    def files(self) -> tuple[Path, Dataset, Path | None]:
+    def files(self) -> tuple[Home, Dataset, Path | None]:
         """Home, data set, and the folder of a custom one: where the files of the data set are."""
         folder = self.settings.folder
         return (

@@ -60,7 +60,7 @@ def build(study_file: Path | None, output: Path | None, fictional: int | None, s
     Parent questions, edits and fictional questions become one file of six-option items; every rule is checked.
     """
     loaded = _study(study_file)
-    loaded.context.study.home.prepare()
+    loaded.context.study.prepare()
     if output is not None:
         if loaded.settings.dataset in FETCHED:
             sources.fetch(loaded.context.home)

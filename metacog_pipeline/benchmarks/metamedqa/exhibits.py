@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.display import Exhibit
 from metacog_pipeline.benchmarks.metamedqa.items import NAME
+from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, pieces
 from metacog_pipeline.report.exhibits import Column, Key
 from metacog_pipeline.report.figures import Point
@@ -52,14 +52,14 @@ def _stated(place: str, measures: Sequence[str]) -> list[dict[str, str]]:
     return list(found.values())
 
 
-def table_3(home: Path) -> Markup:
+def table_3(home: Home) -> Markup:
     """Return how sure models are, and how often they are right when they are."""
     found = exhibits.own(home, NAME, _CONFIDENCE, f"condition = '{_BASELINE}'")
     rows = _stated("table 3", list(_CONFIDENCE))
     return exhibits.tables(NAME, found, rows, _columns(_CONFIDENCE), keys={"model": "model"})
 
 
-def table_4(home: Path) -> Markup:
+def table_4(home: Home) -> Markup:
     """Return what system messages change."""
     found = exhibits.own(home, NAME, _PROMPTS)
     rows = _stated("table 4", list(_PROMPTS))
@@ -70,7 +70,7 @@ def table_4(home: Path) -> Markup:
     )
 
 
-def _text(home: Path, measure: str, label: str) -> Markup:
+def _text(home: Home, measure: str, label: str) -> Markup:
     """Return a figure of one measure under no system message: models whose value the text states, and the study's own."""
     column = Column(label, measure, measure, times=100.0)
     rows, counts = [], set()
@@ -87,17 +87,17 @@ def _text(home: Path, measure: str, label: str) -> Markup:
     ))  # fmt: skip
 
 
-def accuracy(home: Path) -> Markup:
+def accuracy(home: Home) -> Markup:
     """Return the share of questions answered as keyed."""
     return _text(home, "accuracy", "accuracy, %")
 
 
-def figure_3(home: Path) -> Markup:
+def figure_3(home: Home) -> Markup:
     """Return how often no listed answer is found right where none is."""
     return _text(home, "missing_answer_recall", "missing-answer recall, %")
 
 
-def unknown(home: Path) -> Markup:
+def unknown(home: Home) -> Markup:
     """Return how often questions that cannot be answered are recognised."""
     return _text(home, "unknown_recall", "unknown recall, %")
 

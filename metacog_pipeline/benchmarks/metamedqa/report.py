@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.contract import Section
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked, fixed
 from metacog_pipeline.report import pieces
 from metacog_pipeline.report.figures import MOST_LINES, MOST_ROWS, Point, ladder, lines
@@ -40,7 +40,7 @@ _PROMPTS = (
 )
 
 
-def confidence(home: Path) -> Markup:
+def confidence(home: Home) -> Markup:
     """Return the share correct at each confidence."""
     found = rows(
         home,
@@ -78,7 +78,7 @@ def confidence(home: Path) -> Markup:
     return pieces.paragraph(_CONFIDENCE, "soft") + pieces.joined(made, "No answers yet.")
 
 
-def recall(home: Path) -> Markup:
+def recall(home: Home) -> Markup:
     """Return how often the key is found where there is an answer, and where there is none."""
     found = rows(
         home,
@@ -105,7 +105,7 @@ def recall(home: Path) -> Markup:
     return pieces.paragraph(_RECALL, "soft") + pieces.joined(made, "No answers yet.")
 
 
-def prompts(home: Path) -> Markup:
+def prompts(home: Home) -> Markup:
     """Return what each system message changes, and what is printed of it."""
     found = rows(
         home,
@@ -141,7 +141,7 @@ SECTIONS = (
 )
 
 
-def _starred(home: Path) -> Markup:
+def _starred(home: Home) -> Markup:
     """Return what the paper prints of prompts: its table 4, with its marks."""
     found = rows(
         home,

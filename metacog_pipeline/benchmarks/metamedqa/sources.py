@@ -23,6 +23,7 @@ import httpx
 from metacog_pipeline.benchmark import contract, source_files
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import file_sha256, state_of
+from metacog_pipeline.home import Home
 from metacog_pipeline.sources import JsonRow, content_digest, named_files, read_lines, write_rows
 
 RAW_GITHUB = "https://raw.githubusercontent.com"
@@ -47,10 +48,10 @@ class PinnedSource:
     def declared(self) -> contract.Source:
         """The source as the contract has it."""
 
-        def bring(home: Path, **how: Any) -> source_files.Fetched:
+        def bring(home: Home, **how: Any) -> source_files.Fetched:
             return fetch(home, (self.name,), **how)[0]
 
-        def digest(home: Path) -> str | None:
+        def digest(home: Home) -> str | None:
             return self.digest if source_path(home, self.name).exists() else None
 
         urls = () if self.url_path is None else (f"{RAW_GITHUB}/{self.url_path}",)
@@ -86,13 +87,13 @@ SOURCES: Mapping[str, PinnedSource] = {
 }
 
 
-def source_path(home: Path, name: str) -> Path:
+def source_path(home: Home, name: str) -> Path:
     """Return where a verified source is kept."""
     return source_files.sources_folder(home, "metamedqa") / f"{name}.jsonl"
 
 
 def fetch(
-    home: Path,
+    home: Home,
     names: Sequence[str] = (),
     *,
     folder: Path | None = None,
@@ -136,7 +137,7 @@ def fetch(
     return source_files.fetch_each("metamedqa", home, known, names, bring)
 
 
-def load_source(home: Path, name: str, sources: Mapping[str, PinnedSource] | None = None) -> Path:
+def load_source(home: Home, name: str, sources: Mapping[str, PinnedSource] | None = None) -> Path:
     """Return the path of a kept source after checking its content against the pinned digest."""
     path = source_path(home, name)
     if not path.exists():
@@ -157,7 +158,7 @@ def _verified(source: PinnedSource, path: Path, *state: int) -> int:
     return len(rows)
 
 
-def _kept(home: Path, source: PinnedSource) -> source_files.Fetched | None:
+def _kept(home: Home, source: PinnedSource) -> source_files.Fetched | None:
     path = source_path(home, source.name)
     if not path.exists():
         return None
@@ -184,12 +185,12 @@ def fictional_rows(published: Sequence[JsonRow]) -> list[JsonRow]:
 
 
 def _keep_file(
-    home: Path, source: PinnedSource, path: Path, origin: str | None = None
+    home: Home, source: PinnedSource, path: Path, origin: str | None = None
 ) -> source_files.Fetched:
     return _keep(home, source, _rows(path), origin or str(path))
 
 
-def _keep(home: Path, source: PinnedSource, rows: list[JsonRow], origin: str) -> source_files.Fetched:
+def _keep(home: Home, source: PinnedSource, rows: list[JsonRow], origin: str) -> source_files.Fetched:
     digest = _verify(source, rows, origin)
     path = source_path(home, source.name)
     write_rows(path, rows)

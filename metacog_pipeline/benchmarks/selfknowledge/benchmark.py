@@ -28,6 +28,7 @@ from metacog_pipeline.benchmarks.selfknowledge.published import PUBLISHED
 from metacog_pipeline.benchmarks.selfknowledge.questions import QUESTIONS
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
 from metacog_pipeline.benchmarks.selfknowledge.training.steps import TRAINING
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import OneOf
 
@@ -35,7 +36,7 @@ ANSWER_TOKENS = 32  # of a reply, as published, unless the row of the model says
 
 
 def _source(name: str) -> contract.Source:
-    def fetch(home: Path, **how: Any) -> Any:
+    def fetch(home: Home, **how: Any) -> Any:
         return sources.fetch(home, (name,), **how)[0]
 
     found = sources.SOURCES[name]

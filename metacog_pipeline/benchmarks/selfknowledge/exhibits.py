@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.display import Exhibit
 from metacog_pipeline.benchmarks.selfknowledge import report
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK
+from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, pieces
 from metacog_pipeline.report.exhibits import PRINTED, Column, Key
 from metacog_pipeline.report.figures import Point
@@ -53,11 +53,11 @@ def _table(
     keys: Mapping[str, str],
     where: str,
     key_of: Callable[[Key], tuple[str, ...]] | None = None,
-) -> Callable[[Path], Markup]:
+) -> Callable[[Home], Markup]:
     """Return a function that renders a printed table, and d′ of its rows as a figure, with the study's own beside."""
     named = key_of or (_of_model if keys == _MODEL else _alone)
 
-    def render(home: Path) -> Markup:
+    def render(home: Home) -> Markup:
         rows = [_in_words(row) for row in exhibits.printed(BENCHMARK, stem)]
         found = exhibits.own(home, BENCHMARK, [column.measure for column in columns], where)
         made = exhibits.tables(BENCHMARK, found, rows, columns, keys=keys, key_of=named)
@@ -92,7 +92,7 @@ def _asked(stem: str) -> str:
     return f"n = {sizes.get(stem, '17944')} questions"
 
 
-def figure_2(home: Path) -> Markup:
+def figure_2(home: Home) -> Markup:
     """Return the areas under type-2 ROC curves before and after training, and the study's own curves."""
     rows = [
         (
@@ -111,12 +111,12 @@ def figure_2(home: Path) -> Markup:
     return pieces.grid([*drawn, *beside])
 
 
-def figure_3(home: Path) -> Markup:
+def figure_3(home: Home) -> Markup:
     """Return the study's own densities of confidence, and its ROC curves."""
     return report.curves(home)
 
 
-def figure_4(home: Path) -> Markup:
+def figure_4(home: Home) -> Markup:
     """Return what the text states of models that keep a share of the weight changes."""
     found: dict[str, dict[str, str]] = {}
     for row in exhibits.printed(BENCHMARK, "claims"):

@@ -18,6 +18,7 @@ from metacog_pipeline.benchmarks.selfknowledge.construction import pipeline
 from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGES
 from metacog_pipeline.benchmarks.selfknowledge.parsing import abstains, read_yes_no
 from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, IDK, META, STEPS
+from metacog_pipeline.home import Home
 
 
 def read_row(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,5 +82,5 @@ def _asked(row: Mapping[str, Any], languages: tuple[str, ...]) -> tuple[list[str
 
 @cache
 def _items() -> Mapping[str, Any]:
-    made = pipeline.items_of(pipeline.load_parts(Path(), "sample", "all"), "sample", "all")
+    made = pipeline.items_of(pipeline.load_parts(Home(Path()), "sample", "all"), "sample", "all")
     return {name: item for item in made for name in (item.item_id, item.question_id)}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.contract import Section
 from metacog_pipeline.benchmarks.selfknowledge.figures import Curves, collected, density_figure, roc_figure
+from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces
 from metacog_pipeline.report.figures import intervals, label_text
 from metacog_pipeline.report.pieces import WORLDS
@@ -75,7 +75,7 @@ Ends = tuple[Any, ...]  # estimate, low, high, n, method
 Values = dict[tuple[str, str], dict[str, Ends]]  # (model, condition) → measure → ends
 
 
-def sensitivity(home: Path) -> Markup:
+def sensitivity(home: Home) -> Markup:
     """Return how far a yes goes with being right, and who gets a yes."""
     made = []
     for title, values in _values(home).items():
@@ -97,7 +97,7 @@ def sensitivity(home: Path) -> Markup:
     return pieces.paragraph(_D, "soft") + pieces.joined(made, "No values yet.")
 
 
-def curves(home: Path) -> Markup:
+def curves(home: Home) -> Markup:
     """Return type-2 ROC curves and densities of confidence."""
     found = rows(
         home,
@@ -149,7 +149,7 @@ def _most_sensitive(
     return [(model, series[model]) for model in chosen[:MOST_DENSITIES]]
 
 
-def asked_once(home: Path) -> Markup:
+def asked_once(home: Home) -> Markup:
     """Return what changes where a model may abstain."""
     made = []
     for title, values in _values(home).items():
@@ -168,7 +168,7 @@ def asked_once(home: Path) -> Markup:
     return pieces.paragraph(_ONCE, "soft") + pieces.joined(made, "Not asked.")
 
 
-def tests(home: Path) -> Markup:
+def tests(home: Home) -> Markup:
     """Return the differences on the same questions."""
     found = rows(home, _TESTS)
     columns = ("contrast", "of", "tested", "measure", "difference", "p adjusted", "verdict", "items")
@@ -204,7 +204,7 @@ SECTIONS = (
 )
 
 
-def _values(home: Path) -> dict[str, Values]:
+def _values(home: Home) -> dict[str, Values]:
     """Return title of a world → its values."""
     found = rows(
         home,

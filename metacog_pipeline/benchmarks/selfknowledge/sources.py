@@ -31,6 +31,7 @@ from metacog_pipeline.benchmarks.selfknowledge.construction.rows import MAX_BYTE
 from metacog_pipeline.benchmarks.selfknowledge.question_sets import SOURCES, Source
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.home import Home
 from metacog_pipeline.sources import named_files, read_bytes
 
 __all__ = [
@@ -56,13 +57,13 @@ class Found:
     published: bool
 
 
-def source_path(home: Path, name: str) -> Path:
+def source_path(home: Home, name: str) -> Path:
     """Return where a verified source is kept."""
     return sources_folder(home, "selfknowledge") / f"{name}.jsonl"
 
 
 def fetch(
-    home: Path,
+    home: Home,
     names: Sequence[str] = (),
     *,
     folder: Path | None = None,
@@ -108,7 +109,7 @@ def fetch(
     return fetch_each("selfknowledge", home, sources, names, bring)
 
 
-def load_source(home: Path, name: str) -> list[Row]:
+def load_source(home: Home, name: str) -> list[Row]:
     """Return the questions of a kept source after checking them against its digest."""
     path = source_path(home, name)
     if not path.exists():
@@ -150,13 +151,13 @@ def folder_digest(name: str, folder: Path) -> str:
     return sha256_hex("".join(map(sha256_hex, found)))
 
 
-def kept_digest(home: Path, name: str) -> str | None:
+def kept_digest(home: Home, name: str) -> str | None:
     """Return the digest a kept source must have, without reading it; None where there is none."""
     digest = read_note(_note_path(home, name)).get("digest")
     return digest if isinstance(digest, str) and source_path(home, name).exists() else None
 
 
-def _kept(home: Path, source: Source) -> Fetched | None:
+def _kept(home: Home, source: Source) -> Fetched | None:
     """Return what is home already; None where nothing is, or nothing that is right."""
     noted = read_note(_note_path(home, source.name))
     digest, layout = noted.get("digest"), noted.get("layout")
@@ -169,7 +170,7 @@ def _kept(home: Path, source: Source) -> Fetched | None:
     return _fetched(home, source, rows, digest, "already here")
 
 
-def _keep(home: Path, source: Source, file: Path, origin: str) -> Fetched:
+def _keep(home: Home, source: Source, file: Path, origin: str) -> Fetched:
     """Check ``file`` and keep its questions with a note."""
     loaded = source.load(file)
     digest = digest_of(loaded.rows)
@@ -190,7 +191,7 @@ def _keep(home: Path, source: Source, file: Path, origin: str) -> Fetched:
     return _fetched(home, source, loaded.rows, digest, origin)
 
 
-def _require(home: Path, source: Source, loaded: Loaded, digest: str, origin: str) -> None:
+def _require(home: Home, source: Source, loaded: Loaded, digest: str, origin: str) -> None:
     """Raise SourceError unless the questions are the published ones, as far as that can be known."""
     known = source.digests.get(loaded.layout)
     if known is not None:
@@ -214,9 +215,9 @@ def _require(home: Path, source: Source, loaded: Loaded, digest: str, origin: st
         )
 
 
-def _fetched(home: Path, source: Source, rows: Sequence[Row], digest: str, origin: str) -> Fetched:
+def _fetched(home: Home, source: Source, rows: Sequence[Row], digest: str, origin: str) -> Fetched:
     return Fetched(source.name, source_path(home, source.name), len(rows), digest, origin)
 
 
-def _note_path(home: Path, name: str) -> Path:
+def _note_path(home: Home, name: str) -> Path:
     return source_path(home, name).with_suffix(".json")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import groupby
-from pathlib import Path
 
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.display import Exhibit
 from metacog_pipeline.benchmarks.signaldetection import report
+from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, pieces, queries
 from metacog_pipeline.report.exhibits import Column, Key
 from metacog_pipeline.report.figures import Point, intervals
@@ -29,7 +29,7 @@ _INTERVALS = (
 )
 
 
-def table_s1(home: Path) -> Markup:
+def table_s1(home: Home) -> Markup:
     """Return d′, meta-d′ and M-ratio, posterior means."""
     found = exhibits.own(home, _NAME, [column.measure for column in _SENSITIVITY])
     rows = exhibits.printed(_NAME, "table_s1")
@@ -39,7 +39,7 @@ def table_s1(home: Path) -> Markup:
     )
 
 
-def ratios(home: Path) -> Markup:
+def ratios(home: Home) -> Markup:
     """Return the M-ratios of every task."""
     column = Column("M-ratio", "M_ratio", "m_ratio_bayes")
     found = exhibits.own(home, _NAME, [column.measure])
@@ -72,7 +72,7 @@ _AXIS_TESTS = """
 """
 
 
-def _refitted(home: Path) -> list[Markup]:
+def _refitted(home: Home) -> list[Markup]:
     """Return the M-ratios that follow from the published counts, with the intervals the paper does not print."""
     points = [
         (" ".join(reversed(subject.removesuffix(", confidence").split(", task "))), Point(value, low, high))
@@ -86,7 +86,7 @@ def _refitted(home: Path) -> list[Markup]:
     return [pieces.figure(drawn, f"{said}.", n="n = 10000 to 20000 answers", method=method)]
 
 
-def _axes(home: Path) -> Markup:
+def _axes(home: Home) -> Markup:
     """Return the three comparisons of the paper: with optimality, between models, between tasks."""
     columns = ("compared", "held", "axis", "difference of M-ratio", "answers", "verdict")
     made = Markup()
@@ -108,7 +108,7 @@ def _axes(home: Path) -> Markup:
     return made
 
 
-def table_s2(home: Path) -> Markup:
+def table_s2(home: Home) -> Markup:
     """Return the criteria under each risk."""
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for row in exhibits.printed(_NAME, "table_s2"):
@@ -119,7 +119,7 @@ def table_s2(home: Path) -> Markup:
                            key_of=lambda key: (key[1], key[0]))  # fmt: skip
 
 
-def criteria(home: Path) -> Markup:
+def criteria(home: Home) -> Markup:
     """Return the criteria under each risk as a figure."""
     rows: dict[str, dict[str, Point]] = {}
     for row in exhibits.printed(_NAME, "table_s2"):
@@ -138,7 +138,7 @@ def _task_and_model(key: Key) -> tuple[str, str]:
     return key[2].split(" ")[0], key[0]
 
 
-def _by_risk(home: Path) -> exhibits.Worlds:
+def _by_risk(home: Home) -> exhibits.Worlds:
     """Return the study's criteria, a group per model and task, a value per risk."""
     made: dict[str, dict[Key, dict[str, exhibits.Own]]] = {}
     for title, groups in exhibits.own(home, _NAME, ["c"], "condition like '% risk%'").items():
@@ -149,7 +149,7 @@ def _by_risk(home: Path) -> exhibits.Worlds:
     return made
 
 
-def sensitivity(home: Path) -> Markup:
+def sensitivity(home: Home) -> Markup:
     """Return meta-d′ against d′."""
     return report.sensitivity(home)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.contract import Section
+from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces
 from metacog_pipeline.report.figures import Point, ladder, scatter
 from metacog_pipeline.report.pieces import WORLDS
@@ -36,7 +35,7 @@ _VALUES = """
 Values = dict[tuple[str, str, str], dict[str, Point]]  # (task, model, condition) → measure → value
 
 
-def sensitivity(home: Path) -> Markup:
+def sensitivity(home: Home) -> Markup:
     """Return meta-d′ against d′."""
     figures = []
     for title, values in _values(home).items():
@@ -54,7 +53,7 @@ def sensitivity(home: Path) -> Markup:
     return pieces.paragraph(_TASKS, "soft") + pieces.joined([pieces.grid(figures)], "No values yet.")
 
 
-def criteria(home: Path) -> Markup:
+def criteria(home: Home) -> Markup:
     """Return criteria under each risk, and how far they move."""
     figures = []
     for title, values in _values(home).items():
@@ -77,7 +76,7 @@ SECTIONS = (
 )
 
 
-def _values(home: Path) -> dict[str, Values]:
+def _values(home: Home) -> dict[str, Values]:
     """Return title of a world → its values, in the order of tasks and models."""
     made: dict[str, Values] = {title: {} for title in WORLDS.values()}
     for source, task, condition, model, measure, *ends in rows(home, _VALUES):
@@ -86,7 +85,7 @@ def _values(home: Path) -> dict[str, Values]:
     return made
 
 
-def _trials(home: Path, title: str) -> str:
+def _trials(home: Home, title: str) -> str:
     """Return how many answers each number of a world rests on."""
     if title == WORLDS["published"]:
         sql = "select n from published_values where benchmark = 'signaldetection'"
@@ -100,7 +99,7 @@ def _interval(parts: tuple[object, ...]) -> object:
     return pieces.interval(value, low, high, digits=_DIGITS)
 
 
-def shifts(home: Path) -> Markup:
+def shifts(home: Home) -> Markup:
     """Return how far each stated risk moves the criterion, and the verdicts."""
     found = rows(
         home,

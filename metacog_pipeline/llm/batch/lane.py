@@ -14,9 +14,9 @@ import dataclasses
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import collecting, records, wave
 from metacog_pipeline.llm.batch.desk import BatchError, Desk, Later, NotListed
 from metacog_pipeline.llm.batch.parking import Parked, is_online
@@ -69,7 +69,7 @@ class BatchModel:
         self,
         model: HttpChatModel,
         desk: Desk,
-        home: Path,
+        home: Home,
         owner: records.Owner,
         *,
         key: str | None,

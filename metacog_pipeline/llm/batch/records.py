@@ -34,8 +34,9 @@ from typing import Any
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import sha256_hex, sync_folder, write_text
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import travel
-from metacog_pipeline.llm.batch.travel import FOLDER, RECORD, State
+from metacog_pipeline.llm.batch.travel import RECORD, State
 
 REQUESTS, ANSWERS, RESULTS = "requests.jsonl", "answers.txt", "results.jsonl"
 OPEN_STATES = frozenset({"written", "submitting", "submitted"})
@@ -155,19 +156,19 @@ def new_mark() -> str:
     return f"metacog-{secrets.token_hex(MARK_BYTES)}"
 
 
-def spool(home: Path) -> Path:
+def spool(home: Home) -> Path:
     """Return where the requests of a batch to come may be written; its name is no batch's."""
-    folder = home / FOLDER
+    folder = home.batches
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f".{os.getpid()}-{secrets.token_hex(8)}.spool"
 
 
-def create(home: Path, record: BatchRecord, requests: Path, answers: list[tuple[str, int]]) -> Batch:
+def create(home: Home, record: BatchRecord, requests: Path, answers: list[tuple[str, int]]) -> Batch:
     """Make a batch of the ``requests`` in a spool; on return it is durable, whole, and seen by everyone.
 
     Raises ``StoreError``.
     """
-    folder, hidden = home / FOLDER / record.mark, home / FOLDER / f".{record.mark}.new"
+    folder, hidden = home.batches / record.mark, home.batches / f".{record.mark}.new"
     try:
         hidden.mkdir(parents=True)
         text = "".join(f"{answer} {worst}\n" for answer, worst in answers)
@@ -186,15 +187,15 @@ def create(home: Path, record: BatchRecord, requests: Path, answers: list[tuple[
     return Batch(folder, record)
 
 
-def batches(home: Path) -> list[Batch]:
+def batches(home: Home) -> list[Batch]:
     """Return the batches of a study home, oldest first. Raises ``StoreError`` for one that cannot be read."""
-    found = [Batch(path.parent, _read(path)) for path in (home / FOLDER).glob(f"[!.]*/{RECORD}")]
+    found = [Batch(path.parent, _read(path)) for path in home.batches.glob(f"[!.]*/{RECORD}")]
     return sorted(found, key=lambda each: (each.record.created_at, each.record.mark))
 
 
-def clear_spools(home: Path) -> None:
+def clear_spools(home: Home) -> None:
     """Remove what processes that are gone left half written: nothing of it was sent."""
-    for path in (home / FOLDER).glob(".*"):
+    for path in home.batches.glob(".*"):
         number = path.name[1:].partition("-")[0]
         if path.suffix == ".spool" and number.isdecimal() and not _runs(int(number)):
             path.unlink(missing_ok=True)

@@ -11,45 +11,46 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing
+from metacog_pipeline.home import Home
 from metacog_pipeline.storage.attached import store_of
 
 if TYPE_CHECKING:
     from metacog_pipeline.storage.store import Store
 
-FOLDER, RECORD = "batches", "record.json"
+RECORD = "record.json"
 State = Literal["written", "submitting", "submitted", "collected", "done", "refused", "given up"]
 
 
 def send(folder: Path, *names: str) -> None:
     """Put these files of the batch in ``folder`` into the store of its home. Raises ``StoreError``."""
-    store = store_of(folder.parents[1])
+    store = store_of(Home(folder.parents[1]))
     for name in names if store is not None else ():
         if store is not None and (folder / name).exists():
-            store.put(f"{FOLDER}/{folder.name}/{name}", folder / name)
+            store.put(f"{folder.parent.name}/{folder.name}/{name}", folder / name)
 
 
 def take_away(folder: Path, *names: str) -> None:
     """Remove these files of a batch from the store. Raises ``StoreError``."""
-    store = store_of(folder.parents[1])
+    store = store_of(Home(folder.parents[1]))
     if store is not None:
-        store.delete([f"{FOLDER}/{folder.name}/{name}" for name in names])
+        store.delete([f"{folder.parent.name}/{folder.name}/{name}" for name in names])
 
 
-def bring(home: Path, store: Store) -> None:
+def bring(home: Home, store: Store) -> None:
     """Bring every batch that another host knows better into ``home``. Raises ``StoreError``."""
     listed: dict[str, list[str]] = {}
-    for one in store.listed(FOLDER):
-        mark, _, name = one.key.removeprefix(f"{FOLDER}/").partition("/")
+    for one in store.listed(home.batches.name):
+        mark, _, name = one.key.removeprefix(f"{home.batches.name}/").partition("/")
         listed.setdefault(mark, []).append(name)
     for mark, names in listed.items():
-        folder = home / FOLDER / mark
-        found = store.read(f"{FOLDER}/{mark}/{RECORD}") if RECORD in names else None
+        folder = home.batches / mark
+        found = store.read(f"{home.key(folder)}/{RECORD}") if RECORD in names else None
         if found is None or _rank(found.content) <= _rank_here(folder / RECORD):
             continue
         for name in sorted(
             names, key=lambda each: each == RECORD
         ):  # the record last: it says that the rest is there
-            content = found.content if name == RECORD else _content(store, f"{FOLDER}/{mark}/{name}")
+            content = found.content if name == RECORD else _content(store, f"{home.key(folder)}/{name}")
             with replacing(folder / name) as temporary:
                 temporary.write_bytes(content)
 

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import records
 from metacog_pipeline.llm.batch.ways import Way
 from metacog_pipeline.llm.ledger import NANO, nano
@@ -45,7 +46,7 @@ class Part:
 class Wave:
     """The open wave of one session."""
 
-    def __init__(self, home: Path, way: Way) -> None:
+    def __init__(self, home: Home, way: Way) -> None:
         self._home = home
         self._way = way
         self._open: dict[Group, Part] = {}
@@ -122,7 +123,7 @@ def affordable(part: Part, free_usd: float | None) -> int:
     return len(part.answers)
 
 
-def split(home: Path, way: Way, part: Part, count: int) -> tuple[Part, Part]:
+def split(home: Home, way: Way, part: Part, count: int) -> tuple[Part, Part]:
     """Return the first ``count`` requests of a part, and the rest, each as a part of its own."""
     between = len(way.separator)
     head = sum(part.sizes[:count]) + between * (count - 1)
@@ -140,7 +141,7 @@ def split(home: Path, way: Way, part: Part, count: int) -> tuple[Part, Part]:
     return first, rest
 
 
-def written(home: Path, part: Part, fields: Mapping[str, object]) -> records.Batch:
+def written(home: Home, part: Part, fields: Mapping[str, object]) -> records.Batch:
     """Make a durable batch of a part; ``fields`` are those of the record that the part does not know."""
     digest = sha256_hex("\n".join(answer for answer, _ in part.answers))
     record = records.BatchRecord(

@@ -17,12 +17,12 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from metacog_pipeline import registry
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.leaderboard.database import TEXTS, text
+from metacog_pipeline.home import Home
+from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.llm.spec import SLUG_PATTERN
 from metacog_pipeline.report import queries
 from metacog_pipeline.scoring.responses import FAILED_READING
@@ -68,7 +68,7 @@ class Benchmark:
 Of = tuple[str, int]  # a model and a slice
 
 
-def contents(home: Path) -> list[Benchmark]:
+def contents(home: Home) -> list[Benchmark]:
     """Return the benchmarks that have responses, those most of whose answers are right or wrong first, then by name."""
     found: list[tuple[bool, Benchmark]] = []
     for name in queries.asked(home):
@@ -83,7 +83,7 @@ def contents(home: Path) -> list[Benchmark]:
     return [each for _, each in sorted(found, key=lambda one: one[0])]
 
 
-def n_answers(home: Path) -> int:
+def n_answers(home: Home) -> int:
     """Return how many answers of respondents the study keeps: it decides whether the files are written."""
     ((found,),) = queries.rows(
         home,
@@ -97,7 +97,7 @@ def _begun(column: str) -> str:
     return f"if(length({column}) > {QUESTION}, left({column}, {QUESTION - 1}) || '…', {column})"
 
 
-def questions(home: Path, number: int, benchmark: Benchmark) -> str:
+def questions(home: Home, number: int, benchmark: Benchmark) -> str:
     """Return the script of the items of a benchmark."""
     sql = (
         f"select item_id, {_begun('question')}, {_begun('key')}, kind from items "
@@ -106,7 +106,7 @@ def questions(home: Path, number: int, benchmark: Benchmark) -> str:
     return _called("questions", number, queries.rows(home, sql))
 
 
-def grids(home: Path, number: int, benchmark: Benchmark, models: Sequence[str]) -> dict[str, str]:
+def grids(home: Home, number: int, benchmark: Benchmark, models: Sequence[str]) -> dict[str, str]:
     """Return the script of each of ``models``: per condition share right, mean confidence (hundredths), responses.
 
     A share is null where no response has a verdict, a confidence where none was stated; responses are 0 where nothing
@@ -136,7 +136,7 @@ def grids(home: Path, number: int, benchmark: Benchmark, models: Sequence[str]) 
     }
 
 
-def items(home: Path, number: int, benchmark: Benchmark, wanted: Sequence[int]) -> list[str]:
+def items(home: Home, number: int, benchmark: Benchmark, wanted: Sequence[int]) -> list[str]:
     """Return the scripts of the slices ``wanted`` of a benchmark's items, each ``ITEMS_A_SLICE`` items long."""
     columns = ("item_id", "question", "key", "kind", "facts")
     slices = _sliced(home, benchmark, wanted, columns)
@@ -147,7 +147,7 @@ def items(home: Path, number: int, benchmark: Benchmark, wanted: Sequence[int]) 
 
 
 def answers(
-    home: Path, number: int, benchmark: Benchmark, models: Sequence[str], wanted: Sequence[int]
+    home: Home, number: int, benchmark: Benchmark, models: Sequence[str], wanted: Sequence[int]
 ) -> dict[Of, str]:
     """Return the scripts of what ``models`` answered to the items of the slices ``wanted``."""
     slices = _sliced(home, benchmark, wanted, ("item_id",))
@@ -170,7 +170,7 @@ def file_of(model: str) -> str:
 
 
 def _sliced(
-    home: Path, benchmark: Benchmark, wanted: Sequence[int], columns: Sequence[str]
+    home: Home, benchmark: Benchmark, wanted: Sequence[int], columns: Sequence[str]
 ) -> list[list[tuple[Any, ...]]]:
     """Return the rows of the items of each wanted slice, in the order of asking."""
     first, last = ITEMS_A_SLICE * min(wanted), ITEMS_A_SLICE * (max(wanted) + 1)
@@ -192,7 +192,7 @@ def _answered(calls: Iterable[dict[str, Any]], read: Sequence[dict[str, Any]]) -
     return {"prompts": list(prompts), "answers": made, "read": read}
 
 
-def _calls(home: Path, benchmark: str, models: Sequence[str], names: Sequence[str]) -> list[dict[str, Any]]:
+def _calls(home: Home, benchmark: str, models: Sequence[str], names: Sequence[str]) -> list[dict[str, Any]]:
     """Return the calls of some models about some items with their texts, cut at `CHARACTERS`."""
     columns = ("item_id", "condition", "step", "model", "run", "status")
     shown = ", ".join(f"calls.{name}" for name in columns)
@@ -204,7 +204,7 @@ def _calls(home: Path, benchmark: str, models: Sequence[str], names: Sequence[st
         "left join texts.answers as answers using (answer_id) "
         "left join texts.prompts as prompts on prompts.prompt = answers.prompt"
     )
-    if not (home / TEXTS).is_file():
+    if not home.texts.is_file():
         words, source = (
             ["null as text", "0 as characters", "null as reasoning", "0 as thought", "null as request"],
             "",
@@ -224,7 +224,7 @@ def _calls(home: Path, benchmark: str, models: Sequence[str], names: Sequence[st
     return found
 
 
-def _read(home: Path, benchmark: str, models: Sequence[str], names: Sequence[str]) -> list[dict[str, Any]]:
+def _read(home: Home, benchmark: str, models: Sequence[str], names: Sequence[str]) -> list[dict[str, Any]]:
     """Return what was read out of the responses of some models to some items: values that are there, as text."""
     columns = list(_own_columns(home, benchmark))
     if not columns:
@@ -249,7 +249,7 @@ def _read(home: Path, benchmark: str, models: Sequence[str], names: Sequence[str
     return found
 
 
-def _responses(home: Path, benchmark: str) -> str:
+def _responses(home: Home, benchmark: str) -> str:
     """Return SQL of every response: condition, model, item_id, correct, confidence, whether it could be read.
 
     Verdicts come from `responses`, which holds the readable ones alike for all benchmarks; the others from the
@@ -276,7 +276,7 @@ def _responses(home: Path, benchmark: str) -> str:
     )
 
 
-def _own_columns(home: Path, benchmark: str) -> list[str]:
+def _own_columns(home: Home, benchmark: str) -> list[str]:
     """Return the columns of a benchmark's own table of responses; none where it has no such table."""
     found = queries.rows(
         home,

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from metacog_pipeline.files import force, sha256_hex, write_changed
-from metacog_pipeline.leaderboard.database import TEXTS
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.inputs import Input
 from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.explorer import data
@@ -28,7 +28,7 @@ _NOTE = ".made.json"  # what the files of each model were made from
 _AT_ONCE = 25  # slices a query fetches: fewer queries for some hundred items, and never all texts in memory
 
 
-def write_explorer(home: Path, report: Path, name: str) -> Sequence[Benchmark]:
+def write_explorer(home: Home, report: Path, name: str) -> Sequence[Benchmark]:
     """Write the explorer below ``report`` and return what it shows; nothing where there is too much or nothing.
 
     Files of models whose answers did not change are left as they are, and those of an older explorer removed.
@@ -61,7 +61,7 @@ def write_explorer(home: Path, report: Path, name: str) -> Sequence[Benchmark]:
     return found
 
 
-def _shared(home: Path, folder: Path, number: int, benchmark: Benchmark) -> Iterator[tuple[Path, str]]:
+def _shared(home: Home, folder: Path, number: int, benchmark: Benchmark) -> Iterator[tuple[Path, str]]:
     """Write the files that no model has a part in; yield each with its content."""
     made = [(folder / f"questions-{number}.js", data.questions(home, number, benchmark))]
     for wanted in _some(benchmark.slices):
@@ -78,7 +78,7 @@ def _of_model(folder: Path, number: int, benchmark: Benchmark, model: str) -> li
     return [folder / f"grid-{number}-{own}.js", *slices]
 
 
-def _write_models(home: Path, folder: Path, number: int, benchmark: Benchmark, models: Sequence[str]) -> None:
+def _write_models(home: Home, folder: Path, number: int, benchmark: Benchmark, models: Sequence[str]) -> None:
     if not models:
         return
     for model, content in data.grids(home, number, benchmark, models).items():
@@ -92,9 +92,9 @@ def _some(slices: range) -> Iterator[range]:
     return (slices[first : first + _AT_ONCE] for first in slices[::_AT_ONCE])
 
 
-def _made_from(home: Path, found: Sequence[Benchmark]) -> dict[str, str]:
+def _made_from(home: Home, found: Sequence[Benchmark]) -> dict[str, str]:
     """Return the digest of everything the files of each benchmark and model are made from."""
-    rules = [queries.rows(home, "select name, digest from tables order by all"), (home / TEXTS).is_file()]
+    rules = [queries.rows(home, "select name, digest from tables order by all"), home.texts.is_file()]
     begun = sha256_hex(Path(data.__file__).read_bytes() + repr(rules).encode())
     own: dict[tuple[str, str], list[tuple[str, str]]] = {}
     items: dict[str, str] = {}

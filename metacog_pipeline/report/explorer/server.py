@@ -14,7 +14,7 @@ from pathlib import Path
 
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.files import state_of
-from metacog_pipeline.leaderboard.database import LEADERBOARD
+from metacog_pipeline.home import Home
 from metacog_pipeline.report.explorer import data, pages
 
 HOST, PORT = "127.0.0.1", 3100
@@ -30,7 +30,7 @@ class Explorer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, home: Path, name: str, port: int) -> None:
+    def __init__(self, home: Home, name: str, port: int) -> None:
         super().__init__((HOST, port), _Handler)
         self.home, self.name = home, name
         self._lock = threading.Lock()
@@ -70,7 +70,7 @@ class Explorer(ThreadingHTTPServer):
     def _contents(self) -> list[data.Benchmark]:
         """What there is to show, read once for each version of the file: a page asks for many of its parts at once."""
         with self._lock:
-            now = state_of(self.home / LEADERBOARD)
+            now = state_of(self.home.leaderboard)
             if now == (0, 0) or self._read[0] != now:  # without a file it stands in a store
                 self._read = (now, data.contents(self.home))
             return self._read[1]

@@ -153,7 +153,7 @@ def test_a_judge_is_tried_in_the_words_it_grades_in(wording, judge):
 def test_items_wait_for_no_judge_and_judges_wait_for_their_trial(tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
     bench = Medley.of(load_study(tmp_path / "study.toml"))
-    bench.context.study.home.prepare()
+    bench.context.study.prepare()
     assert suite.NAME not in construction.for_items(bench)
     assert bench.judging.needs == (suite.NAME,)
     assert "tried before they grade" in construction.untried(bench, bench.judging.needs)

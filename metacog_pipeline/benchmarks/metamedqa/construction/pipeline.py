@@ -30,6 +30,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.records import EditRecor
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped, state_of
+from metacog_pipeline.home import Home
 
 Dataset = Literal["published", "corrected", "sample", "custom"]
 FETCHED = ("published", "corrected")
@@ -46,12 +47,12 @@ class Build:
     violations: tuple[Violation, ...]
 
 
-def load_parent(home: Path, dataset: Dataset, folder: Path | None = None) -> list[ParentRow]:
+def load_parent(home: Home, dataset: Dataset, folder: Path | None = None) -> list[ParentRow]:
     """Return the parent rows; ``folder`` is for ``custom``. Raises SourceError when a file is missing or wrong."""
     return list(_once(records.load_parents, _file(home, dataset, "parent", folder)))
 
 
-def load_fictional(home: Path, dataset: Dataset, folder: Path | None = None) -> list[FictionalRow]:
+def load_fictional(home: Home, dataset: Dataset, folder: Path | None = None) -> list[FictionalRow]:
     """Return the pool of fictional questions; a custom set without the file has none."""
     if dataset == "custom" and _in_folder(folder, "fictional", needed=False) is None:
         return []
@@ -82,7 +83,7 @@ def select_fictional(
 
 
 def load_or_derive_edits(
-    home: Path, dataset: Dataset, parents: Sequence[ParentRow], folder: Path | None = None
+    home: Home, dataset: Dataset, parents: Sequence[ParentRow], folder: Path | None = None
 ) -> EditTable:
     """Return the edit table: from its file, or derived from the parent and the published file."""
     if dataset not in FETCHED:
@@ -100,7 +101,7 @@ def _derived(parents: tuple[ParentRow, ...], published: Path, corrected: bool, *
 
 
 def construct(
-    home: Path,
+    home: Home,
     dataset: Dataset,
     *,
     order: Order = "default",
@@ -193,7 +194,7 @@ def _loaded(load: Callable[..., list[Any]], path: Path, how: tuple[str, ...], *s
     return tuple(load(path, *how))
 
 
-def _file(home: Path, dataset: Dataset, what: str, folder: Path | None) -> Path:
+def _file(home: Home, dataset: Dataset, what: str, folder: Path | None) -> Path:
     if dataset == "sample":
         return shipped("data", "metamedqa", "sample", f"{what}.jsonl")
     if dataset == "custom":

@@ -30,6 +30,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import Dataset
 from metacog_pipeline.benchmarks.metamedqa.construction.records import ChoiceRow, EditRecord, ParentRow
 from metacog_pipeline.errors import SourceError, one_line
 from metacog_pipeline.files import write_text
+from metacog_pipeline.home import Home
 from metacog_pipeline.sources import JsonRow, read_lines, write_rows
 
 
@@ -51,7 +52,7 @@ class Inputs:
     prefix: str
 
 
-def inputs_of(home: Path, dataset: Dataset, folder: Path | None = None) -> Inputs:
+def inputs_of(home: Home, dataset: Dataset, folder: Path | None = None) -> Inputs:
     """Load the parent set and edits of a data set."""
     parents = pipeline.load_parent(home, dataset, folder)
     table = pipeline.load_or_derive_edits(home, dataset, parents, folder)
@@ -67,7 +68,7 @@ def inputs_from_files(parent: Path, edits: Path | None = None, prefix: str | Non
 
 def build(
     output: Path,
-    home: Path,
+    home: Home,
     dataset: Dataset,
     folder: Path | None,
     *,

@@ -13,6 +13,7 @@ from metacog_pipeline.benchmarks.selfknowledge.construction.datasets import SAMP
 from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGES, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import sha256_hex, shipped
+from metacog_pipeline.home import Home
 
 
 def items_of(
@@ -36,7 +37,7 @@ def items_of(
     return items
 
 
-def load_parts(home: Path, dataset: str, split: str, folder: Path | None = None) -> list[Part]:
+def load_parts(home: Home, dataset: str, split: str, folder: Path | None = None) -> list[Part]:
     """Return the files the split is read from, verified; those of ``folder`` need not be the published ones."""
     if dataset == SAMPLE:
         _require_no_folder(folder)
@@ -60,7 +61,7 @@ def needed_sources(dataset: str, split: str | None = None, folder: Path | None =
 
 
 def input_digests(
-    home: Path, dataset: str, split: str | None = None, folder: Path | None = None
+    home: Home, dataset: str, split: str | None = None, folder: Path | None = None
 ) -> dict[str, str]:
     """Return the SHA-256 of every file the items are built from; a source that is not home yet is left out."""
     if dataset == SAMPLE:

@@ -222,7 +222,7 @@ def train_study(study_file: Path, quiet: bool, seeds: int, steps: int, **asked: 
     study = load_study(study_file)
     stage.section(study)
     open_questions.check_asked(study, asked)
-    study.home.prepare()
+    study.prepare()
     with ProgressLine("base model", STEPS, style_for(quiet), priced=False) as line:
         stage.make_base(study, line.update)
     if any(asked.values()):

@@ -209,7 +209,7 @@ def _ablated(study: Study, seed: int, steps: int) -> Iterator[tuple[str, Estimat
 
 def _question_sets(study: Study, trained: set[str]) -> dict[tuple[str, str], list[Question]]:
     """Return the study's questions by set and language, those that were trained on left out; else the shipped facts."""
-    path = items_path(study.home.path, BENCHMARK)
+    path = items_path(study.home, BENCHMARK)
     found: dict[tuple[str, str], list[Question]] = {}
     for language in LANGUAGES:
         if path.is_file():

@@ -59,7 +59,7 @@ def section(study: Study) -> TrainingSection:
 
 def folder(study: Study) -> Path:
     """Return where training is kept."""
-    return study.home.path / FOLDER
+    return study.home / FOLDER
 
 
 def settings(study: Study) -> Settings:

@@ -29,6 +29,7 @@ from metacog_pipeline.benchmark.source_files import Fetched, Progress
 from metacog_pipeline.benchmarks.signaldetection.construction.texts import Texts, read_sst2, read_table
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import replacing, sha256_hex
+from metacog_pipeline.home import Home
 from metacog_pipeline.sources import read_bytes
 
 REVIEWS, SENTENCES = "sst2", "test4plus"
@@ -50,16 +51,16 @@ class Pinned:
     names: tuple[str, ...]
     licence: str
 
-    def path(self, home: Path) -> Path:
+    def path(self, home: Home) -> Path:
         """Return where it is kept."""
         return common.sources_folder(home, "signaldetection") / self.kept_as
 
-    def expected(self, home: Path) -> str | None:
+    def expected(self, home: Home) -> str | None:
         """Return the digest it must have; None where nothing is pinned yet."""
         found = self.digest or common.read_note(self.note(home)).get("digest")
         return None if found is None else str(found)
 
-    def note(self, home: Path) -> Path:
+    def note(self, home: Home) -> Path:
         """Return where its origin and digest are written down."""
         return self.path(home).with_suffix(".json")
 
@@ -69,7 +70,7 @@ class Pinned:
             return read_sst2(file, self.name)
         return read_table(file, self.name, MAX_BYTES)
 
-    def keep(self, home: Path, file: Path, origin: str) -> Fetched:
+    def keep(self, home: Home, file: Path, origin: str) -> Fetched:
         """Check ``file`` and keep an unpacked copy of it with a note."""
         data = read_bytes(file, MAX_BYTES)
         digest = sha256_hex(data)
@@ -82,7 +83,7 @@ class Pinned:
         )
         return Fetched(self.name, self.path(home), rows, digest, origin)
 
-    def kept(self, home: Path) -> Fetched | None:
+    def kept(self, home: Home) -> Fetched | None:
         """Return what is home already; None where nothing is, or nothing that is right."""
         noted = common.read_note(self.note(home))
         digest, rows = noted.get("digest"), noted.get("rows")
@@ -133,7 +134,7 @@ SOURCES: Mapping[str, Pinned] = {
 
 
 def fetch(
-    home: Path,
+    home: Home,
     names: Sequence[str] = (),
     *,
     folder: Path | None = None,
@@ -169,7 +170,7 @@ def fetch(
     return common.fetch_each("signaldetection", home, sources, names, bring)
 
 
-def load_source(home: Path, name: str, sources: Mapping[str, Pinned] = SOURCES) -> Path:
+def load_source(home: Home, name: str, sources: Mapping[str, Pinned] = SOURCES) -> Path:
     """Return the path of a kept source after checking it against its digest."""
     source = sources[name]
     path = source.path(home)
@@ -183,7 +184,7 @@ def load_source(home: Path, name: str, sources: Mapping[str, Pinned] = SOURCES) 
     return path
 
 
-def kept_digest(home: Path, name: str) -> str | None:
+def kept_digest(home: Home, name: str) -> str | None:
     """Return the digest a kept source must have, without reading it; None where there is none."""
     return SOURCES[name].expected(home) if SOURCES[name].path(home).exists() else None
 
@@ -191,7 +192,7 @@ def kept_digest(home: Path, name: str) -> str | None:
 def declared() -> tuple[contract.Source, ...]:
     """Return the sources as the contract wants them."""
 
-    def one(name: str, home: Path, **how: object) -> Fetched:
+    def one(name: str, home: Home, **how: object) -> Fetched:
         return fetch(home, (name,), **how)[0]  # type: ignore[arg-type]
 
     return tuple(

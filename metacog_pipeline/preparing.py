@@ -1,0 +1,79 @@
+"""Makes a home ready to be written in, or says why it cannot be."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+from metacog_pipeline import instance_file
+from metacog_pipeline.errors import StoreError, StudyError
+from metacog_pipeline.files import probe_writing, write_text
+from metacog_pipeline.home import FOLDERS, Home
+from metacog_pipeline.storage.attached import attach
+from metacog_pipeline.storage.mounts import refuse_unlocked
+
+if TYPE_CHECKING:
+    from metacog_pipeline.deploy import DeploySection
+
+# "*", "?" and "[" are patterns, and "," separates them, where data sets are searched; "%" and "?" have a meaning of
+# their own in the addresses of Dagster's databases; "name=value" folders are read as columns of the data.
+ODD_CHARACTERS = "*?,%="
+LAYOUT = "0.2"  # of the folders in a home; transcripts are the same in 0.1
+
+
+def prepare(home: Home, deploy: DeploySection | None = None, variables: tuple[str, ...] = ()) -> None:
+    """Create the folders and the Dagster configuration; its runs need ``variables``, wherever they are worked on.
+
+    Raises
+    ------
+    StudyError
+        If the home is a file or cannot be created, or its path cannot be used by all that work on it.
+    StoreError
+        If the disk is full or fails.
+    """
+    check(home)
+    try:
+        for name in FOLDERS:
+            (home / name).mkdir(parents=True, exist_ok=True)
+        if home.dagster == home / "dagster" or not (home.dagster / instance_file.NAME).exists():
+            home.dagster.mkdir(parents=True, exist_ok=True)
+            instance_file.fill(home.dagster, deploy, variables)
+            probe_writing(home.dagster)  # a folder of the user's own may be mounted to be read only
+        write_text(home.version, f"{LAYOUT}\n")
+        if deploy is not None:
+            attach(home, deploy.store, deploy.dagster_storage if deploy.ledger == "postgres" else None)
+    except OSError as error:
+        raise _unwritable(home, error) from None
+
+
+def check(home: Home) -> None:
+    """Raise StudyError where `prepare` would find no place to write. Leaves nothing behind."""
+    _refuse_odd_path(home)
+    try:
+        existing = home.existing
+        if not existing.is_dir():
+            raise StudyError(
+                f"study.home: {existing} is a file, not a folder; choose another home or move the file away"
+            )
+        refuse_unlocked(existing, "study.home")
+        probe_writing(existing)
+    except OSError as error:
+        raise _unwritable(home, error) from None
+
+
+def _unwritable(home: Home, error: OSError) -> StudyError | StoreError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        return StoreError(
+            f"study.home: cannot write to {home} ({error.strerror}); free space or mend the disk"
+        )
+    return StudyError(
+        f"study.home: cannot write to {home} ({error.strerror or error}); choose a folder you can write to"
+    )
+
+
+def _refuse_odd_path(home: Home) -> None:
+    odd = sorted(set(ODD_CHARACTERS) & set(str(home)))
+    if odd:
+        raise StudyError(
+            f"study.home: {home} holds {' '.join(odd)}, which DuckDB or Dagster would misread; choose a folder without"
+        )
