@@ -46,6 +46,7 @@ class Home:
     cross_benchmark = _Place("cross_benchmark")
     leaderboard = _Place(LEADERBOARD)  # the file analysts open
     texts = _Place(TEXTS)  # prompts and replies beside it
+    board_lock = _Place(".leaderboard.lock")  # held by who builds it
     report = _Place("report")
     status = _Place("study")  # tables about the study itself: its models and the state of their partitions
     cache = _Place("cache")

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.scoring import printed
 from metacog_pipeline.study import load_study
@@ -27,7 +28,7 @@ def columns_of(path: str) -> dict[str, str]:
     raise AssertionError(f"{path} belongs to no dataset")
 
 
-def write(home: Path, path: str, rows: Sequence[Mapping[str, object]]) -> Path:
+def write(home: Home, path: str, rows: Sequence[Mapping[str, object]]) -> Path:
     """Write ``rows`` to ``path`` below ``home``; columns they do not name are null, others of theirs are kept."""
     schema = _schema(tuple(columns_of(path).items()))
     columns = set(schema.names)
@@ -50,9 +51,9 @@ def _schema(columns: tuple[tuple[str, str], ...]) -> pa.Schema:
         return connection.sql(f"select {shape} where false").to_arrow_table().schema
 
 
-def print_numbers(home: Path, benchmark: str, *, claims: bool = True) -> None:
+def print_numbers(home: Home, benchmark: str, *, claims: bool = True) -> None:
     """Write what the paper of ``benchmark`` prints, as a study would; without ``claims`` nothing is fitted."""
-    shutil.copytree(_printed(benchmark, claims), home, dirs_exist_ok=True)
+    shutil.copytree(_printed(benchmark, claims), home.path, dirs_exist_ok=True)
 
 
 @functools.cache
@@ -68,5 +69,5 @@ def _printed(benchmark: str, claims: bool) -> Path:
         printed.write(found)
     else:
         values = found.published.values(found).with_columns(benchmark=pl.lit(benchmark))
-        write(home, f"estimates/{benchmark}/published/published_values.parquet", values.to_dicts())
+        write(Home(home), f"estimates/{benchmark}/published/published_values.parquet", values.to_dicts())
     return home

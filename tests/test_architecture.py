@@ -242,6 +242,45 @@ def test_help_imports_neither_dagster_nor_a_benchmark(command):
     assert not heavy and not ours
 
 
+def homes_told_otherwise(source: str) -> list[str]:
+    """Return the homes that ``source`` takes, keeps or returns as paths, and the places in one that it spells itself."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.arg(arg=name, annotation=kind) | ast.AnnAssign(target=ast.Name(name), annotation=kind):
+                pass
+            case ast.FunctionDef(name=name, returns=kind):
+                pass
+            case ast.BinOp(left, ast.Div(), ast.Constant(str())):
+                if re.search(r"\bhome(\.path)?$", ast.unparse(left)):
+                    found.append(ast.unparse(node))
+                continue
+            case _:
+                continue
+        if re.search(r"(^|_)home$", name) and kind is not None and re.search(r"\bPath\b", ast.unparse(kind)):
+            found.append(f"{name}: {ast.unparse(kind)}")
+    return found
+
+
+def test_functions_take_a_home_and_only_it_knows_what_lies_where():
+    wrong = {
+        str(path.relative_to(ROOT)): found
+        for path in python_files(*CODE)
+        if (found := homes_told_otherwise(path.read_text("utf-8")))
+        and path.name not in ("home.py", "preparing.py")
+    }
+    assert wrong == {}
+
+
+def test_a_home_told_otherwise_would_be_found():
+    source = "def f(home: Path | None): ...\ndef home() -> Path: ...\nown_home: Path\nx = study.home / 'y', home.path / 'z'"
+    found = ["home: Path", "home: Path | None", "home.path / 'z'", "own_home: Path", "study.home / 'y'"]
+    assert sorted(homes_told_otherwise(source)) == sorted(found)
+    assert (
+        homes_told_otherwise("def f(home: Home) -> Path: ...\nx = study.home.items / 'y', home / name") == []
+    )
+
+
 def test_every_module_says_what_it_is_for():
     for path in python_files(*CODE):
         assert looked_through(path)[2], f"{path}: no docstring"

@@ -114,7 +114,7 @@ def building(home: Home) -> Iterator[None]:
     StoreError
         If another process keeps building for a minute, or the home cannot be written.
     """
-    path = home / ".leaderboard.lock"
+    path = home.board_lock
     try:
         handle = path.open("a")
     except OSError as error:

@@ -17,6 +17,7 @@ from metacog_assets.launch import Launcher, launch
 from metacog_assets.study_file import current_study
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound as benchmark_of
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.study import load_study
@@ -49,8 +50,8 @@ class Bench:
         return self.folder / "study.toml"
 
     @property
-    def home(self) -> Path:
-        return self.folder / "home"
+    def home(self) -> Home:
+        return Home(self.folder / "home")
 
     def write(self, *models: Mapping[str, object], runs: int = 1, limit: int = ITEMS, seed: int = 0) -> None:
         """Write the study file; the models stay as they are when none is given."""
@@ -96,7 +97,7 @@ def _named(run: DagsterRun) -> str:
     return " ".join(filter(None, (run.job_name, partition or (first and f"{first}..{last}"))))
 
 
-def _stub_of_the_report(home: Path, name: str | None = None) -> Path:
+def _stub_of_the_report(home: Home, name: str | None = None) -> Path:
     page = home / "report" / "index.html"
     page.parent.mkdir(exist_ok=True)
     page.write_text("<!doctype html>", encoding="utf-8")

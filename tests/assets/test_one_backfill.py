@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import run_query
 
 pytestmark = pytest.mark.proof
@@ -108,7 +109,7 @@ def on_the_board(study: Path) -> bool:
     query = (
         "select 1 from leaderboard where model = 'newcomer' and measure = 'accuracy' and estimate is not null"
     )
-    return bool(run_query(study.parent / "home", query).rows)
+    return bool(run_query(Home(study.parent / "home"), query).rows)
 
 
 def test_a_model_added_to_the_study_stands_on_the_board_after_one_backfill(study, ask):

@@ -1,7 +1,6 @@
 """A row of the study that cannot be asked: one line that says what, where and what to do; nothing kept is lost."""
 
-from pathlib import Path
-
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.transcripts.store import kept_records, partition_folder
 from tests.simulated_server import ServerThread
@@ -10,7 +9,7 @@ KEY = "sk-test-0123456789abcdef"
 MOST_CALLS = 5
 
 
-def good_answers(home: Path) -> int:
+def good_answers(home: Home) -> int:
     records = kept_records(partition_folder(home, "metamedqa", "m", 1))
     return sum(record.status == "ok" for record in records)
 

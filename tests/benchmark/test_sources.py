@@ -10,6 +10,7 @@ from metacog_pipeline.benchmarks.metamedqa import sources as metamedqa
 from metacog_pipeline.benchmarks.selfknowledge import sources as selfknowledge
 from metacog_pipeline.benchmarks.signaldetection.construction import sources as signaldetection
 from metacog_pipeline.errors import SourceError
+from metacog_pipeline.home import Home
 
 SOURCES = {"a": 1, "b": 2}
 
@@ -20,12 +21,16 @@ def here(rows: int) -> source_files.Fetched:
 
 @pytest.mark.parametrize(("names", "rows"), [((), [1, 2]), (("b",), [2]), (("b", "a"), [2, 1])])
 def test_the_named_sources_are_brought_or_all_when_none_is_named(tmp_path, names, rows):
-    assert [found.rows for found in source_files.fetch_each("some", tmp_path, SOURCES, names, here)] == rows
+    assert [
+        found.rows for found in source_files.fetch_each(Home("some"), tmp_path, SOURCES, names, here)
+    ] == rows
 
 
 def test_an_unknown_name_is_told_before_anything_is_brought(tmp_path):
     with pytest.raises(SourceError, match="'c' is no source of some; there are: a, b"):
-        source_files.fetch_each("some", tmp_path, SOURCES, ("a", "c"), lambda source: pytest.fail("brought"))
+        source_files.fetch_each(
+            Home("some"), tmp_path, SOURCES, ("a", "c"), lambda source: pytest.fail("brought")
+        )
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):
@@ -33,7 +38,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):
         raise OSError(28, "No space left on device")
 
     with pytest.raises(SourceError, match=r"sources/some: cannot be written \(No space left on device\)"):
-        source_files.fetch_each("some", tmp_path, SOURCES, (), full)
+        source_files.fetch_each(Home("some"), tmp_path, SOURCES, (), full)
 
 
 def right(path: Path) -> str:
@@ -105,9 +110,9 @@ OWN = (metamedqa, selfknowledge, signaldetection)
 @pytest.mark.parametrize("own", OWN, ids=lambda own: own.__name__.split(".")[2])
 def test_no_folder_and_no_source_of_the_name_say_so(own, tmp_path):
     with pytest.raises(SourceError, match="no such folder"):
-        own.fetch(tmp_path / "home", folder=tmp_path / "none")
+        own.fetch(Home(tmp_path / "home"), folder=tmp_path / "none")
     with pytest.raises(SourceError, match=r"'unheard' is no source of .*there are: "):
-        own.fetch(tmp_path / "home", ["unheard"], folder=tmp_path)
+        own.fetch(Home(tmp_path / "home"), ["unheard"], folder=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +139,7 @@ def test_anything_else_than_the_file_is_refused_and_not_kept(own, name, status, 
         return httpx.Response(status, headers=told, content=iter([data]), request=request)
 
     with pytest.raises(SourceError) as caught:
-        own.fetch(tmp_path, [name], transport=httpx.MockTransport(respond))
+        own.fetch(Home(tmp_path), [name], transport=httpx.MockTransport(respond))
     assert "\n" not in str(caught.value)
     left = {path.name for path in (tmp_path / "sources").rglob(f"{name}.*")}
     assert all(each.startswith(f"{name}.download.part") for each in left), left

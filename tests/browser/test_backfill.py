@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import run_query
 from tests.browser.conftest import METACOG, opened, served
 
@@ -74,7 +75,7 @@ def shown(page: Page, name: str) -> None:
 def coverage(study: Path, model: str) -> object:
     """Return how much of the questions a model has answered, as the board says; None where it is not there."""
     found = run_query(
-        study.parent / "home", f"select max(coverage) from leaderboard where model = '{model}'"
+        Home(study.parent / "home"), f"select max(coverage) from leaderboard where model = '{model}'"
     ).rows
     return found[0][0]
 
@@ -109,7 +110,7 @@ def test_a_model_added_and_backfilled_by_clicks_is_on_the_board_without_another_
     seconds = float(os.environ.get("METACOG_PROOF_S", ON_THE_BOARD_S))
     took = wait_for("newcomer is on the board", lambda: coverage(study, "newcomer") == 1, seconds)
     print(f"on the board {took:.0f} s after the click")
-    home = study.parent / "home"
+    home = Home(study.parent / "home")
     failed = run_query(home, "select model, state, message from progress where state <> 'complete'").rows
     assert [row[:2] for row in failed] == [("keyless", "failed")] and KEY in str(failed[0][2])
     assert coverage(study, "keyless") == 0, "named on the board, without an answer"

@@ -11,6 +11,7 @@ import pytest
 from metacog_pipeline.asking.importing import imported_record
 from metacog_pipeline.cli import main
 from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.home import Home
 from metacog_pipeline.transcripts import raw
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import PartitionStore, partition_folder
@@ -31,7 +32,7 @@ def keep(study: Path, *records: Record) -> None:
         for each in records:
             await store.keep(each)
 
-    with PartitionStore.open(partition_folder(study.parent / "home", "metamedqa", "sim", 1)) as store:
+    with PartitionStore.open(partition_folder(Home(study.parent / "home"), "metamedqa", "sim", 1)) as store:
         asyncio.run(kept(store))
 
 

@@ -13,6 +13,7 @@ import pytest
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import explanation
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
@@ -91,7 +92,7 @@ def study(request, study_file, tmp_path_factory):
     return load_study(finished(request.param, tmp_path_factory.mktemp(request.param)))
 
 
-def some_cells(home: Path) -> list[tuple[str, ...]]:
+def some_cells(home: Home) -> list[tuple[str, ...]]:
     """Return numbers of the board, one of each way to make one."""
     both = " union all ".join(
         f"select benchmark, condition, model, measure, method from {table}" for table in explanation.TABLES

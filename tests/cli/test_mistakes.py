@@ -9,6 +9,7 @@ import click
 import pytest
 
 from metacog_pipeline.commands import mistakes
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.study import study_file
 from tests.cli.conftest import STUDY as OF_COMMANDS
@@ -382,7 +383,7 @@ def board(tmp_path_factory):
     (folder / "own/lexicon.toml").write_text(lexicon, encoding="utf-8")
     for name, content in DATA.items():
         (folder / name).write_text(content, encoding="utf-8")
-    home = folder / "home"
+    home = Home(folder / "home")
     row = {"benchmark": "metamedqa", "dataset": "sample", "condition": "baseline", "model": "gpt-4o", "source": "measured",
            "measure": "accuracy", "estimate": 0.5, "n": 10, "coverage": 1.0, "status": "ok"}  # fmt: skip
     write(home, "estimates/metamedqa/models/gpt-4o.parquet", [row])

@@ -6,6 +6,7 @@ import pytest
 
 from metacog_pipeline.commands.prompting import prompt
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.home import Home
 
 
 def answered(query: str) -> str:
@@ -28,13 +29,13 @@ def typed(monkeypatch: pytest.MonkeyPatch, *lines: str | type[BaseException]) ->
 
 def test_a_statement_ends_with_its_semicolon_and_may_take_several_lines(monkeypatch, tmp_path, capsys):
     typed(monkeypatch, "select 1;", "", "select", "2;", ";")
-    prompt(tmp_path, answered)
+    prompt(Home(tmp_path), answered)
     assert capsys.readouterr().out.splitlines()[1:] == ["[select 1]", "[select", "2]", ""]
 
 
 def test_a_mistake_is_one_line_and_the_prompt_goes_on(monkeypatch, tmp_path, capsys):
     typed(monkeypatch, "from wrong;", "from right;")
-    prompt(tmp_path, answered)
+    prompt(Home(tmp_path), answered)
     said = capsys.readouterr()
     assert said.err == "metacog: query: no table wrong\n"
     assert "[from right]" in said.out
@@ -43,17 +44,17 @@ def test_a_mistake_is_one_line_and_the_prompt_goes_on(monkeypatch, tmp_path, cap
 @pytest.mark.parametrize("word", ["exit", "quit;", r"\q"])
 def test_exit_ends_it(monkeypatch, tmp_path, capsys, word):
     typed(monkeypatch, word, "from never;")
-    prompt(tmp_path, answered)
+    prompt(Home(tmp_path), answered)
     assert "never" not in capsys.readouterr().out
 
 
 def test_an_interrupt_forgets_the_line_and_no_more(monkeypatch, tmp_path, capsys):
     typed(monkeypatch, "select", KeyboardInterrupt, "from right;")
-    prompt(tmp_path, answered)
+    prompt(Home(tmp_path), answered)
     assert "[from right]" in capsys.readouterr().out
 
 
 def test_a_home_that_cannot_be_written_loses_the_history_only(monkeypatch, tmp_path, capsys):
     typed(monkeypatch, "from right;")
-    prompt(tmp_path / "none", answered)
+    prompt(Home(tmp_path / "none"), answered)
     assert "[from right]" in capsys.readouterr().out

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.study import digests, load_study
 from metacog_pipeline.study.kept import KEY, computed_once, write_kept
@@ -110,7 +111,7 @@ def test_damage_is_named_then_repaired_and_no_answer_is_lost(study, name):
     repaired = _verify(study, "--repair")
     assert "put aside" in repaired.output and "metacog run" in str(repaired.exception)
     assert path.with_name(f"{path.name}.damaged").read_bytes() == bytes(content)
-    folder = partition_folder(home, "metamedqa", "sim", 1)
+    folder = partition_folder(Home(home), "metamedqa", "sim", 1)
     assert {record.item_id for record in kept_records(folder)} == {_record(n).item_id for n in range(5)}
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.querying.session import Partition, query_partition
@@ -118,7 +119,7 @@ def check_home(study: Path) -> None:
     records = [*kept_records(folder)]
     kept = Counter(record.answer_id for record in records if record.status != "failed")
     assert set(kept.values()) == {1}, "an answer was kept twice"
-    figures = read_figures(home_of(study), CAP)
+    figures = read_figures(Home(home_of(study)), CAP)
     assert figures.reserved == 0
     assert figures.spent >= sum(record.cost_usd or 0.0 for record in records) - 1e-9
 

@@ -15,6 +15,7 @@ from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.asking import steps
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.querying.partition import workers
@@ -187,7 +188,7 @@ def test_killed_runs_together_never_spend_more_than_the_budget(victim, provider,
             kills += 1
         else:
             code = victim.end()
-        budget = Budget.open(study.parent / "home", cap)
+        budget = Budget.open(Home(study.parent / "home"), cap)
         figures = budget.figures()
         budget.close()
         bill = sum(cost_of[digest] for digest, outcome in provider.calls()[before:] if outcome in BILLED)

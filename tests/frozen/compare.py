@@ -19,6 +19,7 @@ import polars as pl
 import pyarrow as pa
 
 from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import query_table
 
 HERE = Path(__file__).parent
@@ -67,7 +68,7 @@ def _texts(value: object) -> tuple[str, str]:
     return str(value), str(value)
 
 
-def compare(home: Path, frozen: Path | None = None) -> Iterator[tuple[str, str]]:
+def compare(home: Home, frozen: Path | None = None) -> Iterator[tuple[str, str]]:
     """Yield old name and what was found: ``equal``, ``nearly equal``, ``dropped: …`` or ``DIFFERS …``."""
     known = kept() if frozen is None else {}
     for name, entry in entries().items():
@@ -101,7 +102,7 @@ def _frozen(folder: Path | None, name: str, entry: Mapping[str, str]) -> pl.Data
     return frame.filter(pl.sql_expr(entry["was"])) if "was" in entry else frame
 
 
-def freeze(home: Path, frozen: Path) -> None:
+def freeze(home: Home, frozen: Path) -> None:
     """Write the digests of the frozen tables, of the columns the queries name."""
     lines = []
     for name, entry in entries().items():
@@ -122,8 +123,8 @@ def main() -> int:
     parser.add_argument("--freeze", action="store_true", help="write demo.toml from --frozen")
     given = parser.parse_args()
     if given.freeze:
-        freeze(given.home, given.frozen)
-    found = dict(compare(given.home, given.frozen))
+        freeze(Home(given.home), given.frozen)
+    found = dict(compare(Home(given.home), given.frozen))
     counted: dict[str, int] = {}
     for name, said in found.items():
         kind = said.split(":")[0]

@@ -25,6 +25,7 @@ from metacog_pipeline.benchmarks.medley.construction.reproduction import reprodu
 from metacog_pipeline.benchmarks.medley.construction.selection import Candidate, Pool, select
 from metacog_pipeline.benchmarks.medley.construction.simulated_authors import read_sample
 from metacog_pipeline.errors import SourceError
+from metacog_pipeline.home import Home
 from metacog_pipeline.study import load_study
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
@@ -153,7 +154,7 @@ def test_of_version_1_0_the_report_says_what_cannot_be_made_again(report):
 
 def test_published_files_are_fetched_from_a_folder_and_built(tmp_path, published):
     try:
-        sources.fetch(tmp_path / "home", folder=need(DATA))
+        sources.fetch(Home(tmp_path / "home"), folder=need(DATA))
     except SourceError as error:
         pytest.skip(f"not version 1.0: {error}")
     (tmp_path / "study.toml").write_text(

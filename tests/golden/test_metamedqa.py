@@ -32,6 +32,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import edits_
 from metacog_pipeline.benchmarks.metamedqa.construction.invariants import check_edits, check_parent
 from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import OutputRow, check_output
 from metacog_pipeline.files import shipped
+from metacog_pipeline.home import Home
 from metacog_pipeline.sources import content_digest, read_lines
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
@@ -335,8 +336,8 @@ def test_the_pinned_digests_are_those_of_the_data(tmp_path):
         commit = next((p for p in (source.url_path or "").split("/") if len(p) == 40), "")
         if commit not in text:
             pytest.skip("the data is of another commit than the pinned one")
-    fetched = sources.fetch(tmp_path, folder=DATA)
+    fetched = sources.fetch(Home(tmp_path), folder=DATA)
     assert [f.rows for f in fetched] == [source.rows for source in sources.SOURCES.values()]
-    done = pipeline.construct(tmp_path, "published")
+    done = pipeline.construct(Home(tmp_path), "published")
     published = records.load_choice_rows(need(DATA, "metamedqa_published.jsonl.gz"))
     assert [layout(item) for item in done.items] == [row_layout(row) for row in published]

@@ -19,6 +19,7 @@ from metacog_pipeline.benchmarks.signaldetection.construction.invariants import 
 from metacog_pipeline.benchmarks.signaldetection.construction.texts import read_sst2, read_table
 from metacog_pipeline.benchmarks.signaldetection.items import TASKS
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONDITIONS, load_wording, user_message
+from metacog_pipeline.home import Home
 from tests.signaldetection.scored import construct
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
@@ -57,7 +58,7 @@ def test_published_file_is_the_pinned_one(parquet, sst2, tmp_path):
     pinned = sources.SOURCES["sst2"]
     if hashlib.sha256(parquet.read_bytes()).hexdigest() != pinned.digest:
         pytest.skip(f"{parquet} is not the published file")
-    (found,) = sources.fetch(tmp_path, ["sst2"], folder=DATA)
+    (found,) = sources.fetch(Home(tmp_path), ["sst2"], folder=DATA)
     assert (found.rows, found.digest) == (67_349, pinned.digest)
     assert [sum(label == wanted for label in sst2.labels) for wanted in (0, 1)] == [29_780, 37_569]
     lengths = [len(sentence) for sentence in sst2.sentences]

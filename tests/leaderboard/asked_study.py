@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from metacog_pipeline.home import Home
 from tests.homes import write
 
 ITEMS = [f"sample-{place:04d}" for place in (1, 2, 3, 4, 5, 10)]
@@ -29,7 +30,7 @@ REASONS = {2: "the reply is empty", 3: "no answer letter is declared"}
 Row = dict[str, Any]
 
 
-def make(home: Path, printed: Path) -> Path:
+def make(home: Home, printed: Path) -> Home:
     """Write the study's data files into ``home``; ``printed`` is the folder of published numbers."""
     shutil.copytree(printed, home / "estimates")
     _study(home)
@@ -46,7 +47,7 @@ def make(home: Path, printed: Path) -> Path:
     return home
 
 
-def _study(home: Path) -> None:
+def _study(home: Home) -> None:
     models = [
         {"model": name, "provider": "openai", "source": "measured", "listed": True, "runs": 2}
         for name in REPLIES
@@ -111,7 +112,7 @@ def _call(model: str, place: int, letter: str | None, confidence: int | None) ->
             "started_at": FIRST + timedelta(days=DAY[model], seconds=place)}  # fmt: skip
 
 
-def _again(home: Path) -> None:
+def _again(home: Home) -> None:
     """Let *bob* answer a second run a day later: under another id, two of the six replies with other words."""
     calls = [_call("bob", place, *reply) for place, reply in enumerate(REPLIES["bob"])]
     for place, call in enumerate(calls):
@@ -140,7 +141,7 @@ def _estimates(model: str) -> list[Row]:
     ]
 
 
-def _beside(home: Path) -> None:
+def _beside(home: Home) -> None:
     """Write what is computed over models and benchmarks, and what judges say."""
     shared = {"n": 6, "n_items": 6, "status": "ok", "low": 0.1, "high": 0.9}
     calibration = [

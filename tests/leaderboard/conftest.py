@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline import registry
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.scoring.printed import FILES, _fitted
 from metacog_pipeline.scoring.schemas import PUBLISHED_VALUE
@@ -76,7 +77,7 @@ def calls(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def write_model(home: Path, model: str, source: str, dataset: str, accuracy: float, *, runs: int = 1) -> None:
+def write_model(home: Home, model: str, source: str, dataset: str, accuracy: float, *, runs: int = 1) -> None:
     asked = items(12, dataset)
     for run in range(1, runs + 1):
         own = responses(asked, model, run, source)
@@ -93,7 +94,7 @@ def write_model(home: Path, model: str, source: str, dataset: str, accuracy: flo
 
 
 def write_study(
-    home: Path, models: Mapping[str, str], benchmarks: Sequence[str] = ("metamedqa",), runs: int = 1
+    home: Home, models: Mapping[str, str], benchmarks: Sequence[str] = ("metamedqa",), runs: int = 1
 ) -> None:
     listed = [
         {"model": name, "provider": "openai", "source": source, "listed": source != "retired", "runs": runs}
@@ -110,8 +111,8 @@ def write_study(
 
 
 def new_home(
-    home: Path, models: Mapping[str, str] | None, dataset: str, silent: Sequence[str], runs: int
-) -> Path:
+    home: Home, models: Mapping[str, str] | None, dataset: str, silent: Sequence[str], runs: int
+) -> Home:
     """Write a home of models that answered everything, but for the silent ones."""
     sources = models if models is not None else {"alpha": "measured", "beta": "measured"}
     write_study(home, sources, runs=runs)
@@ -132,8 +133,8 @@ def make_home(tmp_path):
         dataset: str = "sample",
         silent: Sequence[str] = (),
         runs: int = 1,
-    ) -> Path:
-        return new_home(tmp_path / "home", models, dataset, silent, runs)
+    ) -> Home:
+        return new_home(Home(tmp_path / "home"), models, dataset, silent, runs)
 
     return make
 
@@ -141,7 +142,7 @@ def make_home(tmp_path):
 @pytest.fixture(scope="session")
 def built_once(tmp_path_factory):
     """The home that ``make_home()`` writes, with its board."""
-    home = new_home(tmp_path_factory.mktemp("built") / "home", None, "sample", (), 1)
+    home = new_home(Home(tmp_path_factory.mktemp("built") / "home"), None, "sample", (), 1)
     build(home)
     return home
 
@@ -149,7 +150,7 @@ def built_once(tmp_path_factory):
 @pytest.fixture
 def built_home(built_once, tmp_path):
     """A copy of it of the test's own."""
-    return shutil.copytree(built_once, tmp_path / "home")
+    return Home(shutil.copytree(built_once.path, tmp_path / "home"))
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.leaderboard.official import publish_official
@@ -16,7 +17,7 @@ from tests.homes import write
 from tests.leaderboard.conftest import new_home, write_model, write_study
 
 
-def content(home: Path) -> dict[str, list[tuple[object, ...]]]:
+def content(home: Home) -> dict[str, list[tuple[object, ...]]]:
     """Return every table but those about the build, rows in order; sums of dollars differ by their order of adding."""
     with one_connection(home):
         return {
@@ -34,7 +35,7 @@ def content(home: Path) -> dict[str, list[tuple[object, ...]]]:
 def test_the_file_stands_alone_wherever_it_is_copied(built_home, tmp_path):
     home = built_home
     copied = shutil.copy(home / "leaderboard.duckdb", tmp_path / "copy.duckdb")
-    shutil.rmtree(home)
+    shutil.rmtree(home.path)
     os.chdir(tmp_path)
     with duckdb.connect(str(copied), read_only=True) as connection:
         assert connection.execute(
@@ -91,7 +92,9 @@ MORE = {**JUDGEMENTS[0], "benchmark": "selfknowledge", "model": "m3", "cost_usd"
 @pytest.fixture(scope="module")
 def six_built(tmp_path_factory):
     """The home of six models and a judge with its board, before anything changes."""
-    home = new_home(tmp_path_factory.mktemp("six") / "home", dict.fromkeys(SIX, "measured"), "sample", (), 2)
+    home = new_home(
+        Home(tmp_path_factory.mktemp("six") / "home"), dict.fromkeys(SIX, "measured"), "sample", (), 2
+    )
     write(home, JUDGED, JUDGEMENTS[:1])
     write(home, OTHER, [MORE])
     build(home)
@@ -104,7 +107,7 @@ def six_built(tmp_path_factory):
      "a judge added"],
 )  # fmt: skip
 def test_what_is_made_again_equals_what_is_made_afresh(six_built, tmp_path, change):
-    home = shutil.copytree(six_built, tmp_path / "home")
+    home = Home(shutil.copytree(six_built.path, tmp_path / "home"))
     if change == "a judge added":
         write(home, JUDGED, JUDGEMENTS)
     elif change == "one benchmark of it":
@@ -117,7 +120,7 @@ def test_what_is_made_again_equals_what_is_made_afresh(six_built, tmp_path, chan
         write_study(home, dict.fromkeys([*SIX, "new"], "measured"), runs=2)
         write_model(home, "new", "measured", "sample", 0.1, runs=2)
     elif change == "a model gone":
-        for path in home.rglob("*m5*"):
+        for path in home.path.rglob("*m5*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     elif change == "retired":
         write_study(home, {**dict.fromkeys(SIX, "measured"), "m0": "retired"}, runs=1)
@@ -223,8 +226,8 @@ def test_a_reader_keeps_the_board_it_opened(built_home):
 
 
 def test_an_empty_home_has_an_empty_board_and_new_columns_make_a_table_anew(tmp_path):
-    home = tmp_path / "home"
-    home.mkdir()
+    home = Home(tmp_path / "home")
+    home.path.mkdir()
     build(home)
     assert run_query(home, "from leaderboard").rows == ()
     write_study(home, {"alpha": "measured"})

@@ -1,13 +1,13 @@
 """Costs: split by kind of token, recomputable from what is kept with each call, whatever the study's prices are now."""
 
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.llm.costs import price_list, usage_cost
@@ -46,7 +46,7 @@ def _call(
     }  # fmt: skip
 
 
-def _costs(home: Path, columns: str) -> tuple[object, ...]:
+def _costs(home: Home, columns: str) -> tuple[object, ...]:
     return run_query(home, f"select {columns} from costs where benchmark = 'costly'").rows[0]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import one_connection, query_table, run_query
 
@@ -29,7 +30,7 @@ def test_every_table_of_version_0_1_has_an_entry_with_a_digest_or_a_reason():
 @pytest.fixture(scope="module")
 def home(built_once, printed, tmp_path_factory):
     """Read only: one for all tests."""
-    made = shutil.copytree(built_once, tmp_path_factory.mktemp("numbers") / "home")
+    made = Home(shutil.copytree(built_once.path, tmp_path_factory.mktemp("numbers") / "home"))
     shutil.copytree(printed, made / "estimates", dirs_exist_ok=True)
     build(made)
     with one_connection(made):

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import one_connection, run_query
 from metacog_pipeline.leaderboard.texts import grow_texts
@@ -125,7 +126,7 @@ ANSWERS: dict[str, Rows | Callable[[Rows], bool]] = {
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory, printed):
-    made = asked_study.make(tmp_path_factory.mktemp("asked") / "home", printed)
+    made = asked_study.make(Home(tmp_path_factory.mktemp("asked") / "home"), printed)
     build(made)
     grow_texts(made)
     with one_connection(made):

@@ -2,13 +2,12 @@
 
 import shutil
 from collections.abc import Mapping
-from pathlib import Path
 
 import duckdb
 import pytest
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.home import LEADERBOARD
+from metacog_pipeline.home import LEADERBOARD, Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
@@ -21,7 +20,7 @@ RATIO, SHARE, LESS = "m_ratio_mafc", "unknown_recall", "ece"
 NEAR_0 = "d' may be 0"
 
 
-def put(home: Path, model: str, *rows: Row, run: int | None = None, source: str = "measured") -> None:
+def put(home: Home, model: str, *rows: Row, run: int | None = None, source: str = "measured") -> None:
     """Write estimates of ``model``: its coverage, then ``rows``."""
     coverage = estimates(model, source, "sample", run, 0.5)[1]
     at = f"runs/model={model}/run={run}" if run else f"models/{model}"
@@ -34,7 +33,7 @@ def number(
     return {"measure": measure, "estimate": value, "low": low, "high": high, "status": status}
 
 
-def ranked(home: Path, measure: str) -> list[tuple[object, ...]]:
+def ranked(home: Home, measure: str) -> list[tuple[object, ...]]:
     sql = f"select model, estimate, low, status, rank from leaderboard where measure = '{measure}' order by model"
     return list(run_query(home, sql).rows)
 
@@ -63,7 +62,7 @@ def test_the_obvious_query_for_a_leader_never_finds_a_ratio_to_almost_nothing(ma
 
 
 def test_a_respondent_at_chance_leads_no_list_of_ratios(tmp_path):
-    home = tmp_path / "home"
+    home = Home(tmp_path / "home")
     write_study(home, {"chance": "measured", "good": "measured"}, ("signaldetection",))
     for name, d in (("chance", 0.02), ("good", 1.5)):
         found = scored.pool(observer(d=d, m_ratio=0.8, n=200, model=name), n_boot=60)

@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.read import board, connect, run_query
 from tests.tables import every
@@ -74,13 +75,13 @@ def test_reading_statements_run(home, sql):
     ],
 )
 def test_everything_else_is_refused_on_one_line_and_changes_nothing(home, sql):
-    before = {path: path.stat().st_mtime_ns for path in home.rglob("*") if path.is_file()}
-    (home.parent / "secret").write_text("keep out")
+    before = {path: path.stat().st_mtime_ns for path in home.path.rglob("*") if path.is_file()}
+    (home.path.parent / "secret").write_text("keep out")
     with pytest.raises(StudyError) as caught:
         run_query(home, sql)
     assert caught.value.exit_code == 2
     assert "\n" not in str(caught.value)
-    assert {path: path.stat().st_mtime_ns for path in home.rglob("*") if path.is_file()} == before
+    assert {path: path.stat().st_mtime_ns for path in home.path.rglob("*") if path.is_file()} == before
 
 
 def test_a_connection_cannot_write_through_any_door(home):
@@ -99,14 +100,14 @@ def test_a_connection_cannot_write_through_any_door(home):
 
 def test_no_leaderboard_says_how_to_get_one(tmp_path):
     with pytest.raises(StoreError, match=r"no leaderboard there yet; build it with metacog run"):
-        run_query(tmp_path, "select 1")
+        run_query(Home(tmp_path), "select 1")
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database", b"\x00" * 5000])
 def test_a_broken_leaderboard_is_one_line(tmp_path, content):
     (tmp_path / "leaderboard.duckdb").write_bytes(content)
     with pytest.raises(StoreError, match="move it away"):
-        run_query(tmp_path, "select 1")
+        run_query(Home(tmp_path), "select 1")
 
 
 def test_an_old_name_is_answered_with_the_new_one(home):
@@ -157,5 +158,5 @@ def test_queries_of_one_block_share_a_connection_that_is_closed_after_it(home, m
     with pytest.raises(duckdb.ConnectionException):
         opened[0].execute("select 1")  # type: ignore[attr-defined]
     assert run_query(home, "select 1").rows == ((1,),) and len(opened) == 2
-    with pytest.raises(StoreError), read.one_connection(home.parent / "nowhere"):
+    with pytest.raises(StoreError), read.one_connection(Home(home.path.parent / "nowhere")):
         raise AssertionError("there is no board to read")

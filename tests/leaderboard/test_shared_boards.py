@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError, StudyError
-from metacog_pipeline.home import LEADERBOARD
+from metacog_pipeline.home import LEADERBOARD, Home
 from metacog_pipeline.leaderboard import shared
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.shared import catch_up, publish
@@ -99,7 +99,7 @@ def test_a_board_is_read_where_it_stands(built_home, tmp_path):
     assert there.exit_code == 0 and there.output.split()[1] == str(run_query(built_home, asked[1]).rows[0][0])
     both = CliRunner().invoke(cli, [*asked, "--store", address, "--study", "x.toml"])
     assert both.exit_code == 2
-    empty = tmp_path / "empty"
+    empty = Home(tmp_path / "empty")
     attached.look_at(empty, address)
     for outside in (
         "/etc/hostname",

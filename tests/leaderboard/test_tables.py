@@ -1,17 +1,17 @@
 """What stands on the shared tables: who is listed, what is published, headlines, percentiles, old names in old files."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
 from tests.leaderboard.conftest import write_model
 
 
-def one(home: Path, sql: str) -> tuple[tuple[object, ...], ...]:
+def one(home: Home, sql: str) -> tuple[tuple[object, ...], ...]:
     return run_query(home, sql).rows
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import httpx
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.limiter import Limiter
@@ -157,4 +158,4 @@ def bench():
 @pytest.fixture
 def budget(tmp_path):
     """Open budgets of a fresh home: ``budget(cap_usd)``."""
-    return lambda cap, **more: Budget.open(tmp_path / "home", cap, **more)
+    return lambda cap, **more: Budget.open(Home(tmp_path / "home"), cap, **more)

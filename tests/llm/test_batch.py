@@ -4,13 +4,13 @@ import asyncio
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import calls, collecting, desk, records, travel, wave
 from metacog_pipeline.llm.batch.desk import BatchError, Desk, Later
 from metacog_pipeline.llm.batch.openai import OpenAiBatches
@@ -49,7 +49,7 @@ def desk_of(answer: Answer, budget: Budget | None = None, provider: str = "opena
     return Desk(spec(provider), KEY, open_http(5.0, transport=httpx.MockTransport(replied)), budget)
 
 
-def batch_of(home: Path, at: Desk, ids: list[str] = IDS, worst: float = 0.001) -> Batch:
+def batch_of(home: Home, at: Desk, ids: list[str] = IDS, worst: float = 0.001) -> Batch:
     open_wave = wave.Wave(home, at.way)
     call = wire_for(at.spec.provider).build(
         at.spec.model_copy(update={"stream": False}),
@@ -66,7 +66,7 @@ def batch_of(home: Path, at: Desk, ids: list[str] = IDS, worst: float = 0.001) -
 def test_a_wave_is_split_where_a_provider_takes_no_more(tmp_path):
     way = OpenAiBatches()
     way.most_requests, way.most_bytes = 2, 1000
-    open_wave = wave.Wave(tmp_path, way)
+    open_wave = wave.Wave(Home(tmp_path), way)
     for answer in [*IDS, IDS[0]]:
         open_wave.add(answer, GROUP, b"x" * 10, 0.0)
     assert len(open_wave) == 5, "a request is there once"
@@ -81,25 +81,25 @@ def test_a_wave_is_split_where_a_provider_takes_no_more(tmp_path):
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_the_parts_of_a_split_are_what_the_whole_was(count, tmp_path):
     way = OpenAiBatches()
-    open_wave = wave.Wave(tmp_path, way)
+    open_wave = wave.Wave(Home(tmp_path), way)
     lines = [f"line {answer}".encode()[: 10 + number] for number, answer in enumerate(IDS)]
     for answer, line in zip(IDS, lines, strict=True):
         open_wave.add(answer, GROUP, line, 0.001)
     (whole,) = open_wave.take()
-    first, rest = wave.split(tmp_path, way, whole, count)
+    first, rest = wave.split(Home(tmp_path), way, whole, count)
     assert first.path.read_bytes() == b"\n".join(lines[:count]) and first.size == len(first.path.read_bytes())
     assert rest.path.read_bytes() == b"\n".join(lines[count:]) and rest.size == len(rest.path.read_bytes())
     assert [answer for answer, _ in (*first.answers, *rest.answers)] == IDS
 
 
 def test_what_a_batch_may_cost_is_held_whichever_process_lives(tmp_path):
-    first = Budget.open(tmp_path, 1.0)
+    first = Budget.open(Home(tmp_path), 1.0)
     assert first.hold("one", 0.7) and first.hold("one", 0.7), "held once"
     assert not first.hold("two", 0.4)
     first.close()
-    figures = read_figures(tmp_path, 1.0)
+    figures = read_figures(Home(tmp_path), 1.0)
     assert (figures.reserved, figures.spent) == (pytest.approx(0.7), 0.0)
-    second = Budget.open(tmp_path, 1.0)
+    second = Budget.open(Home(tmp_path), 1.0)
     assert second.free() == pytest.approx(0.3)
     with pytest.raises(BudgetSpent):
         asyncio.run(_reserved(second, 0.4))
@@ -107,7 +107,7 @@ def test_what_a_batch_may_cost_is_held_whichever_process_lives(tmp_path):
     assert second.free() == pytest.approx(0.9) and second.hold("two", 0.9)
     second.release("two", 0.0)
     second.close()
-    assert read_figures(tmp_path, 1.0).spent == pytest.approx(0.1)
+    assert read_figures(Home(tmp_path), 1.0).spent == pytest.approx(0.1)
 
 
 async def _reserved(budget: Budget, usd: float) -> None:
@@ -118,7 +118,7 @@ def test_a_batch_is_durable_before_it_is_sent_and_holds_no_key(tmp_path):
     seen: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        (found,) = records.batches(tmp_path)
+        (found,) = records.batches(Home(tmp_path))
         seen.append(found.record.state)
         assert request.headers["authorization"] == f"Bearer {KEY}"
         return httpx.Response(
@@ -129,7 +129,7 @@ def test_a_batch_is_durable_before_it_is_sent_and_holds_no_key(tmp_path):
     batch = batch_of(tmp_path, at)
     asyncio.run(at.submit(batch))
     assert seen == ["submitting", "submitting"]
-    (found,) = records.batches(tmp_path)
+    (found,) = records.batches(Home(tmp_path))
     assert (found.record.state, found.record.remote, found.record.n) == ("submitted", "batch_1", 5)
     assert [answer for answer, _ in found.answers()] == IDS
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
@@ -149,7 +149,7 @@ def test_a_reply_that_names_nothing_usable_leaves_the_batch_to_be_looked_for(bod
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413])
 def test_a_refused_submission_is_told_in_one_line_and_holds_no_money(status, tmp_path):
-    budget = Budget.open(tmp_path, 1.0)
+    budget = Budget.open(Home(tmp_path), 1.0)
     said = {"error": {"message": f"no {KEY}\nfor you", "code": "x"}}
     at = desk_of(lambda request: httpx.Response(status, json=said), budget)
     batch = batch_of(tmp_path, at)
@@ -303,11 +303,11 @@ async def _collected(at: Desk, batch: Batch) -> None:
 
 
 def test_a_spool_of_a_process_that_is_gone_is_cleared_and_that_of_a_living_one_stays(tmp_path):
-    mine = records.spool(tmp_path)
+    mine = records.spool(Home(tmp_path))
     mine.touch()
     gone = mine.with_name(".4194999-0011.spool")
     gone.touch()
-    records.clear_spools(tmp_path)
+    records.clear_spools(Home(tmp_path))
     assert mine.exists() and not gone.exists()
 
 

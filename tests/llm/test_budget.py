@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.errors import BudgetError, StoreError
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, read_figures
 from metacog_pipeline.llm.ledger import GRANT_SHARE, NANO, nano
 
@@ -214,7 +215,7 @@ def test_a_session_that_spent_nothing_leaves_no_record(virtual, tmp_path, budget
 
 
 def test_figures_are_read_without_writing_anything(virtual, tmp_path, budget):
-    home = tmp_path / "home"
+    home = Home(tmp_path / "home")
     assert read_figures(home, 2.0).remaining == 2.0
     assert not home.exists()
     opened = budget(2.0)
@@ -228,7 +229,7 @@ def test_figures_are_read_without_writing_anything(virtual, tmp_path, budget):
 def test_a_home_that_is_a_file_is_an_error_in_one_line(tmp_path):
     (tmp_path / "home").write_text("")
     with pytest.raises(StoreError, match="cannot be written"):
-        Budget.open(tmp_path / "home", 1.0)
+        Budget.open(Home(tmp_path / "home"), 1.0)
 
 
 def test_a_ledger_that_cannot_be_written_sends_nothing_and_loses_no_answer(virtual, budget, monkeypatch):
@@ -286,7 +287,7 @@ def test_absurd_amounts_are_refused_as_too_much(virtual, budget):
 @given(costs=st.lists(st.tuples(st.floats(0, 0.3), st.floats(0, 1)), min_size=1, max_size=40))
 @settings(max_examples=50, deadline=None)
 def test_whatever_is_asked_the_sum_never_passes_the_cap(costs, tmp_path_factory):
-    opened = Budget.open(tmp_path_factory.mktemp("home"), 1.0)
+    opened = Budget.open(Home(tmp_path_factory.mktemp("home")), 1.0)
 
     async def call(worst: float, share: float) -> None:
         try:

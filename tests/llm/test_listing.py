@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm import capabilities, listing, types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.limits import token_limit
@@ -173,13 +174,13 @@ def test_no_call_asks_for_more_tokens_than_the_server_has():
 
 
 def test_what_the_server_said_is_kept_and_an_edited_file_is_not_believed(tmp_path):
-    capabilities.save(tmp_path, "m", "now", VLLM)
-    assert capabilities.load(tmp_path, "m", "now") == VLLM
-    path = capabilities.kept_at(tmp_path, "m")
+    capabilities.save(Home(tmp_path), "m", "now", VLLM)
+    assert capabilities.load(Home(tmp_path), "m", "now") == VLLM
+    path = capabilities.kept_at(Home(tmp_path), "m")
     for wrong in ('"server": "other"', '"server": 3', '"context": "4096"', '"context": -1'):
         name = wrong.split(":")[0]
         written = path.read_text("utf-8")
         line = next(each for each in written.splitlines() if name in each)
         path.write_text(written.replace(line.strip().rstrip(","), wrong), encoding="utf-8")
-        assert capabilities.load(tmp_path, "m", "now") is None, wrong
+        assert capabilities.load(Home(tmp_path), "m", "now") is None, wrong
         path.write_text(written, encoding="utf-8")

@@ -5,12 +5,12 @@ import multiprocessing
 import os
 import shutil
 import signal
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from metacog_pipeline.errors import StoreError, StudyError
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm import budget as budgets
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, read_figures
 from metacog_pipeline.llm.shared_ledger import SharedLedger, shared_ledger
@@ -25,9 +25,9 @@ def home(postgres, tmp_path, monkeypatch):
     """Return a function that makes a home; all share one store, and so one budget."""
     monkeypatch.setenv(VARIABLE, postgres.replace("postgresql://", "postgresql+psycopg2://"))
 
-    def made(name: str) -> Path:
-        path = tmp_path / name
-        path.mkdir(exist_ok=True)
+    def made(name: str) -> Home:
+        path = Home(tmp_path / name)
+        path.path.mkdir(exist_ok=True)
         attach(path, str(tmp_path / "store"), VARIABLE)
         return path
 
@@ -73,8 +73,8 @@ def test_two_homes_together_spend_the_cap_and_no_more(opened, home):
 
 def test_money_of_a_home_with_another_store_is_its_own(opened, tmp_path):
     asyncio.run(spend(opened("a"), 1.0))
-    other = tmp_path / "other"
-    other.mkdir()
+    other = Home(tmp_path / "other")
+    other.path.mkdir()
     attach(other, str(tmp_path / "store 2"), VARIABLE)
     with_other = Budget.open(other, 10.0)
     assert asyncio.run(spend(with_other, 1.0)) == 10
@@ -95,13 +95,13 @@ def test_a_copy_of_a_home_is_another_home(opened, home, tmp_path):
     a = opened("a")
     asyncio.run(spend(a, 1.0, 3))
     shutil.copytree(tmp_path / "a", tmp_path / "copied")
-    copied = shared_ledger(tmp_path / "copied")
+    copied = shared_ledger(Home(tmp_path / "copied"))
     assert copied is not None
     assert copied.read().granted >= 3 * 10**9
     copied.close()
 
 
-def _killed(home: Path, pipe: Any) -> None:
+def _killed(home: Home, pipe: Any) -> None:
     async def one() -> None:
         budget = Budget.open(home, 10.0)
         budget.charge(await budget.reserve(1.0), 1.0)

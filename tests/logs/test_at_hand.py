@@ -14,6 +14,7 @@ from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.answers.question_rows import Question
 from metacog_pipeline.benchmark.schema import AsJson
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.types import Completion, Status
 from tests.tables import every
 
@@ -73,17 +74,17 @@ def items(n, **changes):
 
 
 def test_items_just_written_are_taken_as_they_are_and_those_changed_since_are_read(tmp_path):
-    path = item_files.items_path(tmp_path, "questions")
+    path = item_files.items_path(Home(tmp_path), "questions")
     made = items(30)
     item_files.write_rows(path, made, Question, "mark")
-    taken = item_files.load_items(tmp_path, "questions", Question)
+    taken = item_files.load_items(Home(tmp_path), "questions", Question)
     assert all(one is other for one, other in zip(taken, made, strict=True))
     assert item_files.read_rows(path, Question) == made
     item_files.write_rows(path, made, Question, "mark")
     other = tmp_path / "other.parquet"
     item_files.write_rows(other, items(30, answer="new"), Question, "mark")
     other.replace(path)
-    assert item_files.load_items(tmp_path, "questions", Question)[0].answer == "new"
+    assert item_files.load_items(Home(tmp_path), "questions", Question)[0].answer == "new"
 
 
 class Told(Question):
@@ -91,10 +92,10 @@ class Told(Question):
 
 
 def test_items_that_hold_what_only_json_tells_are_read_back(tmp_path):
-    path = item_files.items_path(tmp_path, "questions")
+    path = item_files.items_path(Home(tmp_path), "questions")
     made = [Told(**dict(items(1)[0]), parts=({"a": (1, 2)},))]
     item_files.write_rows(path, made, Told, "mark")
-    assert item_files.load_items(tmp_path, "questions", Told)[0].parts == ({"a": [1, 2]},)
+    assert item_files.load_items(Home(tmp_path), "questions", Told)[0].parts == ({"a": [1, 2]},)
 
 
 json_values = st.recursive(

@@ -14,6 +14,7 @@ import pytest
 from metacog_pipeline.benchmarks.medley import archives, sources
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.home import Home
 
 FILES = {
     "instances/medical.json": b"[1]",
@@ -31,7 +32,7 @@ def small():
 
 @pytest.fixture
 def home(tmp_path):
-    return tmp_path / "home"
+    return Home(tmp_path / "home")
 
 
 def as_folder(place: Path, files: Mapping[str, bytes] = FILES) -> Path:
@@ -61,7 +62,7 @@ def tarred() -> bytes:
     return kept.getvalue()
 
 
-def kept_files(home: Path) -> dict[str, bytes]:
+def kept_files(home: Home) -> dict[str, bytes]:
     folder = sources.source_path(home, sources.PUBLISHED)
     return {name: (folder / name).read_bytes() for name in FILES}
 
@@ -81,7 +82,7 @@ def test_wheels_and_archives_are_read_without_unpacking_the_rest(name, inside_fo
     (place / name).write_bytes(tarred() if name.endswith("gz") else zipped())
     sources.fetch(home, folder=place if inside_folder else place / name, sources=small)
     assert kept_files(home) == FILES
-    assert not any(path.suffix == ".py" for path in home.rglob("*"))
+    assert not any(path.suffix == ".py" for path in home.path.rglob("*"))
 
 
 def test_download_takes_the_files_out_of_the_archive_and_leaves_nothing_else(home, small):

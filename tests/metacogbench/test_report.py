@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench import report
+from metacog_pipeline.home import Home
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, *rows: tuple[object, ...]) -> str:
     monkeypatch.setattr(report, "rows", lambda home, sql: list(rows))
-    return report.formats(Path("nowhere"))
+    return report.formats(Home(Path("nowhere")))
 
 
 def test_models_and_simulated_observers_share_no_table_and_no_figure(monkeypatch):
@@ -35,8 +36,8 @@ def test_the_agreement_of_probe_and_keywords_is_counted_by_model_and_for_all(mon
         ("simulated", "metacog147", "2b", "toy", 0, 0, 0, 4),
     ]
     monkeypatch.setattr(report, "rows", lambda home, sql: found)
-    text = report.agreement(Path("nowhere"))
+    text = report.agreement(Home(Path("nowhere")))
     assert text.count("<table") == 2 and "all models" in text
     assert "0.70" in text and "0.21" in text  # 7 of 10; (0.7 - 0.62) / 0.38
     monkeypatch.setattr(report, "rows", lambda home, sql: [])
-    assert "No probe was asked." in report.agreement(Path("nowhere"))
+    assert "No probe was asked." in report.agreement(Home(Path("nowhere")))

@@ -15,11 +15,12 @@ from metacog_pipeline.benchmarks.metamedqa.construction.records import Fictional
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import shipped
+from metacog_pipeline.home import Home
 
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
-    home = tmp_path_factory.mktemp("home")
+    home = Home(tmp_path_factory.mktemp("home"))
     parents = pipeline.load_parent(home, "sample")
     return (
         parents,

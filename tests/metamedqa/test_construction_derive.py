@@ -20,12 +20,13 @@ from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import (
 )
 from metacog_pipeline.benchmarks.metamedqa.construction.records import Change, ChoiceRow, ParentRow
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, similarity, word_jaccard
+from metacog_pipeline.home import Home
 from tests.tables import every
 
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory):
-    home = tmp_path_factory.mktemp("home")
+    home = Home(tmp_path_factory.mktemp("home"))
     parents = load_parent(home, "sample")
     edits = load_or_derive_edits(home, "sample", parents).edits
     fictional = [row for row in load_fictional(home, "sample") if row.language == "en"]

@@ -15,6 +15,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.screen import (
     mentions_absent_media,
     screen,
 )
+from metacog_pipeline.home import Home
 from tests.tables import every
 
 
@@ -86,8 +87,8 @@ def test_results_that_are_not_pictures_are_not_media():
 
 
 def test_every_malformed_question_of_the_sample_is_nominated(tmp_path):
-    parents = load_parent(tmp_path, "sample")
-    edits = load_or_derive_edits(tmp_path, "sample", parents).edits
+    parents = load_parent(Home(tmp_path), "sample")
+    edits = load_or_derive_edits(Home(tmp_path), "sample", parents).edits
     malformed = {e.source_index for e in edits if e.edit_kind == "malformed"}
     nominated = {n.place for n in screen((str(p.source_index), p.question) for p in parents)}
     assert len(malformed & nominated) >= len(malformed) - 1

@@ -12,6 +12,7 @@ import pytest
 from metacog_pipeline import sources as generic
 from metacog_pipeline.benchmarks.metamedqa.sources import SOURCES, fetch, load_source, source_path
 from metacog_pipeline.errors import SourceError
+from metacog_pipeline.home import Home
 from metacog_pipeline.sources import content_digest, download, read_lines
 
 PARENT_ROWS = [{"realidx": i, "question": f"Question {i} é?"} for i in range(400)]
@@ -52,7 +53,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def home(tmp_path):
-    return tmp_path / "home"
+    return Home(tmp_path / "home")
 
 
 def take(home, *names, **given):

@@ -6,13 +6,13 @@ are in the page cache, as they are right after scoring wrote them.
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from tests.homes import write
@@ -81,7 +81,7 @@ def _estimates(model: str, run: int | None) -> list[dict[str, object]]:
     return [{**shared, "measure": name} for name in names]
 
 
-def _write_model(home: Path, model: str, salt: int = 0) -> None:
+def _write_model(home: Home, model: str, salt: int = 0) -> None:
     seen, alike = (home / name / "metamedqa" / f"model={model}" for name in ("scored", "harmonised"))
     for folder in (seen, alike):
         folder.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ _SHARED = (
 
 @pytest.fixture(scope="module")
 def big_home(tmp_path_factory):
-    home = tmp_path_factory.mktemp("board") / "home"
+    home = Home(tmp_path_factory.mktemp("board") / "home")
     names = [f"model-{i:03d}" for i in range(MODELS)]
     for name in names:
         _write_model(home, name)
@@ -188,5 +188,5 @@ def test_one_model_refreshed(big_home, record_property):
     assert processor <= ONE_MODEL_S
 
 
-def _fresh(home: Path) -> Callable[[], None]:
+def _fresh(home: Home) -> Callable[[], None]:
     return lambda: (home / "leaderboard.duckdb").unlink(missing_ok=True)

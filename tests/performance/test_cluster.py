@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget, BudgetSpent
 from metacog_pipeline.storage.attached import attach
 from metacog_pipeline.transcripts.store import PartitionStore
@@ -48,7 +49,7 @@ def far_s3(monkeypatch):
 
 def home(folder: Path, address: str) -> Path:
     folder.mkdir()
-    attach(folder, address, None)
+    attach(Home(folder), address, None)
     return folder / PARTITION
 
 
@@ -101,7 +102,7 @@ def test_a_hundred_thousand_answers_are_resumed(tmp_path, far_s3):
 
 def _spending(folder: Path, usd: float, seconds: float, pipe: object) -> None:
     async def reserve_all() -> tuple[int, float]:
-        budget = Budget.open(folder, 500.0)
+        budget = Budget.open(Home(folder), 500.0)
         count, begun = 0, time.perf_counter()
         while time.perf_counter() - begun < seconds:
             try:
@@ -123,7 +124,7 @@ def test_reservations_of_four_processes_through_grants(tmp_path, postgres, postg
     for number in range(4):
         folder = tmp_path / f"home{number}"
         folder.mkdir()
-        attach(folder, str(tmp_path / "store"), "BENCH_LEDGER")
+        attach(Home(folder), str(tmp_path / "store"), "BENCH_LEDGER")
         mine, theirs = context.Pipe()
         process = context.Process(target=_spending, args=(folder, usd, 60.0, theirs))
         process.start()

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 
@@ -23,8 +24,9 @@ LIMIT_S, LIMIT_MB = 30.0, 1500
 _CODE = """
 import json, resource, sys
 from pathlib import Path
+from metacog_pipeline.home import Home
 from metacog_pipeline.report.page import build_report
-build_report(Path(sys.argv[1]), "big")
+build_report(Home(Path(sys.argv[1])), "big")
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
 """
@@ -86,7 +88,7 @@ def write_transcripts(path: Path, made: pa.Table) -> None:
     pq.write_table(pa.Table.from_arrays(columns, schema=ARROW_SCHEMA), path, compression="zstd")
 
 
-def measured(home: Path) -> tuple[float, float]:
+def measured(home: Home) -> tuple[float, float]:
     """Return processor seconds, imports included, and peak megabytes of one report."""
     done = subprocess.run(
         [sys.executable, "-c", _CODE, str(home)], check=True, capture_output=True, text=True, timeout=600

@@ -16,6 +16,7 @@ import pytest
 from metacog_pipeline import registry
 from metacog_pipeline.conformance import try_benchmark
 from metacog_pipeline.files import canonical_json
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import run_query
 from tests.draws import few_draws
 from tests.proofs.boards import wrong_on_boards
@@ -102,7 +103,7 @@ def test_degenerate_models_end_with_exit_0_and_boards(tmp_path, seed):
     allowed = (0, 7) if "empty" in models else (0,)
     assert done.returncode in allowed, words + done.stdout + done.stderr
     shown = run_query(
-        tmp_path / "home", "select distinct model from leaderboard where source <> 'published'"
+        Home(tmp_path / "home"), "select distinct model from leaderboard where source <> 'published'"
     ).rows
     assert {row[0] for row in shown} == set(models)
-    assert run_query(tmp_path / "home", "from measures_disagree").rows == ()
+    assert run_query(Home(tmp_path / "home"), "from measures_disagree").rows == ()

@@ -35,6 +35,7 @@ import pytest
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.benchmark.bound import enabled
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.study import load_study
@@ -465,11 +466,11 @@ def judged(world: World, cluster: Cluster, calls: Counter[str]) -> dict[str, flo
     assert board.stdout == alone.stdout != ""
     verified = cluster.call("verify", "study.toml")
     assert verified.returncode == 0, verified.stdout
-    home = cluster.hosts[0].folder / "home"
+    home = Home(cluster.hosts[0].folder / "home")
     for mine in sorted((world.folder / "home").glob("estimates/**/*.parquet")):
         assert pq.read_table(home / mine.relative_to(world.folder / "home")).equals(pq.read_table(mine)), mine
     refresh(home)
-    records = [record for folder in home.glob("transcripts/*/*/*") for record in kept_records(folder)]
+    records = [record for folder in home.path.glob("transcripts/*/*/*") for record in kept_records(folder)]
     seen = Seen.of(cluster.folder / "events")
     cost = {record.answer_id: record.cost_usd or 0.0 for record in records if record.attempts}
     asked = Counter(seen.digest_of.get(record.answer_id) for record in records if record.attempts)

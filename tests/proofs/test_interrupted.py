@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.llm.server.faults import FaultPlan
 from metacog_pipeline.study import load_study
@@ -119,7 +120,7 @@ def test_an_interrupted_run_asks_nothing_new_and_ends_soon(tmp_path, runs):
         began = time.monotonic()
         subprocess.run([*RUN, whole, "--quiet"], check=True)
         length = time.monotonic() - began
-        expected = run_query(whole.parent / "home", BOARD)
+        expected = run_query(Home(whole.parent / "home"), BOARD)
         wrong: list[str] = []
         outcomes: Counter[tuple[str, int]] = Counter()
         ends: list[Interrupted] = []
@@ -138,7 +139,7 @@ def test_an_interrupted_run_asks_nothing_new_and_ends_soon(tmp_path, runs):
                 )
             again = _start(runs, study).wait()
             asked = Counter(digest for digest, _ in provider.calls()[before:])
-            same = not again and run_query(study.parent / "home", BOARD) == expected
+            same = not again and run_query(Home(study.parent / "home"), BOARD) == expected
             if not end.sound or again or max(asked.values()) > 1 or not same:
                 wrong.append(
                     f"{kind.name}: {vars(end)}, then {again}, most asked {max(asked.values())}, same {same}"

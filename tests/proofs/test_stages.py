@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.llm.server.faults import FaultPlan
 from metacog_pipeline.study import load_study
@@ -89,7 +90,7 @@ class Study:
         return [(name, int(process)) for name, process in (line.split() for line in lines)]
 
     def board(self):
-        return run_query(self.path.parent / "home", BOARD)
+        return run_query(Home(self.path.parent / "home"), BOARD)
 
 
 def lengths(study):

@@ -20,6 +20,7 @@ import pytest
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.server.faults import FaultPlan
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import partition_folder, read_partition
@@ -97,7 +98,7 @@ def send(number: signal.Signals, to: str, run: int) -> list[int]:
 
 
 def kept(study: Path) -> list[tuple[str, ...]]:
-    folders = [partition_folder(study.parent / "home", "metamedqa", name, 1) for name in ("one", "two")]
+    folders = [partition_folder(Home(study.parent / "home"), "metamedqa", name, 1) for name in ("one", "two")]
     columns = ["item_id", "status", "text"]
     return [tuple(row.values()) for each in folders for row in read_partition(each, columns).to_pylist()]
 

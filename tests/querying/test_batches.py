@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import desk, lane, travel
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status, Usage
@@ -94,8 +95,8 @@ class World:
         return Counter(answer for batch in self.taken for answer in batch["ids"])
 
     @property
-    def home(self) -> Path:
-        return self.folder / "home"
+    def home(self) -> Home:
+        return Home(self.folder / "home")
 
 
 @pytest.fixture(params=PROVIDERS)

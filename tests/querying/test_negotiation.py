@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
@@ -94,7 +95,7 @@ def ask(
 ) -> SessionResult:
     async def go(store: PartitionStore) -> SessionResult:
         session = Session("bench", spec, 1, 7, model, store)
-        session.learnt = Learnt.of(model, folder / "home", spec.name, "now")
+        session.learnt = Learnt.of(model, Home(folder / "home"), spec.name, "now")
         return await query_tasks(WorkerPool(session, todo or tasks(), None), modes, known=known)
 
     with PartitionStore.open(folder / "answers") as store:
@@ -102,7 +103,7 @@ def ask(
 
 
 def kept(folder: Path) -> Capabilities | None:
-    return capabilities.load(folder / "home", "m", "now")
+    return capabilities.load(Home(folder / "home"), "m", "now")
 
 
 def no(option: str, status: int, *, named: bool) -> Rule:
@@ -284,7 +285,7 @@ def test_what_was_learnt_is_kept_and_no_other_benchmark_tries_it_again(tmp_path)
     again = Strict(*rules)
     other = tmp_path / "other"
     (other / "home").mkdir(parents=True)
-    capabilities.save(other / "home", "m", "now", found)
+    capabilities.save(Home(other / "home"), "m", "now", found)
     outcome = ask(other, again, modes=("json_schema", "text"))
     assert outcome.complete
     assert again.refused == 0
@@ -347,7 +348,7 @@ def test_what_is_part_of_a_request_is_never_left_out_of_a_call_behind_its_back(t
     """A partition asked with a temperature stays so, whatever another benchmark has found out since."""
     (tmp_path / "home").mkdir()
     capabilities.save(
-        tmp_path / "home", "m", "now", Capabilities(refused=frozenset({"temperature", "stream"}))
+        Home(tmp_path / "home"), "m", "now", Capabilities(refused=frozenset({"temperature", "stream"}))
     )
     model = Strict()
     ask(tmp_path, model, modes=("text",), known=Profile("text"))
@@ -394,7 +395,7 @@ def test_a_vllm_that_does_not_know_bounded_json_is_asked_for_json_in_the_usual_f
         sent = known.server == "vllm" and "bounded_json" not in known.refused
         return refusal(400, "response_format") if sent else None
 
-    capabilities.save(tmp_path / "home", "m", "now", Capabilities(server="vllm", context=4096))
+    capabilities.save(Home(tmp_path / "home"), "m", "now", Capabilities(server="vllm", context=4096))
     model = Strict(old_version)
     outcome = ask(tmp_path, model)
     assert outcome.complete and outcome.profile == Profile("json_schema")

@@ -3,11 +3,11 @@
 import asyncio
 import random
 import shutil
-from pathlib import Path
 
 import pytest
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Profile, request_for
@@ -18,7 +18,7 @@ from tests.transcripts.conftest import _record
 PRICE, CALLS = 0.01, 6
 
 
-def _paid(home: Path, model: str, compacted: bool) -> None:
+def _paid(home: Home, model: str, compacted: bool) -> None:
     """Ask ``CALLS`` questions at ``PRICE`` each, as a session does: settle, then keep."""
 
     async def ask() -> None:
@@ -36,12 +36,13 @@ def _paid(home: Path, model: str, compacted: bool) -> None:
 
 @pytest.fixture
 def home(tmp_path):
+    home = Home(tmp_path)
     for model, compacted in (("one", True), ("two", False), ("three", True)):
-        _paid(tmp_path, model, compacted)
-    return tmp_path
+        _paid(home, model, compacted)
+    return home
 
 
-def _reopened(home: Path) -> float:
+def _reopened(home: Home) -> float:
     budget = Budget.open(home, 1.0, known_spent_usd=kept_cost(home))
     try:
         return budget.figures().spent
@@ -118,12 +119,12 @@ def test_a_copy_that_cannot_be_read_is_passed_over_for_the_journals(home):
 
 def test_what_an_import_or_a_free_model_kept_costs_nothing(tmp_path):
     async def keep() -> None:
-        with PartitionStore.open(partition_folder(tmp_path, "b", "m", 1)) as store:
+        with PartitionStore.open(partition_folder(Home(tmp_path), "b", "m", 1)) as store:
             for n, cost in enumerate((None, 0.0, -1.0, float("nan"))):
                 await store.keep(_record(n, cost_usd=cost))
 
     asyncio.run(keep())
-    assert kept_cost(tmp_path) == 0.0
+    assert kept_cost(Home(tmp_path)) == 0.0
 
 
 def test_an_option_there_is_not_is_refused_and_not_passed_over():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from tests import homes
 
@@ -15,7 +16,7 @@ _KEPT = tempfile.TemporaryDirectory(prefix="metacog-report-")
 CONDITIONS = ("confidence", "risk_s1", "risk_none", "risk_s2")
 
 
-def write(home: Path, pattern: str, rows: Sequence[Mapping[str, object]], name: str = "all") -> None:
+def write(home: Home, pattern: str, rows: Sequence[Mapping[str, object]], name: str = "all") -> None:
     homes.write(home, pattern.replace("**/", "").replace("*", name), rows)
 
 
@@ -72,25 +73,25 @@ def shift(model: str, source: str) -> dict[str, object]:
 
 
 def made_home(
-    home: Path,
+    home: Home,
     models: Mapping[str, str] | None = None,
     *,
     benchmark: str = "signaldetection",
     conditions: Sequence[str] = CONDITIONS,
     silent: bool = False,
-) -> Path:
+) -> Home:
     """Give ``home`` the models {name: source} and its board, return its path."""
     sources = models if models is not None else {"alpha": "measured"}
     kept = _built(tuple(sources.items()), benchmark, tuple(conditions), silent)
-    return Path(shutil.copytree(kept, home, dirs_exist_ok=True))
+    return Home(shutil.copytree(kept.path, home.path, dirs_exist_ok=True))
 
 
 @functools.cache
 def _built(
     models: tuple[tuple[str, str], ...], benchmark: str, conditions: Sequence[str], silent: bool
-) -> Path:
+) -> Home:
     """Make a home with its board, once for all tests that take a copy."""
-    home, sources = Path(tempfile.mkdtemp(dir=_KEPT.name)), dict(models)
+    home, sources = Home(Path(tempfile.mkdtemp(dir=_KEPT.name))), dict(models)
     status = {"state": "missing" if silent else "complete", "n_expected": 10, "n_answered": 0, "n_failed": 0}
     listed = [
         {"model": name, "provider": "openai", "source": source, "listed": True, "runs": 1}
@@ -112,7 +113,7 @@ def _built(
 @pytest.fixture
 def make_home(tmp_path):
     """Return ``make_home(models={name: source}, benchmark=…)``, which writes a home, builds its board, returns its path."""
-    return functools.partial(made_home, tmp_path / "home")
+    return functools.partial(made_home, Home(tmp_path / "home"))
 
 
 @pytest.fixture(name="write")

@@ -2,18 +2,18 @@
 
 import itertools
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report.confidence import reliability_line, roc_line
 from metacog_pipeline.report.figures import Point, lines
 from metacog_pipeline.report.page import build_report
 
-MakeHome = Callable[..., Path]
+MakeHome = Callable[..., Home]
 USE = st.lists(
     st.tuples(st.integers(0, 100), st.integers(1, 50), st.integers(0, 50)).map(
         lambda x: (x[0], x[1], min(x[1], x[2]))
@@ -49,7 +49,7 @@ def test_a_name_in_a_legend_stays_text():
     assert "<script" not in drawn and "&lt;script" in drawn
 
 
-def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Path:
+def across(make_home: MakeHome, write: Callable[..., None], models: int) -> Home:
     names = [f"m{n}" for n in range(models)]
     home = make_home(dict.fromkeys(names, "measured"))
     shared = {

@@ -3,13 +3,13 @@
 import re
 import shutil
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.files import canonical_json
+from metacog_pipeline.home import Home
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 
@@ -21,7 +21,7 @@ FITS = "document.documentElement.scrollWidth <= innerWidth"
 pytestmark = pytest.mark.browser
 
 
-def write_answers(home: Path, n: int) -> None:
+def write_answers(home: Home, n: int) -> None:
     """Keep ``n`` answers of alpha."""
     rows = []
     for place in range(n):

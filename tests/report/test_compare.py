@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report import compare
 
@@ -19,7 +20,7 @@ def compared(a: str, b: str, source: str = "measured", **other: object) -> dict[
     }  # fmt: skip
 
 
-def with_tests(home: Path, write: Callable[..., None], *rows: dict[str, object]) -> Path:
+def with_tests(home: Home, write: Callable[..., None], *rows: dict[str, object]) -> Home:
     write(home, "estimates/signaldetection/comparisons/*.parquet", rows)
     build(home)
     return home

@@ -15,6 +15,7 @@ import pytest
 from markupsafe import Markup
 
 from metacog_pipeline.benchmarks.medley import report as medley
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.texts import grow_texts
 from metacog_pipeline.report import confidence, cost, pieces, queries
@@ -44,8 +45,8 @@ def home(tmp_path_factory):
     return filled_home(tmp_path_factory.mktemp("explorer"), MODELS)
 
 
-def filled_home(folder: Path, models: Sequence[str]) -> Path:
-    found = made_home(folder / "home", dict.fromkeys(models, "measured"))
+def filled_home(folder: Path, models: Sequence[str]) -> Home:
+    found = made_home(Home(folder / "home"), dict.fromkeys(models, "measured"))
     write(
         found,
         "items/signaldetection.parquet",
@@ -129,7 +130,7 @@ def test_a_note_of_what_files_were_made_from_is_written_when_they_are_on_the_dis
 
     monkeypatch.setattr(os, "fsync", forces)
     monkeypatch.setattr(Path, "replace", places)
-    build_report(home)
+    build_report(Home(home))
     assert {path.name for path in placed} >= {".made", pages._NOTE, "index.html"} and not unforced
     files, folders = set(placed), {path.parent for path in placed}
     assert files | folders <= set(forced) and len(forced) < len(files) + 3 * len(folders)
@@ -230,12 +231,12 @@ def test_what_was_paid_pairs_of_measures_and_agreeing_judges_lead_to_items(monke
     monkeypatch.setattr(medley, "rows", lambda home, sql: judged)
     both = [data.Benchmark(name, ("c",), ("m",), 1) for name in ("b", "medley")]
     with pieces.leading_to(pages.leads(both)):
-        pairs = Markup().join(confidence.agreement(Path()))
+        pairs = Markup().join(confidence.agreement(Home(Path())))
         assert pairs.count('<a href="explore/index.html#benchmark=b">') == 3
         assert '#benchmark=medley">medley mms</a>' in pairs
-        assert '#benchmark=medley">$1.50</a>' in cost.others(Path())
+        assert '#benchmark=medley">$1.50</a>' in cost.others(Home(Path()))
         with pieces.told(benchmark="medley"):
-            agreed = medley.judges(Path())
+            agreed = medley.judges(Home(Path()))
     assert '#benchmark=medley">0.500</a>' in agreed
     assert agreed.count("<table>") == 2, "measured and simulated judges share no table"
 

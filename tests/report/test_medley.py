@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report.figures import Point, intervals
 from metacog_pipeline.report.maps import heat_map, plane
@@ -21,12 +22,12 @@ DRAWN = (MAP, "tiers", "how-sure-the-ranks-are", ABILITIES)
 JUDGES = "agreement-of-judges"
 
 
-def write(home: Path, pattern: str, rows: Sequence[Mapping[str, object]]) -> None:
+def write(home: Home, pattern: str, rows: Sequence[Mapping[str, object]]) -> None:
     homes.write(home, pattern.replace("*", "all"), rows)
 
 
-def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, judged: bool = True) -> Path:
-    home = tmp_path / "home"
+def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, judged: bool = True) -> Home:
+    home = Home(tmp_path / "home")
     key = {
         "benchmark": "medley",
         "dataset": "published",
@@ -90,7 +91,7 @@ def make_home(tmp_path: Path, source: str = "measured", name: str = "alpha", *, 
     return home
 
 
-def page(home: Path) -> str:
+def page(home: Home) -> str:
     return build_report(home).read_text("utf-8")
 
 

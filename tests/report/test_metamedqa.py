@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report.page import build_report
 from tests import homes
 
-MakeHome = Callable[..., Path]
+MakeHome = Callable[..., Home]
 RECALLS = {"accuracy": 0.5, "missing_answer_recall": 0.4, "unknown_recall": 0.2, "coverage": 1.0}
 
 
-def medical(make_home: MakeHome, write: Callable[..., None], models: dict[str, str]) -> Path:
+def medical(make_home: MakeHome, write: Callable[..., None], models: dict[str, str]) -> Home:
     home = make_home(models, benchmark="metamedqa", silent=True)
     shared = {"benchmark": "metamedqa", "dataset": "published", "run": 1}
     told = {"n": 10, "n_failed": 0, "n_unreadable": 0, "coverage": 1.0, "method": "wilson", "status": "ok"}

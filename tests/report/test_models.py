@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.files import canonical_json
+from metacog_pipeline.home import Home
 from metacog_pipeline.report.models import CHARACTERS, FOLDER
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.transcripts.migrations import ADDED_IN_2
@@ -111,7 +112,7 @@ def test_thoughts_are_data_beside_the_answer_and_cut_like_it(pages):
 
 def test_answers_of_the_first_version_have_a_page_without_thoughts(pages):
     page = pages(["B"])
-    home = page.parents[3]
+    home = Home(page.parents[3])
     (path,) = (home / "transcripts").rglob("transcripts.parquet")
     added = [*ADDED_IN_2, "reask"]
     table = pq.read_table(path)

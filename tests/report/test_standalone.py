@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from metacog_pipeline import benchmarks, registry
+from metacog_pipeline.home import Home
 from metacog_pipeline.report.cost import money, per_unit
 from metacog_pipeline.report.figures import MOST_LINES, Point, ladder, lines
 from metacog_pipeline.report.methods import write_methods
@@ -61,7 +62,7 @@ def test_figures_that_are_no_longer_there_lose_their_files(make_home):
     page = build_report(make_home())
     old = page.parent / "figures" / "gone-1.svg"
     old.write_text("<svg/>")
-    build_report(page.parent.parent)
+    build_report(Home(page.parent.parent))
     assert not old.exists()
 
 

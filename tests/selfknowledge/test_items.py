@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from metacog_pipeline.benchmark.item_files import items_path, read_rows, write_rows
 from metacog_pipeline.benchmarks.selfknowledge.items import CONDITIONS, LANGUAGES, Item, asked
 from metacog_pipeline.errors import SourceError
+from metacog_pipeline.home import Home
 
 ITEM = Item(
     item_id="sk-x-000000",
@@ -83,7 +84,7 @@ def test_items_come_back_from_disk_as_they_were(tmp_path_factory, made):
 
 
 def test_a_changed_torn_or_foreign_file_is_refused_in_one_line(tmp_path):
-    path = items_path(tmp_path, "selfknowledge")
+    path = items_path(Home(tmp_path), "selfknowledge")
     with pytest.raises(SourceError, match="not built yet"):
         read_rows(path, Item)
     write_rows(path, [ITEM], Item, "")

@@ -19,6 +19,7 @@ from metacog_pipeline.benchmarks.selfknowledge.construction.rows import Row, dig
 from metacog_pipeline.benchmarks.selfknowledge.items import DATASETS, Item
 from metacog_pipeline.benchmarks.selfknowledge.settings import Settings
 from metacog_pipeline.errors import MetacogError, SourceError, StudyError
+from metacog_pipeline.home import Home
 from tests.tables import every
 
 
@@ -38,7 +39,7 @@ def construct(
 ) -> Built:
     """Build the items of a data set, as the steps of a study do."""
     asked = dataset_info(dataset).split(split)
-    parts = pipeline.load_parts(home, dataset, asked, folder)
+    parts = pipeline.load_parts(Home(home), dataset, asked, folder)
     items = pipeline.items_of(parts, dataset, asked, **how)
     return Built(items, pipeline.counted(items), tuple(check(items, parts)))
 
@@ -164,20 +165,20 @@ def test_questions_of_a_folder_never_go_under_the_name_of_the_published_set(tmp_
     assert pipeline.needed_sources("nq_open", folder=folder) == () and pipeline.needed_sources("nq_open") == (
         "nq_open",
     )
-    before = pipeline.input_digests(tmp_path, "nq_open", folder=folder)
+    before = pipeline.input_digests(Home(tmp_path), "nq_open", folder=folder)
     nq_folder(folder, 9)
-    assert pipeline.input_digests(tmp_path, "nq_open", folder=folder) != before
+    assert pipeline.input_digests(Home(tmp_path), "nq_open", folder=folder) != before
 
 
 def test_a_kept_source_is_built_under_its_name(tmp_path):
     folder = nq_folder(tmp_path / "mine")
     digest = sources.read_folder("nq_open", folder).digest
     pinned = {"nq_open": replace(sources.SOURCES["nq_open"], digests={"nq_open": digest})}
-    assert pipeline.input_digests(tmp_path, "nq_open") == {}
-    sources.fetch(tmp_path, folder=folder, sources=pinned)
+    assert pipeline.input_digests(Home(tmp_path), "nq_open") == {}
+    sources.fetch(Home(tmp_path), folder=folder, sources=pinned)
     built = construct(tmp_path, "nq_open", limit=3)
     assert [item.dataset for item in built.items] == ["nq_open"] * 3 and built.items[0].source == "nq_open"
-    assert pipeline.input_digests(tmp_path, "nq_open") == {"nq_open": digest}
+    assert pipeline.input_digests(Home(tmp_path), "nq_open") == {"nq_open": digest}
     with pytest.raises(StudyError, match='nq_open has no question in "ko"'):
         construct(tmp_path, "nq_open", languages=("en", "ko"))
 

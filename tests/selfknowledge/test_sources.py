@@ -14,6 +14,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.selfknowledge import sources
 from metacog_pipeline.errors import SourceError
+from metacog_pipeline.home import Home
 
 QA = Path(os.environ.get("METACOG_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data") / "qa"
 
@@ -54,7 +55,7 @@ def small(folder):
 
 @pytest.fixture
 def home(tmp_path):
-    return tmp_path / "home"
+    return Home(tmp_path / "home")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.contract import Comparison, Group, schema_of
 from metacog_pipeline.benchmarks.signaldetection import SignalDetection, grid, published
 from metacog_pipeline.benchmarks.signaldetection.items import Item
+from metacog_pipeline.home import Home
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.schemas import response_schema
@@ -128,7 +129,7 @@ def construct(
     done = construction.build(bench)
     assert done.checks["invariants_hold"].passed
     return Built(
-        bench.items, dict(done.checks["both_labels"].facts), construction.items_path(home, bench.name)
+        bench.items, dict(done.checks["both_labels"].facts), construction.items_path(Home(home), bench.name)
     )
 
 

@@ -14,6 +14,7 @@ from metacog_pipeline.benchmarks.signaldetection.construction import sources
 from metacog_pipeline.benchmarks.signaldetection.construction.texts import read_sst2, read_table
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.home import Home
 from tests.tables import every
 
 LINES = "".join(f"{n % 2}\tSentence {n} of the é file.\n" for n in range(300)).encode()
@@ -46,7 +47,7 @@ def pinned(folder):
 
 @pytest.fixture
 def home(tmp_path):
-    return tmp_path / "home"
+    return Home(tmp_path / "home")
 
 
 # --- from a folder -----------------------------------------------------------------------------------------------
@@ -134,7 +135,7 @@ def test_missing_files_and_wrong_names_say_what_to_do(home, tmp_path):
     with pytest.raises(SourceError, match="not fetched; run `metacog fetch`"):
         sources.load_source(home, "sst2")
     assert sources.kept_digest(home, "sst2") is None and sources.kept_digest(home, "test4plus") is None
-    home.write_text("a file")
+    home.path.write_text("a file")
     (tmp_path / "Test4Plus_Raw.txt").write_bytes(LINES)
     with pytest.raises(SourceError, match="cannot be written"):
         sources.fetch(home, ["test4plus"], folder=tmp_path)

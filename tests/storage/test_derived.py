@@ -1,10 +1,10 @@
 """Files made from answers travel between homes: what changed goes, what stands there comes, nothing made here is lost."""
 
 import os
-from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.storage.attached import attach, store_of
 from metacog_pipeline.storage.derived import NOTE, bring, send
 
@@ -12,14 +12,14 @@ from metacog_pipeline.storage.derived import NOTE, bring, send
 @pytest.fixture(params=["folder", "s3"])
 def homes(request, tmp_path):
     address = str(tmp_path / "store") if request.param == "folder" else request.getfixturevalue("s3")
-    found = tmp_path / "a", tmp_path / "b"
+    found = Home(tmp_path / "a"), Home(tmp_path / "b")
     for home in found:
-        home.mkdir()
+        home.path.mkdir()
         attach(home, address, None)
     return found
 
 
-def write(home: Path, name: str, text: str) -> None:
+def write(home: Home, name: str, text: str) -> None:
     path = home / name
     path.parent.mkdir(parents=True, exist_ok=True)
     before = path.stat().st_mtime_ns if path.exists() else 0
@@ -28,10 +28,10 @@ def write(home: Path, name: str, text: str) -> None:
         os.utime(path, ns=(before + 1, before + 1))
 
 
-def files(home: Path) -> dict[str, str]:
+def files(home: Home) -> dict[str, str]:
     return {
-        path.relative_to(home).as_posix(): path.read_text()
-        for path in sorted(home.rglob("*"))
+        home.key(path): path.read_text()
+        for path in sorted(home.path.rglob("*"))
         if path.is_file() and not path.name.startswith(".") and path.name != "deploy.json"
     }
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+from metacog_pipeline.home import Home
 from metacog_pipeline.storage.attached import FILE_NAME, attach, attachment, store_of
 from metacog_pipeline.storage.mounts import refuse_unlocked
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Store, open_store, probe, scheme_of
@@ -136,21 +137,21 @@ def test_a_store_that_ignores_conditions_is_refused(tmp_path, refusing):
 
 
 def test_a_home_is_attached_once_and_let_go(s3, tmp_path):
-    attach(tmp_path, s3, None)
-    one = attachment(tmp_path)
-    attach(tmp_path, s3, "PG")
-    assert attachment(tmp_path) == one._replace(ledger="PG")
-    found = store_of(tmp_path)
+    attach(Home(tmp_path), s3, None)
+    one = attachment(Home(tmp_path))
+    attach(Home(tmp_path), s3, "PG")
+    assert attachment(Home(tmp_path)) == one._replace(ledger="PG")
+    found = store_of(Home(tmp_path))
     assert found is not None and found.address == s3 and found.listed("probe") == []
-    attach(tmp_path, None, None)
-    assert store_of(tmp_path) is None and attachment(tmp_path).identity == ""
+    attach(Home(tmp_path), None, None)
+    assert store_of(Home(tmp_path)) is None and attachment(Home(tmp_path)).identity == ""
 
 
 @pytest.mark.parametrize("damaged", ["", "{}", "[1]", '{"store": 1, "ledger": null, "identity": ""}', "\0"])
 def test_a_damaged_attachment_is_not_taken_for_a_plain_home(tmp_path, damaged):
     (tmp_path / FILE_NAME).write_text(damaged)
     with pytest.raises(StoreError, match="is damaged; delete it"):
-        store_of(tmp_path)
+        store_of(Home(tmp_path))
 
 
 @pytest.mark.parametrize(

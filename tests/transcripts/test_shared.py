@@ -3,12 +3,12 @@
 import asyncio
 import os
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
 from metacog_pipeline.storage import attached, objects
 from metacog_pipeline.storage.attached import attach, store_of
 from metacog_pipeline.storage.store import Store
@@ -27,8 +27,8 @@ PREFIX = "transcripts/benchmark=b/model=m/run=1"
 class Host:
     """A home of its own, attached to the one store."""
 
-    def __init__(self, home: Path, address: str) -> None:
-        home.mkdir(exist_ok=True)
+    def __init__(self, home: Home, address: str) -> None:
+        home.path.mkdir(exist_ok=True)
         attach(home, address, None)
         self.home, self.folder = home, home / PREFIX
 
@@ -49,7 +49,7 @@ class Host:
 def hosts(request, tmp_path, monkeypatch):
     monkeypatch.setattr(lease, "WATCHED_S", 0.0)
     address = str(tmp_path / "store") if request.param == "folder" else request.getfixturevalue("s3")
-    yield Host(tmp_path / "a", address), Host(tmp_path / "b", address)
+    yield Host(Home(tmp_path / "a"), address), Host(Home(tmp_path / "b"), address)
 
 
 def keep(store: PartitionStore, *records: Record) -> None:
@@ -212,7 +212,7 @@ def test_a_home_that_was_plain_brings_what_it_has(hosts, tmp_path, make):
     plain = tmp_path / "plain" / PREFIX
     keep_whole(plain, [make(5), make(6)])
     killed(a, make(0))
-    shutil.copytree(plain.parents[3], b.home, dirs_exist_ok=True)
+    shutil.copytree(plain.parents[3], b.home.path, dirs_exist_ok=True)
     later_b = Host(b.home, a.store.address)
     with pytest.raises(PartitionBusyError):
         PartitionStore.open(later_b.folder)
@@ -294,7 +294,7 @@ def test_every_object_of_the_store_is_read_and_the_damaged_are_named(hosts, make
     a.store.put(key, b"PAR1")
     (found,) = damaged_objects(b.home)[1]
     assert key in found and "is damaged" in found
-    assert not list(b.home.rglob("*.parquet")), "nothing is brought"
+    assert not list(b.home.path.rglob("*.parquet")), "nothing is brought"
 
 
 def test_a_line_that_a_full_disk_cut_never_reaches_the_store(hosts, make):
@@ -352,7 +352,7 @@ def test_while_the_store_is_away_answers_wait_and_none_is_lost(s3, tmp_path, mak
     away.start()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-        host = Host(tmp_path / "a", s3.replace("/study", "/away"))
+        host = Host(Home(tmp_path / "a"), s3.replace("/study", "/away"))
 
         async def cut_off(store: PartitionStore) -> None:
             await store.keep(make(0))
@@ -370,14 +370,14 @@ def test_while_the_store_is_away_answers_wait_and_none_is_lost(s3, tmp_path, mak
         opened: list[Any] = []
         with PartitionStore.open(host.folder) as store:
             asyncio.run(cut_off(store))
-        other = Host(tmp_path / "b", s3.replace("/study", "/away"))
+        other = Host(Home(tmp_path / "b"), s3.replace("/study", "/away"))
         with PartitionStore.open(other.folder) as store:
             assert len(store) == 5
         opened[0].stop()
 
 
 def test_a_store_that_stays_away_ends_the_run_and_its_answers_come_later(s3, tmp_path, make, monkeypatch):
-    host = Host(tmp_path / "a", s3)
+    host = Host(Home(tmp_path / "a"), s3)
     killed(host, make(0))
     monkeypatch.setattr(objects, "PATIENCE_S", 0.2)
     monkeypatch.setattr(objects, "READING_S", 0.2)
@@ -397,6 +397,6 @@ def test_a_store_that_stays_away_ends_the_run_and_its_answers_come_later(s3, tmp
     at(endpoint)
     with PartitionStore.open(host.folder) as store:
         assert len(store) == 2
-    other = Host(tmp_path / "b", s3)
+    other = Host(Home(tmp_path / "b"), s3)
     with PartitionStore.open(other.folder) as store:
         assert len(store) == 2

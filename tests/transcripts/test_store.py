@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.types import Status, TokenLogprob
 from metacog_pipeline.transcripts.compaction import CompactResult
 from metacog_pipeline.transcripts.journal import read_records
@@ -38,7 +39,7 @@ def _keep(folder: Path, *records: Record, compact: bool = False) -> None:
 
 
 def test_a_partition_has_one_folder_under_the_home(tmp_path):
-    folder = partition_folder(tmp_path, "metamedqa", "gpt-x.1", 3)
+    folder = partition_folder(Home(tmp_path), "metamedqa", "gpt-x.1", 3)
     assert folder == tmp_path / "transcripts" / "benchmark=metamedqa" / "model=gpt-x.1" / "run=3"
 
 
@@ -56,7 +57,7 @@ def test_a_partition_has_one_folder_under_the_home(tmp_path):
 )
 def test_a_name_that_could_leave_the_home_is_refused(tmp_path, benchmark, model, run):
     with pytest.raises(StoreError, match="cannot name a folder"):
-        partition_folder(tmp_path, benchmark, model, run)
+        partition_folder(Home(tmp_path), benchmark, model, run)
 
 
 def test_what_is_kept_is_found_at_once_and_in_the_next_session(tmp_path, make):
