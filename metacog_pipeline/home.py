@@ -35,9 +35,7 @@ class Home:
     sources = _Place("sources")  # fetched data sets, verified against their digests
     items = _Place("items")  # items as they are asked, one Parquet file per benchmark
     choices = _Place("choices")  # conditions that were decided after the first arm
-    transcripts = _Place(
-        "transcripts"
-    )  # what was asked and answered; costs money, never deleted by the pipeline
+    transcripts = _Place("transcripts")  # what was asked and answered: costs money, is never deleted
     responses = _Place("responses")
     judgements = _Place("judgements")
     scored = _Place("scored")

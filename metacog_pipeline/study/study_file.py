@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import Field, SerializeAsAny, ValidationError
 
-from metacog_pipeline import preparing, registry
+from metacog_pipeline import registry
 from metacog_pipeline.deploy import DeploySection
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, read_toml
@@ -85,6 +85,8 @@ class Study(Section):
 
     def prepare(self) -> None:
         """Make the home ready to be written in; raises as `preparing.prepare`."""
+        from metacog_pipeline import preparing  # late: whoever only reads a board needs none of it
+
         preparing.prepare(self.home, self.deploy, self.variables)
 
     @functools.cached_property

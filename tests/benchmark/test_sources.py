@@ -22,14 +22,14 @@ def here(rows: int) -> source_files.Fetched:
 @pytest.mark.parametrize(("names", "rows"), [((), [1, 2]), (("b",), [2]), (("b", "a"), [2, 1])])
 def test_the_named_sources_are_brought_or_all_when_none_is_named(tmp_path, names, rows):
     assert [
-        found.rows for found in source_files.fetch_each(Home("some"), tmp_path, SOURCES, names, here)
+        found.rows for found in source_files.fetch_each("some", Home(tmp_path), SOURCES, names, here)
     ] == rows
 
 
 def test_an_unknown_name_is_told_before_anything_is_brought(tmp_path):
     with pytest.raises(SourceError, match="'c' is no source of some; there are: a, b"):
         source_files.fetch_each(
-            Home("some"), tmp_path, SOURCES, ("a", "c"), lambda source: pytest.fail("brought")
+            "some", Home(tmp_path), SOURCES, ("a", "c"), lambda source: pytest.fail("brought")
         )
 
 
@@ -38,7 +38,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):
         raise OSError(28, "No space left on device")
 
     with pytest.raises(SourceError, match=r"sources/some: cannot be written \(No space left on device\)"):
-        source_files.fetch_each(Home("some"), tmp_path, SOURCES, (), full)
+        source_files.fetch_each("some", Home(tmp_path), SOURCES, (), full)
 
 
 def right(path: Path) -> str:

@@ -108,7 +108,7 @@ def test_a_board_is_read_where_it_stands(built_home, tmp_path):
     ):
         with pytest.raises(StudyError, match="cannot be read here"):
             run_query(empty, f"from read_text('{outside}')")
-    assert [path.name for path in empty.iterdir()] == ["deploy.json"], "nothing is copied"
+    assert [path.name for path in empty.path.iterdir()] == ["deploy.json"], "nothing is copied"
     store = store_of(built_home)
     key = shared.standing(store)[LEADERBOARD][0]
     store.put(key, b"bored" * 1000)

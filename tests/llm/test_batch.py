@@ -126,7 +126,7 @@ def test_a_batch_is_durable_before_it_is_sent_and_holds_no_key(tmp_path):
         )
 
     at = desk_of(answer)
-    batch = batch_of(tmp_path, at)
+    batch = batch_of(Home(tmp_path), at)
     asyncio.run(at.submit(batch))
     assert seen == ["submitting", "submitting"]
     (found,) = records.batches(Home(tmp_path))
@@ -141,7 +141,7 @@ def test_a_batch_is_durable_before_it_is_sent_and_holds_no_key(tmp_path):
 )
 def test_a_reply_that_names_nothing_usable_leaves_the_batch_to_be_looked_for(body, tmp_path):
     at = desk_of(lambda request: httpx.Response(200, content=body))
-    batch = batch_of(tmp_path, at)
+    batch = batch_of(Home(tmp_path), at)
     with pytest.raises(Later):
         asyncio.run(at.submit(batch))
     assert batch.record.state == "submitting"
@@ -152,7 +152,7 @@ def test_a_refused_submission_is_told_in_one_line_and_holds_no_money(status, tmp
     budget = Budget.open(Home(tmp_path), 1.0)
     said = {"error": {"message": f"no {KEY}\nfor you", "code": "x"}}
     at = desk_of(lambda request: httpx.Response(status, json=said), budget)
-    batch = batch_of(tmp_path, at)
+    batch = batch_of(Home(tmp_path), at)
     with pytest.raises(BatchError) as refusal:
         asyncio.run(at.submit(batch))
     assert "\n" not in str(refusal.value) and KEY not in str(refusal.value)
@@ -164,7 +164,7 @@ def test_a_refused_submission_is_told_in_one_line_and_holds_no_money(status, tmp
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
 def test_a_submission_that_may_be_taken_later_is_not_given_up(status, tmp_path):
     at = desk_of(lambda request: httpx.Response(status, json={"error": {"message": "later"}}))
-    batch = batch_of(tmp_path, at)
+    batch = batch_of(Home(tmp_path), at)
     with pytest.raises(Later):
         asyncio.run(at.submit(batch))
     taken_or_not = status in (500, 502, 503)
@@ -179,7 +179,7 @@ def test_a_gemini_upload_goes_nowhere_else_than_to_the_address_of_the_study(tmp_
         return httpx.Response(200, json={}, headers={"x-goog-upload-url": "https://elsewhere.invalid/up"})
 
     at = desk_of(answer, provider="gemini")
-    batch = batch_of(tmp_path, at)
+    batch = batch_of(Home(tmp_path), at)
     with pytest.raises(Later):
         asyncio.run(at.submit(batch))
     assert set(asked) == {"test.invalid"}
@@ -227,7 +227,7 @@ def test_a_batch_of_the_same_size_that_is_anothers_is_told_by_its_results(tmp_pa
         return httpx.Response(200, json={"data": listed, "has_more": False})
 
     at = desk_of(answer, provider="anthropic")
-    batch = batch_of(tmp_path, at)
+    batch = batch_of(Home(tmp_path), at)
     batch.now(state="submitting", submitting_since=records.utc_text(), tries=1)
 
     async def found() -> collecting.Found | None:
@@ -265,7 +265,7 @@ def test_a_batch_of_the_same_size_that_is_anothers_is_told_by_its_results(tmp_pa
 )
 def test_no_line_of_results_keeps_the_others_from_being_read(line, tmp_path):
     at = desk_of(lambda request: httpx.Response(500))
-    batch = batch_of(tmp_path, at)
+    batch = batch_of(Home(tmp_path), at)
     good = {"custom_id": IDS[1], "response": {"status_code": 200, "body": {"choices": []}}}
     batch.results.write_bytes(line + b"\n" + json.dumps(good).encode() + b"\n")
     found = collecting.index(batch, at.way)
@@ -281,7 +281,7 @@ def test_a_reply_longer_than_can_be_kept_is_looked_at_again(tmp_path, monkeypatc
     monkeypatch.setattr(calls, "MAX_JSON_BYTES", 100)
     at = desk_of(lambda request: httpx.Response(200, content=b" " * 101 + b"{}"))
     with pytest.raises(Later):
-        asyncio.run(at.submit(batch_of(tmp_path, at)))
+        asyncio.run(at.submit(batch_of(Home(tmp_path), at)))
 
 
 def test_results_cut_on_the_way_are_no_results(tmp_path):
@@ -291,7 +291,7 @@ def test_results_cut_on_the_way_are_no_results(tmp_path):
         return httpx.Response(200, json={"id": "batch_1", "status": "completed", "output_file_id": "file-1"})
 
     at = desk_of(answer)
-    batch = batch_of(tmp_path, at)
+    batch = batch_of(Home(tmp_path), at)
     batch.now(state="submitted", remote="batch_1")
     with pytest.raises(Later):
         asyncio.run(_collected(at, batch))
@@ -316,4 +316,4 @@ def test_a_home_that_cannot_be_written_sends_nothing(tmp_path):
     at = desk_of(lambda request: pytest.fail("nothing may be sent"))
     (tmp_path / "batches").mkdir(mode=0o500)
     with pytest.raises(StoreError):
-        batch_of(tmp_path, at)
+        batch_of(Home(tmp_path), at)

@@ -217,12 +217,12 @@ def test_a_session_that_spent_nothing_leaves_no_record(virtual, tmp_path, budget
 def test_figures_are_read_without_writing_anything(virtual, tmp_path, budget):
     home = Home(tmp_path / "home")
     assert read_figures(home, 2.0).remaining == 2.0
-    assert not home.exists()
+    assert not home.path.exists()
     opened = budget(2.0)
     opened.charge(virtual(opened.reserve(0.5)), 0.25)
-    names = sorted(home.rglob("*"))
+    names = sorted(home.path.rglob("*"))
     assert read_figures(home, 2.0) == opened.figures()
-    assert sorted(home.rglob("*")) == names
+    assert sorted(home.path.rglob("*")) == names
     opened.close()
 
 

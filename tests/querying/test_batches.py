@@ -306,7 +306,7 @@ def test_another_host_collects_what_one_submitted_and_submits_nothing_again(
     world.folder = tmp_path / "there"
     world.folder.mkdir()
     there = world.partition()
-    world.home.mkdir()
+    world.home.path.mkdir()
     attach(world.home, str(tmp_path / "store"), None)
     assert world.ask(there, TASKS).complete and table(there) == expected()
     assert set(world.ids.values()) == {1}
@@ -343,7 +343,7 @@ def test_the_key_is_in_no_file(world, monkeypatch):
     monkeypatch.setenv(session.LEAVE_BATCHES, "1")
     world.plan(delay_s=0.5)
     world.ask(world.partition(), TASKS)
-    files = [path for path in world.home.rglob("*") if path.is_file()]
+    files = [path for path in world.home.path.rglob("*") if path.is_file()]
     assert any(path.name == "requests.jsonl" for path in files)
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 

@@ -130,7 +130,7 @@ def test_a_note_of_what_files_were_made_from_is_written_when_they_are_on_the_dis
 
     monkeypatch.setattr(os, "fsync", forces)
     monkeypatch.setattr(Path, "replace", places)
-    build_report(Home(home))
+    build_report(home)
     assert {path.name for path in placed} >= {".made", pages._NOTE, "index.html"} and not unforced
     files, folders = set(placed), {path.parent for path in placed}
     assert files | folders <= set(forced) and len(forced) < len(files) + 3 * len(folders)

@@ -135,7 +135,7 @@ def test_a_name_that_is_no_file_name_stays_inside_the_report(make_home):
     report = build_report(home)
     found = {path.name for path in (report.parent / FOLDER).iterdir() if path.is_dir()}
     assert len(found) == 2 and all(name.startswith("model-") for name in found)
-    assert not (home.parent / "outside").exists()
+    assert not (home.path.parent / "outside").exists()
 
 
 @pytest.mark.browser

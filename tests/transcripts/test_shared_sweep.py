@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
 from metacog_pipeline.storage.attached import attach, store_of
 from metacog_pipeline.storage.store import Store
 from metacog_pipeline.transcripts import shared
@@ -68,9 +69,9 @@ def test_whenever_a_host_dies_another_finds_what_it_acknowledged(tmp_path, make,
     records = [make(n) for n in range(3)]
     later(monkeypatch, 0)
     for n in range(1, MOST):
-        homes = [tmp_path / f"{n}-{name}" for name in ("a", "b")]
+        homes = [Home(tmp_path / f"{n}-{name}") for name in ("a", "b")]
         for home in homes:
-            home.mkdir()
+            home.path.mkdir()
             attach(home, str(tmp_path / f"{n}-store"), None)
         a, b = (home / PREFIX for home in homes)
         real = store_of(homes[0])
