@@ -7,12 +7,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from metacog_pipeline.home import Home
 from metacog_pipeline.scoring import cross_benchmark
 from metacog_pipeline.scoring.harmonised import HARMONISED
 from metacog_pipeline.study.frames import read_frame, write_frame
 
 
-class Home:
+class Answered:
     """A study of models with harmonised responses on disk, and which models were measured."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,7 +23,7 @@ class Home:
 
     def study(self, *models: str) -> SimpleNamespace:
         return SimpleNamespace(
-            home=self,
+            home=Home(self.path),
             models=[SimpleNamespace(name=name) for name in models],
             study=SimpleNamespace(seed=1),
             enabled=(),
@@ -53,7 +54,7 @@ class Home:
 
 
 def test_a_model_that_is_added_or_answers_anew_is_measured_alone(tmp_path, monkeypatch):
-    home = Home(tmp_path, monkeypatch)
+    home = Answered(tmp_path, monkeypatch)
     for seed, name in enumerate(("one", "two", "three")):
         home.answer(name, seed)
     first = cross_benchmark._calibration(home.study("two", "one"))
@@ -71,7 +72,7 @@ def test_a_model_that_is_added_or_answers_anew_is_measured_alone(tmp_path, monke
 
 @pytest.mark.parametrize("harm", ["torn", "a number", "another model", "another version", "gone"])
 def test_kept_numbers_that_are_not_those_asked_for_are_made_again(tmp_path, monkeypatch, harm):
-    home = Home(tmp_path, monkeypatch)
+    home = Answered(tmp_path, monkeypatch)
     for seed, name in enumerate(("one", "two")):
         home.answer(name, seed)
     cross_benchmark._calibration(home.study("two"))
@@ -105,7 +106,7 @@ def test_a_study_without_answers_has_empty_tables(tmp_path, monkeypatch):
     monkeypatch.setattr(cross_benchmark, "paths", lambda study: [])
     monkeypatch.setattr(cross_benchmark, "answers", lambda study, models: HARMONISED.to_frame())
     study = SimpleNamespace(
-        home=SimpleNamespace(path=tmp_path),
+        home=Home(tmp_path),
         models=[SimpleNamespace(name="one")],
         study=SimpleNamespace(seed=1),
         enabled=(),

@@ -1,16 +1,16 @@
 """What a paper prints is computed once, and again for another version, another seed or other tables."""
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Stage
+from metacog_pipeline.home import Home
 from metacog_pipeline.scoring import printed
 
 
-def of(home: Path, made: list[str], *, name: str = "medley", version: str = "1", seed: int = 0) -> Any:
+def of(home: Home, made: list[str], *, name: str = "medley", version: str = "1", seed: int = 0) -> Any:
     def values(_: object) -> pl.DataFrame:
         made.append(version)
         return pl.DataFrame({"model": ["m"], "value": [1.0]})
@@ -29,11 +29,11 @@ def of(home: Path, made: list[str], *, name: str = "medley", version: str = "1",
 def test_what_is_printed_is_made_anew_for_another_version_or_seed_and_where_a_file_is_gone(tmp_path):
     made: list[str] = []
     for version, seed in (("1", 0), ("1", 0), ("2", 0), ("2", 1), ("2", 1)):
-        values, claims = printed.write(of(tmp_path, made, version=version, seed=seed))
+        values, claims = printed.write(of(Home(tmp_path), made, version=version, seed=seed))
     assert made == ["1", "2", "2"]
     assert values.select("benchmark", "model", "value").rows() == [("medley", "m", 1.0)] and claims.is_empty()
     (tmp_path / "estimates" / "medley" / "published" / "published_claims.parquet").unlink()
-    printed.write(of(tmp_path, made, version="2", seed=1))
+    printed.write(of(Home(tmp_path), made, version="2", seed=1))
     assert len(made) == 4
 
 
@@ -44,5 +44,5 @@ def test_a_changed_table_is_read_again(tmp_path, monkeypatch):
     made: list[str] = []
     for content in ("a\n1\n", "a\n1\n", "a\n2\n"):
         (tables / "table_1.csv").write_text(content, encoding="utf-8")
-        printed.write(of(tmp_path, made))
+        printed.write(of(Home(tmp_path), made))
     assert len(made) == 2
