@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from metacog_pipeline import registry
+from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.output import Stacked
@@ -81,7 +82,7 @@ OVERLAPS = """() => {
 def report(tmp_path_factory):
     """The report of a study of three models and an observer, with tests between models, questions and answers."""
     home = made_home(
-        tmp_path_factory.mktemp("screens") / "home",
+        Home(tmp_path_factory.mktemp("screens") / "home"),
         {**dict.fromkeys(MODELS, "measured"), "toy": "simulated"},
     )
     tests = [
