@@ -8,6 +8,7 @@ killed, 0 when the partition is complete, 3 when it is not, 4 for a one-line err
 """
 
 import functools
+import gc
 import json
 import os
 import signal
@@ -15,6 +16,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import httpx
 
 import metacog_pipeline.benchmarks.metamedqa.benchmark  # noqa: F401  (once, not in every child)
 from metacog_pipeline.errors import MetacogError
@@ -94,6 +97,10 @@ def work(job: dict[str, Any]) -> int:
 
 
 def main() -> None:
+    engine: Any = httpx
+    engine.create_ssl_context = functools.cache(httpx.create_ssl_context)
+    engine.create_ssl_context()  # authorities are read once, not by every child
+    gc.freeze()
     while line := sys.stdin.readline():
         child = os.fork()
         if child == 0:

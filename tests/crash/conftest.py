@@ -53,23 +53,21 @@ class Events:
 
 
 class Victim:
-    """The process of ``victim.py``: one session at a time."""
+    """Sessions in children of the process of ``victim.py``, one at a time."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
         self._folder = folder
         self._sessions = 0
         self._child = 0
         self.events = folder
-        script = Path(__file__).with_name("victim.py")
-        self._process = subprocess.Popen(
-            [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        self._process = process
 
     def start(self, study: Path, die: tuple[str, int] | None = None) -> None:
         """Start a session on ``study``; ``die`` as in ``victim.py``."""
         self._sessions += 1
         self.events = self._folder / f"session-{self._sessions:03d}"
-        job = {"study": str(study), "events": str(self.events), "die": die}
+        environment = dict(os.environ)  # of the test: the process was started before it
+        job = {"study": str(study), "events": str(self.events), "die": die, "environment": environment}
         self._say(json.dumps(job))
         self._child = self._number()
 
@@ -104,9 +102,6 @@ class Victim:
         self.start(study, die)
         return self.end(), self.reported()
 
-    def stop(self) -> None:
-        self._process.communicate(timeout=LONGEST_SESSION_S)
-
     def _say(self, line: str) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(line + "\n")
@@ -139,13 +134,24 @@ class Provider:
         return [(row["digest"], row["outcome"]) for row in rows]
 
 
+@pytest.fixture(scope="module")
+def forking():
+    """The process of ``victim.py``, which has loaded what every session needs."""
+    started = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("victim.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield started
+    started.communicate(timeout=LONGEST_SESSION_S)
+
+
 @pytest.fixture
-def victim(tmp_path):
+def victim(forking, tmp_path):
     folder = tmp_path / "sessions"
     folder.mkdir()
-    started = Victim(folder)
-    yield started
-    started.stop()
+    return Victim(forking, folder)
 
 
 @pytest.fixture

@@ -60,13 +60,14 @@ class Victim:
         self._process.communicate(timeout=60)
 
 
-@pytest.fixture
-def victim(monkeypatch):
-    monkeypatch.setenv("CANARY_KEY", "sk-canary-0123456789abcdef")
-    monkeypatch.setenv("METACOG_PROGRESS", "quiet")
-    started = Victim()
-    yield started
-    started.stop()
+@pytest.fixture(scope="module")
+def victim():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CANARY_KEY", "sk-canary-0123456789abcdef")
+        patch.setenv("METACOG_PROGRESS", "quiet")
+        started = Victim()
+        yield started
+        started.stop()
 
 
 def written_study(folder: Path, url: str, provider: str, lane: str) -> Path:

@@ -1,10 +1,10 @@
 """A process that is killed while it queries a partition: run by the tests here, told its jobs on standard input.
 
 Imports are most of what a start costs, so this process imports once and forks for every job. A job is one line of
-JSON: ``study`` the study file, ``events`` a file for what the child reports, ``die`` either null or
-``[function, step]``: once ``function`` has begun, the child kills itself before its ``step``-th step on the disk. For
-each job the process prints the child's id; told so by an empty line, it waits for the child to end and prints its
-exit code (-9 when killed). Until then the id cannot become another process's.
+JSON: ``study`` the study file, ``events`` a file for what the child reports, ``environment`` that of the child, ``die``
+either null or ``[function, step]``: once ``function`` has begun, the child kills itself before its ``step``-th step on
+the disk. For each job the process prints the child's id; told so by an empty line, it waits for the child to end and
+prints its exit code (-9 when killed). Until then the id cannot become another process's.
 
 The child appends to ``events``, one unbuffered write a line, so that a kill loses none::
 
@@ -16,6 +16,7 @@ The child appends to ``events``, one unbuffered write a line, so that a kill los
 
 import contextlib
 import functools
+import gc
 import json
 import os
 import signal
@@ -24,6 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pyarrow.parquet as pq
 
 from metacog_pipeline.asking import tasks
@@ -172,12 +174,19 @@ def work(job: dict[str, Any]) -> int:
 
 
 def main() -> None:
+    engine: Any = httpx
+    engine.create_ssl_context = functools.cache(httpx.create_ssl_context)
+    engine.create_ssl_context()  # authorities are read once, not by every child
+    gc.freeze()
     while line := sys.stdin.readline():
         child = os.fork()
         if child == 0:
             code = 1
             try:
-                code = work(json.loads(line))
+                job = json.loads(line)
+                os.environ.clear()
+                os.environ.update(job["environment"])
+                code = work(job)
             finally:
                 os._exit(code)
         print(child, flush=True)
