@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 LARGEST = 1 << 20  # of a message: arguments and environment
+#: A variable of the environment: a run that finds it draws few resamples (`tests.draws`).
+FEW_DRAWS = "METACOG_TEST_FEW_DRAWS"
 RUN = [sys.executable, "-m", "metacog_assets"]
 #: What a run loads whatever its study asks for; what depends on the study is loaded by each run.
 WHAT_RUNS_LOAD = (
@@ -144,10 +146,21 @@ def serve(asking: socket.socket) -> None:
         if not message:
             gc.unfreeze()  # DuckDB calls leaked what the collector does not see at the end
             return
+        asked = json.loads(message)
+        if (
+            FEW_DRAWS in asked["env"]
+        ):  # such a run asks all benchmarks: loaded here, for the next one and its workers too
+            registry = importlib.import_module("metacog_pipeline.registry")
+            for name in (
+                "draws",
+                "pytest",
+                *(type(registry.load(each)).__module__ for each in registry.names()),
+            ):
+                importlib.import_module(name)
         child = os.fork()
         if child == 0:
             asking.close()
-            _run(json.loads(message), files)
+            _run(asked, files)
         for file in files:
             os.close(file)
         asking.send(str(child).encode())
@@ -168,6 +181,8 @@ def _run(asked: Mapping[str, Any], files: Sequence[int]) -> None:
         os.environ.update(asked["env"])
         for name in [each for each in sys.modules if each.startswith("metacog_assets")]:
             del sys.modules[name]  # they read the study when they are loaded; what they load in turn stays
+        if FEW_DRAWS in os.environ:
+            importlib.import_module("draws").few_draws(importlib.import_module("pytest").MonkeyPatch())
         kind, *sys.argv = asked["argv"]
         sys.path[:0] = filter(None, asked["env"].get("PYTHONPATH", "").split(os.pathsep))
         if kind == "-m":

@@ -12,8 +12,17 @@ from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.cli import main
 from metacog_pipeline.scoring import files, kept_pairs
 from metacog_pipeline.study import load_study
+from tests.forked import FEW_DRAWS
 from tests.performance.test_growth import ASKED, _study
 
+#: Which pairs are computed and which pages are written hangs neither on how much is asked nor on how often is drawn.
+FEWER = {
+    "metamedqa": ["limit = 8"],
+    "selfknowledge": ["limit = 8"],
+    "metacogbench": ["limit = 2"],
+    "signaldetection": ["trials = 8"],
+}
+SMALL = {name: [*FEWER.get(name, []), *lines] for name, lines in ASKED.items()}
 OLD = ("m000", "m001")
 NEW = "m002"
 pytestmark = pytest.mark.slow
@@ -47,13 +56,19 @@ class Added(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def added(tmp_path_factory, loaded):
+def added(tmp_path_factory, loaded, few_resamples):
     folder = tmp_path_factory.mktemp("growing")
     home, before = folder / "home", folder / "before"
-    _run(_study(folder, ASKED, len(OLD)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FEW_DRAWS, "1")
+        return _grown(folder, home, before)
+
+
+def _grown(folder: Path, home: Path, before: Path) -> Added:
+    _run(_study(folder, SMALL, len(OLD)))
     shutil.copytree(home / "cache" / "pairs", before)
     pages = _pages(home / "report")
-    study = _study(folder, ASKED, len(OLD) + 1)
+    study = _study(folder, SMALL, len(OLD) + 1)
     _run(study)
     return Added(study, before, pages, _pages(home / "report"))
 

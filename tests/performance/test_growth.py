@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ def test_one_more_model(name, tmp_path, figure, monkeypatch):
     )  # fmt: skip
 
 
-def _study(folder: Path, benchmarks: Iterable[str], models: int) -> Path:
+def _study(folder: Path, asked: Mapping[str, list[str]], models: int) -> Path:
     """Write a study of as many simulated models, each with parameters of its own; one more leaves them as they are."""
     drawn = random.Random(0)
     text = ['[study]\nname = "growing"\nhome = "home"\n']
@@ -85,7 +85,7 @@ def _study(folder: Path, benchmarks: Iterable[str], models: int) -> Path:
         own = f'name = "m{place:03d}"\nprovider = "simulated"\nfamily = "family-{place}"'
         text += ["[[models]]", own, "[models.observer]", *numbers, f"seed = {place}", ""]
     path = folder / "study.toml"
-    text += [line for name in benchmarks for line in (f"[benchmarks.{name}]", *ASKED[name], "")]
+    text += [line for name, lines in asked.items() for line in (f"[benchmarks.{name}]", *lines, "")]
     path.write_text("\n".join(text), encoding="utf-8")
     return path
 
@@ -103,13 +103,13 @@ def _run(study: Path) -> float:
 def test_a_whole_run_of_one_more_model(name, tmp_path, figure):
     for models in (FEW, MANY):
         (tmp_path / str(models)).mkdir()
-        _run(_study(tmp_path / str(models), [name], models))
+        _run(_study(tmp_path / str(models), {name: ASKED[name]}, models))
     taken: dict[int, list[float]] = {FEW: [], MANY: []}
     for repeat in range(REPEATS):  # both sizes in turn: whatever else the machine does, it does to both
         for models, seconds in taken.items():
             own = tmp_path / f"{models}-{repeat}"
             shutil.copytree(tmp_path / str(models), own)
-            seconds.append(_run(_study(own, [name], models + 1)))
+            seconds.append(_run(_study(own, {name: ASKED[name]}, models + 1)))
             shutil.rmtree(own)
     few, many = (min(seconds) for seconds in taken.values())
     figure(
