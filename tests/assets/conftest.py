@@ -2,17 +2,20 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dagster import DagsterInstance, DagsterRun
+from dagster import DagsterInstance, DagsterRun, EventLogEntry
+from dagster._core.storage.event_log.in_memory import InMemoryEventLogStorage
 
 # The code location is imported once per process, for the study named then.
 os.environ["METACOG_STUDY"] = str(Path(__file__).with_name("study.toml"))
 
+from metacog_assets.history import PASSING
 from metacog_assets.launch import Launcher, launch
 from metacog_assets.study_file import current_study
 from metacog_pipeline.asking import construction
@@ -26,6 +29,7 @@ from tests.simulated_server import ServerThread
 
 STUDY = Path(__file__).with_name("study.toml").read_text(encoding="utf-8")
 ITEMS = 6
+STORED = InMemoryEventLogStorage.store_event
 
 
 def model(name: str, **more: object) -> dict[str, object]:
@@ -104,8 +108,26 @@ def _stub_of_the_report(home: Home, name: str | None = None) -> Path:
     return page
 
 
+@contextmanager
+def _held(self: InMemoryEventLogStorage) -> Iterator[Any]:
+    with self._db_lock, self._held_conn.begin():
+        yield self._held_conn
+
+
+def _stored(self: InMemoryEventLogStorage, event: EventLogEntry) -> None:
+    if not event.is_dagster_event or event.dagster_event_type not in PASSING:
+        STORED(self, event)
+
+
 @pytest.fixture
-def bench(tmp_path, monkeypatch, loaded):
+def events_in_memory(monkeypatch):
+    """Keep events in memory as a home keeps them, and through one connection: Dagster opens one for each event."""
+    monkeypatch.setattr(InMemoryEventLogStorage, "_connect", _held)
+    monkeypatch.setattr(InMemoryEventLogStorage, "store_event", _stored)
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch, loaded, events_in_memory):
     """An empty bench whose study is the one this process shows; its report is a stub (tests/cli writes a whole one)."""
     monkeypatch.setattr("metacog_pipeline.report.page.build_report", _stub_of_the_report)
     made = Bench(tmp_path, DagsterInstance.ephemeral(), loaded)
