@@ -7,9 +7,10 @@ many models opens as fast as one of two. Nothing is computed here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -17,45 +18,51 @@ from markupsafe import Markup
 from metacog_pipeline import registry
 from metacog_pipeline.files import write_changed
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.database import text
 from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.explorer import pages as explorer
 from metacog_pipeline.report.pieces import Part
 
 FOLDER = "compare"
-#: Values of a row as the script reads them; keep in step with static/report.js.
-COLUMNS = (
-    *("benchmark", "family", "measure", "better", "under", "primary"),
-    *("value", "low", "high", "p", "n", "verdict", "status", "note", "items"),
-)
-# Tests that hold neither a model nor a pair of conditions: a and b are the models.
-_TESTS = """
-    from comparisons where model is null and source <> 'published'
-        and a in (select model from models) and b in (select model from models)
-"""
-# One row per file: its number and its tests as JSON, written by the database: there may be a hundred thousand.
-_FILES = """
-    with place as (select model, row_number() over (order by source, model) - 1 as number from models),
-    address as (select * from (values {addresses}) as known(benchmark, condition, items)),
-    tests as (
-        select one.number as a, other.number as b, row_number() over (order by tests.benchmark, not "primary",
-            tests.measure, family, under) as position, tests.*, labels.label, labels.higher_is_better, address.items
-        from (select *, concat_ws(', ', dataset, task, condition, scoring) as under {tests}) as tests
-        inner join place as one on one.model = tests.a inner join place as other on other.model = tests.b
-        left join measures as labels on labels.benchmark = tests.benchmark and labels.measure = tests.measure
-        left join address on address.benchmark = tests.benchmark
-            and address.condition is not distinct from tests.condition
+#: Values of a test, and of a kind of tests, as the script reads them; keep in step with static/report.js.
+COLUMNS = ("value", "low", "high", "p", "n", "verdict", "status", "note")
+KIND = ("benchmark", "family", "measure", "better", "under", "primary", "items")
+# Tests that hold neither a model nor a pair of conditions: a and b are the models. What those of many pairs have in
+# common, their kind, stands once, numbered in the order in which the tests of a pair are shown.
+_OF_KIND = ("benchmark", '"primary"', "measure", "family", "dataset", "task", "condition", "scoring")
+_TESTS = f"""
+    with tests as (
+        select * from comparisons where model is null and source <> 'published'
+            and a in (select model from models) and b in (select model from models)
+    ),
+    kinds as (
+        select *, concat_ws(', ', dataset, task, condition, scoring) as under, row_number() over (
+            order by benchmark, not "primary", measure, family, under, dataset, task, condition, scoring
+        ) - 1 as kind
+        from (select distinct {", ".join(_OF_KIND)} from tests)
     )
-    select least(a, b), string_agg(json_array(a, b, benchmark, family, coalesce(label, measure), higher_is_better,
-        under, "primary", {numbers}, n, verdict, nullif(status, 'ok'),
-        nullif(concat_ws('; ', case when low_n then 'low_n: too few answers for this interval' end, note), ''),
-        items)::varchar, ', ' order by position)
-    from tests group by least(a, b) order by 1
+"""
+_KINDS = f"""{_TESTS}
+    select kinds.benchmark, family, coalesce(label, kinds.measure), higher_is_better, under, "primary", condition
+    from kinds left join measures on measures.benchmark = kinds.benchmark and measures.measure = kinds.measure
+    order by kind
 """
 _NUMBERS = ", ".join(
     f"case when isfinite({each}) then {each} end"
     for each in ("value", "low", "high", "coalesce(p_adjusted, p)")
 )
+# One row per file: its number and its tests as JSON, written by the database: there may be a hundred thousand.
+_FILES = f"""{_TESTS},
+    place as (select model, row_number() over (order by source, model) - 1 as number from models),
+    placed as (
+        select one.number as a, other.number as b, kind, json_array(one.number, other.number, kind, {_NUMBERS}, n, verdict,
+            nullif(status, 'ok'), nullif(concat_ws('; ',
+                case when low_n then 'low_n: too few answers for this interval' end, note), ''))::varchar as test
+        from tests
+        inner join place as one on one.model = tests.a inner join place as other on other.model = tests.b
+        inner join kinds on {" and ".join(f"kinds.{each} is not distinct from tests.{each}" for each in _OF_KIND)}
+    )
+    select least(a, b), string_agg(test, ', ' order by kind, a, b) from placed group by least(a, b) order by 1
+"""
 _ABOUT = (
     "Differences on the items both models answered, from the tests of the study: nothing is computed anew for this table. "
     "A benchmark's primary test answers its question; all others show how far the answer depends on the way of testing. "
@@ -72,28 +79,18 @@ def parts(home: Home, report: Path, explored: frozenset[str] = frozenset()) -> I
     folder = report / FOLDER
     models = [model for _, model in queries.models(home)]
     place = {model: number for number, model in enumerate(models)}
-    pairs = queries.rows(home, f"select distinct a, b {_TESTS} order by all")
-    kept = set()
-    if pairs:
-        asked = queries.rows(home, f"select distinct benchmark, condition {_TESTS}")
-        sql = _FILES.format(addresses=_addresses(asked, bool(explored)), tests=_TESTS, numbers=_NUMBERS)
-        kept = {_file(folder, *row) for row in queries.rows(home, sql)}
+    pairs = queries.rows(home, f"{_TESTS} select distinct a, b from tests order by all")
+    kept = {_file(folder, *row) for row in queries.rows(home, _FILES)} if pairs else set()
     for old in set(folder.glob("pairs-*.js")) - kept:
         old.unlink()
     if pairs:
         numbered = [(place[a], place[b]) for a, b in pairs]
-        tested = sorted({benchmark for benchmark, _ in asked} & set(registry.names()))
-        body = _chooser(models, numbered, _first_pair(home, place, numbered), tested)
+        kinds = [
+            (*kind, _items(kind[0], condition) if explored else None)
+            for *kind, condition in queries.rows(home, _KINDS)
+        ]
+        body = _chooser(models, numbered, _first_pair(home, place, numbered), kinds)
         yield Part("compare", "Compare two models", body)
-
-
-def _addresses(asked: Iterable[tuple[str, str | None]], explored: bool) -> str:
-    """Return SQL rows of benchmark, condition and where the explorer shows the items on which models disagree."""
-    return ", ".join(
-        f"({text(benchmark)}, {'null::varchar' if condition is None else text(condition)}, "
-        f"{text(_items(benchmark, condition)) if explored else 'null::varchar'})"
-        for benchmark, condition in asked
-    )
 
 
 def _items(benchmark: str, condition: str | None) -> str:
@@ -125,8 +122,12 @@ def _first_pair(home: Home, place: Mapping[str, int], pairs: Sequence[tuple[int,
 
 
 def _chooser(
-    models: Sequence[str], pairs: Sequence[tuple[int, int]], chosen: tuple[int, int], tested: Iterable[str]
+    models: Sequence[str],
+    pairs: Sequence[tuple[int, int]],
+    chosen: tuple[int, int],
+    kinds: Sequence[tuple[Any, ...]],
 ) -> Markup:
+    tested = sorted({benchmark for benchmark, *_ in kinds} & set(registry.names()))
     asks = {
         name: {question.primary[0]: question.asks for question in registry.load(name).questions}
         for name in tested
@@ -134,6 +135,7 @@ def _chooser(
     given = {
         "models": [str(pieces.words(model)) for model in models],
         "asks": asks,
+        "kinds": [dict(zip(KIND, kind, strict=True)) for kind in kinds],
         "columns": COLUMNS,
         "chosen": chosen,
         "folder": FOLDER,

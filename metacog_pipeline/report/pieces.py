@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -119,16 +118,13 @@ def folded(summary: str, body: Markup) -> Markup:
 def linked(address: str, text: str) -> Markup:
     """Return a link; ``address`` is one of this package's own."""
     # There are thousands: a template takes ten times as long, and `Markup.format` three times.
-    return Markup(f'<a href="{_address(address)}">{_escaped(text)}</a>')
-
-
-@functools.lru_cache(maxsize=1)  # the cells of a row lead to the same place
-def _address(address: str) -> str:
-    return _escaped(address)
+    return Markup(f'<a href="{_escaped(address)}">{_escaped(text)}</a>')
 
 
 def _escaped(value: str) -> str:
     """Return what can be printed of a text, escaped, as `markupsafe.escape` does; most cells are numbers without a mark."""
+    if type(value) is str and value.isprintable():
+        return value if _MARKS.search(value) is None else str(escape(value))
     text = str(words(value))
     return text if isinstance(value, Markup) or _MARKS.search(text) is None else str(escape(text))
 
@@ -241,26 +237,51 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], caption: str
     listed = [tuple(row) for row in rows]
     lead = None if caption.startswith(_PRINTED) else _LEAD.get()
     about = {"ours": caption.startswith(_OURS)}
-    cells = [
-        [_cell(leading(value, address if place else None)) for place, value in enumerate(row)]
-        for row in listed
-        for address in [lead({**about, **dict(zip(columns, row, strict=False))}) if lead else None]
+    numeric = [[_numeric(value) for value in row] for row in listed]
+    kinds = [
+        _kind([row[place] for row in listed], [row[place] for row in numeric])
+        for place in range(len(columns))
     ]
-    kinds = [_kind([row[place] for row in listed]) for place in range(len(columns))]
-    body = Markup("\n").join(_row(row, kinds) for row in cells)
+    starts = [_start(place, kind) for place, kind in enumerate(kinds)]
+    body = Markup("\n").join(
+        _row(row, numbers, starts, lead({**about, **dict(zip(columns, row, strict=False))}) if lead else None)
+        for row, numbers in zip(listed, numeric, strict=True)
+    )
     return _piece("table", caption, columns, kinds, body)
 
 
-def _row(cells: Sequence[tuple[str, str]], kinds: Sequence[str]) -> Markup:
-    """Return a row of a table, every text escaped; a report may have forty thousand cells, too many for a template."""
+def _start(place: int, kind: str) -> tuple[str, str]:
+    """Return how a cell of a column opens and closes."""
+    opened, closed = ('<th scope="row"', "</th>") if place == 0 else ("<td", "</td>")
+    return opened + (f' class="{kind}">' if kind else ">"), closed
+
+
+def _row(
+    row: Sequence[object], numeric: Sequence[bool], starts: Sequence[tuple[str, str]], address: str | None
+) -> Markup:
+    """Return a row of a table, every text escaped; a report may have forty thousand cells, too many for a template.
+
+    Numbers lead to ``address``, but for the first.
+    """
     made = []
-    for place, ((first, below), kind) in enumerate(zip(cells, kinds, strict=True)):
-        opened, closed = ('<th scope="row"', "</th>") if place == 0 else ("<td", "</td>")
-        kept = f' class="{kind}">' if kind else ">"
+    to = address if address is None else _escaped(address)
+    for place, (value, number_, (opened, closed)) in enumerate(zip(row, numeric, starts, strict=True)):
+        first, below = _lines(value)
+        own = _escaped(value.address) if isinstance(value, Linked) else to if place and number_ else None
+        if own is not None and value not in (None, NOT_AVAILABLE):
+            first = f'<a href="{own}">{first}</a>'
         wraps = ' class="words"' if len(below) > _SPAN else ""
         small = f"<small{wraps}>{_escaped(below)}</small>" if below else ""
-        made.append(f"{opened}{kept}{_escaped(first)}{small}{closed}")
+        made.append(f"{opened}{first}{small}{closed}")
     return Markup("<tr>" + "".join(made) + "</tr>")
+
+
+def _lines(value: object) -> tuple[str, str]:
+    """Return the first line of a cell, escaped, and what stands below it."""
+    if isinstance(value, Stacked):
+        first, _, below = value.partition("\n")
+        return _escaped(first), below
+    return _escaped(value if isinstance(value, Markup) else plain(value)), ""
 
 
 def table_of(rows: Rows, caption: str) -> Markup:
@@ -344,17 +365,8 @@ def said(verdict: object, otherwise: object = None) -> str:
     return str(verdict or otherwise or "untested").replace("_", " ")
 
 
-def _cell(value: object) -> tuple[str, str]:
-    if isinstance(value, Markup):
-        return value, ""
-    if isinstance(value, Stacked):
-        first, _, below = value.partition("\n")
-        return linked(value.address, first) if isinstance(value, Linked) else first, below
-    return plain(value), ""
-
-
-def _kind(values: Sequence[object]) -> str:
-    if all(map(_numeric, values)):
+def _kind(values: Sequence[object], numeric: Sequence[bool]) -> str:
+    if all(numeric):
         return "number"
     return "long" if any(len(str(value)) > _LONG for value in values) else ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -23,8 +23,8 @@ from metacog_pipeline.scoring.model_pairs import paired
 from metacog_pipeline.scoring.traits import traits, values
 from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
-from metacog_pipeline.study.kept import computed_once
+from metacog_pipeline.study.frames import mark_of, read_frames, write_frame
+from metacog_pipeline.study.kept import read_rows, write_kept
 
 CALIBRATION, CURVES, TRAITS, CORRELATIONS = "calibration", "curves", "traits", "correlations"
 VERSION = f"{calibrating.VERSION}.{correlating.VERSION}"
@@ -76,10 +76,8 @@ def _calibration(study: Study) -> pl.DataFrame:
     read: dict[str, list[Path]] = {spec.name: [] for spec in study.models}
     for path in paths(study):
         read[path.parent.name.removeprefix("model=")].append(path)
-    made = [_of_model(study, model, own) for model, own in read.items()]
-    found = pl.concat([CALIBRATION_SCHEMA.to_frame(), *(measured for measured, _ in made)])
-    found = pl.concat([found, people.measured(study, found)])
-    points = pl.concat([CURVES_SCHEMA.to_frame(), *(drawn for _, drawn in made)])
+    measured, points = _of_models(study, {model: _made_from(study, own) for model, own in read.items()})
+    found = pl.concat([measured, people.measured(study, measured)])
     order = ["benchmark", "dataset", "condition", "model", "source"]
     found = found.sort(order, maintain_order=True)
     write_frame(found, table_path(study, CALIBRATION), "")
@@ -87,24 +85,39 @@ def _calibration(study: Study) -> pl.DataFrame:
     return found
 
 
-def _of_model(study: Study, model: str, read: Sequence[Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _made_from(study: Study, read: Sequence[Path]) -> str:
+    """Return the digest of all that the measures of a model rest on; ``read`` are the files of its answers."""
     made_from = [[study.home.key(path), mark_of(path)] for path in read]
     versions = [calibrating.VERSION, measured_coverage.digest()]
-    mark = sha256_hex(canonical_json([*versions, study.study.seed, made_from]))
-    kept = [study.home.cache / name / f"{model}.parquet" for name in (CALIBRATION, CURVES)]
+    return sha256_hex(canonical_json([*versions, study.study.seed, made_from]))
 
-    def compute() -> tuple[pl.DataFrame, pl.DataFrame]:
-        return with_curves(answers(study, frozenset((model,))), seed=study.study.seed)
 
-    measured, drawn = computed_once(kept, mark, compute)
-    return measured, drawn
+def _of_models(study: Study, made_from: Mapping[str, str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the measures and the curves of all models, those kept read together and the others computed and kept."""
+    models, digests = list(made_from), list(made_from.values())
+    paths = [
+        [study.home.cache / name / f"{model}.parquet" for model in models] for name in (CALIBRATION, CURVES)
+    ]
+    kept = [read_rows(own, digests) for own in paths]
+    whole = set[int].intersection(*(set(places) for places, _ in kept))
+    own = pl.col("model").is_in([models[place] for place in whole])
+    made = [[rows.filter(own)] if whole else [] for _, rows in kept]
+    for place in sorted(set(range(len(models))) - whole):
+        new = with_curves(answers(study, frozenset((models[place],))), seed=study.study.seed)
+        for rows, of_table, all_rows in zip(new, paths, made, strict=True):
+            write_kept(rows, of_table[place], digests[place])
+            all_rows.append(rows)
+    schemas = (CALIBRATION_SCHEMA, CURVES_SCHEMA)
+    measured, points = (
+        pl.concat([schema.to_frame(), *rows]) for schema, rows in zip(schemas, made, strict=True)
+    )
+    return measured, points
 
 
 def _pooled(study: Study) -> dict[str, pl.DataFrame]:
     found: dict[str, pl.DataFrame] = {}
     for benchmark in enabled(study):
         kept = [model_estimates_path(benchmark, spec.name) for spec in study.models]
-        frames = [read_frame(path) for path in kept if path.exists()]
-        if frames:
-            found[benchmark.name] = benchmark.trait_estimates(pl.concat(frames))
+        if there := [path for path in kept if path.exists()]:
+            found[benchmark.name] = benchmark.trait_estimates(read_frames(there))
     return found

@@ -138,7 +138,17 @@ def _ordered(rows: pl.DataFrame) -> pl.DataFrame:
     known = rows.filter(pl.col("family").is_not_null())
     first = known.with_columns(_first=pl.col(_PLACE).min().over("family", "measure"))
     order = (*_WHERE, "_first", "family", "measure", "model", "a", "b", _PLACE)
-    return first.sort(order).select(COMPARISON.names())
+    keys = first.select(
+        _by_number(first[name]) for name in order
+    )  # sorting words would take three times as long
+    return first[keys.select(pl.arg_sort_by(order)).to_series()].select(COMPARISON.names())
+
+
+def _by_number(column: pl.Series) -> pl.Series:
+    """Return words as numbers in the same order; other columns as they are."""
+    if column.dtype != pl.String:
+        return column
+    return column.cast(pl.Enum(column.drop_nulls().unique().sort()))
 
 
 def _digest(begun: hashlib._Hash, models: Mapping[str, str], of: Of) -> str:

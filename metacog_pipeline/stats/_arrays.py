@@ -125,6 +125,13 @@ def quantiles(ordered: Floats, shares: Sequence[float]) -> Floats:
     return found
 
 
+def quantiles_of(values: Floats, shares: Sequence[float]) -> Floats:
+    """Return the same of numbers in any order: only the few that the quantiles lie between are put in their place."""
+    last = values.shape[-1] - 1
+    places = sorted({min(int(last * share) + after, last) for share in shares for after in (0, 1)})
+    return quantiles(np.partition(values, places), shares)
+
+
 def _check_ndim(name: str, array: NDArray[Any], ndim: int) -> None:
     if array.ndim != ndim:
         raise ValueError(f"{name} has shape {array.shape}: {ndim} dimension(s) needed")

@@ -35,9 +35,9 @@ def state_of(study: Study) -> str | None:
         rows: list[object] = [sys.version, version("metacog-pipeline"), _history(study)]
         for root in (study.path, *_named(study), *_program(study)):
             rows += _listed(root)
-        for row in _listed(study.home.path, skip={study.home.dagster.name, VERSION_FILE}):
-            if Path(row[0]) != study.home.status / NOTE:
-                rows.append(row)
+        own = str(study.home.status / NOTE)
+        home = _listed(study.home.path, skip={study.home.dagster.name, VERSION_FILE})
+        rows += [row for row in home if row[0] != own]
     except (OSError, ValueError, ImportError, _TooManyError):
         return None
     return sha256_hex(canonical_json(rows))

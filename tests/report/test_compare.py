@@ -8,6 +8,7 @@ from pathlib import Path
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.report import compare
+from metacog_pipeline.report.pieces import Part
 
 HOSTILE = "</script><script>window.hacked = 1</script>"
 
@@ -36,6 +37,13 @@ def pairs(report: Path) -> dict[str, list[list[object]]]:
     return found
 
 
+def told(part: Part, row: list[object]) -> dict[str, object]:
+    """Return a test as the page reads it: what its kind has in common, which the page holds, and its own values."""
+    given = json.loads(re.search(r'id="comparison"[^>]*>(.*?)</script>', str(part.body), re.DOTALL)[1])
+    assert given["columns"] == list(compare.COLUMNS)
+    return given["kinds"][row[2]] | dict(zip(compare.COLUMNS, row[3:], strict=True))
+
+
 def test_every_test_between_two_models_lies_in_the_file_of_the_first_of_them(make_home, write, tmp_path):
     home = make_home({"alpha": "measured", "beta": "measured", "toy": "simulated"})
     one_condition = compared("risk_s1", "risk_none", model="alpha", family="criterion_z")
@@ -44,8 +52,7 @@ def test_every_test_between_two_models_lies_in_the_file_of_the_first_of_them(mak
     (part,) = compare.parts(home, tmp_path)
     ((name, rows),) = pairs(tmp_path).items()
     assert name == "pairs-0.js" and [row[:2] for row in rows] == [[1, 0], [0, 1]]
-    row = dict(zip(compare.COLUMNS, rows[0][2:], strict=True))
-    assert row == {
+    assert told(part, rows[0]) == {
         "benchmark": "signaldetection", "family": "models_paired", "measure": "M-ratio", "better": True,
         "under": "published, A, A confidence", "primary": True, "value": 0.5, "low": 0.25, "high": 0.75, "p": 0.002,
         "n": 90, "verdict": "significant", "status": None, "note": None, "items": None,
@@ -55,10 +62,10 @@ def test_every_test_between_two_models_lies_in_the_file_of_the_first_of_them(mak
 
 def test_a_test_leads_to_the_items_on_which_models_disagree(make_home, write, tmp_path):
     home = with_tests(make_home({"alpha": "measured", "beta": "measured"}), write, compared("alpha", "beta"))
-    assert list(compare.parts(home, tmp_path, frozenset(("alpha", "beta"))))
+    (part,) = compare.parts(home, tmp_path, frozenset(("alpha", "beta")))
     ((row,),) = pairs(tmp_path).values()
     address = "explore/index.html#benchmark=signaldetection&which=disagree&condition=A+confidence"
-    assert row[-1] == address
+    assert told(part, row)["items"] == address
 
 
 def test_where_no_two_models_were_tested_there_is_no_choice_and_no_old_file(make_home, tmp_path):
@@ -71,9 +78,9 @@ def test_where_no_two_models_were_tested_there_is_no_choice_and_no_old_file(make
 def test_a_difference_without_bounds_is_left_out_and_the_rest_stays(make_home, write, tmp_path):
     home = make_home({"alpha": "measured", "beta": "measured"})
     with_tests(home, write, compared("alpha", "beta", low=float("-inf"), high=float("inf")))
-    assert list(compare.parts(home, tmp_path))
+    (part,) = compare.parts(home, tmp_path)
     ((row,),) = pairs(tmp_path).values()
-    found = dict(zip(compare.COLUMNS, row[2:], strict=True))
+    found = told(part, row)
     assert (found["value"], found["low"], found["high"]) == (0.5, None, None)
 
 
@@ -83,4 +90,4 @@ def test_hostile_names_and_notes_stay_text(make_home, write, tmp_path):
     (part,) = compare.parts(home, tmp_path)
     assert part.body.count("<script") == part.body.count("</script>") == 1
     (rows,) = pairs(tmp_path).values()
-    assert rows[0][-2] == HOSTILE and rows[0][compare.COLUMNS.index("value") + 2] is None
+    assert rows[0][-1] == HOSTILE and told(part, rows[0])["value"] is None

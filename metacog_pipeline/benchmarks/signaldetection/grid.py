@@ -14,6 +14,7 @@ never looked at again.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -57,14 +58,12 @@ class Grid:
 
     def outcomes(self, totals: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Return hits, misses, false alarms and correct rejections ``(...)``, confidence stated or not."""
-        said_s1, said_s2 = self._said(0), self._said(1)
-        s1, s2 = totals[..., : self.width], totals[..., self.width :]
-        return s2 @ said_s2, s2 @ said_s1, s1 @ said_s2, s1 @ said_s1
+        found = totals @ _to_outcomes(self)
+        return found[..., 0], found[..., 1], found[..., 2], found[..., 3]
 
     def to_outcomes(self) -> Ints:
         """Return the matrix that turns counts by place into those of `outcomes`, ``(places, 4)``."""
-        sides = [self.where(*each) for each in ((1, 1), (1, 0), (0, 1), (0, 0))]
-        return np.stack(sides, axis=1).astype(np.int64)
+        return _to_outcomes(self).astype(np.int64)
 
     def where(self, stimulus: int | None = None, response: int | None = None) -> Floats:
         """Return a weight of 1 for places with this stimulus and this response (None: whatever it is)."""
@@ -118,6 +117,11 @@ class Grid:
         return said
 
 
+@functools.cache  # of one number of ratings in a study, and asked for thousands of times
+def _to_outcomes(grid: Grid) -> Floats:
+    return np.stack([grid.where(*each) for each in ((1, 1), (1, 0), (0, 1), (0, 0))], axis=1)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Totals:
     """Responses at each place, without what belongs to one item."""
@@ -128,8 +132,12 @@ class Totals:
     @property
     def rated(self) -> RatedCounts:
         """The rated responses."""
-        n_s1, n_s2 = self.grid.rated(self.totals)
-        return RatedCounts(n_s1[None], n_s2[None])
+        return _rated(self.grid, self.totals)
+
+    @property
+    def outcomes(self) -> tuple[float, float, float, float]:
+        """Hits, misses, false alarms and correct rejections."""
+        return _outcomes(self.grid, self.totals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +178,12 @@ class Counts:
     @cached_property
     def rated(self) -> RatedCounts:
         """The rated responses."""
-        n_s1, n_s2 = self.grid.rated(self.totals)
-        return RatedCounts(n_s1[None], n_s2[None])
+        return _rated(self.grid, self.totals)
+
+    @cached_property
+    def outcomes(self) -> tuple[float, float, float, float]:
+        """Hits, misses, false alarms and correct rejections."""
+        return _outcomes(self.grid, self.totals)
 
     @property
     def n_rated(self) -> int:
@@ -188,6 +200,16 @@ class Counts:
         table = np.zeros((n, self.grid.places), dtype=np.int64)
         np.add.at(table, (item, self.place), self.number)
         return table
+
+
+def _rated(grid: Grid, totals: Floats) -> RatedCounts:
+    n_s1, n_s2 = grid.rated(totals)
+    return RatedCounts(n_s1[None], n_s2[None])
+
+
+def _outcomes(grid: Grid, totals: Floats) -> tuple[float, float, float, float]:
+    hits, misses, false_alarms, rejections = map(float, grid.outcomes(totals))
+    return hits, misses, false_alarms, rejections
 
 
 _COUNTED: WeakKeyDictionary[Group, Counts] = (
@@ -210,8 +232,8 @@ def all_counts(groups: Sequence[Group]) -> list[Counts]:
 def _count(groups: Sequence[Group]) -> None:
     benchmark = groups[0].benchmark
     grid = Grid(benchmark.wording.ratings)  # type: ignore[attr-defined]
-    needed = ("item_id", "status", "stimulus", "response", "confidence")
-    frames = [pl.DataFrame([group.frame[name] for name in needed]) for group in groups]
+    needed = ["item_id", "status", "stimulus", "response", "confidence"]
+    frames = [group.frame[needed] for group in groups]
     frame = pl.concat(frames, how="vertical_relaxed")
     of_group = np.repeat(np.arange(len(groups)), [group.frame.height for group in groups])
     names = frame["item_id"].unique().sort()

@@ -269,10 +269,10 @@ def shifts(cells: pl.DataFrame) -> Iterator[Comparison]:
     for each in (found.c, found.d, found.c_prime):
         pairs = zip(each.first.tolist(), each.second.tolist(), strict=True)
         bases = [
-            Comparison(
-                "criterion_z", "", conditions[j], conditions[i], dataset=DATASET, source=SOURCE,
-                task=groups[i][0], model=groups[i][1], n=totals[i] + totals[j],
-            )
+            {
+                "family": "criterion_z", "a": conditions[j], "b": conditions[i], "dataset": DATASET, "source": SOURCE,
+                "task": groups[i][0], "model": groups[i][1], "n": totals[i] + totals[j],
+            }
             for i, j in pairs
         ]  # fmt: skip
-        yield from contrast_rows(each, bases)
+        yield from contrast_rows(each, bases, [None] * len(bases))

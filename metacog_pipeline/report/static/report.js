@@ -308,7 +308,7 @@ function compared() {
     const found = a === b ? [] : await testsOf(Math.min(a, b), given);
     if (mine !== turn) return; // another pair was chosen meanwhile
     const rows = found.filter((row) => (row[0] === a && row[1] === b) || (row[0] === b && row[1] === a)).map((row) => {
-      const made = Object.fromEntries(given.columns.map((name, i) => [name, row[i + 2]]));
+      const made = { ...given.kinds[row[2]], ...Object.fromEntries(given.columns.map((name, i) => [name, row[i + 3]])) };
       const turned = (x) => (x === null ? null : -x);
       return row[0] === a ? made : { ...made, value: turned(made.value), low: turned(made.high), high: turned(made.low) };
     });

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from metacog_pipeline.stats._arrays import Floats, floats, quantiles
+from metacog_pipeline.stats._arrays import Floats, floats, quantiles, quantiles_of
 
 Verdict = Literal["not_significant", "significant", "negligible", "inconclusive"]
 VERDICTS: tuple[Verdict, ...] = ("not_significant", "significant", "negligible", "inconclusive")
@@ -95,13 +95,13 @@ def symmetric_interval(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]
     >>> [round(end, 3) for end in symmetric_interval(range(101))]
     [2.5, 97.5]
     """
-    return _central(np.sort(_draws("draws", draws)), q)
-
-
-def _central(x: Floats, q: float) -> tuple[float, float]:
-    tail = (1.0 - _share("q", q)) / 2
-    low, high = quantiles(x, (tail, 1.0 - tail)).tolist()
+    low, high = quantiles_of(_draws("draws", draws), _tails(q)).tolist()
     return low, high
+
+
+def _tails(q: float) -> tuple[float, float]:
+    tail = (1.0 - _share("q", q)) / 2
+    return tail, 1.0 - tail
 
 
 def both_intervals(draws: ArrayLike, q: float = 0.95) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -120,7 +120,8 @@ def both_intervals(draws: ArrayLike, q: float = 0.95) -> tuple[tuple[float, floa
     [[5.0, 95.0], [0.0, 91.0]]
     """
     x = np.sort(_draws("draws", draws))
-    return _central(x, q), _narrowest(x, q)
+    low, high = quantiles(x, _tails(q)).tolist()
+    return (low, high), _narrowest(x, q)
 
 
 def rope(low: float, high: float, half_width: float, significant: bool) -> Verdict:

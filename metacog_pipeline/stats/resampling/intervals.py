@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr, stdtr
 
-from metacog_pipeline.stats._arrays import Floats, quantiles
+from metacog_pipeline.stats._arrays import Floats, quantiles_of
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, OK, Estimate
 
 Kind = Literal["percentile", "recentred", "widened"]
@@ -149,11 +149,8 @@ def intervals(draws: Floats, level: float = LEVEL) -> Floats:
 
 
 def _ends(known: Floats, level: float = LEVEL) -> Floats:
-    """Return both ends along the last axis; only the few numbers that they lie between are put in their place."""
-    shares = ((1 - level) / 2, (1 + level) / 2)
-    last = known.shape[-1] - 1
-    places = sorted({min(int(last * share) + after, last) for share in shares for after in (0, 1)})
-    return quantiles(np.partition(known, places), shares)
+    """Return both ends along the last axis."""
+    return quantiles_of(known, ((1 - level) / 2, (1 + level) / 2))
 
 
 def from_draws(

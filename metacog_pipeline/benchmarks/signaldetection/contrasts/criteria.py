@@ -11,7 +11,7 @@ that of the condition with the higher predicted criterion minus the other, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -161,13 +161,13 @@ def _tests(
         _base(family, pairs.groups[i], pairs.groups[j], size) for (i, j), size in zip(pairs, n, strict=True)
     ]
     for name in shown:
-        for row, note in zip(contrast_rows(by_quantity[name], bases), notes, strict=True):
-            said = "; ".join(text for text in (note, row.note) if text) or None
-            yield row if said == row.note else replace(row, note=said)
+        yield from contrast_rows(by_quantity[name], bases, notes)
 
 
-def contrast_rows(found: Contrasts, bases: Sequence[Comparison]) -> Iterator[Comparison]:
-    """Yield one row per contrast: ``bases`` say what is compared, ``found`` with which result."""
+def contrast_rows(
+    found: Contrasts, bases: Sequence[Mapping[str, Any]], notes: Sequence[str | None]
+) -> Iterator[Comparison]:
+    """Yield one row per contrast: ``bases`` are the columns that say what is compared, ``notes`` stand before its own."""
     test = found.test
     numbers = {
         "value": found.difference, "se": found.se, "low": test.low, "high": test.high, "low_adjusted": test.low_adjusted,
@@ -175,16 +175,14 @@ def contrast_rows(found: Contrasts, bases: Sequence[Comparison]) -> Iterator[Com
     }  # fmt: skip
     told = zip(*([number(x) for x in each.tolist()] for each in numbers.values()), strict=True)
     statuses, verdicts = found.status.tolist(), found.verdict.tolist()
-    for place, (base, values) in enumerate(zip(bases, told, strict=True)):
-        status, row = statuses[place], dict(zip(numbers, values, strict=True))
-        if status == "ok":
-            row |= {"verdict": verdicts[place], "note": _c_prime_note(found, place)}
-        yield replace(
-            base,
-            measure=found.quantity,
-            status=base.status if base.status != "ok" else status,
-            **row,
-        )
+    for place, (base, values, note) in enumerate(zip(bases, told, notes, strict=True)):
+        row = {**base, "measure": found.quantity, **dict(zip(numbers, values, strict=True)), "note": note}
+        if statuses[place] == "ok":
+            row["verdict"] = verdicts[place]
+            row["note"] = "; ".join(said for said in (note, _c_prime_note(found, place)) if said) or None
+        if base.get("status", "ok") == "ok":
+            row["status"] = statuses[place]
+        yield Comparison(**row)
 
 
 def _c_prime_note(found: Contrasts, place: int) -> str | None:
@@ -193,11 +191,12 @@ def _c_prime_note(found: Contrasts, place: int) -> str | None:
     return "d′ moved too" if found.examined[place] else "d′ did not move: c tells the same"
 
 
-def _base(family: str, one: Group, two: Group, n: int) -> Comparison:
-    return Comparison(
-        family, "", two.condition, one.condition, dataset=one.dataset, source=one.source, task=one.task,
-        model=one.model, n=n, status=no_type1(counts_of(one)) or no_type1(counts_of(two)) or "ok",
-    )  # fmt: skip
+def _base(family: str, one: Group, two: Group, n: int) -> dict[str, Any]:
+    return {
+        "family": family, "a": two.condition, "b": one.condition, "dataset": one.dataset, "source": one.source,
+        "task": one.task, "model": one.model, "n": n,
+        "status": no_type1(counts_of(one)) or no_type1(counts_of(two)) or "ok",
+    }  # fmt: skip
 
 
 def _order(pairs: _Pairs, shifts: Sequence[Comparison]) -> Iterator[Comparison]:

@@ -39,12 +39,17 @@ class Influences:
 
     def covariance(self, other: Influences) -> Floats:
         """Return the covariance with another condition over the items both answered, shape ``(3,)``."""
-        _, mine, theirs = np.intersect1d(self.items, other.items, assume_unique=True, return_indices=True)
-        shared: Floats = (self.influence[mine] * other.influence[theirs]).sum(axis=0)
+        one, two = self.influence, other.influence
+        if not np.array_equal(self.items, other.items):
+            _, mine, theirs = np.intersect1d(self.items, other.items, assume_unique=True, return_indices=True)
+            one, two = one[mine], two[theirs]
+        shared: Floats = (one * two).sum(axis=0)
         return shared
 
     def shared(self, other: Influences) -> int:
         """Return how many items both answered."""
+        if np.array_equal(self.items, other.items):
+            return len(self.items)
         return len(np.intersect1d(self.items, other.items, assume_unique=True))
 
 

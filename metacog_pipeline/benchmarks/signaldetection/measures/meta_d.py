@@ -8,6 +8,7 @@ would decide is not shown: groups with one response, and those whose counts as t
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from collections.abc import Sequence
@@ -47,7 +48,23 @@ _LAST: dict[tuple[int, bytes], dict[str, Floats]] = {}
 
 def no_confidence(counts: Counts | Totals) -> str | None:
     """Say why the confidence of a group tells nothing about being right, or None where it may."""
-    table = counts.rated
+    return _untold(counts.grid, counts.totals.tobytes())[0]
+
+
+def no_meta_d(counts: Counts | Totals) -> str | None:
+    """Say why the counts of a group tell nothing about meta-d′, or None where they do: decided without the padding."""
+    return _untold(counts.grid, counts.totals.tobytes())[1]
+
+
+@functools.lru_cache(maxsize=4096)  # measures, posteriors and pairs ask for the same groups
+def _untold(grid: Grid, totals: bytes) -> tuple[str | None, str | None]:
+    """Return why a group's confidence tells nothing about being right, and why its counts tell nothing about meta-d′."""
+    table = Totals(grid, np.frombuffer(totals)).rated
+    why = _no_confidence(table)
+    return why, why or identifiability.reasons_of(table)[0] or None
+
+
+def _no_confidence(table: stats_counts.Counts) -> str | None:
     hits, misses = float(table.hits[0]), float(table.misses[0])
     false_alarms, rejections = float(table.false_alarms[0]), float(table.correct_rejections[0])
     if hits + misses + false_alarms + rejections == 0:
@@ -59,11 +76,6 @@ def no_confidence(counts: Counts | Totals) -> str | None:
     right, wrong = table.by_confidence
     status = str(identifiability.statuses(right[:, None], wrong[:, None])[0])
     return identifiability.REASONS[status] if status in _NOTHING_TOLD else None
-
-
-def no_meta_d(counts: Counts | Totals) -> str | None:
-    """Say why the counts of a group tell nothing about meta-d′, or None where they do: decided without the padding."""
-    return no_confidence(counts) or identifiability.reasons_of(counts.rated)[0] or None
 
 
 def meta_d_estimates(groups: Sequence[Counts]) -> list[dict[str, Estimate]]:

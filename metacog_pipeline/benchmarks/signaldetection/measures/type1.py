@@ -85,12 +85,12 @@ def both_given(hits: Floats, misses: Floats, false_alarms: Floats, rejections: F
 
 def n_readable(counts: Counts) -> int:
     """Return the number of readable responses."""
-    return int(sum(counts.grid.outcomes(counts.totals)))
+    return int(sum(counts.outcomes))
 
 
 def no_type1(counts: Counts | Totals) -> str | None:
     """Say why a group has neither d′ nor criterion, or None where it has."""
-    return no_outcomes(*map(float, counts.grid.outcomes(counts.totals)))
+    return no_outcomes(*counts.outcomes)
 
 
 def no_outcomes(hits: float, misses: float, false_alarms: float, rejections: float) -> str | None:
