@@ -93,27 +93,23 @@ def test_partitions_have_two_dimensions_and_runs_follow_the_study(bench, simulat
 
 
 @pytest.mark.slow
-def test_dg_checks_and_lists_the_definitions():
+def test_dg_checks_and_lists_the_definitions(loaded, monkeypatch):
     dg = Path(sys.executable).with_name("dg")
     if not dg.exists():
         pytest.skip("dg is not installed (dagster-dg-cli, dev extra)")
+    monkeypatch.chdir(Path(__file__).resolve().parents[2])
     environment = {name: value for name, value in os.environ.items() if name != "METACOG_STUDY"}
     environment["VIRTUAL_ENV"] = str(dg.parents[1])
-    said = [
-        subprocess.run(
-            [dg, *command],
-            cwd=Path(__file__).resolve().parents[2],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=240,
-        )
-        for command in (("check", "defs"), ("list", "defs", "--json"))
-    ]
-    assert [each.returncode for each in said] == [0, 0], said[0].stderr + said[1].stderr
-    assert "All definitions loaded successfully" in said[0].stdout + said[0].stderr
-    listed = json.loads(said[1].stdout[said[1].stdout.index("{") :])
-    assert {each["asset_key"] for each in listed["assets"]} == set(
+
+    def said(*arguments: str) -> tuple[str, str]:
+        run = loaded.python(dg, *arguments, **environment)
+        out, err = run.communicate()
+        assert run.returncode == 0, out + err
+        return out, err
+
+    assert "All definitions loaded successfully" in "".join(said("check", "defs"))
+    listed, _ = said("list", "defs", "--json")
+    assert {each["asset_key"] for each in json.loads(listed[listed.index("{") :])["assets"]} == set(
         json.loads(SNAPSHOT.read_text(encoding="utf-8"))
     )
 
