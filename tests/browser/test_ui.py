@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.conftest import METACOG, opened, served
+from metacog_pipeline.cli import main
+from tests.browser.conftest import opened, served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -45,7 +45,9 @@ def study(tmp_path_factory):
     """A study of two models of which one has been asked."""
     path = tmp_path_factory.mktemp("ui") / "study.toml"
     path.write_text(STUDY, encoding="utf-8")
-    subprocess.run([*METACOG, "run", str(path), "--model", "asked", "--quiet"], check=True, timeout=90)
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(path), "--model", "asked", "--quiet"])
+    assert not ended.value.code
     return path
 
 
