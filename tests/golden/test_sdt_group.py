@@ -44,12 +44,12 @@ def own_name(quantity, subjects):
     return f"m_ratio[{subjects.index(subject[1]) + 1}]"
 
 
-@pytest.fixture(scope="module")
-def compared():
+@pytest.fixture(scope="module", params=[800, pytest.param(2000, marks=pytest.mark.proof)])
+def compared(request):
+    """Compare at so many draws a chain; the 50 ends of the module's head are those of 2,000, which `make proofs` draws."""
     table, expected = rows("group_counts.csv"), rows("expected_group_bayes.csv")
     counts = group_counts(vectors(table, "nR_S1"), vectors(table, "nR_S2"))
-    # More draws than the gate asks for: the ends of intervals are compared at a tenth of a standard deviation.
-    posterior = bayes_metad_group(counts, seed=20, draws=2000, rounds=2)
+    posterior = bayes_metad_group(counts, seed=20, draws=request.param, rounds=2)
     assert posterior.converged, posterior.reason
     found, subjects = posterior.summary(), [row["subject"] for row in table]
     return [(row, found[own_name(row["quantity"], subjects)]) for row in expected]
