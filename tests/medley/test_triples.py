@@ -86,6 +86,7 @@ def check_range(scores):
     assert np.isfinite(scores.abilities.ipsative).all()
 
 
+@settings(max_examples=40)
 @given(TRIPLES, st.sampled_from([REFERENCE, PAPER]))
 def test_a_batch_is_its_instances_one_by_one(make_instance, given_, options):
     triples = [Triple(*one) for one in given_]
@@ -101,6 +102,7 @@ def test_a_batch_is_its_instances_one_by_one(make_instance, given_, options):
         assert together.mms[place] == alone.mms[0]
 
 
+@settings(max_examples=30)
 @given(TRIPLES)
 def test_claims_in_another_order_change_nothing(make_instance, given_):
     instance = make_instance()
@@ -116,7 +118,7 @@ def test_claims_in_another_order_change_nothing(make_instance, given_):
             )
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(HOSTILE, HOSTILE, HOSTILE, HOSTILE, st.sampled_from(list(PRESETS)), ANYTHING)
 def test_any_json_in_any_place_is_scored(make_instance, a, p, s, minimal, variant, judged):
     instance = make_instance()

@@ -118,7 +118,7 @@ def test_hand_made_observations_give_hand_made_numbers():
     assert values["ece"] == pytest.approx((4 * 0.75 + 0.25 + 0.5 + 0.75 + 1) / 8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=2, max_size=60))
 def test_calibration_agrees_with_the_plain_definition(pairs):
     frame = observations([("A", "A" if right else "B", level) for level, right in pairs])

@@ -56,7 +56,7 @@ COUNTS = st.lists(st.integers(0, 30), min_size=3, max_size=3)
 
 
 @given(COUNTS, COUNTS, COUNTS, COUNTS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_any_counts_of_one_or_two_strata_end_in_a_number_or_a_reason(a, b, c, d):
     for found in (of(a, b), of([a, b], [c, d], [4, 6])):
         for name, estimate in found.items():

