@@ -75,6 +75,11 @@ def simulated_people(folder: Path) -> Study:
     return study
 
 
+@pytest.fixture(scope="module")
+def voices(tmp_path_factory):
+    return respondents(simulated_people(tmp_path_factory.mktemp("people")))
+
+
 def by_name(rows: tuple[PlanRow, ...]) -> dict[tuple[str, str], PlanRow]:
     return {(row.benchmark, row.model): row for row in rows}
 
@@ -109,8 +114,7 @@ def test_a_plan_without_its_seeds_is_one_line(tmp_path):
     assert "\n" not in str(told.value)
 
 
-def test_what_is_served_makes_a_set_and_costs_no_more_than_was_planned(tmp_path):
-    voices = respondents(simulated_people(tmp_path))
+def test_what_is_served_makes_a_set_and_costs_no_more_than_was_planned(tmp_path, voices):
     assert set(voices) == {"measured", *DESIGNERS, *POOL, *JUDGES}
     with ServerThread(lambda model, request: voices[model](request)) as server:
         study = write(tmp_path, server.url)
@@ -151,8 +155,7 @@ def request(message: Message) -> ChatRequest:
     return ChatRequest((message,), Sampling())
 
 
-def test_simulated_people_answer_every_seed_and_keep_to_the_form(tmp_path):
-    voices = respondents(simulated_people(tmp_path))
+def test_simulated_people_answer_every_seed_and_keep_to_the_form(tmp_path, voices):
     (tmp_path / "seeds.json").write_text(json.dumps({"seeds": seeds()}))
     for seed in designs.read_seeds(tmp_path / "seeds.json"):
         text = str(voices["d1"](request(designs.design_message(seed, WORDS))))

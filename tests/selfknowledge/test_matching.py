@@ -121,8 +121,8 @@ def test_long_replies_take_time_in_proportion(unit):
     accepted = ["ab" * 40 + "c", "Nile", "é" * 30 + "x", "1." * 20]
     started = time.process_time()
     for rule in RULES.values():
-        rule(unit * (1_000_000 // len(unit)), accepted)
-    assert time.process_time() - started < 6
+        rule(unit * (400_000 // len(unit)), accepted)
+    assert time.process_time() - started < 3
 
 
 @pytest.mark.parametrize("rule", sorted(RULES))

@@ -302,7 +302,7 @@ def test_incomplete_models_are_compared_on_the_items_both_answered(folder):
     alone = found.filter(pl.col("family") == "bayes_models")
     assert "m2" not in {*alone["a"], *alone["b"]}
     both = frame.filter(pl.col("model") != "m3", ~pl.col("position").is_in([5, 6]))
-    (pair,) = rows(compare(both, seed=1, home=folder, n_boot=50), "models_paired", "m_ratio")
+    (pair,) = rows(between_models(both, 50), "models_paired", "m_ratio")
     (same,) = rows(between, "models_paired", "m_ratio", a="m1", b="m2")
     assert same["value"] == pytest.approx(pair["value"], rel=1e-9) and "2 items of a, 0 of b" in same["note"]
 
