@@ -112,8 +112,8 @@ def test_no_neighbouring_meta_d_is_more_likely(table):
     assert fit.gradient[0] < 1e-9
 
 
-# A fit takes as long for forty tables as for one: few examples of many.
-@settings(max_examples=4, deadline=None)
+# A fit takes as long for ten tables as for one: few examples of many.
+@settings(max_examples=10, deadline=None)
 @given(
     st.integers(1, 5).flatmap(
         lambda k: st.lists(
@@ -125,8 +125,8 @@ def test_no_neighbouring_meta_d_is_more_likely(table):
                 ]
                 * 2
             ),
-            min_size=20,
-            max_size=40,
+            min_size=4,
+            max_size=20,
         )
     ),
     st.sampled_from([None, 0.0, 0.1]),
