@@ -138,7 +138,7 @@ def test_any_counts_give_a_status_and_never_a_warning(cells, padding):
     assert np.isfinite(fit.meta_d1[fit.ok]).all()
     assert np.isfinite(fit.m_ratio[fit.ok]).all()
     assert (np.abs(fit.meta_d1[fit.ok]) <= 10).all()
-    assert (fit.gradient[fit.ok] < 1e-9).all()
+    assert (fit.gradient[fit.ok] < 1e-8).all()  # 1e9 answers beside one leave the last step an error of 1e-9
     assert all(reason or ok for reason, ok in zip(fit.reason, fit.ok, strict=True))
     for side in (fit.rs1, fit.rs2):
         np.testing.assert_array_equal(np.isfinite(side.meta_da), side.status == "ok")
