@@ -25,12 +25,15 @@ _SHIFTS = (
 _DIGITS = 4
 # The numbers of the study beside the printed ones, each with its world; published d′ and meta-d′ are posterior means.
 _VALUES = """
+    with every as (
+        select source, task, condition, model, measure, estimate, low, high
+        from estimates where benchmark = 'signaldetection'
+        union all
+        select 'published', task, condition, model, replace(measure, '_bayes', ''), value, low, high
+        from published_values where benchmark = 'signaldetection'
+    )
     select source, task, replace(condition, task || ' ', '') as condition, model, measure, estimate, low, high
-    from estimates where benchmark = 'signaldetection'
-    union all
-    select 'published', task, replace(condition, task || ' ', ''), model, replace(measure, '_bayes', ''), value, low, high
-    from published_values where benchmark = 'signaldetection'
-    order by source, task, model, condition
+    from every where measure in ('c', 'd', 'meta_d') order by source, task, model, condition
 """
 Values = dict[tuple[str, str, str], dict[str, Point]]  # (task, model, condition) → measure → value
 
