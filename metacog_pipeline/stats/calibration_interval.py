@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats._arrays import Floats
+from metacog_pipeline.stats._arrays import Floats, quantiles_of
 from metacog_pipeline.stats.resampling.intervals import LEVEL
 
 METHOD = "test inversion over resampled items"
@@ -68,7 +68,7 @@ def inverted(
         made = np.abs(factor * moved + noise)
         if squared:
             made = np.divide(made**2, size, out=np.zeros(made.shape), where=size > 0)
-        return float(np.quantile(made.sum(axis=1) / whole, tail))
+        return float(quantiles_of(made.sum(axis=1) / whole, (tail,))[0])
 
     if value == 0:
         return 0.0, min(at(0.0, 1 - _TAIL), 1.0)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy  # loads scipy.optimize where it is first used: few commands need it, and it takes long
 from scipy.special import ndtr, ndtri
 
 from metacog_pipeline.stats import resampling
@@ -312,7 +312,9 @@ def equal_use_criteria(observer: Observer, ratings: int, p_s2: float = 0.5) -> t
             return float(share @ tail) - level
 
         levels = [1 - j / ratings for j in range(1, ratings)]
-        sides.append([middle + sign * brentq(beyond, 0.0, 60.0, args=(level,)) for level in levels])
+        sides.append(
+            [middle + sign * scipy.optimize.brentq(beyond, 0.0, 60.0, args=(level,)) for level in levels]
+        )
     return np.array(sides[0][::-1]), np.array(sides[1])
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # loads scipy.optimize where it is first used: few commands need it, and it takes long
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from metacog_pipeline.stats.yes_no import CLIP, clipped_dprime
@@ -63,7 +63,10 @@ def implied_rates(d_prime: float, raw_alignment: float, accuracy: float, digits:
     grid = np.linspace(low, high, _GRID)
     off = excess(grid)
     turns = np.flatnonzero(np.signbit(off[1:]) != np.signbit(off[:-1]))
-    roots = [float(brentq(lambda h: float(excess(h)), grid[i], grid[i + 1], xtol=1e-12)) for i in turns]
+    roots = [
+        float(scipy.optimize.brentq(lambda h: float(excess(h)), grid[i], grid[i + 1], xtol=1e-12))
+        for i in turns
+    ]
     if not roots and float(np.abs(off).min()) <= HALF / 10**digits:
         roots = [float(grid[int(np.abs(off).argmin())])]  # touches what is printed without crossing it
     found = []

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy  # loads scipy.optimize where it is first used: few commands need it, and it takes long
 
 from metacog_pipeline.benchmarks.metamedqa.construction import records
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import PUBLISHED_KIND, item_id
@@ -132,7 +132,7 @@ def _nearest(parents: Sequence[ParentRow], rows: Sequence[ChoiceRow]) -> list[Ma
     if not parents or not rows:
         return []
     scores = _similarities([p.question for p in parents], [r.question for r in rows])
-    columns, lines = linear_sum_assignment(scores.T, maximize=True)
+    columns, lines = scipy.optimize.linear_sum_assignment(scores.T, maximize=True)
     matches = []
     for row, parent in zip(columns.tolist(), lines.tolist(), strict=True):
         rivals = np.concatenate([np.delete(scores[:, row], parent), np.delete(scores[parent], row)])

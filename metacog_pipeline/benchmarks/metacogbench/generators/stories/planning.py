@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from scipy.optimize import brentq
+import scipy  # loads scipy.optimize where it is first used: few commands need it, and it takes long
 
 from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Answer, Params, Structure
 from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES, joined
@@ -161,7 +161,9 @@ def _price_brute(p: Params) -> Answer:
     high = float(p["each"])
     while _price_next(p, high) > high:
         high += 0.01
-    low = float(brentq(lambda price: _price_next(p, price) - price, p["each"], high, xtol=1e-13))
+    low = float(
+        scipy.optimize.brentq(lambda price: _price_next(p, price) - price, p["each"], high, xtol=1e-13)
+    )
     step = 1e-5
     slope = (_price_next(p, low + step) - _price_next(p, low - step)) / (2 * step)
     prices = [_price_after(p, week) for week in range(40)]
