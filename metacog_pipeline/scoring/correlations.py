@@ -9,19 +9,23 @@ With fewer than five models there is no verdict: no order of them has a p below 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from metacog_pipeline.stats import exact, resampling
-from metacog_pipeline.stats.convergence import disattenuated, rank_correlation, reliability
+from metacog_pipeline.stats.convergence import disattenuated_each, rank_correlations, reliability
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.multiple import holm
 
 VERSION = "3"
 N_BOOT = 2000
 LEVEL = 0.05
+Floats = NDArray[np.float64]
 
 #: One row per pair of measures; ``source`` keeps simulated observers and models apart.
 CORRELATION = pl.Schema(
@@ -50,10 +54,12 @@ def correlations(values: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl
     rows: list[dict[str, Any]] = []
     for (source,), world in sorted(values.partition_by("source", as_dict=True).items(), key=str):
         by_name = world.partition_by("name", as_dict=True)
+        found = []
         for (a,), (b,) in combinations(sorted(by_name, key=str), 2):
             both = by_name[(a,)].join(by_name[(b,)], on="model", suffix="_b").sort("model")
             if both.height:
-                rows.append({"source": source, **_pair(both, seed, n_boot)})
+                found.append(both)
+        rows += ({"source": source, **each} for each in _pairs(found, seed, n_boot))
     _decide(rows)
     return pl.DataFrame(rows, schema=CORRELATION)
 
@@ -71,12 +77,33 @@ def _decide(rows: list[dict[str, Any]]) -> None:
                 row["verdict"] = "significant" if p < LEVEL else "not_significant"
 
 
-def _pair(both: pl.DataFrame, seed: int, n_boot: int) -> dict[str, Any]:
+def _pairs(found: Sequence[pl.DataFrame], seed: int, n_boot: int) -> list[dict[str, Any]]:
+    """Return a row of each pair; measures that the same models have are resampled together, each of them once."""
+    together: dict[tuple[str, ...], list[int]] = {}
+    for number, both in enumerate(found):
+        together.setdefault(tuple(both["model"].to_list()), []).append(number)
+    rows: dict[int, dict[str, Any]] = {}
+    seed = resampling.stream("correlations", seed)
+    for numbers in together.values():
+        values: dict[str, Floats] = {}
+        noise: dict[str, Floats] = {}
+        for number in numbers:
+            for end in ("", "_b"):
+                name = found[number]["name" + end][0]
+                values[name] = found[number]["value" + end].to_numpy()
+                noise[name] = found[number]["sem" + end].to_numpy()
+        place = {name: at for at, name in enumerate(values)}
+        pairs = [(place[found[each]["name"][0]], place[found[each]["name_b"][0]]) for each in numbers]
+        ranked = rank_correlations([*values.values()], pairs, n_boot, seed)
+        corrected = disattenuated_each([*values.values()], [*noise.values()], pairs, n_boot, seed)
+        for number, one, other in zip(numbers, ranked, corrected, strict=True):
+            rows[number] = _row(found[number], one, other)
+    return [rows[number] for number in range(len(found))]
+
+
+def _row(both: pl.DataFrame, found: Estimate, corrected: Estimate) -> dict[str, Any]:
     first, second = both["value"].to_numpy(), both["value_b"].to_numpy()
     noise, noise_b = both["sem"].to_numpy(), both["sem_b"].to_numpy()
-    seed = resampling.stream("correlations", seed)
-    found = rank_correlation(first, second, n_boot, seed)
-    corrected = disattenuated(first, second, noise, noise_b, n_boot, seed)
     named = both.row(0, named=True)
     return {
         "a": named["name"],

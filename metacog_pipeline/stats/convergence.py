@@ -8,13 +8,20 @@ of its values.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats._arrays import Floats, floats, same_length
+from metacog_pipeline.stats._arrays import Floats, Ints, floats, same_length
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
-from metacog_pipeline.stats.ranks import guarded_rho
+from metacog_pipeline.stats.ranks import Ranked, ranked, rho_of
+from metacog_pipeline.stats.resampling.kernels import blocks
+
+Made = TypeVar("Made")
 
 LEAST = 4  # respondents without which no correlation is given
 ENOUGH = 10  # respondents from which on its interval is worth reading
@@ -39,14 +46,41 @@ def rank_correlation(x: ArrayLike, y: ArrayLike, n_boot: int, seed: int) -> Esti
     >>> round(rank_correlation([1, 2, 3, 4, 5], [1, 3, 2, 5, 4], 200, seed=1).value, 2)
     0.8
     """
-    first, second = _pair(x, y)
-    if (status := _why_not(first, second)) is not None:
-        return unavailable(len(first), "spearman", status)
-    value = float(guarded_rho(first[None], second[None])[0])
-    drawn = resampling.indices(len(first), n_boot, seed)
-    flat = (np.ptp(first[drawn], axis=1) == 0) | (np.ptp(second[drawn], axis=1) == 0)
-    spread = np.where(flat, np.nan, guarded_rho(first[drawn], second[drawn]))
-    return _with_interval(value, spread, len(first), "spearman, bootstrap of respondents")
+    return rank_correlations(_pair(x, y), [(0, 1)], n_boot, seed)[0]
+
+
+def rank_correlations(
+    values: Sequence[Floats], pairs: Sequence[tuple[int, int]], n_boot: int, seed: int
+) -> list[Estimate]:
+    """Return the same of many pairs of measures of the same respondents; each resample is ranked once a measure.
+
+    Parameters
+    ----------
+    values
+        The values of each measure, ``(respondents,)``, finite.
+    pairs
+        Which two to correlate, by their place in ``values``.
+    n_boot, seed
+        Resamples of respondents, the same for all pairs.
+
+    Examples
+    --------
+    >>> measures = [np.arange(5.0), np.array([0.0, 2, 1, 4, 3]), np.arange(5.0) ** 2]
+    >>> [round(each.value, 2) for each in rank_correlations(measures, [(0, 1), (0, 2)], 200, seed=1)]
+    [0.8, 1.0]
+    """
+
+    values = _measures(values)
+
+    def of_rows(place: int, rows: Ints) -> tuple[Ranked, Floats]:
+        drawn = values[place][rows]
+        return ranked(drawn), np.ptp(drawn, axis=1)
+
+    def between(one: tuple[Ranked, Floats], other: tuple[Ranked, Floats]) -> Floats:
+        return np.where((one[1] == 0) | (other[1] == 0), np.nan, rho_of(one[0], other[0]))
+
+    method = "spearman, bootstrap of respondents"
+    return _of_pairs(values, pairs, n_boot, seed, method, of_rows, between)
 
 
 def reliability(values: ArrayLike, errors: ArrayLike) -> float | None:
@@ -88,50 +122,118 @@ def disattenuated(
     """
     first, second = _pair(x, y)
     noise_x, noise_y = _pair(error_x, error_y)
-    same_length(x=first, error_x=noise_x)
+    return disattenuated_each((first, second), (noise_x, noise_y), [(0, 1)], n_boot, seed)[0]
+
+
+def disattenuated_each(
+    values: Sequence[Floats],
+    errors: Sequence[Floats],
+    pairs: Sequence[tuple[int, int]],
+    n_boot: int,
+    seed: int,
+) -> list[Estimate]:
+    """Return the same of many pairs of measures of the same respondents.
+
+    Parameters
+    ----------
+    values, errors
+        The values of each measure and their standard errors, ``(respondents,)`` each, finite.
+    pairs
+        Which two to correlate, by their place in ``values``.
+    n_boot, seed
+        Resamples of respondents, the same for all pairs.
+
+    Examples
+    --------
+    >>> measures, errors = [np.arange(5.0), np.array([0.0, 2, 1, 4, 3])], [np.full(5, 0.5)] * 2
+    >>> [round(each.value, 2) for each in disattenuated_each(measures, errors, [(0, 1)], 200, seed=1)]
+    [0.89]
+    """
+
+    values, errors = _measures(values), _measures(errors)
+    same_length(values=values[0], errors=errors[0])
+
+    def of_rows(place: int, rows: Ints) -> _Centred:
+        drawn = values[place][rows]
+        centred = drawn - drawn.mean(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = 1 - (errors[place][rows] ** 2).mean(axis=1) / drawn.var(axis=1, ddof=1)
+        return _Centred(centred, (centred**2).sum(axis=1), share)
+
     method = "pearson, disattenuated, bootstrap of respondents"
-    if (status := _why_not(first, second)) is not None:
-        return unavailable(len(first), method, status)
-    everybody = np.arange(len(first))[None]
-    (value,) = _corrected(first, second, noise_x, noise_y, everybody)
-    if not np.isfinite(value):
-        return unavailable(len(first), method, UNRELIABLE)
-    drawn = resampling.indices(len(first), n_boot, seed)
-    return _with_interval(
-        float(value), _corrected(first, second, noise_x, noise_y, drawn), len(first), method
-    )
+    return _of_pairs(values, pairs, n_boot, seed, method, of_rows, _corrected)
 
 
-def _corrected(first: Floats, second: Floats, noise_x: Floats, noise_y: Floats, drawn: np.ndarray) -> Floats:
-    found = _pearson(first[drawn], second[drawn])
+@dataclass(frozen=True, slots=True, eq=False)
+class _Centred:
+    """Values less their mean, their sum of squares, and the share of their variance that is no noise, row by row."""
+
+    values: Floats
+    squares: Floats
+    share: Floats
+
+
+def _corrected(one: _Centred, other: _Centred) -> Floats:
+    """Return the corrected correlation of each row; NaN where there is none."""
+    size = np.sqrt(one.squares * other.squares)
+    product = (one.values * other.values).sum(axis=1)
+    found = np.divide(product, size, out=np.full(len(product), np.nan), where=size > 1e-12)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = [
-            1 - (noise[drawn] ** 2).mean(axis=1) / values[drawn].var(axis=1, ddof=1)
-            for values, noise in ((first, noise_x), (second, noise_y))
-        ]
-        corrected = found / np.sqrt(share[0] * share[1])
-    usable = (share[0] > 0) & (share[1] > 0) & np.isfinite(corrected)
+        corrected = found / np.sqrt(one.share * other.share)
+    usable = (one.share > 0) & (other.share > 0) & np.isfinite(corrected)
     return np.where(usable, np.clip(corrected, -1.0, 1.0), np.nan)
 
 
-def _pearson(first: Floats, second: Floats) -> Floats:
-    """Return the correlation of each row; NaN where one is constant."""
-    a = first - first.mean(axis=1, keepdims=True)
-    b = second - second.mean(axis=1, keepdims=True)
-    size = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-    found: Floats = np.divide((a * b).sum(axis=1), size, out=np.full(len(a), np.nan), where=size > 1e-12)
-    return found
+def _of_pairs(
+    values: Sequence[Floats],
+    pairs: Sequence[tuple[int, int]],
+    n_boot: int,
+    seed: int,
+    method: str,
+    of_rows: Callable[[int, Ints], Made],
+    between: Callable[[Made, Made], Floats],
+) -> list[Estimate]:
+    """Return a correlation of each pair: ``of_rows`` is made once a measure of all and of resampled respondents."""
+    n = len(values[0]) if values else 0
+    why = {pair: _why_not(values[pair[0]], values[pair[1]]) for pair in pairs}
+    live = [pair for pair in dict.fromkeys(pairs) if why[pair] is None]
+    used = sorted({place for pair in live for place in pair})
 
+    def of_all(rows: Ints) -> Floats:
+        made = {place: of_rows(place, rows) for place in used}
+        return np.array([between(made[one], made[other]) for one, other in live]).reshape(
+            len(live), len(rows)
+        )
 
-def _with_interval(value: float, spread: Floats, n: int, method: str) -> Estimate:
+    value = dict(zip(live, of_all(np.arange(n)[None])[:, 0].tolist(), strict=True))
+    why |= {pair: UNRELIABLE for pair, each in value.items() if not np.isfinite(each)}
+    drawn = dict(zip(live, _resampled(of_all, n, n * len(used), n_boot, seed) if live else (), strict=True))
     status = OK if n >= ENOUGH else f"few respondents: {n}"
-    return resampling.from_draws(value, spread, n, method, status)
+    return [
+        unavailable(n, method, told)
+        if (told := why[pair]) is not None
+        else resampling.from_draws(value[pair], drawn[pair], n, method, status)
+        for pair in pairs
+    ]
+
+
+def _resampled(of_all: Callable[[Ints], Floats], n: int, width: int, n_boot: int, seed: int) -> Floats:
+    """Return what resamples of ``n`` respondents give, ``(pairs, n_boot)``, so many at once as memory takes."""
+    rows, ends = resampling.indices(n, n_boot, seed), np.cumsum([*blocks(n_boot, width)])
+    return np.concatenate([of_all(each) for each in np.split(rows, ends[:-1])], axis=1)
 
 
 def _why_not(first: Floats, second: Floats) -> str | None:
     if len(first) < LEAST:
         return f"too few respondents: {len(first)}, at least {LEAST} needed"
     return CONSTANT if np.ptp(first) < 1e-12 or np.ptp(second) < 1e-12 else None
+
+
+def _measures(values: Sequence[ArrayLike]) -> list[Floats]:
+    """Return measures of the same respondents as finite numbers."""
+    found = [floats("values", each) for each in values]
+    same_length(**{f"measure {place}": each for place, each in enumerate(found)})
+    return found
 
 
 def _pair(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:

@@ -20,6 +20,7 @@ from metacog_pipeline.stats._arrays import Floats, Ints, floats, same_length, wh
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 from metacog_pipeline.stats.proportions import Z95
 
+LEAST_PAIRS = 3
 TOO_FEW = "fewer than three pairs"
 NO_SPREAD = "no spread"
 PERFECT = "all ranks agree"
@@ -91,14 +92,15 @@ def spearman_rows(x: ArrayLike, y: ArrayLike) -> Spearman:
     across, up = floats("x", x, 2, gaps=True), floats("y", y, 2, gaps=True)
     if across.shape != up.shape:
         raise ValueError(f"x has shape {across.shape} and y {up.shape}: they must be equal")
-    rho, n, enough, spread = _rho(across, up)
+    rho, one, other = _rho(across, up)
+    enough, spread = one.n >= LEAST_PAIRS, one.spread & other.spread
     status = np.full(len(across), OK, dtype="<U22")
     status[~spread] = NO_SPREAD
     status[~enough] = TOO_FEW
     p = np.ones(len(across))
     tested = enough & spread
-    p[tested] = _two_sided(rho[tested], n[tested])
-    return Spearman(rho, p, n, status)
+    p[tested] = _two_sided(rho[tested], one.n[tested])
+    return Spearman(rho, p, one.n, status)
 
 
 def guarded_rho(x: Floats, y: Floats) -> Floats:
@@ -172,26 +174,79 @@ def spearman_p(rho: float, n: int) -> float:
     return float(_two_sided(np.array([rho]), np.array([n]))[0]) if n > 2 else 1.0
 
 
-def _rho(x: Floats, y: Floats) -> tuple[Floats, Ints, NDArray[np.bool_], NDArray[np.bool_]]:
-    missing = np.isnan(x) | np.isnan(y)
-    n: Ints = x.shape[1] - np.count_nonzero(missing, axis=1)
-    enough = n >= 3
-    if missing.any():
-        x, y = np.where(missing, np.nan, x), np.where(missing, np.nan, y)
-    spread = _has_spread(x, missing, n) & _has_spread(y, missing, n)
-    middle = ((n + 1) / 2)[:, None]  # the mean of average ranks
-    a = np.where(missing, 0.0, average_ranks(x) - middle)
-    b = np.where(missing, 0.0, average_ranks(y) - middle)
-    told = enough & spread
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """Rows of values as ranks, made once for all that they are correlated with.
+
+    Attributes
+    ----------
+    centred
+        Shape ``(rows, k)``: average ranks less their mean, 0 where there is no value.
+    deviation
+        Shape ``(rows,)``: the standard deviation of the ranks.
+    n
+        Shape ``(rows,)``: values.
+    spread
+        Shape ``(rows,)``: whether they differ.
+    """
+
+    centred: Floats
+    deviation: Floats
+    n: Ints
+    spread: NDArray[np.bool_]
+
+
+def ranked(values: Floats) -> Ranked:
+    """Return the ranks of each row of ``values`` ``(rows, k)``, finite numbers.
+
+    >>> ranked(np.array([[0.3, 0.1, 0.2]])).centred
+    array([[ 1., -1.,  0.]])
+    """
+    return _ranked(values, np.zeros(values.shape, dtype=np.bool_))
+
+
+def rho_of(one: Ranked, other: Ranked) -> Floats:
+    """Return the guarded ρ of each row of ``one`` with the same row of ``other``, shape ``(rows,)``.
+
+    Parameters
+    ----------
+    one, other
+        Ranks of the same respondents, of `ranked`.
+
+    Examples
+    --------
+    >>> rho_of(ranked(np.array([[1.0, 2.0, 3.0, 4.0]])), ranked(np.array([[1.0, 3.0, 2.0, 4.0]])))
+    array([0.8])
+    """
+    told = (one.n >= LEAST_PAIRS) & one.spread & other.spread
     # Sums of products of half ranks are exact; the rest is divided in the order in which covariances usually are, because
     # scores rounded further on can sit on the edge of a digit.
-    share = 1 / np.maximum(n - 1, 1)
-    rho = (a * b).sum(axis=1) * share
-    for centred in (b, a):
-        deviation = np.sqrt((centred * centred).sum(axis=1) * share)
-        np.divide(rho, deviation, out=rho, where=told)
+    rho: Floats = (one.centred * other.centred).sum(axis=1) * _share(one.n)
+    for each in (other, one):
+        np.divide(rho, each.deviation, out=rho, where=told)
     rho[~told] = 0.0
-    return np.clip(rho, -1.0, 1.0), n, enough, spread
+    return np.clip(rho, -1.0, 1.0)
+
+
+def _rho(x: Floats, y: Floats) -> tuple[Floats, Ranked, Ranked]:
+    missing = np.isnan(x) | np.isnan(y)
+    if missing.any():
+        x, y = np.where(missing, np.nan, x), np.where(missing, np.nan, y)
+    one, other = _ranked(x, missing), _ranked(y, missing)
+    return rho_of(one, other), one, other
+
+
+def _ranked(values: Floats, missing: NDArray[np.bool_]) -> Ranked:
+    n: Ints = values.shape[1] - np.count_nonzero(missing, axis=1)
+    middle = ((n + 1) / 2)[:, None]  # the mean of average ranks
+    centred = np.where(missing, 0.0, average_ranks(values) - middle)
+    deviation = np.sqrt((centred * centred).sum(axis=1) * _share(n))
+    return Ranked(centred, deviation, n, _has_spread(values, missing, n))
+
+
+def _share(n: Ints) -> Floats:
+    share: Floats = 1 / np.maximum(n - 1, 1)
+    return share
 
 
 def _has_spread(values: Floats, missing: NDArray[np.bool_], n: Ints) -> NDArray[np.bool_]:

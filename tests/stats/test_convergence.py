@@ -1,10 +1,14 @@
 """Do two measures order respondents alike: known correlations are recovered, noise is taken out, few are said to be few."""
 
+from functools import partial
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from metacog_pipeline.stats import convergence
+from metacog_pipeline.stats import convergence, ranks
+from metacog_pipeline.stats.resampling.kernels import blocks
 
 
 def test_rank_correlation_is_that_of_scipy():
@@ -30,6 +34,33 @@ def test_unrelated_measures_stay_unrelated():
     x, y = rng.normal(size=(2, 500))
     found = convergence.disattenuated(x, y, np.full(500, 0.5), np.full(500, 0.5), 300, 1)
     assert abs(found.value) < 0.25
+
+
+def test_many_pairs_have_the_numbers_of_each_pair_alone(monkeypatch):
+    rng = np.random.default_rng(4)
+    values = [*rng.normal(size=(3, 12)), np.round(rng.normal(size=12)), np.ones(12)]
+    noise = [*rng.uniform(0.1, 0.5, (4, 12)), np.zeros(12)]
+    pairs = [*combinations(range(5), 2)]
+    alone = [
+        (
+            convergence.rank_correlation(values[i], values[j], 100, 1),
+            convergence.disattenuated(values[i], values[j], noise[i], noise[j], 100, 1),
+        )
+        for i, j in pairs
+    ]
+    for most in (8_000_000, 12 * 4 * 7):  # all resamples at once, and seven at a time
+        monkeypatch.setattr(convergence, "blocks", partial(blocks, most=most))
+        ranked = convergence.rank_correlations(values, pairs, 100, 1)
+        corrected = convergence.disattenuated_each(values, noise, pairs, 100, 1)
+        assert [*zip(ranked, corrected, strict=True)] == alone
+
+
+def test_a_measure_is_ranked_once_whatever_the_number_of_pairs(monkeypatch):
+    calls = []
+    monkeypatch.setattr(convergence, "ranked", lambda rows: calls.append(len(rows)) or ranks.ranked(rows))
+    values = [*np.random.default_rng(5).normal(size=(6, 12))]
+    convergence.rank_correlations(values, [*combinations(range(6), 2)], 100, 1)
+    assert sorted(calls) == [1] * 6 + [100] * 6
 
 
 @pytest.mark.parametrize(
