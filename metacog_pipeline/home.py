@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 FOLDERS = (  # those that every home has
     *("sources", "items", "transcripts", "responses", "judgements", "scored", "harmonised"),
@@ -13,14 +14,19 @@ FOLDERS = (  # those that every home has
 VERSION_FILE, LEADERBOARD, TEXTS = "version", "leaderboard.duckdb", "transcripts.duckdb"
 
 
-class _Place:
-    """The path of one file or folder below a home: the names are told here and nowhere else."""
+class _Folder(Protocol):
+    @property
+    def path(self) -> Path: ...
+
+
+class Place:
+    """The path of one file or folder below a home or a part of it: its name is told there and nowhere else."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __get__(self, home: Home, owner: type[Home]) -> Path:
-        return home.path / self._name
+    def __get__(self, folder: _Folder, owner: type[_Folder]) -> Path:
+        return folder.path / self._name
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +38,29 @@ class Home:
 
     path: Path
 
-    sources = _Place("sources")  # fetched data sets, verified against their digests
-    items = _Place("items")  # items as they are asked, one Parquet file per benchmark
-    choices = _Place("choices")  # conditions that were decided after the first arm
-    transcripts = _Place("transcripts")  # what was asked and answered: costs money, is never deleted
-    responses = _Place("responses")
-    judgements = _Place("judgements")
-    scored = _Place("scored")
-    harmonised = _Place("harmonised")
-    estimates = _Place("estimates")  # numbers with intervals
-    cross_benchmark = _Place("cross_benchmark")
-    leaderboard = _Place(LEADERBOARD)  # the file analysts open
-    texts = _Place(TEXTS)  # prompts and replies beside it
-    board_lock = _Place(".leaderboard.lock")  # held by who builds it
-    report = _Place("report")
-    status = _Place("study")  # tables about the study itself: its models and the state of their partitions
-    cache = _Place("cache")
-    ledger = _Place("ledger")  # what was spent
-    batches = _Place("batches")
-    capabilities = _Place("capabilities")  # of the models, as they were probed
-    imported = _Place("imported")  # questions of other people's logs
-    people = _Place("people")
-    reproduced = _Place("reproduced")
-    version = _Place(VERSION_FILE)
+    sources = Place("sources")  # fetched data sets, verified against their digests
+    items = Place("items")  # items as they are asked, one Parquet file per benchmark
+    choices = Place("choices")  # conditions that were decided after the first arm
+    transcripts = Place("transcripts")  # what was asked and answered: costs money, is never deleted
+    responses = Place("responses")
+    judgements = Place("judgements")
+    scored = Place("scored")
+    harmonised = Place("harmonised")
+    estimates = Place("estimates")  # numbers with intervals
+    cross_benchmark = Place("cross_benchmark")
+    leaderboard = Place(LEADERBOARD)  # the file analysts open
+    texts = Place(TEXTS)  # prompts and replies beside it
+    board_lock = Place(".leaderboard.lock")  # held by who builds it
+    report = Place("report")
+    status = Place("study")  # tables about the study itself: its models and the state of their partitions
+    cache = Place("cache")
+    ledger = Place("ledger")  # what was spent
+    batches = Place("batches")
+    capabilities = Place("capabilities")  # of the models, as they were probed
+    imported = Place("imported")  # questions of other people's logs
+    people = Place("people")
+    reproduced = Place("reproduced")
+    version = Place(VERSION_FILE)
 
     def __truediv__(self, key: str | Path) -> Path:
         return self.path / key

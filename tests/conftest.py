@@ -26,9 +26,10 @@ from tests import compiled
 from tests.draws import few_draws
 from tests.folders import in_memory
 from tests.forked import Loaded
+from tests.partitions import folder
 from tests.servers import postgres, postgres_server, redis_server, s3, s3_server
 
-__all__ = ["postgres", "postgres_server", "redis_server", "s3", "s3_server"]  # fixtures
+__all__ = ["folder", "postgres", "postgres_server", "redis_server", "s3", "s3_server"]  # fixtures
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -242,8 +242,8 @@ def test_help_imports_neither_dagster_nor_a_benchmark(command):
     assert not heavy and not ours
 
 
-def homes_told_otherwise(source: str) -> list[str]:
-    """Return the homes that ``source`` takes, keeps or returns as paths, and the places in one that it spells itself."""
+def told_otherwise(word: str, source: str) -> list[str]:
+    """Return each ``word`` that ``source`` takes, keeps or returns as a path, and each place in it that it spells."""
     found = []
     for node in ast.walk(ast.parse(source)):
         match node:
@@ -252,12 +252,16 @@ def homes_told_otherwise(source: str) -> list[str]:
             case ast.FunctionDef(name=name, returns=kind):
                 pass
             case ast.BinOp(left, ast.Div(), ast.Constant(str())):
-                if re.search(r"\bhome(\.path)?$", ast.unparse(left)):
+                if re.search(rf"\b{word}(\.path)?$", ast.unparse(left)):
                     found.append(ast.unparse(node))
                 continue
             case _:
                 continue
-        if re.search(r"(^|_)home$", name) and kind is not None and re.search(r"\bPath\b", ast.unparse(kind)):
+        if (
+            re.search(rf"(^|_){word}$", name)
+            and kind is not None
+            and re.search(r"\bPath\b", ast.unparse(kind))
+        ):
             found.append(f"{name}: {ast.unparse(kind)}")
     return found
 
@@ -266,19 +270,29 @@ def test_functions_take_a_home_and_only_it_knows_what_lies_where():
     wrong = {
         str(path.relative_to(ROOT)): found
         for path in python_files(*CODE)
-        if (found := homes_told_otherwise(path.read_text("utf-8")))
+        if (found := told_otherwise("home", path.read_text("utf-8")))
         and path.name not in ("home.py", "preparing.py")
     }
     assert wrong == {}
 
 
-def test_a_home_told_otherwise_would_be_found():
+def test_what_keeps_and_asks_takes_a_partition_and_only_it_knows_what_lies_where():
+    wrong = {
+        str(path.relative_to(ROOT)): found
+        for path in python_files("metacog_pipeline/transcripts", "metacog_pipeline/querying")
+        if (found := told_otherwise("folder", path.read_text("utf-8")))
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("word", ["home", "folder"])
+def test_what_is_told_otherwise_would_be_found(word):
     source = "def f(home: Path | None): ...\ndef home() -> Path: ...\nown_home: Path\nx = study.home / 'y', home.path / 'z'"
     found = ["home: Path", "home: Path | None", "home.path / 'z'", "own_home: Path", "study.home / 'y'"]
-    assert sorted(homes_told_otherwise(source)) == sorted(found)
-    assert (
-        homes_told_otherwise("def f(home: Home) -> Path: ...\nx = study.home.items / 'y', home / name") == []
-    )
+    told = sorted(told_otherwise(word, source.replace("home", word)))
+    assert told == sorted(each.replace("home", word) for each in found)
+    right = "def f(home: Home) -> Path: ...\nx = study.home.items / 'y', home / name"
+    assert told_otherwise(word, right.replace("home", word)) == []
 
 
 def test_every_module_says_what_it_is_for():

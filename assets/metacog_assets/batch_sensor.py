@@ -37,16 +37,16 @@ def batches_ended(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.S
 
 def _request(study: Study, batch: Batch, known: set[str]) -> dg.RunRequest | None:
     """Return the run that goes on with a batch; None where the study asks for its partition no more."""
-    kept, model, run = batches.owner_of(batch)
+    kept = batches.folder_of(study, batch)
     judged = {judgements_of(name): name for name in study.enabled}
-    benchmark = judged.get(kept, kept)
-    if benchmark not in study.enabled or model not in known or run not in study.runs:
+    benchmark = judged.get(kept.benchmark, kept.benchmark)
+    if benchmark not in study.enabled or kept.model not in known or kept.run not in study.runs:
         return None
-    asset = dg.AssetKey(f"{benchmark}_{'judgements' if kept in judged else 'transcripts'}")
+    asset = dg.AssetKey(f"{benchmark}_{'judgements' if kept.benchmark in judged else 'transcripts'}")
     record = batch.record
     return dg.RunRequest(
         run_key=f"{record.mark}:{record.state}:{record.tries}",
         asset_selection=[asset],
-        partition_key=dg.MultiPartitionKey({"model": model, "run": str(run)}),
+        partition_key=dg.MultiPartitionKey({"model": kept.model, "run": str(kept.run)}),
         tags={"metacog/batch": record.mark},
     )

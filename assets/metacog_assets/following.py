@@ -31,10 +31,10 @@ from metacog_pipeline.leaderboard.shared import catch_up
 from metacog_pipeline.leaderboard.status import PartitionState, helper_states, partition_states
 from metacog_pipeline.querying.spent import spent_figures
 from metacog_pipeline.study import Study
-from metacog_pipeline.transcripts.folder import MANIFEST_NAME
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.segments import segments
-from metacog_pipeline.transcripts.store import FINISHED, kept_records, partition_folder
+from metacog_pipeline.transcripts.store import FINISHED, kept_records
 
 LOOK_S = 2.0
 WORKING = ".working"  # below DAGSTER_HOME: locked by each `metacog run` as long as it works
@@ -143,15 +143,14 @@ class How:
 class Kept:
     """How many items of each partition have an answer, counted anew where more was kept."""
 
-    counted: dict[Path, tuple[list[int], int]] = field(default_factory=dict)
+    counted: dict[PartitionFolder, tuple[list[int], int]] = field(default_factory=dict)
 
     def answered(self, home: Home, state: PartitionState) -> int:
         """Return what was written down at the end of the last session, or more while one is under way."""
-        folder = partition_folder(home, state.benchmark, state.model, state.run)
+        folder = PartitionFolder(home, state.benchmark, state.model, state.run)
         with contextlib.suppress(StoreError, OSError):
             found = [path.stat() for path in segments(folder)]
-            noted = folder / MANIFEST_NAME
-            since = noted.stat().st_mtime_ns if noted.exists() else 0
+            since = folder.manifest.stat().st_mtime_ns if folder.manifest.exists() else 0
             if state.state != "complete" and any(each.st_mtime_ns > since for each in found):
                 sizes = [each.st_size for each in found]
                 if self.counted.get(folder, ([], 0))[0] != sizes:
@@ -161,7 +160,7 @@ class Kept:
         return state.n_answered
 
 
-def _finished(folder: Path) -> Iterator[Record]:
+def _finished(folder: PartitionFolder) -> Iterator[Record]:
     return (each for each in kept_records(folder) if each.status in FINISHED)
 
 

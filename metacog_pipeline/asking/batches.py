@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.llm.batch import records
@@ -15,7 +14,7 @@ from metacog_pipeline.llm.batch.records import Batch
 from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.study import Study
-from metacog_pipeline.transcripts.folder import judgements_of
+from metacog_pipeline.transcripts.folder import PartitionFolder, folder_called, judgements_of
 from metacog_pipeline.transcripts.lock import writing
 
 LOOKED_AT_WITHIN_S = 20.0  # of all batches together: whoever looks has other things to do
@@ -72,17 +71,20 @@ def waiting(study: Study) -> set[tuple[str, str, int]]:
     found = set()
     for batch in records.batches(study.home):
         if batch.record.state in records.OPEN_STATES:
-            benchmark, model, run = owner_of(batch)
+            kept = folder_of(study, batch)
             judged = {judgements_of(name): name for name in study.enabled}
-            found.add((judged.get(benchmark, benchmark), model, run))
+            found.add((judged.get(kept.benchmark, kept.benchmark), kept.model, kept.run))
     return found
 
 
-def owner_of(batch: Batch) -> tuple[str, str, int]:
-    """Return whose answers a batch brings, as their folder says: benchmark (or its judgements), model, run."""
-    parts = dict(part.partition("=")[::2] for part in batch.record.kept_in.split("/"))
-    run = parts.get("run", "")
-    return parts.get("benchmark", ""), parts.get("model", ""), int(run) if run.isdecimal() else 0
+def folder_of(study: Study, batch: Batch) -> PartitionFolder:
+    """Return where the answers of a batch are kept. Raises ``StoreError`` where its record names no partition."""
+    record = batch.record
+    if (folder := folder_called(study.home, record.kept_in)) is None:
+        raise StoreError(
+            f"batch {record.mark}: {record.kept_in!r} in its record names no partition: restore it from a copy"
+        )
+    return folder
 
 
 def cancel(study: Study, mark: str) -> None:
@@ -105,7 +107,7 @@ def give_up(study: Study, mark: str) -> None:
     Raises ``StudyError`` for one that has been collected, ``StoreError`` while a run works on it.
     """
     found = _named(study, mark)
-    with writing(study.home / found.record.kept_in):
+    with writing(folder_of(study, found)):
         batch = _named(study, mark)
         if batch.record.state not in records.OPEN_STATES:
             raise StudyError(f"batch {mark} is {batch.record.state}: there is nothing to give up")
@@ -119,10 +121,10 @@ def ended(study: Study) -> list[Batch]:
     """
     open_ones = [each for each in records.batches(study.home) if each.record.state in records.OPEN_STATES]
     found = asyncio.run(_looked_at(study, open_ones)) if open_ones else []
-    return [each for each in found if not _busy(study.home / each.record.kept_in)]
+    return [each for each in found if not _busy(folder_of(study, each))]
 
 
-def _busy(folder: Path) -> bool:
+def _busy(folder: PartitionFolder) -> bool:
     """Whether a run works on a partition at this moment."""
     try:
         with writing(folder):

@@ -138,11 +138,11 @@ def _row(benchmark: Bound, spec: ModelSpec, fresh: Fresh) -> PlanRow:
     alike, todo = f"{benchmark.modes(spec)[0]} {_alike(spec)}", list[Task]()
     for run in study.runs:
         partition = Partition(study, benchmark.name, spec, run)
-        found = None if partition.folder.exists() else fresh.get(alike)
+        found = None if partition.folder.path.exists() else fresh.get(alike)
         if found is None:
             todo = todo or tasks.tasks(benchmark, spec)
             found = {"": _estimate(benchmark, partition, todo)}
-            if not partition.folder.exists():
+            if not partition.folder.path.exists():
                 fresh[alike] = found
         total.add(found[""])
     return _plan_row(study, benchmark.name, spec, study.study.runs, total)
@@ -172,7 +172,7 @@ def _judges(benchmark: Bound, wanted: Judging, fresh: Fresh) -> list[PlanRow]:
         responses = judging.kept_responses(partition)
         names = [each.name for each in wanted.judges(benchmark, partition.spec)]
         alike = canonical_json([names, _alike(partition.spec)])
-        new = responses is None and not judging.judged_as(partition).folder.exists()
+        new = responses is None and not judging.judged_as(partition).folder.path.exists()
         left = fresh.get(alike) if new else None
         if left is None:
             left = judging.left_to_ask(benchmark, wanted, partition, responses)

@@ -17,6 +17,7 @@ from metacog_pipeline.benchmark.answers.reading import read_stated
 from metacog_pipeline.columns import Scale
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.transcripts.segments import segments
 
 _TEXT = rb'("(?:[^"\\]|\\.)*")'
 _PLACE = re.compile(rb'"item_id":' + _TEXT + rb',"item_hash":"[0-9a-f]*","condition":' + _TEXT)
@@ -31,7 +32,7 @@ def answered_only(benchmark: Any, specs: Iterable[ModelSpec], asked: Asked) -> A
     """
     study = benchmark.context.study
     folders = [Partition(study, benchmark.name, spec, run).folder for spec in specs for run in study.runs]
-    journals = [path for folder in folders for path in sorted(folder.glob("journal-*.jsonl"))]
+    journals = [path for folder in folders for path in segments(folder)]
     kept = [_answered(path, path.stat().st_size) for path in journals]
     if not any(kept):
         return asked

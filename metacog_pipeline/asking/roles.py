@@ -26,7 +26,6 @@ from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.planning import CostEstimate, estimate_whole, identities, stored_answers
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.transcripts.lock import PartitionBusyError
-from metacog_pipeline.transcripts.parquet import FILE_NAME
 from metacog_pipeline.transcripts.store import answers_table
 
 Bound = Benchmark[Any, Any, Any]
@@ -104,7 +103,7 @@ def answers(benchmark: Bound, role: Role, inputs: Inputs) -> pl.DataFrame:
     frames = []
     for spec in role.models(benchmark):
         partition = partition_of(benchmark, role, spec)
-        if not (partition.folder / FILE_NAME).exists():
+        if not partition.folder.copy.exists():
             continue
         kept = pl.DataFrame(pl.from_arrow(answers_table(partition.folder))).filter(~pl.col("superseded"))
         profile = partition.known_profile()

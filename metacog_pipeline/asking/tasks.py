@@ -18,6 +18,9 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.querying.session import Partition, asked_as
 from metacog_pipeline.querying.types import Answer, Ask, CallOptions, Task
+from metacog_pipeline.transcripts.folder import kept_folders
+from metacog_pipeline.transcripts.parquet import segment_sizes
+from metacog_pipeline.transcripts.segments import segments
 
 Bound = Benchmark[Any, Any, Any]
 
@@ -50,11 +53,8 @@ def models(benchmark: Bound) -> list[ModelSpec]:
 def _replayed(benchmark: Bound, spec: ModelSpec) -> bool:
     if benchmark.importer is None:
         return False
-    kept = benchmark.context.study.home.transcripts
-    here, anywhere = (
-        any(kept.glob(f"benchmark={name}/model={spec.name}/run=*/journal-*.jsonl"))
-        for name in (benchmark.name, "*")
-    )
+    kept = [each for each in kept_folders(benchmark.context.study.home, model=spec.name) if segments(each)]
+    here, anywhere = any(each.benchmark == benchmark.name for each in kept), bool(kept)
     return here or not anywhere
 
 
@@ -124,7 +124,7 @@ def fingerprint(benchmark: Bound, partition: Partition) -> str:
 
 def imported_files(partition: Partition) -> list[list[object]]:
     """Return the journals of a replayed model: what they hold is all its answers depend on."""
-    return sorted([path.name, path.stat().st_size] for path in partition.folder.glob("journal-*.jsonl"))
+    return sorted(map(list, segment_sizes(partition.folder).items()))
 
 
 # --- conditions that are decided from earlier answers -----------------------------------------------------------------

@@ -34,7 +34,7 @@ def answer(study_file: Path, answer_id: str, raw: bool) -> None:
     """
     from metacog_pipeline.transcripts import lookup
 
-    records = lookup.records_of(opened(study_file).home.transcripts, answer_id)
+    records = lookup.records_of(opened(study_file).home, answer_id)
     if raw:
         if printing.wanted():
             raise click.UsageError("--raw and --json: give one of them")

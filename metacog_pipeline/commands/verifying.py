@@ -63,9 +63,9 @@ def verify(study_file: Path, repair: bool) -> None:
 def _answers(study: Study, published: Compared, mend: bool) -> int:
     """Check every partition; print what was found, return how much is damaged."""
     from metacog_pipeline.transcripts import verification
+    from metacog_pipeline.transcripts.folder import kept_folders
 
-    folders = sorted(study.home.transcripts.glob("benchmark=*/model=*/run=*"))
-    checked = [verification.check(folder) for folder in folders]
+    checked = [verification.check(folder) for folder in kept_folders(study.home)]
     for each in checked:
         each.compare_copy(published.damage)
     records, unsealed, torn = (
@@ -74,9 +74,9 @@ def _answers(study: Study, published: Compared, mend: bool) -> int:
     old = f", {unsealed:,} of them without a checksum (version 0.2 and before)" if unsealed else ""
     ends = f"; {torn} torn ends of interrupted writes, never acknowledged" if torn else ""
     printing.say(
-        f"answers: {records:,} records in {len(folders):,} partitions{old}{ends}",
+        f"answers: {records:,} records in {len(checked):,} partitions{old}{ends}",
         records=records,
-        partitions=len(folders),
+        partitions=len(checked),
         without_checksum=unsealed,
         torn_ends=torn,
     )
@@ -136,13 +136,13 @@ def _store(study: Study) -> int:
 def _derived(found: Compared, mend: bool) -> int:
     """Say which derived files are not what was noted; return how many. Copies of answers were told before."""
     from metacog_pipeline.study import digests
-    from metacog_pipeline.transcripts.parquet import FILE_NAME
+    from metacog_pipeline.transcripts.folder import COPY_NAME
 
     unnoted = f"; {found.new:,} were made since the boards were published" if found.new else ""
     printing.say(
         f"made from them: {found.same:,} files are as published{unnoted}", published=found.same, new=found.new
     )
-    damage = [f"{path}: {why}" for path, why in found.damage.items() if path.name != FILE_NAME]
+    damage = [f"{path}: {why}" for path, why in found.damage.items() if path.name != COPY_NAME]
     _show(damage)
     if mend:
         for path in digests.repair(found):

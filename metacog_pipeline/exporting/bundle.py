@@ -99,7 +99,7 @@ def partitions(benchmark: Bound) -> Iterator[tuple[str, Partition]]:
 
 def below(partition: Partition) -> Path:
     """Return where a partition stands in an archive, and in a home."""
-    return Path(partition.study.home.key(partition.folder))
+    return Path(partition.folder.key)
 
 
 def _partition(facts: Facts, benchmark: Bound, role: str, partition: Partition, folder: Path) -> None:

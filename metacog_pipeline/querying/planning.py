@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Unpack
 
 from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, LEAST_CACHED_TOKENS, estimate_tokens
@@ -15,6 +14,7 @@ from metacog_pipeline.llm.wire import caching
 from metacog_pipeline.querying.asking import Profile, request_for
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.querying.types import Answer, CallOptions, Task
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.store import standing_answers
 
@@ -205,7 +205,7 @@ def identities(partition: Partition, profile: Profile, tasks: Sequence[Task]) ->
     return asker.identities
 
 
-def stored_answers(folder: Path) -> dict[str, tuple[str, str]]:
+def stored_answers(folder: PartitionFolder) -> dict[str, tuple[str, str]]:
     """Return what was answered in a partition, read without opening it for writing."""
     return {record.answer_id: (record.status, record.text) for record in standing_answers(folder)}
 

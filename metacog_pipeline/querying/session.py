@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from metacog_pipeline import __version__
@@ -50,9 +49,9 @@ from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.parquet import segment_sizes
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import (
+    PartitionFolder,
     PartitionStore,
     kept_records,
-    partition_folder,
     read_manifest,
     write_manifest,
 )
@@ -83,9 +82,9 @@ class Partition:
     run: int
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> PartitionFolder:
         """Where its answers are kept."""
-        return partition_folder(self.study.home, self.benchmark, self.spec.name, self.run)
+        return PartitionFolder(self.study.home, self.benchmark, self.spec.name, self.run)
 
     @property
     def seed(self) -> int:
@@ -199,7 +198,7 @@ def compact_soon(store: PartitionStore, current: Current) -> bool:
     return at_once
 
 
-def few(tasks: Sequence[Task], limit: int | None, folder: Path) -> Sequence[Task]:
+def few(tasks: Sequence[Task], limit: int | None, folder: PartitionFolder) -> Sequence[Task]:
     """Return the first ``limit`` tasks, and those whose answers in ``folder`` have begun: they must not lose them."""
     if limit is None:
         return tasks
@@ -261,7 +260,7 @@ def _opened(
     return clients.batch_model(
         spec,
         home,
-        Owner(partition.benchmark, partition.run, home.key(store.folder)),
+        Owner(partition.benchmark, partition.run, store.folder.key),
         kept=store.__contains__,
         identify=partial(answer_id, spec),
         wait=os.environ.get(LEAVE_BATCHES) != "1",

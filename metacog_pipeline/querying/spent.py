@@ -12,14 +12,14 @@ import contextlib
 import json
 import math
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from metacog_pipeline.checksums import is_sealed, seal, without_seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, write_text
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Figures, read_figures
-from metacog_pipeline.transcripts.parquet import FILE_NAME, read_footer, segment_sizes
+from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders
+from metacog_pipeline.transcripts.parquet import read_footer, segment_sizes
 from metacog_pipeline.transcripts.segments import segments
 from metacog_pipeline.transcripts.store import kept_records, read_partition
 
@@ -35,13 +35,14 @@ def kept_cost(home: Home, *, note: bool = True) -> float:
     """
     noted = _noted(home)
     found: dict[str, tuple[State, float]] = {}
-    for name, state in _states(home):
+    for folder, state in _states(home):
+        name = folder.path.relative_to(home.transcripts).as_posix()
         before = noted.get(name)
         if before is not None and before[0] == state:
             found[name] = before
             continue
         try:
-            found[name] = state, _cost(home.transcripts / name)
+            found[name] = state, _cost(folder)
         except StoreError:
             found[name] = [], before[1] if before else 0.0
     if note and found != noted and home.ledger.is_dir():
@@ -55,10 +56,10 @@ def spent_figures(home: Home, cap_usd: float | None) -> Figures:
     return read_figures(home, cap_usd, known_spent_usd=kept_cost(home, note=False))
 
 
-def _cost(folder: Path) -> float:
+def _cost(folder: PartitionFolder) -> float:
     footer = None
     with contextlib.suppress(StoreError):  # the journals tell what a damaged copy cannot
-        footer = read_footer(folder / FILE_NAME)
+        footer = read_footer(folder.copy)
     sizes = segment_sizes(folder)
     if footer is not None and (
         footer.segments == sizes or not sizes
@@ -72,16 +73,15 @@ def _sum(costs: Iterable[float | None]) -> float:
     return math.fsum(cost for cost in costs if cost is not None and 0 < cost < math.inf)
 
 
-def _states(home: Home) -> Iterator[tuple[str, State]]:
-    """Yield each partition's folder below ``transcripts/`` with name, size and time of change of what holds its answers."""
-    root = home.transcripts
-    for folder in sorted(root.glob("benchmark=*/model=*/run=*")):
+def _states(home: Home) -> Iterator[tuple[PartitionFolder, State]]:
+    """Yield each partition's folder with name, size and time of change of what holds its answers."""
+    for folder in kept_folders(home):
         rows: State = []
-        for path in (*segments(folder), folder / FILE_NAME):
+        for path in (*segments(folder), folder.copy):
             with contextlib.suppress(FileNotFoundError):
                 known = path.stat()
                 rows.append([path.name, known.st_size, known.st_mtime_ns])
-        yield folder.relative_to(root).as_posix(), rows
+        yield folder, rows
 
 
 def _noted(home: Home) -> dict[str, tuple[State, float]]:

@@ -8,11 +8,11 @@ benchmark's reader says whether it holds what was asked for.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, usable
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import standing_answers
 
@@ -50,7 +50,7 @@ def mostly_unusable(answered: int, unusable: int) -> bool:
     return unusable > 0 and answered - unusable < LEAST_USABLE_SHARE * answered
 
 
-def to_ask_again(folder: Path) -> set[str]:
+def to_ask_again(folder: PartitionFolder) -> set[str]:
     """Return the answers kept in ``folder`` that `metacog run --reask unusable` asks again.
 
     Those that give nothing to read, and those that were cut after the model had thought: it had too little room. A text

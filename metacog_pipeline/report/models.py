@@ -18,6 +18,7 @@ from metacog_pipeline.files import force, sha256_hex, write_changed
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.explorer.data import file_of
+from metacog_pipeline.transcripts.folder import kept_folders
 
 FOLDER = "models"
 SCRIPT = "transcripts.js"
@@ -92,8 +93,8 @@ def _data_files(home: Home, folder: Path, model: str) -> list[Path]:
 
 
 def _answers(home: Home, model: str) -> list[Path]:
-    pattern = f"benchmark=*/model={file_of(model)}/run=*/transcripts.parquet"
-    return sorted(home.transcripts.glob(pattern))
+    copies = (folder.copy for folder in kept_folders(home, model=file_of(model)))
+    return [copy for copy in copies if copy.exists()]
 
 
 def _data_file(folder: Path, place: int, part: pl.DataFrame) -> Path:

@@ -20,8 +20,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import ASIDE, canonical_json, file_sha256, put_aside, write_text
 from metacog_pipeline.home import Home
 from metacog_pipeline.study import unchanged
-from metacog_pipeline.transcripts.folder import MANIFEST_NAME
-from metacog_pipeline.transcripts.parquet import FILE_NAME as COPY_NAME
+from metacog_pipeline.transcripts.folder import COPY_NAME, MANIFEST_NAME
 from metacog_pipeline.transcripts.segments import segment_number
 
 NOTE = "digests.json"

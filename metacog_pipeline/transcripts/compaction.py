@@ -17,6 +17,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, put_aside, replacing, sha256_hex
 from metacog_pipeline.llm.types import Status, usable
 from metacog_pipeline.transcripts import parquet
+from metacog_pipeline.transcripts.folder import COPY_NAME, PartitionFolder
 from metacog_pipeline.transcripts.lines import decode_line
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION, Record
 from metacog_pipeline.transcripts.segments import at_hand, read_segment, segment_number, segments
@@ -71,7 +72,7 @@ class _Key(NamedTuple):
     model: str
 
 
-def compact_folder(folder: Path, current: Current) -> CompactResult:
+def compact_folder(folder: PartitionFolder, current: Current) -> CompactResult:
     """Write every record kept in ``folder`` to its Parquet file, sorted, unless it holds exactly that already.
 
     ``current`` names the answers asked for now: a row is superseded when it is not among them and one that is
@@ -83,22 +84,20 @@ def compact_folder(folder: Path, current: Current) -> CompactResult:
     ``StoreError`` when a journal or the older copy cannot be read or the new one cannot be written; the older copy and the
     journals are then as before.
     """
-    path = folder / parquet.FILE_NAME
+    path = folder.copy
     try:
-        for abandoned in folder.glob(
-            f".{parquet.FILE_NAME}.*.tmp"
-        ):  # left by a process that was killed while compacting
+        for abandoned in folder.path.glob(f".{COPY_NAME}.*.tmp"):  # of a process killed while compacting
             abandoned.unlink()
         sizes = parquet.segment_sizes(folder)
-        old = _older(path)
+        old = _older(folder)
         read = None
         if isinstance(current, FromKept):
-            read = _read(path, old, sizes, current.see)
+            read = _read(folder, old, sizes, current.see)
             current = current.current()
         digest = "" if current is None else sha256_hex(canonical_json(sorted(current)))
         if old is not None and _up_to_date(old, sizes, digest):
             return CompactResult(old.rows, old.superseded, path)
-        return _rewrite(path, old, sizes, read or _read(path, old, sizes), _Asked(current, digest))
+        return _rewrite(path, old, sizes, read or _read(folder, old, sizes), _Asked(current, digest))
     except (OSError, pa.ArrowException, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise StoreError(
@@ -106,14 +105,14 @@ def compact_folder(folder: Path, current: Current) -> CompactResult:
         ) from error
 
 
-def _older(path: Path) -> parquet.Footer | None:
+def _older(folder: PartitionFolder) -> parquet.Footer | None:
     try:
-        return parquet.read_footer(path)
+        return parquet.read_footer(folder.copy)
     except parquet.DamagedCopyError:
-        numbers = [segment_number(segment) for segment in segments(path.parent)]
+        numbers = [segment_number(segment) for segment in segments(folder)]
         if not numbers or numbers != list(range(1, len(numbers) + 1)):
             raise
-        put_aside(path)
+        put_aside(folder.copy)
         return None
 
 
@@ -122,16 +121,15 @@ def _up_to_date(old: parquet.Footer, sizes: dict[str, int], digest: str) -> bool
     return same and digest in ("", old.current) and not (old.rows > 0 and not sizes and old.carried == 0)
 
 
-def written_anew(folder: Path, target: Path) -> None:
+def written_anew(folder: PartitionFolder, target: Path) -> None:
     """Write to ``target`` what the Parquet copy of ``folder``, which is up to date, has to hold, marks and all.
 
     Raises ``StoreError`` when a journal or the copy cannot be read.
     """
-    path = folder / parquet.FILE_NAME
-    old = parquet.read_footer(path)
+    old = parquet.read_footer(folder.copy)
     digest = "" if old is None else old.current
     sizes = parquet.segment_sizes(folder)
-    _rewrite(target, old, sizes, _read(path, old, sizes), _Asked(None, digest))
+    _rewrite(target, old, sizes, _read(folder, old, sizes), _Asked(None, digest))
 
 
 class _Asked(NamedTuple):
@@ -151,22 +149,22 @@ class _Read(NamedTuple):
 
 
 def _read(
-    path: Path,
+    folder: PartitionFolder,
     old: parquet.Footer | None,
     sizes: dict[str, int],
     see: Callable[[Record], None] | None = None,
 ) -> _Read:
     """Read every row once; ``see`` is shown each record, and of those in the copy what no journal has."""
-    journals = segments(path.parent)
+    journals = segments(folder)
     known: Known = {}
     keys = list(_journal_keys(journals, known, see))
     if old is not None and old.may_hold_more_than(sizes):
         there = {_moment(key) for key in keys} if see is not None else set()
-        for row, (record, _) in enumerate(parquet.stored_rows(path)):
+        for row, (record, _) in enumerate(parquet.stored_rows(folder.copy)):
             keys.append(key := _key(record, len(journals), row, 0))
             if see is not None and _moment(key) not in there:
                 see(record)
-    return _Read(path, journals, keys, known)
+    return _Read(folder.copy, journals, keys, known)
 
 
 def _moment(key: _Key) -> tuple[str, str, str, datetime]:

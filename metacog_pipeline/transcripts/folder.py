@@ -1,4 +1,4 @@
-"""The folder of one partition and the manifest in it."""
+"""The folder of one partition: where it stands, what lies in it, and the manifest."""
 
 from __future__ import annotations
 
@@ -6,34 +6,79 @@ import functools
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.files import sha256_hex, write_text
-from metacog_pipeline.home import Home
+from metacog_pipeline.home import Home, Place
 from metacog_pipeline.llm.spec import SLUG_PATTERN
 
-MANIFEST_NAME = "partition.json"
+MANIFEST_NAME, COPY_NAME = "partition.json", "transcripts.parquet"
 CHECKSUM, LAYOUT = "sha256", 2  # of the other fields of a manifest; manifests of layout 1 have neither
-_SLUG = re.compile(SLUG_PATTERN.rstrip("$"))
+_SLUG = re.compile(SLUG_PATTERN.strip("^$"))
+_KEY = re.compile(
+    rf"transcripts/benchmark=({_SLUG.pattern})/model=({_SLUG.pattern})/run=([1-9][0-9]{{0,17}})"
+)
 _COUNTS = {"n_expected", "n_answered", "n_failed", "n_unusable"}
 JUDGEMENTS = "_judgements"  # a judge's partitions stand under the name of its benchmark with this ending
 
 
-def partition_folder(home: Home, benchmark: str, model: str, run: int) -> Path:
-    """Return where the answers of one partition are kept under the study's ``home``.
+@dataclass(frozen=True)
+class PartitionFolder:
+    """Where a home keeps the answers of one partition, and the places in it.
 
-    Raises ``StoreError`` for a benchmark or model that is not a slug, or a run below 1: each is a folder's name.
+    Functions take this and not a Path, as they take a `Home`. Raises ``StoreError`` for a benchmark or model that is not a
+    slug, or a run below 1: each is a folder's name.
     """
-    for what, value in (("benchmark", benchmark), ("model", model)):
-        if not _SLUG.fullmatch(value):
-            raise StoreError(
-                f"{what} {value!r} cannot name a folder: use a-z, 0-9, '.', '_', '-', at most 64"
-            )
-    if run < 1:
-        raise StoreError(f"run {run} of {model} cannot name a folder: runs count from 1")
-    return home.transcripts / f"benchmark={benchmark}" / f"model={model}" / f"run={run}"
+
+    home: Home
+    benchmark: str
+    model: str
+    run: int
+
+    manifest = Place(MANIFEST_NAME)
+    copy = Place(COPY_NAME)  # of all journals, for readers
+    lock = Place(".lock")  # held while a process writes here
+
+    def __post_init__(self) -> None:
+        for what, value in (("benchmark", self.benchmark), ("model", self.model)):
+            if not _SLUG.fullmatch(value):
+                raise StoreError(
+                    f"{what} {value!r} cannot name a folder: use a-z, 0-9, '.', '_', '-', at most 64"
+                )
+        if self.run < 1:
+            raise StoreError(f"run {self.run} of {self.model} cannot name a folder: runs count from 1")
+
+    @functools.cached_property
+    def path(self) -> Path:
+        """The folder itself."""
+        below = f"benchmark={self.benchmark}/model={self.model}/run={self.run}"
+        return self.home.transcripts / below
+
+    @property
+    def key(self) -> str:
+        """What it is called below the home, as in a store."""
+        return self.home.key(self.path)
+
+    def __truediv__(self, name: str) -> Path:
+        return self.path / name
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+def folder_called(home: Home, key: str) -> PartitionFolder | None:
+    """Return the partition's folder that is called ``key`` below ``home``; None where none is ever called so."""
+    found = _KEY.fullmatch(key)
+    return PartitionFolder(home, found[1], found[2], int(found[3])) if found else None
+
+
+def kept_folders(home: Home, benchmark: str = "*", model: str = "*") -> list[PartitionFolder]:
+    """Return the folders that stand in ``home``, of one benchmark or model or of all, in the order of their names."""
+    there = sorted(home.transcripts.glob(f"benchmark={benchmark}/model={model}/run=*"))
+    return [folder for path in there if (folder := folder_called(home, home.key(path))) is not None]
 
 
 def judgements_of(benchmark: str) -> str:
@@ -41,13 +86,13 @@ def judgements_of(benchmark: str) -> str:
     return f"{benchmark}{JUDGEMENTS}"
 
 
-def read_manifest(folder: Path) -> dict[str, object]:
+def read_manifest(folder: PartitionFolder) -> dict[str, object]:
     """Return what :func:`write_manifest` kept in ``folder``, empty when nothing was.
 
     All that is in it can be told again from the journals. A damaged one says so as the message of a failed partition, which
     the next run looks through and asks nothing it has an answer to. Raises ``StoreError`` when the file cannot be opened.
     """
-    path = folder / MANIFEST_NAME
+    path = folder.manifest
     try:
         state = path.stat()
     except FileNotFoundError:
@@ -97,9 +142,9 @@ def _refuse_misfits(content: Mapping[str, object]) -> None:
         raise ValueError("state is no word")
 
 
-def write_manifest(folder: Path, content: Mapping[str, object]) -> None:
+def write_manifest(folder: PartitionFolder, content: Mapping[str, object]) -> None:
     """Replace the manifest of ``folder`` whole. Raises ``StoreError`` when it cannot be written."""
-    path = folder / MANIFEST_NAME
+    path = folder.manifest
     try:
         sealed = {**content, "layout": LAYOUT, CHECKSUM: _checksum(content)}
         write_text(path, json.dumps(sealed, indent=2, sort_keys=True) + "\n")

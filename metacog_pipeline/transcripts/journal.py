@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import sync_folder
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.segments import Location, newest, read_records, segment_name
@@ -50,7 +51,7 @@ class Journal:
     ``StoreError``. A part of the failed batch may stay behind as a torn end, which readers pass over.
     """
 
-    def __init__(self, folder: Path, shared: Shared | None = None) -> None:
+    def __init__(self, folder: PartitionFolder, shared: Shared | None = None) -> None:
         self._folder = folder
         self._shared = shared
         self._lock = threading.Lock()
@@ -140,7 +141,7 @@ class Journal:
         self._size = 0
         self._path = self._folder / segment_name(number)
         self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-        sync_folder(self._folder)
+        sync_folder(self._folder.path)
 
     def _end(self) -> None:
         if self._descriptor >= 0:
@@ -150,7 +151,7 @@ class Journal:
     def _places(self, batch: list[_Waiting]) -> list[Location]:
         places = []
         for waiting in batch:
-            places.append(Location(self._path or self._folder, self._size, len(waiting.line)))
+            places.append(Location(self._path or self._folder.path, self._size, len(waiting.line)))
             self._size += len(waiting.line)
         return places
 
@@ -176,9 +177,9 @@ def _tell(waiting: list[tuple[asyncio.Future[Location], Location]], failure: str
             durable.set_exception(StoreError(failure))
 
 
-def make_folder(folder: Path) -> None:
+def make_folder(folder: PartitionFolder) -> None:
     """Make ``folder`` and its missing parents so that they survive a crash."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
+    missing = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
+    folder.path.mkdir(parents=True, exist_ok=True)
     for path in reversed(missing):
         sync_folder(path.parent)

@@ -6,21 +6,19 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import probe_writing
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.journal import make_folder
 from metacog_pipeline.transcripts.lease import PartitionBusyError
 from metacog_pipeline.transcripts.shared import SharedPartition, sharing
 
 __all__ = ["PartitionBusyError", "locked", "writing"]
 
-LOCK_NAME = ".lock"
-
 
 @contextlib.contextmanager
-def writing(folder: Path) -> Iterator[SharedPartition | None]:
+def writing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
     """Hold the lock of ``folder`` and, where its home is attached to a store, its lease there: yielded, else None.
 
     Raises as `locked` and `sharing`.
@@ -30,14 +28,14 @@ def writing(folder: Path) -> Iterator[SharedPartition | None]:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: PartitionFolder) -> Iterator[None]:
     """Hold the lock of ``folder``, made if missing. The system releases it when the process ends, however it ends.
 
     Raises ``StoreError`` naming the folder and the process that holds it, or why the folder cannot be used.
     """
     try:
         make_folder(folder)
-        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise StoreError(
             f"cannot use {folder} to keep answers: {error.strerror}: it must be a folder you may write in"
@@ -50,17 +48,17 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _check_room(folder: Path) -> None:
+def _check_room(folder: PartitionFolder) -> None:
     """Raise ``StoreError`` where nothing can be kept, before answers are paid for that would be lost."""
     try:
-        probe_writing(folder)
+        probe_writing(folder.path)
     except OSError as error:
         raise StoreError(
             f"cannot keep answers in {folder}: {error.strerror}: free space or fix permissions, and run again"
         ) from error
 
 
-def _acquire(folder: Path, descriptor: int) -> None:
+def _acquire(folder: PartitionFolder, descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

@@ -5,29 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
 from metacog_pipeline.transcripts import raw
+from metacog_pipeline.transcripts.folder import kept_folders
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records
 
 _JSON = ("request_json", "logprobs_json", "prices_json")
 
 
-def records_of(transcripts: Path, answer_id: str) -> list[Record]:
-    """Return every record below ``transcripts`` whose identity begins with ``answer_id``, in the order of asking.
+def records_of(home: Home, answer_id: str) -> list[Record]:
+    """Return every record kept in ``home`` whose identity begins with ``answer_id``, in the order of asking.
 
     Raises
     ------
     StoreError
         If there is none, if several calls begin so, or if kept answers cannot be read.
     """
-    found = [record for record in _all(transcripts) if record.answer_id.startswith(answer_id)]
+    found = [record for record in _all(home) if record.answer_id.startswith(answer_id)]
     if not found:
         raise StoreError(
-            f"{answer_id}: no call of this id is kept in {transcripts}: ids are the answer_id of calls in metacog sql"
+            f"{answer_id}: no call of this id is kept in {home.transcripts}: ids are the answer_id of calls in metacog sql"
         )
     if len(ids := sorted({record.answer_id for record in found})) > 1:
         raise StoreError(
@@ -64,8 +65,8 @@ def _body(record: Record) -> bytes:
         raise StoreError(f"{record.answer_id}: {error}: restore its journal from a copy") from error
 
 
-def _all(transcripts: Path) -> Iterator[Record]:
-    for folder in sorted(transcripts.glob("benchmark=*/model=*/run=*")):
+def _all(home: Home) -> Iterator[Record]:
+    for folder in kept_folders(home):
         yield from kept_records(folder)
 
 

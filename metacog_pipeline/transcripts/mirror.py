@@ -12,11 +12,10 @@ from typing import Any
 from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.files import put_aside, replacing, sha256_hex, write_text
 from metacog_pipeline.storage.store import ChangedError, Listed, Store
-from metacog_pipeline.transcripts.folder import write_manifest
+from metacog_pipeline.transcripts.folder import PartitionFolder, write_manifest
 from metacog_pipeline.transcripts.lease import HEAD, DamagedError, Head
 from metacog_pipeline.transcripts.segments import newest, segment_name, segment_number
 
-COPY = "transcripts.parquet"
 NOTE = ".shared.json"
 AT_ONCE = 8  # objects read at the same time
 _LOOKS = 5
@@ -43,7 +42,7 @@ def place_in(one: Listed) -> int:
 class Note:
     """What a folder has of the store, so that only what changed is read again. Lost, everything is read again."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: PartitionFolder) -> None:
         self._path = folder / NOTE
         self.head = ""
         self.copy: tuple[str, str] | None = None
@@ -81,8 +80,8 @@ class Mirror:
     reader leaves a file alone that has more than the store.
     """
 
-    def __init__(self, store: Store, prefix: str, folder: Path, note: Note, *, adopting: bool) -> None:
-        self._store, self._prefix, self._folder, self._note = store, prefix, folder, note
+    def __init__(self, store: Store, folder: PartitionFolder, note: Note, *, adopting: bool) -> None:
+        self._store, self._prefix, self._folder, self._note = store, folder.key, folder, note
         self._adopting = adopting
         self._numbers: set[int] = set()
 
@@ -173,7 +172,7 @@ class Mirror:
         return found.content
 
     def _pull_copy(self, head: Head) -> None:
-        path = self._folder / COPY
+        path = self._folder.copy
         if head.copy is None or (self._note.copy == head.copy and path.exists()):
             return
         found = self._store.read(f"{self._prefix}/{head.copy[0]}")

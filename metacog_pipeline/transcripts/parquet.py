@@ -15,12 +15,11 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.lines import FIELDS
 from metacog_pipeline.transcripts.migrations import upgrade
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record, record_of
-from metacog_pipeline.transcripts.segments import segments
-
-FILE_NAME = "transcripts.parquet"
+from metacog_pipeline.transcripts.segments import segment_number, segments
 
 _VERSION_KEY = b"metacog_schema_version"
 _FOOTER_KEY = b"metacog_compaction"
@@ -66,7 +65,7 @@ class Footer:
         )
 
 
-def segment_sizes(folder: Path) -> dict[str, int]:
+def segment_sizes(folder: PartitionFolder) -> dict[str, int]:
     """Return the size in bytes of every journal segment of ``folder`` by name."""
     return {path.name: path.stat().st_size for path in segments(folder)}
 
@@ -219,7 +218,6 @@ def _version(metadata: Mapping[bytes, bytes]) -> int:
 
 
 def _advice(path: Path) -> str:
-    with contextlib.suppress(StoreError):
-        if segments(path.parent):
-            return "move it aside and run again: the journals beside it hold every answer"
+    if any(map(segment_number, path.parent.glob("journal-*.jsonl"))):
+        return "move it aside and run again: the journals beside it hold every answer"
     return "restore it from a copy; there is no journal beside it, so without it its answers would be asked again"

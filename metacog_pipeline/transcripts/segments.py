@@ -16,6 +16,7 @@ from typing import NamedTuple
 from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import file_sha256
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.lines import decode_line
 from metacog_pipeline.transcripts.migrations import NewerVersionError
 from metacog_pipeline.transcripts.schema import Record
@@ -61,7 +62,7 @@ def segment_name(number: int) -> str:
     return f"journal-{number:06d}.jsonl"
 
 
-def newest(folder: Path) -> int:
+def newest(folder: PartitionFolder) -> int:
     """Return the number of the last segment in ``folder``, 0 without any."""
     found = segments(folder)
     return segment_number(found[-1]) if found else 0
@@ -73,10 +74,10 @@ def segment_number(path: Path) -> int:
     return int(match[1]) if match else 0
 
 
-def segments(folder: Path) -> list[Path]:
+def segments(folder: PartitionFolder) -> list[Path]:
     """Return the journal segments of ``folder`` in the order they were written; none when it does not exist."""
     try:
-        found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)]
+        found = [path for path in folder.path.iterdir() if _NAME.fullmatch(path.name)]
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -86,7 +87,7 @@ def segments(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: (segment_number(path), path.name))
 
 
-def read_records(folder: Path) -> Iterator[Record]:
+def read_records(folder: PartitionFolder) -> Iterator[Record]:
     """Yield every record kept in ``folder``, segment by segment, oldest first.
 
     Raises ``StoreError`` naming the file and the line when a line that is not a torn end cannot be read.

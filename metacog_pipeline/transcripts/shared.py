@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from metacog_pipeline.files import file_sha256
@@ -24,10 +25,9 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import travel
 from metacog_pipeline.storage.attached import holder_name, store_of
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Store
-from metacog_pipeline.transcripts.folder import read_manifest, write_manifest
+from metacog_pipeline.transcripts.folder import PartitionFolder, folder_called, read_manifest, write_manifest
 from metacog_pipeline.transcripts.lease import HEAD, DamagedError, Lease, PartitionBusyError, read_head
 from metacog_pipeline.transcripts.mirror import (
-    COPY,
     Mirror,
     Note,
     acknowledged,
@@ -43,16 +43,8 @@ MOST_PIECES, MOST_BYTES = (
 )  # of one session; then the next begins, so that resuming reads few objects
 
 
-def place_of(folder: Path) -> tuple[Home, str] | None:
-    """Return the home and the store's prefix of a partition's folder; None for a folder that stands in no home."""
-    if len(folder.parents) < 4 or folder.parents[2].name != "transcripts":
-        return None
-    home = Home(folder.parents[3])
-    return home, home.key(folder)
-
-
 @contextlib.contextmanager
-def sharing(folder: Path) -> Iterator[SharedPartition | None]:
+def sharing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
     """Hold the partition of ``folder`` in the store its home is attached to; yield None for a plain home.
 
     The caller holds the lock of the folder. On entry the folder gets all the store has, on exit the store what the folder
@@ -67,15 +59,14 @@ def sharing(folder: Path) -> Iterator[SharedPartition | None]:
     StoreError
         If the store cannot be reached or an object is damaged.
     """
-    place = place_of(folder)
-    store = None if place is None else store_of(place[0])
-    if place is None or store is None:
+    store = store_of(folder.home)
+    if store is None:
         yield None
         return
-    shared = SharedPartition(store, place[1], folder, holder_name(place[0]))
+    shared = SharedPartition(store, folder)
     try:
         shared.open()
-        travel.bring(place[0], store)
+        travel.bring(folder.home, store)
         yield shared
         shared.publish()
     finally:
@@ -85,13 +76,13 @@ def sharing(folder: Path) -> Iterator[SharedPartition | None]:
 class SharedPartition:
     """The only writer of one partition in the store, from `open` to `close`."""
 
-    def __init__(self, store: Store, prefix: str, folder: Path, holder: str) -> None:
-        self._store, self._prefix, self._folder = store, prefix, folder
-        self._lease = Lease(store, prefix, holder)
+    def __init__(self, store: Store, folder: PartitionFolder) -> None:
+        self._store, self._folder = store, folder
+        self._lease = Lease(store, folder.key, holder_name(folder.home))
         self._begun = self._failed = False
         self._pieces = self._bytes = 0
         self._note = Note(folder)
-        self._mirror = Mirror(store, prefix, folder, self._note, adopting=True)
+        self._mirror = Mirror(store, folder, self._note, adopting=True)
 
     def open(self) -> None:
         """Take the lease, end the sessions of holders that died, and bring everything into the folder."""
@@ -156,10 +147,10 @@ class SharedPartition:
         self._lease.close()
 
     def _key(self, name: str) -> str:
-        return f"{self._prefix}/{name}"
+        return f"{self._folder.key}/{name}"
 
     def _copy(self) -> tuple[str, str] | None:
-        path, known = self._folder / COPY, self._lease.head.copy
+        path, known = self._folder.copy, self._lease.head.copy
         if not path.exists():
             return known
         digest = file_sha256(path)
@@ -210,16 +201,17 @@ def damaged_objects(home: Home) -> tuple[int, list[str]]:
     store = store_of(home)
     if store is None:
         return 0, []
-    prefixes = sorted({one.key.rpartition("/")[0] for one in store.listed("transcripts")})
+    keys = sorted({one.key.rpartition("/")[0] for one in store.listed("transcripts")})
+    folders = [folder for key in keys if (folder := folder_called(home, key)) is not None]
     damage = []
-    for prefix in prefixes:
+    for folder in folders:
         with tempfile.TemporaryDirectory() as scratch:
-            folder = Path(scratch)
+            apart = replace(folder, home=Home(Path(scratch)))
             try:
-                Mirror(store, prefix, folder, Note(folder), adopting=False).pull(read_head(store, prefix)[0])
+                Mirror(store, apart, Note(apart), adopting=False).pull(read_head(store, folder.key)[0])
             except DamagedError as error:
                 damage.append(str(error))
-    return len(prefixes), damage
+    return len(folders), damage
 
 
 def refresh(home: Home) -> None:
@@ -237,8 +229,8 @@ def refresh(home: Home) -> None:
     travel.bring(home, store)
     for one in store.listed("transcripts"):
         prefix, _, name = one.key.rpartition("/")
-        folder = home / prefix
-        if name != HEAD or place_of(folder) is None or (note := Note(folder)).head == one.version:
+        folder = folder_called(home, prefix) if name == HEAD else None
+        if folder is None or (note := Note(folder)).head == one.version:
             continue
         with contextlib.ExitStack() as held:
             try:
@@ -247,7 +239,7 @@ def refresh(home: Home) -> None:
                 continue
             try:
                 head, version = read_head(store, prefix)
-                mirror = Mirror(store, prefix, folder, note, adopting=False)
+                mirror = Mirror(store, folder, note, adopting=False)
                 mirror.pull(head, journals=head.holder is not None or head.copy is None)
                 note.keep(version, head.copy)
             except DamagedError as error:

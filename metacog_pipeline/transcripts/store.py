@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -21,12 +20,11 @@ import pyarrow.compute as pc
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.types import Status, TokenLogprob, usable
 from metacog_pipeline.transcripts.compaction import CompactResult, Current, compact_folder
-from metacog_pipeline.transcripts.folder import partition_folder, read_manifest, write_manifest
+from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
 from metacog_pipeline.transcripts.journal import Journal
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
 from metacog_pipeline.transcripts.parquet import (
-    FILE_NAME,
     current_table,
     read_footer,
     segment_sizes,
@@ -37,11 +35,11 @@ from metacog_pipeline.transcripts.segments import Location, read_at, read_segmen
 from metacog_pipeline.transcripts.shared import SharedPartition
 
 __all__ = [
+    "PartitionFolder",
     "PartitionStore",
     "StoredAnswer",
     "answers_table",
     "kept_records",
-    "partition_folder",
     "read_manifest",
     "read_partition",
     "standing_answers",
@@ -77,7 +75,7 @@ class PartitionStore:
     """
 
     def __init__(
-        self, folder: Path, held: contextlib.ExitStack, shared: SharedPartition | None = None
+        self, folder: PartitionFolder, held: contextlib.ExitStack, shared: SharedPartition | None = None
     ) -> None:
         self.folder = folder
         self._shared = shared
@@ -95,7 +93,7 @@ class PartitionStore:
         self._journal = Journal(folder, shared)
 
     @classmethod
-    def open(cls, folder: Path, *, load: bool = True) -> Self:
+    def open(cls, folder: PartitionFolder, *, load: bool = True) -> Self:
         """Lock ``folder`` (made if missing) and load what is answered. Use it in a ``with`` statement.
 
         Without ``load`` no answer is found in it: for who only compacts.
@@ -258,9 +256,9 @@ class PartitionStore:
         return read_at(place) if isinstance(place, Location) else place
 
 
-def _kept_entries(folder: Path) -> Iterator[tuple[Record, Location | None]]:
+def _kept_entries(folder: PartitionFolder) -> Iterator[tuple[Record, Location | None]]:
     """Yield every record kept in ``folder`` with its place in a journal, ``None`` where only the Parquet copy has it."""
-    copy = folder / FILE_NAME
+    copy = folder.copy
     present = segment_sizes(folder)
     try:
         footer = read_footer(copy)
@@ -281,7 +279,7 @@ def _kept_entries(folder: Path) -> Iterator[tuple[Record, Location | None]]:
                 yield record, None
 
 
-def kept_records(folder: Path) -> Iterator[Record]:
+def kept_records(folder: PartitionFolder) -> Iterator[Record]:
     """Yield every record kept in ``folder``, without locking it: the journals', then those only the Parquet copy has.
 
     Raises ``StoreError`` as :meth:`PartitionStore.open`.
@@ -290,7 +288,7 @@ def kept_records(folder: Path) -> Iterator[Record]:
         yield record
 
 
-def standing_answers(folder: Path) -> Iterator[Record]:
+def standing_answers(folder: PartitionFolder) -> Iterator[Record]:
     """Yield the answers kept in ``folder``; of one identity, each stands in place of those before. Takes no lock.
 
     Raises as :func:`kept_records`.
@@ -320,19 +318,18 @@ def _answer(record: Record) -> StoredAnswer:
     return StoredAnswer(record.answer_id, Status(record.status), record.text, logprobs, record.cost_usd)
 
 
-def read_partition(folder: Path, columns: Sequence[str] | None = None) -> pa.Table:
+def read_partition(folder: PartitionFolder, columns: Sequence[str] | None = None) -> pa.Table:
     """Return the Parquet copy in ``folder`` as one table: all columns of the schema, or those named, in that order.
 
     A copy of an older schema is made current while it is read; the file stays as it is.
 
     Raises ``StoreError`` when it is missing, damaged, not a transcript file, or of a newer schema version.
     """
-    path = folder / FILE_NAME
-    read_footer(path)  # refuses what a newer version wrote
-    return current_table(path, ARROW_SCHEMA.names if columns is None else columns)
+    read_footer(folder.copy)  # refuses what a newer version wrote
+    return current_table(folder.copy, ARROW_SCHEMA.names if columns is None else columns)
 
 
-def answers_table(folder: Path) -> pa.Table:
+def answers_table(folder: PartitionFolder) -> pa.Table:
     """Return the Parquet copy in ``folder`` as whoever reads answers out of it may see it. Raises as `read_partition`.
 
     What a model thought and the body of a reply are not in it, and of a failed call neither the text nor the

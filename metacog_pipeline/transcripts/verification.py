@@ -17,7 +17,7 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import put_aside, replacing
 from metacog_pipeline.transcripts import parquet
 from metacog_pipeline.transcripts.compaction import compact_folder, written_anew
-from metacog_pipeline.transcripts.folder import MANIFEST_NAME, read_manifest, write_manifest
+from metacog_pipeline.transcripts.folder import COPY_NAME, PartitionFolder, read_manifest, write_manifest
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION
 from metacog_pipeline.transcripts.segments import Line, newest, scanned, segment_name, segments
@@ -32,7 +32,7 @@ class Checked:
     the Parquet copy holds what the journals say, None without a copy or before the next run brings it up to date.
     """
 
-    folder: Path
+    folder: PartitionFolder
     records: int = 0
     unsealed: int = 0
     torn: int = 0
@@ -42,7 +42,7 @@ class Checked:
 
     def compare_copy(self, changed: Mapping[Path, str]) -> None:
         """Take the copy for damaged where it is not what was published; ``changed`` says of files what became of them."""
-        path = self.folder / parquet.FILE_NAME
+        path = self.folder.copy
         if path in changed and self.copy_sound is not False:
             self.copy_sound = False
             self.damage.append(f"{path}: {changed[path]}")
@@ -57,7 +57,7 @@ class Repaired:
     lost: int
 
 
-def check(folder: Path) -> Checked:
+def check(folder: PartitionFolder) -> Checked:
     """Read every line and every row kept in ``folder``; change nothing.
 
     Memory is bounded by the keys of the partition. Raises ``StoreError`` where a file cannot be opened.
@@ -67,7 +67,7 @@ def check(folder: Path) -> Checked:
         for line in scanned(path):
             _count(found, path, line)
     _check_copy(found)
-    manifest = folder / MANIFEST_NAME
+    manifest = folder.manifest
     if manifest.exists() and not read_manifest(folder).get("model"):
         found.damage.append(f"{manifest}: is damaged")
     return found
@@ -85,7 +85,7 @@ def _count(found: Checked, path: Path, line: Line) -> None:
 
 
 def _check_copy(found: Checked) -> None:
-    path = found.folder / parquet.FILE_NAME
+    path = found.folder.copy
     try:
         footer = parquet.read_footer(path)
         if footer is None:
@@ -98,8 +98,8 @@ def _check_copy(found: Checked) -> None:
             for _ in parquet.stored_rows(path):  # every page has a checksum; the next run makes the copy anew
                 pass
             return
-        with tempfile.TemporaryDirectory() as folder:
-            anew = Path(folder) / parquet.FILE_NAME
+        with tempfile.TemporaryDirectory() as scratch:
+            anew = Path(scratch) / COPY_NAME
             written_anew(found.folder, anew)
             found.copy_sound = _same(path, anew)
     except StoreError as error:
@@ -135,7 +135,7 @@ def repair(found: Checked) -> Repaired:
     aside: list[Path] = []
     with writing(folder):
         try:
-            copy = folder / parquet.FILE_NAME
+            copy = folder.copy
             if found.copy_sound is False and copy.exists():
                 aside.append(put_aside(copy))
             for path in found.damaged:
@@ -161,7 +161,7 @@ def _carried(copy: Path) -> int:
     return 0 if footer is None else footer.carried
 
 
-def _rescue(folder: Path, damaged: Path) -> None:
+def _rescue(folder: PartitionFolder, damaged: Path) -> None:
     """Write every line of a segment that can be read, byte for byte, to a segment of its own."""
     with replacing(folder / segment_name(newest(folder) + 1)) as temporary, temporary.open("wb") as out:
         for line in scanned(damaged):
@@ -169,9 +169,9 @@ def _rescue(folder: Path, damaged: Path) -> None:
                 out.write(line.content.removesuffix(b"\n") + b"\n")
 
 
-def _forget(folder: Path, aside: list[Path]) -> None:
+def _forget(folder: PartitionFolder, aside: list[Path]) -> None:
     """Let the next run open the partition: it asks what is missing and marks what is superseded."""
-    manifest = folder / MANIFEST_NAME
+    manifest = folder.manifest
     if not manifest.exists():
         return
     known = read_manifest(folder)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii
 from operator import attrgetter
-from pathlib import Path
 from typing import overload
 
 import polars as pl
@@ -19,6 +18,7 @@ import polars as pl
 from metacog_pipeline.checksums import seal, without_seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import replacing, sha256_hex
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.lines import FIELDS, encode_line, reads_back
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.schema import Record
@@ -114,7 +114,7 @@ def said(records: Sequence[Record]) -> Iterator[tuple[tuple[str, str, str], str]
         yield (each.item_id, each.condition, each.step), each.text
 
 
-def keep_whole(folder: Path, records: Sequence[Record]) -> None:
+def keep_whole(folder: PartitionFolder, records: Sequence[Record]) -> None:
     """Keep ``records`` in a partition's folder: all of them or, whatever happens, none.
 
     Raises
@@ -126,7 +126,7 @@ def keep_whole(folder: Path, records: Sequence[Record]) -> None:
         return
     with writing(folder):
         try:
-            for abandoned in folder.glob(".journal-*.tmp"):  # of a process that was killed while it wrote
+            for abandoned in folder.path.glob(".journal-*.tmp"):  # of a process killed while it wrote
                 abandoned.unlink()
             path = folder / segment_name(newest(folder) + 1)
             noted = None if isinstance(records, Alike) else _Noted()

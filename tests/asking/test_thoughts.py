@@ -17,6 +17,7 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts import raw
+from metacog_pipeline.transcripts.folder import kept_folders
 from metacog_pipeline.transcripts.store import read_partition
 from tests.asking_in_process import ask
 from tests.simulated_server import ServerThread
@@ -114,7 +115,7 @@ def _scored(study: Study) -> None:
 
 
 def _kept(study: Study) -> pl.DataFrame:
-    found = sorted(study.home.transcripts.glob("benchmark=*/model=alpha/run=*"))
+    found = kept_folders(study.home, model="alpha")
     assert len(found) == 5
     return pl.concat([pl.DataFrame(pl.from_arrow(read_partition(folder))) for folder in found])
 

@@ -10,12 +10,11 @@ from metacog_assets.batch_sensor import batches_ended
 from metacog_pipeline.llm.batch import desk
 from metacog_pipeline.querying.session import WAITING
 from metacog_pipeline.querying.variables import LEAVE_BATCHES
-from metacog_pipeline.transcripts.store import read_manifest
+from metacog_pipeline.transcripts.store import PartitionFolder, read_manifest
 from tests.assets.conftest import model
 from tests.simulated_server import ServerThread
 
 QUICK = desk.Pace(first_s=0.02, factor=1.2, most_s=0.1, settling_s=0.3)
-MANIFEST = "transcripts/benchmark=metamedqa/model=first/run=1"
 
 
 def tick(bench: Any) -> SensorResult | SkipReason:
@@ -33,7 +32,7 @@ def test_a_partition_in_a_batch_ends_as_waiting_and_the_sensor_goes_on_with_it(b
         bench.write(model("first", base_url=f"{server.url}/v1", lane="batch"))
         assert httpx.post(f"{server.url}/batch-faults", json={"delay_s": 3600}).status_code == 200
         assert bench.launch() == WAITING
-        state = read_manifest(bench.home / MANIFEST)
+        state = read_manifest(PartitionFolder(bench.home, "metamedqa", "first", 1))
         assert state is not None and state["state"] == "waiting"
         failed = [run for run in bench.instance.get_runs() if run.tags.get("metacog/state") == "waiting"]
         assert len(failed) == 1
@@ -50,7 +49,7 @@ def test_a_partition_in_a_batch_ends_as_waiting_and_the_sensor_goes_on_with_it(b
         assert [again.run_key for again in (tick(bench).run_requests or [])] == [request.run_key]
         assert bench.launch() == 0
         assert isinstance(tick(bench), SkipReason)
-        state = read_manifest(bench.home / MANIFEST)
+        state = read_manifest(PartitionFolder(bench.home, "metamedqa", "first", 1))
         assert state is not None and state["state"] == "complete"
         taken = httpx.get(f"{server.url}/batch-stats").json()["batches"]
         assert len(taken) == 1

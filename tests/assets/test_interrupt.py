@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.llm.server.faults import FaultPlan
-from metacog_pipeline.transcripts.store import partition_folder, read_partition
+from metacog_pipeline.transcripts.store import PartitionFolder, read_partition
 
 ITEMS = 20
 
 
 def kept(bench: Any) -> int:
-    table = read_partition(partition_folder(bench.home, "metamedqa", "slow", 1), ["status"])
+    table = read_partition(PartitionFolder(bench.home, "metamedqa", "slow", 1), ["status"])
     return int(table.column("status").to_pylist().count("ok"))
 
 

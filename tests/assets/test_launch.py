@@ -10,7 +10,7 @@ from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import read_responses as whole
 from metacog_pipeline.study import digests
-from metacog_pipeline.transcripts.store import partition_folder, read_partition
+from metacog_pipeline.transcripts.store import PartitionFolder, read_partition
 
 ITEMS = 6
 BUILD, BOARDS = "build_items", "publish"
@@ -67,7 +67,7 @@ def test_each_change_of_a_study_launches_only_what_it_needs(bench, http, provide
     runs, calls = changed("first", "second", limit=ITEMS + 4)
     assert (runs[-2:], calls) == ([both(), BOARDS], {"first": 4, "second": 4}), "only new questions are asked"
 
-    folder = partition_folder(bench.home, "metamedqa", "second", 1)
+    folder = PartitionFolder(bench.home, "metamedqa", "second", 1)
     answers = read_partition(folder).num_rows
     assert changed("first", limit=ITEMS + 4)[1] == {} and on_boards("first")
     assert bench.instance.get_dynamic_partitions("model") == ["first"]

@@ -2,7 +2,7 @@
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.types import ChatRequest
-from metacog_pipeline.transcripts.store import kept_records, partition_folder
+from metacog_pipeline.transcripts.store import PartitionFolder, kept_records
 from tests.simulated_server import ServerThread
 
 KEY = "sk-test-0123456789abcdef"
@@ -10,7 +10,7 @@ MOST_CALLS = 5
 
 
 def good_answers(home: Home) -> int:
-    records = kept_records(partition_folder(home, "metamedqa", "m", 1))
+    records = kept_records(PartitionFolder(home, "metamedqa", "m", 1))
     return sum(record.status == "ok" for record in records)
 
 

@@ -8,7 +8,7 @@ from metacog_assets.launch import Launcher, launch
 from metacog_assets.study_file import current_study
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 from metacog_pipeline.querying.variables import REASK
-from metacog_pipeline.transcripts.store import partition_folder, read_partition
+from metacog_pipeline.transcripts.store import PartitionFolder, read_partition
 from tests.simulated_server import ServerThread
 
 
@@ -54,7 +54,7 @@ def test_what_cannot_be_used_is_said_everywhere_and_asked_again_on_request(bench
         assert moody.calls == 10
         assert bench.sql("select state, n_unusable from progress") == [("complete", 0)]
     rows = read_partition(
-        partition_folder(bench.home, "metamedqa", "m", 1), ["text", "superseded"]
+        PartitionFolder(bench.home, "metamedqa", "m", 1), ["text", "superseded"]
     ).to_pylist()
     assert sorted(row["superseded"] for row in rows) == [False] * 6 + [True] * 4
     assert all(not row["text"] for row in rows if row["superseded"])

@@ -14,7 +14,7 @@ from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.transcripts import raw
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.store import PartitionStore, partition_folder
+from metacog_pipeline.transcripts.store import PartitionFolder, PartitionStore
 
 BODY = b'{"text": "\x1b[31mred \xff"}'
 ID = sha256_hex("one")
@@ -32,7 +32,7 @@ def keep(study: Path, *records: Record) -> None:
         for each in records:
             await store.keep(each)
 
-    with PartitionStore.open(partition_folder(Home(study.parent / "home"), "metamedqa", "sim", 1)) as store:
+    with PartitionStore.open(PartitionFolder(Home(study.parent / "home"), "metamedqa", "sim", 1)) as store:
         asyncio.run(kept(store))
 
 

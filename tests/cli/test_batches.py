@@ -67,6 +67,13 @@ def test_a_run_that_does_not_wait_ends_with_its_own_code_and_the_next_one_goes_o
 
     cancelled = metacog("batches", study, "--cancel", str(row["mark"]))
     assert cancelled.code == 0
+    record = study.parent / "home" / "batches" / str(row["mark"]) / "record.json"
+    whole = record.read_text()
+    record.write_text(whole.replace("transcripts/benchmark=metamedqa", "transcripts/../../metamedqa"))
+    metacog("batches", study, "--give-up", str(row["mark"])).refused_in_one_line(
+        "names no partition", "restore"
+    )
+    record.write_text(whole)
     given_up = metacog("batches", study, "--give-up", str(row["mark"]))
     assert given_up.code == 0 and "given up" in given_up.out
     httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0})

@@ -13,7 +13,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.study import digests, load_study
 from metacog_pipeline.study.kept import KEY, computed_once, write_kept
-from metacog_pipeline.transcripts.store import PartitionStore, kept_records, partition_folder
+from metacog_pipeline.transcripts.store import PartitionFolder, PartitionStore, kept_records
 from tests.transcripts.conftest import _record
 
 STUDY = """
@@ -40,7 +40,7 @@ def study(tmp_path):
 
     async def ask() -> None:
         budget = Budget.open(home, 1.0)
-        with PartitionStore.open(partition_folder(home, "metamedqa", "sim", 1)) as store:
+        with PartitionStore.open(PartitionFolder(home, "metamedqa", "sim", 1)) as store:
             for n in range(5):
                 budget.charge(await budget.reserve(0.02), 0.01)
                 await store.keep(_record(n, cost_usd=0.01))
@@ -64,7 +64,7 @@ def test_the_store_is_looked_through_as_well(study, tmp_path):
     loaded = load_study(study)
     loaded.prepare()
     home = loaded.home
-    with PartitionStore.open(partition_folder(home, "metamedqa", "sim", 1)):
+    with PartitionStore.open(PartitionFolder(home, "metamedqa", "sim", 1)):
         pass
     sound = _verify(study)
     assert sound.exit_code == 0 and "store: 1 partitions" in sound.output, sound.output
@@ -111,7 +111,7 @@ def test_damage_is_named_then_repaired_and_no_answer_is_lost(study, name):
     repaired = _verify(study, "--repair")
     assert "put aside" in repaired.output and "metacog run" in str(repaired.exception)
     assert path.with_name(f"{path.name}.damaged").read_bytes() == bytes(content)
-    folder = partition_folder(Home(home), "metamedqa", "sim", 1)
+    folder = PartitionFolder(Home(home), "metamedqa", "sim", 1)
     assert {record.item_id for record in kept_records(folder)} == {_record(n).item_id for n in range(5)}
 
 

@@ -18,6 +18,7 @@ from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_partition
 from tests.crash.batch_victim import two_steps
+from tests.partitions import only_folder
 from tests.simulated_server import ServerThread
 
 pytestmark = pytest.mark.slow
@@ -94,8 +95,7 @@ def written_study(folder: Path, url: str, provider: str, lane: str) -> Path:
 
 
 def table(study: Path) -> list[tuple[Any, ...]]:
-    folder = next((study.parent / "home" / "transcripts").glob("benchmark=*/model=*/run=*"))
-    rows = read_partition(folder, list(COLUMNS)).to_pylist()
+    rows = read_partition(only_folder(home_of(study)), list(COLUMNS)).to_pylist()
     return sorted(tuple(row.values()) for row in rows if row["status"] != "failed")
 
 
@@ -116,8 +116,7 @@ def killed_until_complete(victim: Victim, study: Path, chance: random.Random) ->
 
 def check_home(study: Path) -> None:
     """Every answer is kept once, and what was set aside has become what was spent."""
-    folder = next((home_of(study) / "transcripts").glob("benchmark=*/model=*/run=*"))
-    records = [*kept_records(folder)]
+    records = [*kept_records(only_folder(home_of(study)))]
     kept = Counter(record.answer_id for record in records if record.status != "failed")
     assert set(kept.values()) == {1}, "an answer was kept twice"
     figures = read_figures(Home(home_of(study)), CAP)

@@ -21,6 +21,7 @@ from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.querying.partition import workers
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import read_manifest, read_partition
 from tests.asking_in_process import ask
 
@@ -48,14 +49,17 @@ ROUGH = FaultPlan(
 WHOLE = ("ok", "slow")  # outcomes that give a whole answer
 BILLED = ("ok", "slow", "cut", "invalid_json")
 INCOMPLETE = 3  # the exit code of victim.py
-PARTITION = Path("home/transcripts/benchmark=metamedqa/model=local/run=1")
 TIMES = (
     *("started_at", "latency_s", "attempts", "latency_first_ms", "latency_ms", "attempts_billed"),
     "response_id",
 )
 
 
-def content(folder: Path) -> list[dict[str, Any]]:
+def folder_of(study: Path) -> PartitionFolder:
+    return PartitionFolder(Home(study.parent / "home"), "metamedqa", "local", 1)
+
+
+def content(folder: PartitionFolder) -> list[dict[str, Any]]:
     """Return the rows of the Parquet copy without what depends on when and how often a call was tried."""
     rows: list[dict[str, Any]] = read_partition(folder).drop_columns(list(TIMES)).to_pylist()
     return rows
@@ -101,7 +105,7 @@ def test_a_run_killed_again_and_again_ends_as_if_it_never_was(
     digest_of = {answer: digest for session in sessions for answer, digest in session.digest_of.items()}
     kept = Counter(answer for session in sessions for answer in session.kept)
     calls = provider.calls()
-    rows = content(study.parent / PARTITION)
+    rows = content(folder_of(study))
     assert len(rows) == expected and {row["status"] for row in rows} == {"ok"}
     assert set(kept.values()) == {1} and set(kept) <= {row["answer_id"] for row in rows}
 
@@ -124,7 +128,7 @@ def test_a_run_killed_again_and_again_ends_as_if_it_never_was(
         "undisturbed", conditions=conditions, answer_mode=mode, max_concurrency=IN_FLIGHT
     )
     assert victim.run(undisturbed)[0] == 0
-    assert content(undisturbed.parent / PARTITION) == rows
+    assert content(folder_of(undisturbed)) == rows
 
 
 def crashed_before(function: str, victim: Any, study: Path) -> list[dict[str, Any]]:
@@ -139,7 +143,7 @@ def crashed_before(function: str, victim: Any, study: Path) -> list[dict[str, An
     assert victim.run(study, (function, 0))[0] == -9
     finished = shutil.copytree(study.parent, study.parent.with_name("finished"))
     assert victim.run(finished / study.name)[0] == 0
-    return content(finished / PARTITION)
+    return content(folder_of(finished / study.name))
 
 
 @pytest.mark.parametrize("function", ["compact_folder", "write_manifest"])
@@ -151,7 +155,7 @@ def test_a_kill_at_any_step_of_finishing_harms_nothing_and_costs_no_call(
     calls = len(provider.calls())
     for step in itertools.count():
         copy = shutil.copytree(study.parent, tmp_path / f"step-{step}") / study.name
-        folder = copy.parent / PARTITION
+        folder = folder_of(copy)
         code, _ = victim.run(copy, (function, step))
         if code == 0:
             break
@@ -171,9 +175,7 @@ def test_killed_runs_together_never_spend_more_than_the_budget(victim, provider,
     asked = {"price_in": 2.0, "price_out": 10.0, "max_tokens": 20, "thinking_tokens": 0, "max_concurrency": 4}
     free = make_study("unlimited", conditions=EIGHT_CONDITIONS[:4], **asked)
     _, everything = victim.run(free)
-    cost_of = {
-        everything.digest_of[row["answer_id"]]: row["cost_usd"] for row in content(free.parent / PARTITION)
-    }
+    cost_of = {everything.digest_of[row["answer_id"]]: row["cost_usd"] for row in content(folder_of(free))}
     cap = round(sum(cost_of.values()) * 0.6, 6)
     study = make_study("capped", conditions=EIGHT_CONDITIONS[:4], budget_usd=cap, **asked)
     provider.use(dataclasses.replace(ROUGH, rates={"cut": 0.05, "rate_limit": 0.05}))
@@ -194,12 +196,12 @@ def test_killed_runs_together_never_spend_more_than_the_budget(victim, provider,
         bill = sum(cost_of[digest] for digest, outcome in provider.calls()[before:] if outcome in BILLED)
         assert bill <= figures.spent + figures.reserved + 1e-9 <= cap + 1e-9
     assert code == INCOMPLETE and kills >= 10
-    state = read_manifest(study.parent / PARTITION)
+    state = read_manifest(folder_of(study))
     assert state["state"] == "failed" and "budget" in str(state["message"])
 
     study.write_text(study.read_text().replace(f"budget_usd = {cap}", "budget_usd = 1"))
     assert victim.run(study)[0] == 0
-    rows = content(study.parent / PARTITION)
+    rows = content(folder_of(study))
     # A call whose second attempt the budget did not allow is kept as failed, and was asked again now.
     assert sum(row["status"] == "ok" for row in rows) == len(cost_of)
 
@@ -217,4 +219,4 @@ def test_a_second_process_on_the_same_partition_stops_with_one_line_and_asks_not
         ask(MetaMedQA.of(loaded), partition)
     assert "\n" not in str(refusal.value)
     assert victim.end() == 0
-    assert len(provider.calls()) == 20 == len(content(study.parent / PARTITION))
+    assert len(provider.calls()) == 20 == len(content(folder_of(study)))

@@ -15,7 +15,7 @@ from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.querying.spent import kept_cost
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.shared import refresh
-from tests.crash.test_crash import PARTITION, content
+from tests.crash.test_crash import content, folder_of
 
 pytestmark = pytest.mark.proof
 SLOW = FaultPlan(seed=3, latency_s=0.03)
@@ -60,7 +60,7 @@ def test_another_host_goes_on_where_a_killed_one_stopped(hosts, victim, provider
     assert not kept & set(calls[asked:]), "nothing that was kept is asked again"
     assert len(calls) - len(set(calls)) <= sum(before.in_flight.values())
     run(plain, "run", "--quiet")
-    assert content(b.parent / PARTITION) == content(plain.parent / PARTITION)
+    assert content(folder_of(b)) == content(folder_of(plain))
     assert board(b) == board(plain)
     # A host with nothing at all reads the same board; the first one finds everything answered.
     c = hosts("c")
@@ -83,7 +83,7 @@ def test_a_host_that_was_stopped_past_its_lease_can_keep_nothing_more(hosts, vic
         time.sleep(LEASE_S + 0.5)
         kept = {line.split()[1] for line in first.read_text().splitlines() if line.startswith("kept")}
         run(b, "run", "--quiet")
-        rows = content(b.parent / PARTITION)
+        rows = content(folder_of(b))
         assert kept <= {row["answer_id"] for row in rows}
     finally:
         os.kill(sleeper, signal.SIGCONT)
@@ -92,7 +92,7 @@ def test_a_host_that_was_stopped_past_its_lease_can_keep_nothing_more(hosts, vic
     asked = len(provider.calls())
     run(a, "run", "--quiet")
     assert len(provider.calls()) == asked, "what the sleeper could not keep in the store was on its disk"
-    assert len(content(a.parent / PARTITION)) >= len(rows)
+    assert len(content(folder_of(a))) >= len(rows)
 
 
 @pytest.fixture

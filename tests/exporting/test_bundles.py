@@ -167,9 +167,9 @@ def test_what_another_version_changed_is_told_by_its_scores_lines(metacog, made,
 
 def test_no_key_credential_or_personal_path_leaves(metacog, made, tmp_path, monkeypatch):
     study = load_study(made)
-    from metacog_pipeline.transcripts.folder import read_manifest, write_manifest
+    from metacog_pipeline.transcripts.folder import kept_folders, read_manifest, write_manifest
 
-    folder = next(study.home.transcripts.glob("benchmark=*/model=careful/run=1"))
+    folder = kept_folders(study.home, model="careful")[0]
     said = f"401 of https://canary-user:canary-pass@host/v1: {CANARIES[0]}; see {made.parent}/log and {CANARIES[1]}"
     before = read_manifest(folder)
     write_manifest(folder, {**before, "message": said})

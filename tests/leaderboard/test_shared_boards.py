@@ -13,7 +13,7 @@ from metacog_pipeline.leaderboard.status import BOARD_NOTE, board_current, note_
 from metacog_pipeline.storage import attached
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.study import load_study
-from metacog_pipeline.transcripts.store import partition_folder, write_manifest
+from metacog_pipeline.transcripts.store import PartitionFolder, write_manifest
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_what_changes_while_a_board_is_built_makes_it_stale(hosts):
     note_board(study, told)
     assert board_current(study)
     write_manifest(
-        partition_folder(study.home, "metamedqa", "m", 1), {"state": "failed", "message": "stopped"}
+        PartitionFolder(study.home, "metamedqa", "m", 1), {"state": "failed", "message": "stopped"}
     )
     note_board(study, told)
     assert not board_current(study)

@@ -11,7 +11,7 @@ import pytest
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.batch import calls, collecting, desk, records, travel, wave
+from metacog_pipeline.llm.batch import calls, collecting, desk, records, wave
 from metacog_pipeline.llm.batch.desk import BatchError, Desk, Later
 from metacog_pipeline.llm.batch.openai import OpenAiBatches
 from metacog_pipeline.llm.batch.records import Batch, Owner
@@ -156,7 +156,7 @@ def test_a_refused_submission_is_told_in_one_line_and_holds_no_money(status, tmp
     with pytest.raises(BatchError) as refusal:
         asyncio.run(at.submit(batch))
     assert "\n" not in str(refusal.value) and KEY not in str(refusal.value)
-    assert batch.record.state == "refused" and KEY not in (batch.folder / travel.RECORD).read_text()
+    assert batch.record.state == "refused" and KEY not in batch.noted.read_text()
     assert budget.free() == 1.0
     budget.close()
 

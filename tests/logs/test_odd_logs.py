@@ -2,6 +2,7 @@
 
 import copy
 import json
+from itertools import chain
 
 import pytest
 
@@ -9,6 +10,7 @@ from metacog_pipeline.asking.imported import ImportOptions
 from metacog_pipeline.asking.logs import reading, tables
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.transcripts.folder import kept_folders
 from metacog_pipeline.transcripts.store import kept_records
 from tests.logs.conftest import FIXTURES, entries_of, written
 
@@ -66,7 +68,7 @@ def test_a_batch_of_vertex_ai_is_matched_by_what_was_asked(tmp_path, take, study
     done = take(path)
     assert (done.kept, [each[0] for each in done.left_out]) == (3, ["line 3", "line 4", "line 5"])
     assert done.left_out[0][2].startswith("was not answered: Bad Request")
-    (folder,) = done.study.home.path.glob("transcripts/benchmark=questions/model=gemini-2.5-flash")
+    folders = kept_folders(done.study.home, "questions", "gemini-2.5-flash")
     kept = [
         (
             each.run,
@@ -75,7 +77,7 @@ def test_a_batch_of_vertex_ai_is_matched_by_what_was_asked(tmp_path, take, study
             json.loads(each.request_json)["temperature"],
             each.output_tokens,
         )
-        for each in [*kept_records(folder / "run=1"), *kept_records(folder / "run=2")]
+        for each in chain.from_iterable(map(kept_records, folders))
     ]
     assert kept == [(1, "v0", "B", 0.2, 7), (1, "v1", "C", 0.2, 7), (2, "v0", "A", 0.2, 7)]
     again = take(path)

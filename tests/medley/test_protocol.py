@@ -147,14 +147,14 @@ def observed(folder, instances, conditions=CONDITIONS):
     return observe(instances, pl.DataFrame(pl.from_arrow(read_partition(folder))), conditions=conditions)
 
 
-def test_what_conditions_share_is_asked_once_and_kept_under_each(tmp_path, instance):
+def test_what_conditions_share_is_asked_once_and_kept_under_each(folder, instance):
     model = Counting()
-    outcome = query(tmp_path, model, tasks_of([instance]))
+    outcome = query(folder, model, tasks_of([instance]))
     assert outcome.complete and dict(model.asked) == {"step_a": 1, "b_private": 1, "b_social": 3}
-    rows = pl.DataFrame(pl.from_arrow(read_partition(tmp_path)))
+    rows = pl.DataFrame(pl.from_arrow(read_partition(folder)))
     assert Counter(rows["step"]) == dict.fromkeys(STEPS, 3)
     assert rows["superseded"].sum() == 0
-    frame = observed(tmp_path, [instance])
+    frame = observed(folder, [instance])
     assert frame["condition"].to_list() == list(CONDITIONS)
     assert set(frame["status"]) == {"ok"}
     first, private, social = (frame["answer_ids"].list.get(place) for place in range(3))
@@ -162,36 +162,36 @@ def test_what_conditions_share_is_asked_once_and_kept_under_each(tmp_path, insta
     assert frame["cost_usd"].sum() == pytest.approx(0.05), "what is used again costs nothing again"
 
 
-def test_a_condition_added_later_asks_only_its_own_step(tmp_path, instance):
+def test_a_condition_added_later_asks_only_its_own_step(folder, instance):
     model = Counting()
-    query(tmp_path, model, tasks_of([instance], ["normal"]))
+    query(folder, model, tasks_of([instance], ["normal"]))
     assert dict(model.asked) == dict.fromkeys(STEPS, 1)
-    query(tmp_path, model, tasks_of([instance], ["normal", "adversarial"]))
+    query(folder, model, tasks_of([instance], ["normal", "adversarial"]))
     assert dict(model.asked) == {"step_a": 1, "b_private": 1, "b_social": 2}
-    query(tmp_path, model, tasks_of([instance], ["normal", "adversarial"]))
+    query(folder, model, tasks_of([instance], ["normal", "adversarial"]))
     assert model.asked.total() == 4, "nothing is left to ask"
-    assert set(observed(tmp_path, [instance], ["normal", "adversarial"])["status"]) == {"ok"}
+    assert set(observed(folder, [instance], ["normal", "adversarial"])["status"]) == {"ok"}
 
 
-def test_a_failed_step_is_asked_again_and_the_others_are_not(tmp_path, instance):
-    query(tmp_path, Counting(failing=["b_private"]), tasks_of([instance], ["normal"]))
-    frame = observed(tmp_path, [instance], ["normal"])
+def test_a_failed_step_is_asked_again_and_the_others_are_not(folder, instance):
+    query(folder, Counting(failing=["b_private"]), tasks_of([instance], ["normal"]))
+    frame = observed(folder, [instance], ["normal"])
     assert frame["status"].to_list() == ["transport_error"]
     assert frame["failed_step"].to_list() == ["b_private"] and "down" in frame["reason"][0]
     again = Counting()
-    query(tmp_path, again, tasks_of([instance], ["normal"]))
+    query(folder, again, tasks_of([instance], ["normal"]))
     assert dict(again.asked) == {"b_private": 1, "b_social": 1}
-    assert observed(tmp_path, [instance], ["normal"])["status"].to_list() == ["ok"]
+    assert observed(folder, [instance], ["normal"])["status"].to_list() == ["ok"]
 
 
-def test_the_plan_counts_what_is_shared_once_and_the_prompts_that_quote(tmp_path, instance):
+def test_the_plan_counts_what_is_shared_once_and_the_prompts_that_quote(folder, instance):
     tasks = tasks_of([instance])
     plan = estimate_partition(SPEC, 1, 7, Profile("text"), tasks, {}, steps)
     assert (plan.calls, plan.answered) == (5, 0)
     assert plan.tokens_out == 5 * ANSWER_TOKENS
     assert plan.tokens_in > 4 * ANSWER_TOKENS, "four of the five prompts may quote as long an answer"
-    query(tmp_path, Counting(), tasks[:1])
-    rest = estimate_partition(SPEC, 1, 7, Profile("text"), tasks, stored_answers(tmp_path), steps)
+    query(folder, Counting(), tasks[:1])
+    rest = estimate_partition(SPEC, 1, 7, Profile("text"), tasks, stored_answers(folder), steps)
     assert (rest.calls, rest.answered, rest.to_ask) == (5, 3, 2)
 
 

@@ -15,12 +15,12 @@ import pytest
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget, BudgetSpent
 from metacog_pipeline.storage.attached import attach
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import PartitionStore
 from tests.performance.test_journal import _records
 from tests.servers import free_port
 
 pytestmark = pytest.mark.bench
-PARTITION = "transcripts/benchmark=b/model=m/run=1"
 
 
 @pytest.fixture
@@ -47,10 +47,10 @@ def far_s3(monkeypatch):
     server.wait()
 
 
-def home(folder: Path, address: str) -> Path:
+def home(folder: Path, address: str) -> PartitionFolder:
     folder.mkdir()
     attach(Home(folder), address, None)
-    return folder / PARTITION
+    return PartitionFolder(Home(folder), "b", "m", 1)
 
 
 @pytest.mark.parametrize("waiting", [100, 1000])

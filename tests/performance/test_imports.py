@@ -126,7 +126,7 @@ def _many_items(path: Path, items: int) -> None:
     pq.write_table(rows, path, compression="zstd")
 
 
-def test_100_000_rows_that_are_all_kept(tmp_path, figure):
+def test_100_000_rows_that_are_all_kept(tmp_path, folder, figure):
     items = make_items(100_000)
     file = tmp_path / "answers.csv"
     _write(file, 99_999, "test-{:04d}", 99_999)
@@ -139,7 +139,7 @@ def test_100_000_rows_that_are_all_kept(tmp_path, figure):
     file.write_text("\n".join(text), encoding="utf-8")
     clock = time.process_time()
     found = read_answers(file, items, model="theirs", run=1)
-    keep_whole(tmp_path / "kept", found.records)
+    keep_whole(folder, found.records)
     seconds = time.process_time() - clock
     assert len(found.rejected) == 3
     assert len(found.records) == 99_996

@@ -61,11 +61,11 @@ def _records(count: int, line_bytes: int, text: str = "B") -> list[Record]:
 
 
 @pytest.mark.parametrize("appenders", [100, 300])
-def test_at_least_5000_durable_records_a_second(tmp_path, appenders):
+def test_at_least_5000_durable_records_a_second(folder, appenders):
     records = _records(20_000, 2000)
 
     async def session() -> None:
-        journal, waiting = Journal(tmp_path), iter(records)
+        journal, waiting = Journal(folder), iter(records)
 
         async def appender() -> None:
             for record in waiting:
@@ -79,29 +79,29 @@ def test_at_least_5000_durable_records_a_second(tmp_path, appenders):
     seconds, cpu_ms = time.perf_counter() - clock, (time.process_time() - processor) * 1000 / len(records)
     rate = len(records) / seconds
     print(f"\n{appenders} appenders: {rate:,.0f} durable records/s of 2 kB, {cpu_ms:.3f} ms of CPU each")
-    assert sum(1 for _ in read_records(tmp_path)) == len(records)
+    assert sum(1 for _ in read_records(folder)) == len(records)
     assert rate >= 5000
     assert cpu_ms <= 0.15
 
 
 @pytest.mark.parametrize("text", ["B", "long " * 400])
-def test_resuming_10000_finished_answers_takes_at_most_700_ms(tmp_path, text):
+def test_resuming_10000_finished_answers_takes_at_most_700_ms(folder, text):
     records = _records(10_000, 4000, text)
     lines = b"".join(encode_line(record) for record in records)
-    (tmp_path / "journal-000001.jsonl").write_bytes(lines)
+    (folder / "journal-000001.jsonl").write_bytes(lines)
     current = [record.answer_id for record in records]
 
     start = time.perf_counter()
-    assert sum(1 for _ in read_records(tmp_path)) == len(records)
+    assert sum(1 for _ in read_records(folder)) == len(records)
     reading = time.perf_counter() - start
 
     start = time.perf_counter()
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         store.compact(current)
     compacting = time.perf_counter() - start
 
     start = time.perf_counter()
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         assert all(store.find(answer) is not None for answer in current)
         assert store.compact(current).rows == len(records)
     resuming = time.perf_counter() - start
@@ -113,7 +113,7 @@ def test_resuming_10000_finished_answers_takes_at_most_700_ms(tmp_path, text):
     assert resuming <= 0.7
 
 
-def test_memory_stays_flat_while_20000_answers_are_kept_and_compacted(tmp_path):
+def test_memory_stays_flat_while_20000_answers_are_kept_and_compacted(folder):
     text = "word " * 300
 
     async def keep(store: PartitionStore, records: list[Record]) -> None:
@@ -121,7 +121,7 @@ def test_memory_stays_flat_while_20000_answers_are_kept_and_compacted(tmp_path):
             await asyncio.gather(*(store.keep(record) for record in records[start : start + 100]))
 
     padding = _records(1, 2000, text)[0].request_json
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         tracemalloc.start()
         for block in range(10):
             asyncio.run(

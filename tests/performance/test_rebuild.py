@@ -116,7 +116,7 @@ def study(tmp_path_factory):
     for seed, partition in enumerate(partitions(made)):
         write_observations(partition, asked, seed)
         counts = {"n_expected": ITEMS, "n_answered": ITEMS, "n_failed": 0}
-        partition.folder.mkdir(parents=True, exist_ok=True)
+        partition.folder.path.mkdir(parents=True, exist_ok=True)
         print_of = tasks.fingerprint(MetaMedQA.of(made), partition)
         write_manifest(
             partition.folder,

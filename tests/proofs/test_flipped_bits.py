@@ -16,9 +16,11 @@ import pytest
 from click.testing import CliRunner
 
 from metacog_pipeline.cli import cli
+from metacog_pipeline.home import Home
 from metacog_pipeline.querying import spent
 from metacog_pipeline.study import digests, load_study, unchanged
 from metacog_pipeline.transcripts import verification
+from metacog_pipeline.transcripts.folder import folder_called
 
 pytestmark = pytest.mark.proof
 FLIPS = int(os.environ.get("METACOG_FLIPS", "10000"))
@@ -71,7 +73,9 @@ def _kinds(home: Path) -> dict[str, list[Path]]:
 def _noticed(study: Path, home: Path, path: Path) -> bool:
     """Whether the check that concerns ``path`` names it."""
     if path.parent.name.startswith("run=") and "transcripts" in path.parts:
-        found = verification.check(path.parent)
+        folder = folder_called(Home(home), path.parent.relative_to(home).as_posix())
+        assert folder is not None
+        found = verification.check(folder)
         if any(str(path) in line for line in found.damage):
             return True
     if path.parent == home / "ledger":

@@ -39,6 +39,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.folder import kept_folders
 from metacog_pipeline.transcripts.shared import refresh
 from metacog_pipeline.transcripts.store import kept_records
 from tests.proofs.hosts import HERE, Host, Network, Outside, Service, unusable
@@ -470,7 +471,7 @@ def judged(world: World, cluster: Cluster, calls: Counter[str]) -> dict[str, flo
     for mine in sorted((world.folder / "home").glob("estimates/**/*.parquet")):
         assert pq.read_table(home / mine.relative_to(world.folder / "home")).equals(pq.read_table(mine)), mine
     refresh(home)
-    records = [record for folder in home.path.glob("transcripts/*/*/*") for record in kept_records(folder)]
+    records = [record for folder in kept_folders(home) for record in kept_records(folder)]
     seen = Seen.of(cluster.folder / "events")
     cost = {record.answer_id: record.cost_usd or 0.0 for record in records if record.attempts}
     asked = Counter(seen.digest_of.get(record.answer_id) for record in records if record.attempts)

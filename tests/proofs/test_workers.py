@@ -23,7 +23,7 @@ from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.server.faults import FaultPlan
 from metacog_pipeline.study import load_study
-from metacog_pipeline.transcripts.store import partition_folder, read_partition
+from metacog_pipeline.transcripts.store import PartitionFolder, read_partition
 from tests.crash.conftest import Provider
 from tests.proofs.processes import alive, below, parent
 
@@ -98,7 +98,7 @@ def send(number: signal.Signals, to: str, run: int) -> list[int]:
 
 
 def kept(study: Path) -> list[tuple[str, ...]]:
-    folders = [partition_folder(Home(study.parent / "home"), "metamedqa", name, 1) for name in ("one", "two")]
+    folders = [PartitionFolder(Home(study.parent / "home"), "metamedqa", name, 1) for name in ("one", "two")]
     columns = ["item_id", "status", "text"]
     return [tuple(row.values()) for each in folders for row in read_partition(each, columns).to_pylist()]
 

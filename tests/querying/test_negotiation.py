@@ -27,6 +27,7 @@ from metacog_pipeline.querying.options import DELIVERY, DROPPED_BLIND
 from metacog_pipeline.querying.partition import SessionResult, WorkerPool, query_tasks
 from metacog_pipeline.querying.search import MOST_CALLS
 from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import PartitionStore
 from tests.tables import every
 
@@ -98,7 +99,7 @@ def ask(
         session.learnt = Learnt.of(model, Home(folder / "home"), spec.name, "now")
         return await query_tasks(WorkerPool(session, todo or tasks(), None), modes, known=known)
 
-    with PartitionStore.open(folder / "answers") as store:
+    with PartitionStore.open(PartitionFolder(Home(folder / "home"), "b", "m", 1)) as store:
         return asyncio.run(go(store))
 
 

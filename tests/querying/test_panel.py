@@ -127,7 +127,7 @@ CASES = [case("one"), case("two")]
 def test_three_judges_of_one_item_are_kept_apart_in_the_folder_of_the_model_they_judge(partition, court):
     outcome = query(partition, panel("abc", CASES))
     assert outcome.complete
-    assert partition.folder.parts[-3:] == ("benchmark=medley_judgements", "model=judged", "run=1")
+    assert partition.folder.path.parts[-3:] == ("benchmark=medley_judgements", "model=judged", "run=1")
     kept = {(row["item_id"], row["model"]): row for row in rows(partition)}
     assert len(kept) == 6
     for (item, name), row in kept.items():
@@ -257,7 +257,7 @@ def test_an_interrupted_session_leaves_a_long_journal_to_the_next(partition, cou
     monkeypatch.setattr("metacog_pipeline.querying.session.COMPACTED_AT_ONCE", 0)
     court.replies["judge-a"] = interrupt
     query(partition, panel("a", CASES))
-    assert not list(partition.folder.glob("*.parquet"))
+    assert not list(partition.folder.path.glob("*.parquet"))
     INTERRUPTED.clear()
     court.replies["judge-a"] = verdict("judge-a")
     query(partition, panel("a", CASES))

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -21,6 +20,7 @@ from metacog_pipeline.querying.partition import SessionResult, WorkerPool, query
 from metacog_pipeline.querying.planning import estimate_partition, stored_answers
 from metacog_pipeline.querying.reported import other_models
 from metacog_pipeline.querying.types import Ask, Task
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 from tests.tables import every
 
@@ -68,7 +68,7 @@ def two_steps(name: str) -> Task:
 
 
 def query(
-    folder: Path,
+    folder: PartitionFolder,
     model: Scripted,
     tasks: Sequence[Task],
     *,
@@ -87,60 +87,60 @@ def query(
     return outcome
 
 
-def test_every_item_is_asked_once_and_kept(tmp_path):
+def test_every_item_is_asked_once_and_kept(folder):
     model = Scripted(good)
-    outcome = query(tmp_path, model, [one_step(str(i)) for i in range(30)])
+    outcome = query(folder, model, [one_step(str(i)) for i in range(30)])
     assert outcome.complete
     assert set(model.asked.values()) == {1}
-    assert read_partition(tmp_path).num_rows == 30
+    assert read_partition(folder).num_rows == 30
     assert outcome.tally.cost_usd == pytest.approx(0.30)
 
 
-def test_a_second_session_asks_nothing(tmp_path):
+def test_a_second_session_asks_nothing(folder):
     tasks = [two_steps(str(i)) for i in range(10)]
-    query(tmp_path, Scripted(good), tasks)
+    query(folder, Scripted(good), tasks)
     again = Scripted(good)
-    outcome = query(tmp_path, again, tasks)
+    outcome = query(folder, again, tasks)
     assert outcome.complete
     assert not again.asked
     assert outcome.tally.reused == 20
 
 
-def test_a_failed_call_is_asked_again_next_time_and_only_that_one(tmp_path):
+def test_a_failed_call_is_asked_again_next_time_and_only_that_one(folder):
     tasks = [one_step(str(i)) for i in range(10)]
     flaky = Scripted(lambda r: failed(ErrorKind.TRANSIENT) if r.messages[-1].content == "text:7" else good(r))
-    first = query(tmp_path, flaky, tasks)
+    first = query(folder, flaky, tasks)
     assert (first.answered, first.failed, first.complete) == (9, 1, False)
     healed = Scripted(good)
-    second = query(tmp_path, healed, tasks)
+    second = query(folder, healed, tasks)
     assert second.complete
     assert dict(healed.asked) == {"text:7": 1}
 
 
-def test_refused_and_truncated_answers_were_paid_for_and_are_not_asked_again(tmp_path):
+def test_refused_and_truncated_answers_were_paid_for_and_are_not_asked_again(folder):
     tasks = [one_step("a"), one_step("b")]
     replies = {"text:a": Status.REFUSED, "text:b": Status.TRUNCATED}
-    query(tmp_path, Scripted(lambda r: Completion(replies[r.messages[-1].content], text="no")), tasks)
+    query(folder, Scripted(lambda r: Completion(replies[r.messages[-1].content], text="no")), tasks)
     again = Scripted(good)
-    query(tmp_path, again, tasks)
+    query(folder, again, tasks)
     assert not again.asked
 
 
-def test_a_later_step_is_not_asked_after_a_failed_one(tmp_path):
+def test_a_later_step_is_not_asked_after_a_failed_one(folder):
     model = Scripted(
         lambda r: failed(ErrorKind.TRANSIENT) if r.messages[-1].content == "first 3" else good(r)
     )
-    query(tmp_path, model, [two_steps(str(i)) for i in range(5)])
+    query(folder, model, [two_steps(str(i)) for i in range(5)])
     assert not any(words.startswith("second") and "3" in words for words in model.asked)
 
 
-def test_the_same_words_are_paid_for_once_and_kept_for_each_item(tmp_path):
+def test_the_same_words_are_paid_for_once_and_kept_for_each_item(folder):
     tasks = [one_step("a", "same"), one_step("b", "same"), one_step("c", "same", "other")]
     model = Scripted(good)
-    outcome = query(tmp_path, model, tasks)
+    outcome = query(folder, model, tasks)
     assert outcome.complete
     assert model.asked["same"] == 1
-    table = read_partition(tmp_path, ["item_id", "condition", "text", "cost_usd"]).to_pylist()
+    table = read_partition(folder, ["item_id", "condition", "text", "cost_usd"]).to_pylist()
     assert sorted((row["item_id"], row["condition"]) for row in table) == [
         ("a", "baseline"),
         ("b", "baseline"),
@@ -150,114 +150,114 @@ def test_the_same_words_are_paid_for_once_and_kept_for_each_item(tmp_path):
     assert sum(row["cost_usd"] for row in table) == pytest.approx(0.01)
 
 
-def test_changed_words_supersede_the_old_answer_and_going_back_asks_nothing(tmp_path):
-    query(tmp_path, Scripted(good), [one_step("a", "old words")])
-    query(tmp_path, Scripted(good), [one_step("a", "new words")])
-    marks = {r["text"]: r["superseded"] for r in read_partition(tmp_path, ["text", "superseded"]).to_pylist()}
+def test_changed_words_supersede_the_old_answer_and_going_back_asks_nothing(folder):
+    query(folder, Scripted(good), [one_step("a", "old words")])
+    query(folder, Scripted(good), [one_step("a", "new words")])
+    marks = {r["text"]: r["superseded"] for r in read_partition(folder, ["text", "superseded"]).to_pylist()}
     assert marks == {"re: old words": True, "re: new words": False}
     back = Scripted(good)
-    query(tmp_path, back, [one_step("a", "old words")])
+    query(folder, back, [one_step("a", "old words")])
     assert not back.asked
-    marks = {r["text"]: r["superseded"] for r in read_partition(tmp_path, ["text", "superseded"]).to_pylist()}
+    marks = {r["text"]: r["superseded"] for r in read_partition(folder, ["text", "superseded"]).to_pylist()}
     assert marks == {"re: old words": False, "re: new words": True}
 
 
-def test_another_run_is_asked_anew(tmp_path):
-    query(tmp_path / "1", Scripted(good), [one_step("a")])
+def test_another_run_is_asked_anew(folder):
+    query(folder, Scripted(good), [one_step("a")])
     other = Scripted(good)
-    query(tmp_path / "1", other, [one_step("a")], run=2)
+    query(folder, other, [one_step("a")], run=2)
     assert other.asked["text:a"] == 1
 
 
-def test_a_fatal_refusal_stops_the_partition_after_what_was_in_flight(tmp_path):
+def test_a_fatal_refusal_stops_the_partition_after_what_was_in_flight(folder):
     model = Scripted(lambda r: failed(ErrorKind.FATAL))
-    outcome = query(tmp_path, model, [one_step(str(i)) for i in range(500)])
+    outcome = query(folder, model, [one_step(str(i)) for i in range(500)])
     assert outcome.stopped == "fatal happened"
     assert sum(model.asked.values()) <= SPEC.max_concurrency + 1
 
 
-def test_a_provider_that_is_down_is_not_asked_for_ever(tmp_path):
+def test_a_provider_that_is_down_is_not_asked_for_ever(folder):
     model = Scripted(lambda r: failed(ErrorKind.TRANSIENT))
-    outcome = query(tmp_path, model, [one_step(str(i)) for i in range(500)], known=Profile("text"))
+    outcome = query(folder, model, [one_step(str(i)) for i in range(500)], known=Profile("text"))
     assert outcome.stopped is not None
     assert sum(model.asked.values()) <= engine.STOP_AFTER_FAILURES_IN_A_ROW + SPEC.max_concurrency
 
 
-def test_one_odd_first_item_does_not_stop_the_others(tmp_path):
+def test_one_odd_first_item_does_not_stop_the_others(folder):
     model = Scripted(lambda r: failed(ErrorKind.TRANSIENT) if "text:0" in r.messages[-1].content else good(r))
-    outcome = query(tmp_path, model, [one_step(str(i)) for i in range(9)])
+    outcome = query(folder, model, [one_step(str(i)) for i in range(9)])
     assert outcome.stopped is None
     assert (outcome.answered, outcome.failed) == (8, 1)
 
 
-def test_a_spent_budget_stops_cleanly_and_keeps_what_was_answered(tmp_path):
+def test_a_spent_budget_stops_cleanly_and_keeps_what_was_answered(folder):
     class Purse(Scripted):
         async def complete(self, request: ChatRequest) -> Completion:
             if sum(self.asked.values()) >= 5:
                 raise BudgetError("budget $1.00: all spent")
             return await super().complete(request)
 
-    outcome = query(tmp_path, Purse(good), [one_step(str(i)) for i in range(40)])
+    outcome = query(folder, Purse(good), [one_step(str(i)) for i in range(40)])
     assert outcome.stopped == "budget $1.00: all spent"
-    assert read_partition(tmp_path).num_rows == outcome.answered == 5
+    assert read_partition(folder).num_rows == outcome.answered == 5
 
 
-def test_a_store_that_cannot_write_ends_in_one_store_error(tmp_path, monkeypatch):
+def test_a_store_that_cannot_write_ends_in_one_store_error(folder, monkeypatch):
     async def full(self: PartitionStore, record: object) -> None:
         raise StoreError("disk full: free space and run again")
 
     monkeypatch.setattr(PartitionStore, "keep", full)
     with pytest.raises(StoreError, match="disk full"):
-        query(tmp_path, Scripted(good), [one_step(str(i)) for i in range(9)], known=Profile("text"))
+        query(folder, Scripted(good), [one_step(str(i)) for i in range(9)], known=Profile("text"))
 
 
-def test_the_first_answer_mode_that_works_is_used_for_all_and_its_answers_count(tmp_path):
+def test_the_first_answer_mode_that_works_is_used_for_all_and_its_answers_count(folder):
     def no_schema(request: ChatRequest) -> Completion:
         if request.messages[-1].content.startswith("json_schema"):
             return failed(ErrorKind.UNSUPPORTED, "response_format")
         return good(request)
 
     model = Scripted(no_schema)
-    outcome = query(tmp_path, model, [one_step(str(i)) for i in range(4)], modes=("json_schema", "text"))
+    outcome = query(folder, model, [one_step(str(i)) for i in range(4)], modes=("json_schema", "text"))
     assert outcome.profile == Profile("text")
     assert model.asked["json_schema:0"] == 1  # the parameter was named: nothing else to try in this mode
     assert model.asked["text:0"] == 1
 
 
-def test_a_parameter_the_provider_names_is_dropped_for_the_whole_partition(tmp_path):
+def test_a_parameter_the_provider_names_is_dropped_for_the_whole_partition(folder):
     def no_temperature(request: ChatRequest) -> Completion:
         if request.sampling.temperature is not None:
             return failed(ErrorKind.UNSUPPORTED, "temperature")
         return good(request)
 
-    outcome = query(tmp_path, Scripted(no_temperature), [one_step(str(i)) for i in range(4)])
+    outcome = query(folder, Scripted(no_temperature), [one_step(str(i)) for i in range(4)])
     assert outcome.profile == Profile("text", frozenset({"temperature"}))
     assert outcome.complete
 
 
-def test_a_provider_that_names_nothing_is_asked_with_fewer_and_fewer_parameters(tmp_path):
+def test_a_provider_that_names_nothing_is_asked_with_fewer_and_fewer_parameters(folder):
     def bare_only(request: ChatRequest) -> Completion:
         s = request.sampling
         refused = any(value is not None for value in (s.temperature, s.seed, s.top_logprobs))
         return failed(ErrorKind.UNSUPPORTED) if refused else good(request)
 
     spec = SPEC.model_copy(update={"top_logprobs": 5})
-    outcome = query(tmp_path, Scripted(bare_only), [one_step("a")], spec=spec)
+    outcome = query(folder, Scripted(bare_only), [one_step("a")], spec=spec)
     assert outcome.profile == Profile("text", frozenset({"temperature", "seed", "top_logprobs"}))
 
 
-def test_a_known_profile_is_not_tried_again(tmp_path):
+def test_a_known_profile_is_not_tried_again(folder):
     model = Scripted(good)
-    query(tmp_path, model, [one_step("a")], modes=("json_schema", "text"), known=Profile("text"))
+    query(folder, model, [one_step("a")], modes=("json_schema", "text"), known=Profile("text"))
     assert dict(model.asked) == {"text:a": 1}
 
 
-def test_the_plan_counts_calls_answers_and_dollars_without_asking(tmp_path):
+def test_the_plan_counts_calls_answers_and_dollars_without_asking(folder):
     tasks = [two_steps(str(i)) for i in range(4)]
-    query(tmp_path, Scripted(good), tasks[:1])
+    query(folder, Scripted(good), tasks[:1])
     spec = SPEC.model_copy(update={"price_in": 1.0, "price_out": 2.0})
     plan = estimate_partition(
-        spec, 1, 7, Profile("text"), tasks, stored_answers(tmp_path), lambda mode: ("first", "second")
+        spec, 1, 7, Profile("text"), tasks, stored_answers(folder), lambda mode: ("first", "second")
     )
     assert (plan.calls, plan.answered, plan.to_ask) == (8, 2, 6)
     assert plan.tokens_out == 6 * spec.max_tokens
@@ -285,15 +285,15 @@ def late(kind: ErrorKind, code: str | None, latency_s: float) -> Completion:
     ("kind", "code"), [(ErrorKind.RATE_LIMIT, None), (ErrorKind.TRANSIENT, NO_CONNECTION)]
 )
 def test_a_provider_that_only_refuses_or_cannot_be_reached_is_given_up_after_one_call_each(
-    tmp_path, kind, code, known
+    folder, kind, code, known
 ):
     model = Scripted(lambda request: late(kind, code, 900.0))
-    outcome = query(tmp_path, model, [one_step(str(i)) for i in range(40)], known=known)
+    outcome = query(folder, model, [one_step(str(i)) for i in range(40)], known=known)
     assert outcome.stopped == "no"
     assert model.asked.total() <= (1 if known is None else engine.workers(SPEC.max_concurrency))
 
 
-def test_a_call_refused_for_rate_while_others_are_answered_stops_nothing(tmp_path):
+def test_a_call_refused_for_rate_while_others_are_answered_stops_nothing(folder):
     unlucky = {"text:3", "text:9"}
 
     def reply(request: ChatRequest) -> Completion:
@@ -301,11 +301,11 @@ def test_a_call_refused_for_rate_while_others_are_answered_stops_nothing(tmp_pat
             return late(ErrorKind.RATE_LIMIT, None, 900.0)
         return good(request)
 
-    outcome = query(tmp_path, Scripted(reply), [one_step(str(i)) for i in range(20)])
+    outcome = query(folder, Scripted(reply), [one_step(str(i)) for i in range(20)])
     assert (outcome.stopped, outcome.answered, outcome.failed) == (None, 18, 2)
 
 
-def test_a_stop_gives_up_what_was_not_sent(tmp_path):
+def test_a_stop_gives_up_what_was_not_sent(folder):
     thrown: list[bool] = []
 
     async def go(store: PartitionStore) -> SessionResult:
@@ -323,7 +323,7 @@ def test_a_stop_gives_up_what_was_not_sent(tmp_path):
             answer = await super().complete(request)
             return failed(ErrorKind.FATAL) if self.asked.total() > 10 else answer
 
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         outcome = asyncio.run(go(store))
     assert thrown == [True]
     assert outcome.stopped == "fatal happened"

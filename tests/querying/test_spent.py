@@ -12,7 +12,7 @@ from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Profile, request_for
 from metacog_pipeline.querying.spent import NOTE, kept_cost, spent_figures
-from metacog_pipeline.transcripts.store import PartitionStore, partition_folder
+from metacog_pipeline.transcripts.store import PartitionFolder, PartitionStore
 from tests.transcripts.conftest import _record
 
 PRICE, CALLS = 0.01, 6
@@ -23,7 +23,7 @@ def _paid(home: Home, model: str, compacted: bool) -> None:
 
     async def ask() -> None:
         budget = Budget.open(home, 1.0, known_spent_usd=kept_cost(home))
-        with PartitionStore.open(partition_folder(home, "b", model, 1)) as store:
+        with PartitionStore.open(PartitionFolder(home, "b", model, 1)) as store:
             for n in range(CALLS):
                 budget.charge(await budget.reserve(0.02), PRICE)
                 await store.keep(_record(n, model=model, cost_usd=PRICE))
@@ -107,19 +107,19 @@ def test_a_damaged_note_is_counted_anew(home, content):
 
 def test_of_a_damaged_partition_what_was_noted_counts(home):
     kept_cost(home)
-    folder = partition_folder(home, "b", "two", 1)
+    folder = PartitionFolder(home, "b", "two", 1)
     (folder / "journal-000001.jsonl").write_bytes(b"{\n{\n")
     assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
 
 
 def test_a_copy_that_cannot_be_read_is_passed_over_for_the_journals(home):
-    (partition_folder(home, "b", "one", 1) / "transcripts.parquet").write_bytes(b"PAR1")
+    (PartitionFolder(home, "b", "one", 1) / "transcripts.parquet").write_bytes(b"PAR1")
     assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
 
 
 def test_what_an_import_or_a_free_model_kept_costs_nothing(tmp_path):
     async def keep() -> None:
-        with PartitionStore.open(partition_folder(Home(tmp_path), "b", "m", 1)) as store:
+        with PartitionStore.open(PartitionFolder(Home(tmp_path), "b", "m", 1)) as store:
             for n, cost in enumerate((None, 0.0, -1.0, float("nan"))):
                 await store.keep(_record(n, cost_usd=cost))
 

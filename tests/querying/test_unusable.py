@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,9 @@ from metacog_pipeline.querying.asking import Profile, Session
 from metacog_pipeline.querying.partition import SessionResult, WorkerPool, query_tasks
 from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.querying.unusable import STOP_AFTER_UNUSABLE_IN_A_ROW, mostly_unusable, to_ask_again
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
+from tests.partitions import folder_in
 from tests.tables import every
 
 SPEC = ModelSpec(name="m", provider="openai", model="x", max_concurrency=50)
@@ -61,7 +62,7 @@ def tasks(count: int, *, held: bool = False, steps: int = 1) -> list[Task]:
 
 
 def ask(
-    folder: Path,
+    folder: PartitionFolder,
     say: Say,
     *,
     count: int = 200,
@@ -99,9 +100,9 @@ def ask(
     ],
 )
 def test_a_model_that_says_nothing_usable_stops_after_five_calls_and_one_line_names_the_key(
-    tmp_path, reply, key, known
+    folder, reply, key, known
 ):
-    outcome, model = ask(tmp_path, lambda number, request: reply, known=known)
+    outcome, model = ask(folder, lambda number, request: reply, known=known)
     assert model.calls == FIVE
     assert outcome.stopped is not None
     assert key in outcome.stopped
@@ -109,18 +110,18 @@ def test_a_model_that_says_nothing_usable_stops_after_five_calls_and_one_line_na
     assert "\n" not in outcome.stopped
     assert outcome.exit_code != 0
     assert not outcome.complete
-    assert read_partition(tmp_path).num_rows == FIVE  # paid for, so kept
+    assert read_partition(folder).num_rows == FIVE  # paid for, so kept
 
 
-def test_an_empty_reply_under_a_schema_names_the_answer_mode(tmp_path):
-    outcome, _ = ask(tmp_path, lambda number, request: EMPTY, held=True)
+def test_an_empty_reply_under_a_schema_names_the_answer_mode(folder):
+    outcome, _ = ask(folder, lambda number, request: EMPTY, held=True)
     assert outcome.stopped is not None
     assert 'answer_mode = "text"' in outcome.stopped
 
 
-def test_the_line_says_how_much_was_thought_and_how_much_room_there_is(tmp_path):
+def test_the_line_says_how_much_was_thought_and_how_much_room_there_is(folder):
     spec = SPEC.model_copy(update={"effort": "high", "thinking_tokens": 900})
-    outcome, _ = ask(tmp_path, lambda number, request: THOUGHT, spec=spec)
+    outcome, _ = ask(folder, lambda number, request: THOUGHT, spec=spec)
     assert outcome.stopped is not None
     assert "900 tokens" in outcome.stopped
     assert "thinking_tokens of model m (now 900)" in outcome.stopped
@@ -128,21 +129,21 @@ def test_the_line_says_how_much_was_thought_and_how_much_room_there_is(tmp_path)
 
 
 @pytest.mark.parametrize("reply", [DECLINED, CUT_TEXT])
-def test_a_refusal_in_words_and_text_that_was_cut_are_answers(tmp_path, reply):
-    outcome, _ = ask(tmp_path, lambda number, request: reply)
+def test_a_refusal_in_words_and_text_that_was_cut_are_answers(folder, reply):
+    outcome, _ = ask(folder, lambda number, request: reply)
     assert outcome.complete
     assert (outcome.unusable, outcome.missing) == (0, None)
 
 
-def test_unusable_replies_with_usable_ones_between_them_stop_nothing(tmp_path):
-    outcome, _ = ask(tmp_path, lambda number, request: EMPTY if number % 3 == 0 else GOOD)
+def test_unusable_replies_with_usable_ones_between_them_stop_nothing(folder):
+    outcome, _ = ask(folder, lambda number, request: EMPTY if number % 3 == 0 else GOOD)
     assert outcome.stopped is None
     assert outcome.complete
     assert 60 <= outcome.unusable <= 70
 
 
-def test_a_model_that_stops_saying_anything_is_stopped_with_what_is_under_way(tmp_path):
-    outcome, model = ask(tmp_path, lambda number, request: GOOD if number <= 20 else CUT, count=2000)
+def test_a_model_that_stops_saying_anything_is_stopped_with_what_is_under_way(folder):
+    outcome, model = ask(folder, lambda number, request: GOOD if number <= 20 else CUT, count=2000)
     assert outcome.stopped is not None
     assert model.calls <= 20 + FIVE + 2 * SPEC.max_concurrency
     assert outcome.answered <= model.calls
@@ -150,28 +151,28 @@ def test_a_model_that_stops_saying_anything_is_stopped_with_what_is_under_way(tm
 
 @pytest.mark.parametrize(("bad_of_four", "complete"), [(1, True), (2, True), (3, False)])
 def test_a_partition_is_never_complete_with_less_than_half_of_its_answers_usable(
-    tmp_path, bad_of_four, complete
+    folder, bad_of_four, complete
 ):
     def say(number: int, request: ChatRequest) -> Completion:
         return EMPTY if int(request.messages[-1].content[:4]) % 4 >= 4 - bad_of_four else GOOD
 
-    outcome, _ = ask(tmp_path, say)
+    outcome, _ = ask(folder, say)
     assert outcome.stopped is None
     assert outcome.complete is complete
     assert outcome.unusable == 50 * bad_of_four
     if not complete:
         assert outcome.missing is not None
         assert "150 of 200 items have no usable answer" in outcome.missing
-    again, model = ask(tmp_path, say)
+    again, model = ask(folder, say)
     assert model.calls == 0
     assert (again.unusable, again.complete) == (outcome.unusable, outcome.complete)
 
 
 @pytest.mark.parametrize("provider", ["simulated", "transformers"])
-def test_what_is_not_billed_is_not_stopped(tmp_path, provider):
+def test_what_is_not_billed_is_not_stopped(tmp_path, folder, provider):
     (tmp_path / "weights").mkdir()
     spec = SPEC.model_copy(update={"provider": provider, "model": str(tmp_path / "weights")})
-    outcome, model = ask(tmp_path / "answers", lambda number, request: EMPTY, count=20, spec=spec)
+    outcome, model = ask(folder, lambda number, request: EMPTY, count=20, spec=spec)
     assert model.calls == 20
     assert outcome.stopped is None
     assert outcome.complete is (provider == "simulated")
@@ -181,8 +182,8 @@ def test_an_item_with_several_steps_is_unusable_when_half_of_them_are(tmp_path):
     def say(number: int, request: ChatRequest) -> Completion:
         return EMPTY if request.step == "step 0" else GOOD
 
-    assert ask(tmp_path / "2", say, count=10, steps=2)[0].unusable == 10
-    assert ask(tmp_path / "3", say, count=10, steps=3)[0].unusable == 0
+    assert ask(folder_in(tmp_path, 2), say, count=10, steps=2)[0].unusable == 10
+    assert ask(folder_in(tmp_path, 3), say, count=10, steps=3)[0].unusable == 0
 
 
 @every(
@@ -201,26 +202,26 @@ def test_half_is_enough(answered, unusable, mostly):
     assert mostly_unusable(answered, unusable) is mostly
 
 
-def test_what_cannot_be_used_is_asked_again_on_request_and_the_old_answers_are_superseded(tmp_path):
+def test_what_cannot_be_used_is_asked_again_on_request_and_the_old_answers_are_superseded(folder):
     def odd(number: int, request: ChatRequest) -> Completion:
         return EMPTY if int(request.messages[-1].content[:4]) % 2 else GOOD
 
-    first, _ = ask(tmp_path, odd, count=20)
+    first, _ = ask(folder, odd, count=20)
     assert first.unusable == 10
-    without, model = ask(tmp_path, lambda number, request: GOOD, count=20)
+    without, model = ask(folder, lambda number, request: GOOD, count=20)
     assert (model.calls, without.unusable) == (0, 10)
-    outcome, model = ask(tmp_path, lambda number, request: GOOD, count=20, again=True)
+    outcome, model = ask(folder, lambda number, request: GOOD, count=20, again=True)
     assert model.calls == 10
     assert (outcome.unusable, outcome.complete) == (0, True)
-    rows = read_partition(tmp_path, ["item_id", "text", "superseded"]).to_pylist()
+    rows = read_partition(folder, ["item_id", "text", "superseded"]).to_pylist()
     assert len(rows) == 30
     assert {row["text"] for row in rows if row["superseded"]} == {""}
     assert {row["text"] for row in rows if not row["superseded"]} == {"A"}
-    _, model = ask(tmp_path, lambda number, request: GOOD, count=20, again=True)
+    _, model = ask(folder, lambda number, request: GOOD, count=20, again=True)
     assert model.calls == 0
 
 
-def test_what_was_cut_after_thinking_is_asked_again_and_a_text_cut_for_its_length_is_not(tmp_path):
+def test_what_was_cut_after_thinking_is_asked_again_and_a_text_cut_for_its_length_is_not(folder):
     kinds = [
         GOOD,
         CUT_TEXT,
@@ -232,13 +233,13 @@ def test_what_was_cut_after_thinking_is_asked_again_and_a_text_cut_for_its_lengt
     def say(number: int, request: ChatRequest) -> Completion:
         return kinds[int(request.messages[-1].content[:4]) % len(kinds)]
 
-    ask(tmp_path, say, count=10)
-    _, model = ask(tmp_path, lambda number, request: GOOD, count=10, again=True)
+    ask(folder, say, count=10)
+    _, model = ask(folder, lambda number, request: GOOD, count=10, again=True)
     assert model.calls == 4
 
 
-def test_one_that_is_unusable_again_is_asked_once_per_request(tmp_path):
-    ask(tmp_path, lambda number, request: EMPTY if number > 8 else GOOD, count=10)
-    outcome, model = ask(tmp_path, lambda number, request: EMPTY, count=10, again=True)
+def test_one_that_is_unusable_again_is_asked_once_per_request(folder):
+    ask(folder, lambda number, request: EMPTY if number > 8 else GOOD, count=10)
+    outcome, model = ask(folder, lambda number, request: EMPTY, count=10, again=True)
     assert model.calls == 2
     assert outcome.unusable == 2

@@ -66,7 +66,7 @@ def read(partition: Partition) -> pl.DataFrame:
 
 def requests(partition: Partition) -> list[dict[str, Any]]:
     """Return what was sent, from the journals."""
-    paths = sorted(partition.folder.glob("journal-*.jsonl"))
+    paths = sorted(partition.folder.path.glob("journal-*.jsonl"))
     records = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
     return [json.loads(record["request_json"]) for record in records if "request_json" in record]
 

@@ -1,6 +1,6 @@
 """A process that keeps records until it is killed: run by ``test_crash.py``, told its parts by arguments.
 
-``crash_child.py journal|store FOLDER FIRST RECORD``: keeps records FIRST, FIRST+1, …, made from the journal line RECORD,
+``crash_child.py journal|store HOME FIRST RECORD``: keeps records FIRST, FIRST+1, …, made from the journal line RECORD,
 and writes the ``answer_id`` of each to standard output once it is acknowledged. ``store`` opens the partition and
 compacts after every few answers.
 """
@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 
 from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.home import Home
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.journal import Journal
 from metacog_pipeline.transcripts.lines import decode_line
 from metacog_pipeline.transcripts.schema import Record
@@ -29,7 +31,7 @@ def acknowledge(record: Record) -> None:
     os.write(1, record.answer_id.encode() + b"\n")
 
 
-async def keep_in_a_journal(folder: Path, first: int, model: Record) -> None:
+async def keep_in_a_journal(folder: PartitionFolder, first: int, model: Record) -> None:
     journal, sizes, numbers = Journal(folder), random.Random(first), itertools.count(first)
 
     async def appender() -> None:
@@ -41,7 +43,7 @@ async def keep_in_a_journal(folder: Path, first: int, model: Record) -> None:
     await asyncio.gather(*(appender() for _ in range(TOGETHER)))
 
 
-async def keep_in_a_store(folder: Path, first: int, model: Record) -> None:
+async def keep_in_a_store(folder: PartitionFolder, first: int, model: Record) -> None:
     from metacog_pipeline.transcripts.store import PartitionStore
 
     with PartitionStore.open(folder) as store:
@@ -56,4 +58,6 @@ async def keep_in_a_store(folder: Path, first: int, model: Record) -> None:
 if __name__ == "__main__":
     what, where, number, line = sys.argv[1:]
     keep = keep_in_a_journal if what == "journal" else keep_in_a_store
-    asyncio.run(keep(Path(where), int(number), decode_line(line.encode())))
+    asyncio.run(
+        keep(PartitionFolder(Home(Path(where)), "b", "m", 1), int(number), decode_line(line.encode()))
+    )

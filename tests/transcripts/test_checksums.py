@@ -2,12 +2,12 @@
 
 import json
 import random
-from pathlib import Path
 
 import pytest
 
 from metacog_pipeline.checksums import is_sealed, seal, without_seal
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
 from metacog_pipeline.transcripts.schema import Record
@@ -15,7 +15,7 @@ from metacog_pipeline.transcripts.schema import Record
 FLIPS = 2_000
 
 
-def _read(folder: Path, content: bytes) -> list[Record]:
+def _read(folder: PartitionFolder, content: bytes) -> list[Record]:
     (folder / "journal-000001.jsonl").write_bytes(content)
     return list(read_records(folder))
 
@@ -31,7 +31,7 @@ def test_a_line_of_before_has_no_checksum_and_is_read(make):
     assert not is_sealed(old) and decode_line(old + b"\n") == make(1)
 
 
-def test_no_flipped_bit_changes_what_is_read_without_a_word(tmp_path, make):
+def test_no_flipped_bit_changes_what_is_read_without_a_word(folder, make):
     records = [
         make(n, text=text) for n, text in enumerate(("B", "of two  words @", "é \ud800", "x" * 300, ""))
     ]
@@ -42,27 +42,27 @@ def test_no_flipped_bit_changes_what_is_read_without_a_word(tmp_path, make):
         flipped = bytearray(content)
         flipped[place // 8] ^= 1 << place % 8
         try:
-            assert _read(tmp_path, bytes(flipped)) == records, f"bit {place}"
+            assert _read(folder, bytes(flipped)) == records, f"bit {place}"
         except StoreError:
             refused += 1
     assert refused == FLIPS
 
 
 @pytest.mark.parametrize("bit", range(8))
-def test_the_last_newline_is_guarded_too(tmp_path, make, bit):
+def test_the_last_newline_is_guarded_too(folder, make, bit):
     content = bytearray(encode_line(make(1)) + encode_line(make(2)))
     content[-1] ^= 1 << bit
     with pytest.raises(StoreError, match="line 2"):
-        _read(tmp_path, bytes(content))
+        _read(folder, bytes(content))
 
 
 @pytest.mark.parametrize("letter", "@ ")
-def test_a_letter_that_became_nul_is_damage_and_not_a_block_that_was_never_written(tmp_path, make, letter):
+def test_a_letter_that_became_nul_is_damage_and_not_a_block_that_was_never_written(folder, make, letter):
     line = encode_line(make(1, text="a@b c")).replace(letter.encode(), b"\0", 1)
     with pytest.raises(StoreError, match="checksum"):
-        _read(tmp_path, line)
+        _read(folder, line)
 
 
-def test_blocks_of_a_last_line_that_never_reached_the_disk_are_passed_over(tmp_path, make):
+def test_blocks_of_a_last_line_that_never_reached_the_disk_are_passed_over(folder, make):
     first, last = encode_line(make(1)), encode_line(make(2, text="y" * 2000))
-    assert _read(tmp_path, first + last[:512] + b"\0" * 512 + last[1024:]) == [make(1)]
+    assert _read(folder, first + last[:512] + b"\0" * 512 + last[1024:]) == [make(1)]

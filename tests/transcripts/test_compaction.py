@@ -3,7 +3,6 @@
 import asyncio
 import random
 from datetime import timedelta
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,33 +13,35 @@ from hypothesis import strategies as st
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.transcripts import compaction, segments
 from metacog_pipeline.transcripts.compaction import CompactResult, compact_folder
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.lines import FIELDS, decode_line, encode_line
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
+from tests.partitions import folder_in
 
 
-def _segment(folder: Path, number: int, *records: Record, torn: bytes = b"") -> None:
+def _segment(folder: PartitionFolder, number: int, *records: Record, torn: bytes = b"") -> None:
     lines = b"".join(encode_line(record) for record in records)
     (folder / f"journal-{number:06d}.jsonl").write_bytes(lines + torn)
 
 
-def _rows(folder: Path) -> list[dict[str, object]]:
+def _rows(folder: PartitionFolder) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = read_partition(folder).to_pylist()
     return rows
 
 
-def _files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+def _files(folder: PartitionFolder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.path.iterdir()}
 
 
-def test_every_column_of_every_record_is_there(tmp_path, make):
+def test_every_column_of_every_record_is_there(folder, make):
     records = [
         make(0),
         make(1, status="failed", error_kind="transient", error_message="naïve", cost_usd=None),
     ]
-    _segment(tmp_path, 1, *records)
-    assert compact_folder(tmp_path, None) == CompactResult(2, 0, tmp_path / "transcripts.parquet")
-    table = read_partition(tmp_path)
+    _segment(folder, 1, *records)
+    assert compact_folder(folder, None) == CompactResult(2, 0, folder / "transcripts.parquet")
+    table = read_partition(folder)
     assert table.schema.equals(ARROW_SCHEMA)
     for row, record in zip(table.to_pylist(), records, strict=True):
         assert row == {name: getattr(record, name) for name in FIELDS} | {
@@ -49,15 +50,15 @@ def test_every_column_of_every_record_is_there(tmp_path, make):
         }
 
 
-def test_only_the_named_columns_are_read(tmp_path, make):
-    _segment(tmp_path, 1, make(0))
-    compact_folder(tmp_path, None)
-    assert read_partition(tmp_path, ["item_id", "text"]).column_names == ["item_id", "text"]
+def test_only_the_named_columns_are_read(folder, make):
+    _segment(folder, 1, make(0))
+    compact_folder(folder, None)
+    assert read_partition(folder, ["item_id", "text"]).column_names == ["item_id", "text"]
 
 
-def test_a_partition_without_records_has_an_empty_copy(tmp_path):
-    assert compact_folder(tmp_path, []).rows == 0
-    assert read_partition(tmp_path).schema.equals(ARROW_SCHEMA)
+def test_a_partition_without_records_has_an_empty_copy(folder):
+    assert compact_folder(folder, []).rows == 0
+    assert read_partition(folder).schema.equals(ARROW_SCHEMA)
 
 
 def test_the_copy_is_the_same_however_the_records_came_in(tmp_path, make):
@@ -70,8 +71,7 @@ def test_the_copy_is_the_same_however_the_records_came_in(tmp_path, make):
     tables = []
     for seed in range(4):
         shuffled = random.Random(seed).sample(records, len(records))
-        folder = tmp_path / str(seed)
-        folder.mkdir()
+        folder = folder_in(tmp_path, seed + 1)
         for number in range(1, seed + 2):
             _segment(folder, number, *shuffled[number - 1 :: seed + 1], torn=b'{"torn' * seed)
         compact_folder(folder, None)
@@ -81,119 +81,119 @@ def test_the_copy_is_the_same_however_the_records_came_in(tmp_path, make):
     assert keys == sorted(keys, key=lambda row: tuple(row.values())) and len(keys) == 60
 
 
-def test_an_answer_is_there_once_and_failed_calls_all(tmp_path, make):
+def test_an_answer_is_there_once_and_failed_calls_all(folder, make):
     failed = [
         make(0, status="failed", started_at=make(0).started_at - timedelta(seconds=s)) for s in (3, 2, 2)
     ]
-    _segment(tmp_path, 1, *failed, make(0, text="first"))
-    _segment(tmp_path, 2, make(0, text="second", started_at=make(1).started_at))
-    compact_folder(tmp_path, None)
-    assert [(row["status"], row["text"]) for row in _rows(tmp_path)][3:] == [("ok", "first")]
+    _segment(folder, 1, *failed, make(0, text="first"))
+    _segment(folder, 2, make(0, text="second", started_at=make(1).started_at))
+    compact_folder(folder, None)
+    assert [(row["status"], row["text"]) for row in _rows(folder)][3:] == [("ok", "first")]
 
 
-def test_one_answer_that_serves_two_items_has_a_row_for_each(tmp_path, make):
-    _segment(tmp_path, 1, make(0, item_id="a"), make(0, item_id="b"))
-    assert compact_folder(tmp_path, [make(0).answer_id]).rows == 2
+def test_one_answer_that_serves_two_items_has_a_row_for_each(folder, make):
+    _segment(folder, 1, make(0, item_id="a"), make(0, item_id="b"))
+    assert compact_folder(folder, [make(0).answer_id]).rows == 2
 
 
-def test_an_answer_is_superseded_when_its_question_has_another_current_one(tmp_path, make):
+def test_an_answer_is_superseded_when_its_question_has_another_current_one(folder, make):
     old, new = make(0, item_id="changed"), make(1, item_id="changed")
     other_step = make(2, item_id="changed", step="confidence")
     gone = make(3, item_id="no longer asked")
     unanswered = make(4, item_id="asked anew, not yet answered")
     failing_old, failing_new = make(5, item_id="failing"), make(6, item_id="failing", status="failed")
-    _segment(tmp_path, 1, old, new, other_step, gone, unanswered, failing_old, failing_new)
+    _segment(folder, 1, old, new, other_step, gone, unanswered, failing_old, failing_new)
     current = {new.answer_id, other_step.answer_id, make(7).answer_id, failing_new.answer_id}
-    assert compact_folder(tmp_path, current).superseded == 2
-    marked = {row["answer_id"] for row in _rows(tmp_path) if row["superseded"]}
+    assert compact_folder(folder, current).superseded == 2
+    marked = {row["answer_id"] for row in _rows(folder) if row["superseded"]}
     assert marked == {old.answer_id, failing_old.answer_id}
-    assert len(_rows(tmp_path)) == 7
+    assert len(_rows(folder)) == 7
 
 
-def test_marks_stay_when_nobody_says_what_is_current_and_go_when_it_is_current_again(tmp_path, make):
+def test_marks_stay_when_nobody_says_what_is_current_and_go_when_it_is_current_again(folder, make):
     old, new = make(0, item_id="a"), make(1, item_id="a")
-    _segment(tmp_path, 1, old, new)
-    assert compact_folder(tmp_path, [new.answer_id]).superseded == 1
-    _segment(tmp_path, 2, make(2))
-    assert compact_folder(tmp_path, None) == CompactResult(3, 1, tmp_path / "transcripts.parquet")
-    assert [row["answer_id"] for row in _rows(tmp_path) if row["superseded"]] == [old.answer_id]
-    compact_folder(tmp_path, [old.answer_id])
-    assert [row["answer_id"] for row in _rows(tmp_path) if row["superseded"]] == [new.answer_id]
+    _segment(folder, 1, old, new)
+    assert compact_folder(folder, [new.answer_id]).superseded == 1
+    _segment(folder, 2, make(2))
+    assert compact_folder(folder, None) == CompactResult(3, 1, folder / "transcripts.parquet")
+    assert [row["answer_id"] for row in _rows(folder) if row["superseded"]] == [old.answer_id]
+    compact_folder(folder, [old.answer_id])
+    assert [row["answer_id"] for row in _rows(folder) if row["superseded"]] == [new.answer_id]
 
 
-def test_an_up_to_date_copy_is_not_written_again(tmp_path, make):
-    _segment(tmp_path, 1, make(0, item_id="a"), make(1, item_id="a"))
+def test_an_up_to_date_copy_is_not_written_again(folder, make):
+    _segment(folder, 1, make(0, item_id="a"), make(1, item_id="a"))
     current = [make(1).answer_id]
-    first = compact_folder(tmp_path, current)
-    path = tmp_path / "transcripts.parquet"
+    first = compact_folder(folder, current)
+    path = folder / "transcripts.parquet"
     inode = path.stat().st_ino
-    assert compact_folder(tmp_path, current) == compact_folder(tmp_path, None) == first
+    assert compact_folder(folder, current) == compact_folder(folder, None) == first
     assert path.stat().st_ino == inode
-    compact_folder(tmp_path, [make(0).answer_id])
+    compact_folder(folder, [make(0).answer_id])
     assert path.stat().st_ino != inode
     inode = path.stat().st_ino
-    _segment(tmp_path, 2, make(2))
-    assert compact_folder(tmp_path, [make(0).answer_id]).rows == 3
+    _segment(folder, 2, make(2))
+    assert compact_folder(folder, [make(0).answer_id]).rows == 3
     assert path.stat().st_ino != inode
 
 
-def test_kept_answers_that_decide_what_is_asked_for_are_seen_once_each(tmp_path, make, monkeypatch):
-    _segment(tmp_path, 1, make(0, item_id="a"), make(1, item_id="a"))
-    compact_folder(tmp_path, None)
-    (tmp_path / "journal-000001.jsonl").unlink()  # only the copy holds these two now
-    _segment(tmp_path, 2, make(1, item_id="a"), make(2, item_id="a"))
+def test_kept_answers_that_decide_what_is_asked_for_are_seen_once_each(folder, make, monkeypatch):
+    _segment(folder, 1, make(0, item_id="a"), make(1, item_id="a"))
+    compact_folder(folder, None)
+    (folder / "journal-000001.jsonl").unlink()  # only the copy holds these two now
+    _segment(folder, 2, make(1, item_id="a"), make(2, item_id="a"))
     decoded = []
     monkeypatch.setattr(segments, "decode_line", lambda line: decoded.append(line) or decode_line(line))
     seen = []
     told = compaction.FromKept(seen.append, lambda: [seen[-1].answer_id])
-    assert compact_folder(tmp_path, told).superseded == 2
+    assert compact_folder(folder, told).superseded == 2
     assert [each.answer_id for each in seen] == [make(n).answer_id for n in (1, 2, 0)] and len(decoded) == 2
-    assert [row["answer_id"] for row in _rows(tmp_path) if not row["superseded"]] == [make(0).answer_id]
+    assert [row["answer_id"] for row in _rows(folder) if not row["superseded"]] == [make(0).answer_id]
 
 
-def test_text_parquet_cannot_hold_is_replaced_and_marked_and_the_journal_keeps_it(tmp_path, make):
+def test_text_parquet_cannot_hold_is_replaced_and_marked_and_the_journal_keeps_it(folder, make):
     _segment(
-        tmp_path,
+        folder,
         1,
         make(0, text="a\ud83db\udc00"),
         make(1, text="nul \0 and é😀 stay"),
         make(2, model_reported="m\ud83d", error_message="\udfff"),
     )
     for _ in range(2):
-        compact_folder(tmp_path, None)
-        rows = _rows(tmp_path)
+        compact_folder(folder, None)
+        rows = _rows(folder)
         assert [row["text"] for row in rows[:2]] == ["a\ufffdb\ufffd", "nul \0 and é😀 stay"]
         assert (rows[2]["model_reported"], rows[2]["error_message"]) == ("m\ufffd", "\ufffd")
         assert [row["text_altered"] for row in rows[:3]] == [True, False, True]
-        for journal in tmp_path.glob("journal-*"):  # the marks outlive the journals
+        for journal in folder.path.glob("journal-*"):  # the marks outlive the journals
             journal.unlink()
-        _segment(tmp_path, 2, make(9))
+        _segment(folder, 2, make(9))
 
 
-def test_a_very_long_answer_fits(tmp_path, make):
-    _segment(tmp_path, 1, make(0), make(1, text="é" * 10_000_000), make(2))
-    compact_folder(tmp_path, None)
-    assert [len(text) for text in read_partition(tmp_path, ["text"]).column(0).to_pylist()] == [
+def test_a_very_long_answer_fits(folder, make):
+    _segment(folder, 1, make(0), make(1, text="é" * 10_000_000), make(2))
+    compact_folder(folder, None)
+    assert [len(text) for text in read_partition(folder, ["text"]).column(0).to_pylist()] == [
         15,
         10_000_000,
         15,
     ]
 
 
-def test_rows_are_written_in_batches_of_bounded_size(tmp_path, make, monkeypatch):
+def test_rows_are_written_in_batches_of_bounded_size(folder, make, monkeypatch):
     monkeypatch.setattr(compaction, "BATCH_BYTES", 5000)
     records = [make(n, text="x" * 400) for n in range(40)]
-    _segment(tmp_path, 1, *records[::2])
-    _segment(tmp_path, 2, *records[1::2])
-    compact_folder(tmp_path, None)
-    with pq.ParquetFile(tmp_path / "transcripts.parquet") as file:
+    _segment(folder, 1, *records[::2])
+    _segment(folder, 2, *records[1::2])
+    compact_folder(folder, None)
+    with pq.ParquetFile(folder / "transcripts.parquet") as file:
         sizes = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
     assert sum(sizes) == 40 and max(sizes) <= 4
-    for path in tmp_path.glob("journal-*"):
+    for path in folder.path.glob("journal-*"):
         path.unlink()
-    _segment(tmp_path, 1, make(40))
-    compact_folder(tmp_path, None)
-    assert [row["item_id"] for row in _rows(tmp_path)] == [make(n).item_id for n in range(41)]
+    _segment(folder, 1, make(40))
+    compact_folder(folder, None)
+    assert [row["item_id"] for row in _rows(folder)] == [make(n).item_id for n in range(41)]
 
 
 @settings(max_examples=40, deadline=None)
@@ -208,7 +208,7 @@ def test_rows_are_written_in_batches_of_bounded_size(tmp_path, make, monkeypatch
     st.sets(st.integers(0, 3)),
 )
 def test_no_answer_is_lost_whatever_the_sessions_were(tmp_path_factory, make, sessions, current):
-    folder = tmp_path_factory.mktemp("partition")
+    folder = folder_in(tmp_path_factory.mktemp("home"))
     for number, session in enumerate(sessions, start=1):
         _segment(
             folder,
@@ -225,44 +225,44 @@ def test_no_answer_is_lost_whatever_the_sessions_were(tmp_path_factory, make, se
     assert sum(row["status"] == "failed" for row in rows) == sum(s == "failed" for _, s in flat)
 
 
-def test_a_full_disk_leaves_everything_as_it_was(tmp_path, make, disk_limit):
+def test_a_full_disk_leaves_everything_as_it_was(folder, make, disk_limit):
     noise = random.Random(1)
-    _segment(tmp_path, 1, make(0))
-    compact_folder(tmp_path, None)
-    _segment(tmp_path, 2, *(make(n, text=noise.randbytes(500).hex()) for n in range(1, 100)))
-    before = _files(tmp_path)
+    _segment(folder, 1, make(0))
+    compact_folder(folder, None)
+    _segment(folder, 2, *(make(n, text=noise.randbytes(500).hex()) for n in range(1, 100)))
+    before = _files(folder)
     disk_limit(10_000)
     with pytest.raises(StoreError, match=r"cannot write .*transcripts\.parquet: .*free space") as caught:
-        compact_folder(tmp_path, None)
+        compact_folder(folder, None)
     disk_limit(-1)
     assert "\n" not in str(caught.value)
-    assert _files(tmp_path) == before
-    assert compact_folder(tmp_path, None).rows == 100
+    assert _files(folder) == before
+    assert compact_folder(folder, None).rows == 100
 
 
-def test_what_a_killed_compaction_left_is_removed_by_the_next(tmp_path, make):
-    _segment(tmp_path, 1, make(0))
-    (tmp_path / ".transcripts.parquet.abc.tmp").write_bytes(b"PAR1 half")
-    compact_folder(tmp_path, None)
-    assert sorted(_files(tmp_path)) == ["journal-000001.jsonl", "transcripts.parquet"]
+def test_what_a_killed_compaction_left_is_removed_by_the_next(folder, make):
+    _segment(folder, 1, make(0))
+    (folder / ".transcripts.parquet.abc.tmp").write_bytes(b"PAR1 half")
+    compact_folder(folder, None)
+    assert sorted(_files(folder)) == ["journal-000001.jsonl", "transcripts.parquet"]
 
 
-def test_answers_kept_after_a_compaction_go_to_a_new_segment(tmp_path, make):
-    with PartitionStore.open(tmp_path) as store:
+def test_answers_kept_after_a_compaction_go_to_a_new_segment(folder, make):
+    with PartitionStore.open(folder) as store:
         asyncio.run(store.keep(make(0)))
         assert store.compact([make(0).answer_id]).rows == 1
         asyncio.run(store.keep(make(1)))
         assert store.compact([make(0).answer_id]).rows == 2
         assert store.find(make(0).answer_id) is not None
-    assert sorted(path.name for path in tmp_path.glob("journal-*")) == [
+    assert sorted(path.name for path in folder.path.glob("journal-*")) == [
         "journal-000001.jsonl",
         "journal-000002.jsonl",
     ]
 
 
-def test_a_missing_copy_says_to_run_first(tmp_path):
+def test_a_missing_copy_says_to_run_first(folder):
     with pytest.raises(StoreError, match="does not exist: run this partition first"):
-        read_partition(tmp_path)
+        read_partition(folder)
 
 
 @pytest.mark.parametrize(
@@ -273,47 +273,47 @@ def test_a_missing_copy_says_to_run_first(tmp_path):
     ],
 )
 @pytest.mark.parametrize("journals", [True, False])
-def test_a_foreign_parquet_file_is_named_and_left_alone(tmp_path, make, content, reason, journals):
+def test_a_foreign_parquet_file_is_named_and_left_alone(folder, make, content, reason, journals):
     if journals:
-        _segment(tmp_path, 1, make(0))
-    pq.write_table(content, tmp_path / "transcripts.parquet")
-    before = _files(tmp_path)
-    for action in (lambda: compact_folder(tmp_path, None), lambda: read_partition(tmp_path)):
+        _segment(folder, 1, make(0))
+    pq.write_table(content, folder / "transcripts.parquet")
+    before = _files(folder)
+    for action in (lambda: compact_folder(folder, None), lambda: read_partition(folder)):
         with pytest.raises(StoreError, match=f"not a transcript file: .*{reason}") as caught:
             action()
         assert ("move it aside and run again" if journals else "restore it") in str(caught.value)
-    assert _files(tmp_path) == before
+    assert _files(folder) == before
 
 
-def test_a_copy_of_a_newer_version_is_named(tmp_path):
+def test_a_copy_of_a_newer_version_is_named(folder):
     newer = pa.schema([("other", pa.int64())], metadata={"metacog_schema_version": str(SCHEMA_VERSION + 1)})
-    pq.write_table(newer.empty_table(), tmp_path / "transcripts.parquet")
+    pq.write_table(newer.empty_table(), folder / "transcripts.parquet")
     with pytest.raises(StoreError, match="written by a newer version"):
-        read_partition(tmp_path)
+        read_partition(folder)
     with pytest.raises(StoreError, match="written by a newer version"):
-        PartitionStore.open(tmp_path)
+        PartitionStore.open(folder)
 
 
-def test_a_copy_rewritten_by_another_tool_keeps_its_answers(tmp_path, make):
-    _segment(tmp_path, 1, make(1), make(0))
-    compact_folder(tmp_path, None)
-    path = tmp_path / "transcripts.parquet"
-    pq.write_table(read_partition(tmp_path).replace_schema_metadata(None).take([1, 0]), path)
-    (tmp_path / "journal-000001.jsonl").unlink()
-    with PartitionStore.open(tmp_path) as store:
+def test_a_copy_rewritten_by_another_tool_keeps_its_answers(folder, make):
+    _segment(folder, 1, make(1), make(0))
+    compact_folder(folder, None)
+    path = folder / "transcripts.parquet"
+    pq.write_table(read_partition(folder).replace_schema_metadata(None).take([1, 0]), path)
+    (folder / "journal-000001.jsonl").unlink()
+    with PartitionStore.open(folder) as store:
         assert len(store) == 2
         assert store.compact().rows == 2
-    assert [row["item_id"] for row in _rows(tmp_path)] == [make(0).item_id, make(1).item_id]
+    assert [row["item_id"] for row in _rows(folder)] == [make(0).item_id, make(1).item_id]
 
 
 @pytest.mark.parametrize("journals", [True, False])
-def test_a_copy_damaged_anywhere_is_reported_or_reads_the_same(tmp_path, make, journals):
-    _segment(tmp_path, 1, *(make(n, text=f"text {n} " * 20) for n in range(50)))
-    compact_folder(tmp_path, None)
+def test_a_copy_damaged_anywhere_is_reported_or_reads_the_same(folder, make, journals):
+    _segment(folder, 1, *(make(n, text=f"text {n} " * 20) for n in range(50)))
+    compact_folder(folder, None)
     if not journals:
-        (tmp_path / "journal-000001.jsonl").unlink()
-    path = tmp_path / "transcripts.parquet"
-    whole, table, chance = path.read_bytes(), read_partition(tmp_path), random.Random(7)
+        (folder / "journal-000001.jsonl").unlink()
+    path = folder / "transcripts.parquet"
+    whole, table, chance = path.read_bytes(), read_partition(folder), random.Random(7)
     reported = 0
     for _ in range(200):
         damaged = bytearray(whole)
@@ -323,12 +323,12 @@ def test_a_copy_damaged_anywhere_is_reported_or_reads_the_same(tmp_path, make, j
             damaged[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
         path.write_bytes(damaged)
         try:
-            assert read_partition(tmp_path).equals(table)
+            assert read_partition(folder).equals(table)
         except StoreError as error:
             reported += 1
             assert str(path) in str(error)
         try:
-            with PartitionStore.open(tmp_path) as store:
+            with PartitionStore.open(folder) as store:
                 assert len(store) == 50
                 assert store.compact([make(0).answer_id]).rows == 50
         except StoreError as error:

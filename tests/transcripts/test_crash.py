@@ -9,6 +9,7 @@ from tempfile import TemporaryFile
 
 import pytest
 
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.segments import read_segment, segments
@@ -22,11 +23,11 @@ def killed(make, loaded):
     """Run the child, kill it some seconds after so many acknowledgements; return every answer it acknowledged."""
     line = encode_line(make()).decode().strip()
 
-    def run(what: str, folder: Path, first: int, acknowledgements: int, then_s: float) -> set[str]:
+    def run(what: str, folder: PartitionFolder, first: int, acknowledgements: int, then_s: float) -> set[str]:
         reads, writes = os.pipe()
         with os.fdopen(reads) as told, Path(os.devnull).open() as nothing, TemporaryFile("w+") as err:
             files = (nothing.fileno(), writes, err.fileno())
-            child = loaded.writing(files, CHILD, what, folder, str(first), line, **os.environ)
+            child = loaded.writing(files, CHILD, what, folder.home.path, str(first), line, **os.environ)
             os.close(writes)
             try:
                 seen = [told.readline() for _ in range(acknowledgements)]
@@ -44,54 +45,52 @@ def killed(make, loaded):
 
 
 @pytest.mark.slow
-def test_every_acknowledged_record_survives_fifty_kills(tmp_path, killed):
+def test_every_acknowledged_record_survives_fifty_kills(folder, killed):
     chance = random.Random(20260)
     acknowledged: set[str] = set()
     frozen: dict[Path, int] = {}
     for session in range(1, 51):
-        answers = killed(
-            "journal", tmp_path, session * 10**6, chance.randrange(1, 150), chance.random() * 0.01
-        )
+        answers = killed("journal", folder, session * 10**6, chance.randrange(1, 150), chance.random() * 0.01)
         acknowledged |= answers
-        found = segments(tmp_path)
+        found = segments(folder)
         assert len(found) == session, "each session opens one new segment"
         assert all(path.stat().st_size == size for path, size in frozen.items()), (
             "older segments stay as they are"
         )
         frozen = {path: path.stat().st_size for path in found}
         assert answers <= {entry.record.answer_id for entry in read_segment(found[-1])}
-    kept = [record.answer_id for record in read_records(tmp_path)]
+    kept = [record.answer_id for record in read_records(folder)]
     assert acknowledged <= set(kept) and len(kept) == len(set(kept))
     assert len(acknowledged) > 1000
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         assert all(store.find(answer) is not None for answer in acknowledged)
 
 
 @pytest.mark.slow
-def test_a_process_killed_before_its_first_acknowledgement_harms_nothing(tmp_path, killed):
+def test_a_process_killed_before_its_first_acknowledgement_harms_nothing(folder, killed):
     chance = random.Random(4)
     acknowledged: set[str] = set()
     for session in range(1, 11):
-        acknowledged |= killed("journal", tmp_path, session * 10**6, 0, chance.random() * 0.03)
-        assert acknowledged <= {record.answer_id for record in read_records(tmp_path)}
+        acknowledged |= killed("journal", folder, session * 10**6, 0, chance.random() * 0.03)
+        assert acknowledged <= {record.answer_id for record in read_records(folder)}
 
 
 @pytest.mark.slow
-def test_the_copy_is_whole_and_the_store_opens_after_kills_during_compaction(tmp_path, killed):
+def test_the_copy_is_whole_and_the_store_opens_after_kills_during_compaction(folder, killed):
     chance = random.Random(11)
     acknowledged: set[str] = set()
     rows = 0
     for session in range(1, 16):
         acknowledged |= killed(
-            "store", tmp_path, session * 999, chance.randrange(3, 12), chance.random() * 0.03
+            "store", folder, session * 999, chance.randrange(3, 12), chance.random() * 0.03
         )
-        if (tmp_path / "transcripts.parquet").exists():
-            before, rows = rows, len(read_partition(tmp_path))
+        if (folder / "transcripts.parquet").exists():
+            before, rows = rows, len(read_partition(folder))
             assert rows >= before, "a copy never holds less than the one before"
-        with PartitionStore.open(tmp_path) as store:
+        with PartitionStore.open(folder) as store:
             assert all(store.find(answer) is not None for answer in acknowledged)
     assert rows > 0
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         store.compact([])
-    assert set(read_partition(tmp_path, ["answer_id"]).column(0).to_pylist()) >= acknowledged
-    assert not list(tmp_path.glob(".*.tmp"))
+    assert set(read_partition(folder, ["answer_id"]).column(0).to_pylist()) >= acknowledged
+    assert not list(folder.path.glob(".*.tmp"))

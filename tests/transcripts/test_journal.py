@@ -5,20 +5,21 @@ import errno
 import os
 import stat
 import threading
-from pathlib import Path
 
 import pytest
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.journal import Journal, read_records
 from metacog_pipeline.transcripts.schema import Record
 
 
-def _names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+def _names(folder: PartitionFolder) -> list[str]:
+    return sorted(path.name for path in folder.path.iterdir())
 
 
-def _keep(folder: Path, *records: Record) -> None:
+def _keep(folder: PartitionFolder, *records: Record) -> None:
     async def session() -> None:
         journal = Journal(folder)
         await asyncio.gather(*(journal.append(record) for record in records))
@@ -45,36 +46,35 @@ class Gate:
 
 
 def test_a_session_that_keeps_nothing_leaves_nothing(tmp_path):
-    _keep(tmp_path / "partition")
-    assert not (tmp_path / "partition").exists()
+    folder = PartitionFolder(Home(tmp_path), "b", "m", 1)
+    _keep(folder)
+    assert not folder.path.exists()
 
 
-def test_each_session_writes_a_new_segment_and_leaves_older_ones_alone(tmp_path, make):
-    _keep(tmp_path, make(1))
-    first = tmp_path / "journal-000001.jsonl"
+def test_each_session_writes_a_new_segment_and_leaves_older_ones_alone(folder, make):
+    _keep(folder, make(1))
+    first = folder / "journal-000001.jsonl"
     first.write_bytes(first.read_bytes() + b'{"torn')
     before = first.read_bytes()
-    _keep(tmp_path, make(2))
-    (tmp_path / "journal-000041.jsonl").write_bytes(b"")
-    _keep(tmp_path, make(3))
-    assert _names(tmp_path) == [f"journal-{n:06d}.jsonl" for n in (1, 2, 41, 42)]
+    _keep(folder, make(2))
+    (folder / "journal-000041.jsonl").write_bytes(b"")
+    _keep(folder, make(3))
+    assert _names(folder) == [f"journal-{n:06d}.jsonl" for n in (1, 2, 41, 42)]
     assert first.read_bytes() == before
-    assert list(read_records(tmp_path)) == [make(1), make(2), make(3)]
+    assert list(read_records(folder)) == [make(1), make(2), make(3)]
 
 
-def test_records_are_kept_in_the_order_they_were_handed_over(tmp_path, make):
+def test_records_are_kept_in_the_order_they_were_handed_over(folder, make):
     records = [make(n, text="x" * (n * 37 % 5000)) for n in range(500)]
-    _keep(tmp_path, *records)
-    assert list(read_records(tmp_path)) == records
+    _keep(folder, *records)
+    assert list(read_records(folder)) == records
 
 
-def test_a_record_is_acknowledged_only_after_its_fsync_and_the_rest_share_the_next(
-    tmp_path, make, monkeypatch
-):
+def test_a_record_is_acknowledged_only_after_its_fsync_and_the_rest_share_the_next(folder, make, monkeypatch):
     gate = Gate(monkeypatch)
 
     async def session() -> None:
-        journal = Journal(tmp_path)
+        journal = Journal(folder)
         first = asyncio.create_task(journal.append(make(0)))
         await asyncio.to_thread(gate.reached.wait, 20)
         others = [asyncio.create_task(journal.append(make(n))) for n in range(1, 101)]
@@ -86,14 +86,14 @@ def test_a_record_is_acknowledged_only_after_its_fsync_and_the_rest_share_the_ne
         await journal.close()
 
     asyncio.run(session())
-    assert len(list(read_records(tmp_path))) == 101
+    assert len(list(read_records(folder))) == 101
 
 
-def test_a_cancelled_wait_does_not_take_the_record_back_nor_disturb_others(tmp_path, make, monkeypatch):
+def test_a_cancelled_wait_does_not_take_the_record_back_nor_disturb_others(folder, make, monkeypatch):
     gate = Gate(monkeypatch)
 
     async def session() -> None:
-        journal = Journal(tmp_path)
+        journal = Journal(folder)
         tasks = [asyncio.create_task(journal.append(make(n))) for n in range(3)]
         await asyncio.to_thread(gate.reached.wait, 20)
         tasks[1].cancel()
@@ -103,17 +103,17 @@ def test_a_cancelled_wait_does_not_take_the_record_back_nor_disturb_others(tmp_p
         await journal.close()
 
     asyncio.run(session())
-    assert list(read_records(tmp_path)) == [make(0), make(1), make(2)]
+    assert list(read_records(folder)) == [make(0), make(1), make(2)]
 
 
-def test_closing_waits_for_what_was_handed_over(tmp_path, make):
+def test_closing_waits_for_what_was_handed_over(folder, make):
     async def session() -> None:
-        journal = Journal(tmp_path)
+        journal = Journal(folder)
         waits = [asyncio.create_task(journal.append(make(n))) for n in range(50)]
         await asyncio.sleep(0)
         await journal.close()
         await journal.close()
-        assert len(list(read_records(tmp_path))) == 50
+        assert len(list(read_records(folder))) == 50
         await asyncio.gather(*waits)
         with pytest.raises(RuntimeError, match="closed"):
             await journal.append(make(99))
@@ -121,23 +121,23 @@ def test_closing_waits_for_what_was_handed_over(tmp_path, make):
     asyncio.run(session())
 
 
-def test_what_was_handed_over_is_written_even_when_the_event_loop_is_gone(tmp_path, make):
+def test_what_was_handed_over_is_written_even_when_the_event_loop_is_gone(folder, make):
     async def session(journal: Journal) -> None:
         for n in range(20):
             journal.submit(make(n))
 
-    journal = Journal(tmp_path)
+    journal = Journal(folder)
     asyncio.run(session(journal))
     journal.close_now()
-    assert len(list(read_records(tmp_path))) == 20
+    assert len(list(read_records(folder))) == 20
 
 
-def test_a_failed_fsync_reaches_everyone_who_waits_and_everyone_who_comes_later(tmp_path, make, monkeypatch):
+def test_a_failed_fsync_reaches_everyone_who_waits_and_everyone_who_comes_later(folder, make, monkeypatch):
     def fail(descriptor: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     async def session() -> None:
-        journal = Journal(tmp_path)
+        journal = Journal(folder)
         await journal.append(make(0))
         monkeypatch.setattr(os, "fsync", fail)
         outcomes = await asyncio.gather(
@@ -151,14 +151,14 @@ def test_a_failed_fsync_reaches_everyone_who_waits_and_everyone_who_comes_later(
             assert "run again" in str(outcome)
 
     asyncio.run(session())
-    assert next(read_records(tmp_path)) == make(0)
+    assert next(read_records(folder)) == make(0)
 
 
-def test_a_full_disk_loses_nothing_acknowledged_and_the_next_session_goes_on(tmp_path, make, disk_limit):
+def test_a_full_disk_loses_nothing_acknowledged_and_the_next_session_goes_on(folder, make, disk_limit):
     acknowledged: list[int] = []
 
     async def session() -> None:
-        journal = Journal(tmp_path)
+        journal = Journal(folder)
 
         async def one(n: int) -> None:
             await journal.append(make(n, text="x" * 700))
@@ -176,14 +176,14 @@ def test_a_full_disk_loses_nothing_acknowledged_and_the_next_session_goes_on(tmp
         await journal.close()
 
     asyncio.run(session())
-    assert (tmp_path / "journal-000001.jsonl").stat().st_size == 20_000  # a torn record is at its end
-    kept = [record.item_id for record in read_records(tmp_path)]
+    assert (folder / "journal-000001.jsonl").stat().st_size == 20_000  # a torn record is at its end
+    kept = [record.item_id for record in read_records(folder)]
     assert acknowledged and [make(n).item_id for n in acknowledged] == kept[: len(acknowledged)]
-    _keep(tmp_path, make(99))
-    assert [record.item_id for record in read_records(tmp_path)] == [*kept, make(99).item_id]
+    _keep(folder, make(99))
+    assert [record.item_id for record in read_records(folder)] == [*kept, make(99).item_id]
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path, make):
     (tmp_path / "home").write_text("a file")
     with pytest.raises(StoreError, match="home"):
-        _keep(tmp_path / "home" / "partition", make(0))
+        _keep(PartitionFolder(Home(tmp_path / "home"), "b", "m", 1), make(0))

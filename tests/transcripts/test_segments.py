@@ -1,6 +1,7 @@
 """What a reader makes of journals that whole and torn sessions left behind."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,39 +10,41 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.checksums import without_seal
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION
 from metacog_pipeline.transcripts.segments import read_at, read_segment
+from tests.partitions import folder_in
 
 
-def _write(folder: Path, number: int, *lines: bytes) -> Path:
+def _write(folder: PartitionFolder, number: int, *lines: bytes) -> Path:
     path = folder / f"journal-{number:06d}.jsonl"
     path.write_bytes(b"".join(lines))
     return path
 
 
-def test_a_folder_that_does_not_exist_or_holds_no_journal_has_no_records(tmp_path):
-    assert list(read_records(tmp_path / "absent")) == []
-    (tmp_path / "journal-x.jsonl").write_text("not a segment")
-    (tmp_path / ".journal-000001.jsonl.tmp").write_text("not a segment")
-    assert list(read_records(tmp_path)) == []
+def test_a_folder_that_does_not_exist_or_holds_no_journal_has_no_records(folder):
+    assert list(read_records(replace(folder, run=2))) == []
+    (folder / "journal-x.jsonl").write_text("not a segment")
+    (folder / ".journal-000001.jsonl.tmp").write_text("not a segment")
+    assert list(read_records(folder)) == []
 
 
-def test_segments_are_read_by_number_not_by_name(tmp_path, make):
+def test_segments_are_read_by_number_not_by_name(folder, make):
     for number in (1_000_000, 2, 10, 1):
-        _write(tmp_path, number, encode_line(make(number)))
-    assert [r.item_id for r in read_records(tmp_path)] == [make(n).item_id for n in (1, 2, 10, 1_000_000)]
+        _write(folder, number, encode_line(make(number)))
+    assert [r.item_id for r in read_records(folder)] == [make(n).item_id for n in (1, 2, 10, 1_000_000)]
 
 
 @pytest.mark.parametrize("text", ["B", "naïve 😀 \ud83d \x00 end", "\ud83d\ude00 as two halves"])
-def test_a_segment_cut_at_any_byte_of_its_last_record_loses_only_that_record(tmp_path, make, text):
+def test_a_segment_cut_at_any_byte_of_its_last_record_loses_only_that_record(folder, make, text):
     first, last = encode_line(make(1)), encode_line(make(2, text=text))
-    _write(tmp_path, 2, encode_line(make(3)))
+    _write(folder, 2, encode_line(make(3)))
     for cut in range(len(last) + 1):
-        _write(tmp_path, 1, first, last[:cut])
+        _write(folder, 1, first, last[:cut])
         expected = [make(1), make(2, text=text), make(3)] if cut >= len(last) - 1 else [make(1), make(3)]
-        assert list(read_records(tmp_path)) == expected, f"cut after {cut} of {len(last)} bytes"
+        assert list(read_records(folder)) == expected, f"cut after {cut} of {len(last)} bytes"
 
 
 @pytest.mark.parametrize(
@@ -57,68 +60,69 @@ def test_a_segment_cut_at_any_byte_of_its_last_record_loses_only_that_record(tmp
         b"[",
     ],
 )
-def test_a_torn_end_of_any_kind_is_passed_over_in_every_segment(tmp_path, make, tail):
+def test_a_torn_end_of_any_kind_is_passed_over_in_every_segment(folder, make, tail):
     for number in (1, 2, 3):
-        _write(tmp_path, number, encode_line(make(number)), tail)
-    assert list(read_records(tmp_path)) == [make(1), make(2), make(3)]
+        _write(folder, number, encode_line(make(number)), tail)
+    assert list(read_records(folder)) == [make(1), make(2), make(3)]
 
 
 @pytest.mark.parametrize("tail", [b"\0" * 4096, b"{", b"", b"\xff"])
-def test_a_segment_that_holds_nothing_whole_holds_no_record(tmp_path, make, tail):
-    _write(tmp_path, 1, tail)
-    assert list(read_records(tmp_path)) == []
+def test_a_segment_that_holds_nothing_whole_holds_no_record(folder, make, tail):
+    _write(folder, 1, tail)
+    assert list(read_records(folder)) == []
 
 
 @pytest.mark.parametrize("bad", [b"{\n", b"\n", b"\xff\n", b"\0\0\n", b"{}\n", b"[1]\n", b'{"text":"\n'])
-def test_an_unreadable_line_before_the_last_is_named_not_skipped(tmp_path, make, bad):
-    path = _write(tmp_path, 1, encode_line(make(1)), bad, encode_line(make(2)))
+def test_an_unreadable_line_before_the_last_is_named_not_skipped(folder, make, bad):
+    path = _write(folder, 1, encode_line(make(1)), bad, encode_line(make(2)))
     with pytest.raises(StoreError) as caught:
-        list(read_records(tmp_path))
+        list(read_records(folder))
     message = str(caught.value)
     assert str(path) in message and "line 2" in message and "restore" in message and "\n" not in message
 
 
-def test_a_last_line_that_ends_in_a_newline_was_acknowledged_and_must_be_readable(tmp_path, make):
-    _write(tmp_path, 1, encode_line(make(1)), encode_line(make(2)).replace(b'"text"', b'"test"'))
+def test_a_last_line_that_ends_in_a_newline_was_acknowledged_and_must_be_readable(folder, make):
+    _write(folder, 1, encode_line(make(1)), encode_line(make(2)).replace(b'"text"', b'"test"'))
     with pytest.raises(StoreError, match="line 2 cannot be read"):
-        list(read_records(tmp_path))
+        list(read_records(folder))
 
 
-def test_records_before_an_unreadable_line_are_still_given_one_by_one(tmp_path, make):
-    _write(tmp_path, 1, encode_line(make(1)), b"{\n", encode_line(make(2)))
-    reader = read_records(tmp_path)
+def test_records_before_an_unreadable_line_are_still_given_one_by_one(folder, make):
+    _write(folder, 1, encode_line(make(1)), b"{\n", encode_line(make(2)))
+    reader = read_records(folder)
     assert next(reader) == make(1)
     with pytest.raises(StoreError):
         next(reader)
 
 
 @pytest.mark.parametrize("ending", [b"\n", b""])
-def test_a_record_of_a_newer_version_stops_the_reader(tmp_path, make, ending):
+def test_a_record_of_a_newer_version_stops_the_reader(folder, make, ending):
     row = {
         **json.loads(without_seal(encode_line(make(1)))),
         "schema_version": SCHEMA_VERSION + 1,
         "new_column": 1,
     }
-    path = _write(tmp_path, 1, json.dumps(row).encode(), ending)
+    path = _write(folder, 1, json.dumps(row).encode(), ending)
     with pytest.raises(StoreError, match="newer version") as caught:
-        list(read_records(tmp_path))
+        list(read_records(folder))
     assert str(path) in str(caught.value) and "upgrade" in str(caught.value)
 
 
-def test_a_segment_that_cannot_be_opened_is_named(tmp_path):
-    (tmp_path / "journal-000001.jsonl").mkdir()
+def test_a_segment_that_cannot_be_opened_is_named(folder):
+    (folder / "journal-000001.jsonl").mkdir()
     with pytest.raises(StoreError, match=r"journal-000001\.jsonl"):
-        list(read_records(tmp_path))
+        list(read_records(folder))
 
 
-def test_a_folder_that_is_a_file_is_named(tmp_path):
-    (tmp_path / "run=1").write_text("")
+def test_a_folder_that_is_a_file_is_named(folder):
+    folder.path.rmdir()
+    folder.path.write_text("")
     with pytest.raises(StoreError, match="run=1"):
-        list(read_records(tmp_path / "run=1"))
+        list(read_records(folder))
 
 
-def test_a_record_is_found_again_at_its_place(tmp_path, make):
-    path = _write(tmp_path, 1, *(encode_line(make(n, text="é" * n)) for n in range(5)), b'{"torn')
+def test_a_record_is_found_again_at_its_place(folder, make):
+    path = _write(folder, 1, *(encode_line(make(n, text="é" * n)) for n in range(5)), b'{"torn')
     for n, (record, location) in enumerate(read_segment(path)):
         assert record == read_at(location) == make(n, text="é" * n)
     path.write_bytes(b"")
@@ -132,7 +136,7 @@ def test_a_record_is_found_again_at_its_place(tmp_path, make):
     st.lists(st.binary(max_size=20), min_size=5, max_size=5),
 )
 def test_any_sessions_with_any_torn_ends_are_read_back_in_order(tmp_path_factory, make, sessions, ends):
-    folder = tmp_path_factory.mktemp("partition")
+    folder = folder_in(tmp_path_factory.mktemp("home"))
     for number, (texts, end) in enumerate(zip(sessions, ends, strict=False), start=1):
         _write(folder, number, *(encode_line(make(0, text=t)) for t in texts), end.replace(b"\n", b""))
     assert [r.text for r in read_records(folder)] == [text for texts in sessions for text in texts]

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,11 +18,21 @@ from metacog_pipeline.transcripts.lease import PartitionBusyError
 from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.shared import damaged_objects, refresh
-from metacog_pipeline.transcripts.store import PartitionStore, kept_records, read_manifest, write_manifest
+from metacog_pipeline.transcripts.store import (
+    PartitionFolder,
+    PartitionStore,
+    kept_records,
+    read_manifest,
+    write_manifest,
+)
 from metacog_pipeline.transcripts.whole import keep_whole
 from tests.servers import free_port
 
 PREFIX = "transcripts/benchmark=b/model=m/run=1"
+
+
+def first_of(home: Home) -> PartitionFolder:
+    return PartitionFolder(home, "b", "m", 1)
 
 
 class Host:
@@ -30,7 +41,7 @@ class Host:
     def __init__(self, home: Home, address: str) -> None:
         home.path.mkdir(exist_ok=True)
         attach(home, address, None)
-        self.home, self.folder = home, home / PREFIX
+        self.home, self.folder = home, first_of(home)
 
     @property
     def store(self) -> Store:
@@ -83,7 +94,7 @@ def test_a_host_with_an_empty_home_goes_on_where_another_ended(hosts, make):
     assert [name.partition("-")[0] for name in a.names()] == ["copy", "head.json", "journal"]
     refresh(b.home)
     assert read_manifest(b.folder) == {"model": "m", "state": "complete"}
-    assert not list(b.folder.glob("journal-*")), "the copy is enough for a reader"
+    assert not list(b.folder.path.glob("journal-*")), "the copy is enough for a reader"
     assert b.kept() == ["item-000000", "item-000001"]
     with PartitionStore.open(b.folder) as store:
         assert make(0).answer_id in store
@@ -209,10 +220,10 @@ def test_lines_that_never_reached_the_store_are_kept_and_torn_ones_are_not(hosts
 
 def test_a_home_that_was_plain_brings_what_it_has(hosts, tmp_path, make):
     a, b = hosts
-    plain = tmp_path / "plain" / PREFIX
-    keep_whole(plain, [make(5), make(6)])
+    plain = Home(tmp_path / "plain")
+    keep_whole(first_of(plain), [make(5), make(6)])
     killed(a, make(0))
-    shutil.copytree(plain.parents[3], b.home.path, dirs_exist_ok=True)
+    shutil.copytree(plain.path, b.home.path, dirs_exist_ok=True)
     later_b = Host(b.home, a.store.address)
     with pytest.raises(PartitionBusyError):
         PartitionStore.open(later_b.folder)
@@ -269,24 +280,24 @@ def test_a_missing_piece_is_named(hosts, make, monkeypatch):
 def test_a_damaged_object_concerns_its_partition_only(hosts, make):
     a, b = hosts
     for run in (1, 2):
-        with PartitionStore.open(a.folder.with_name(f"run={run}")) as store:
+        with PartitionStore.open(replace(a.folder, run=run)) as store:
             keep(store, make(0))
             write_manifest(store.folder, {"model": "m", "state": "complete"})
     refresh(b.home)
     for run in (1, 2):
-        with PartitionStore.open(a.folder.with_name(f"run={run}")) as store:
+        with PartitionStore.open(replace(a.folder, run=run)) as store:
             keep(store, make(run))
     key = f"{PREFIX}/journal-000002.jsonl"
     a.store.put(key, a.store.read(key).content[:-9])  # type: ignore[union-attr]
     refresh(b.home)
     assert read_manifest(b.folder)["state"] == "failed" and "is damaged" in str(read_manifest(b.folder))
-    assert len(list(kept_records(b.folder.with_name("run=2")))) == 2
+    assert len(list(kept_records(replace(b.folder, run=2)))) == 2
 
 
 def test_every_object_of_the_store_is_read_and_the_damaged_are_named(hosts, make):
     a, b = hosts
     for run in (1, 2):
-        with PartitionStore.open(a.folder.with_name(f"run={run}")) as store:
+        with PartitionStore.open(replace(a.folder, run=run)) as store:
             keep(store, make(0))
             store.compact(None)
     assert damaged_objects(b.home) == (2, [])

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +13,8 @@ from metacog_pipeline.storage.attached import attach, store_of
 from metacog_pipeline.storage.store import Store
 from metacog_pipeline.transcripts import shared
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.store import PartitionStore, kept_records, write_manifest
-from tests.transcripts.test_shared import PREFIX, later
+from metacog_pipeline.transcripts.store import PartitionFolder, PartitionStore, kept_records, write_manifest
+from tests.transcripts.test_shared import first_of, later
 
 pytestmark = pytest.mark.proof
 MOST = 60
@@ -47,7 +46,7 @@ class Dying:
         return self._left <= 0
 
 
-def session(folder: Path, records: list[Record]) -> list[str]:
+def session(folder: PartitionFolder, records: list[Record]) -> list[str]:
     """Keep ``records`` one by one, compact, write a manifest; return what was acknowledged."""
     acknowledged: list[str] = []
 
@@ -73,7 +72,7 @@ def test_whenever_a_host_dies_another_finds_what_it_acknowledged(tmp_path, make,
         for home in homes:
             home.path.mkdir()
             attach(home, str(tmp_path / f"{n}-store"), None)
-        a, b = (home / PREFIX for home in homes)
+        a, b = map(first_of, homes)
         real = store_of(homes[0])
         assert real is not None
         dying = Dying(real, n, after)

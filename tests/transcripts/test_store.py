@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,21 +13,22 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.types import Status, TokenLogprob
 from metacog_pipeline.transcripts.compaction import CompactResult
+from metacog_pipeline.transcripts.folder import folder_called, kept_folders
 from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import (
+    PartitionFolder,
     PartitionStore,
     StoredAnswer,
     kept_records,
-    partition_folder,
     read_manifest,
     read_partition,
     write_manifest,
 )
 
 
-def _keep(folder: Path, *records: Record, compact: bool = False) -> None:
+def _keep(folder: PartitionFolder, *records: Record, compact: bool = False) -> None:
     async def session(store: PartitionStore) -> None:
         await asyncio.gather(*(store.keep(record) for record in records))
 
@@ -39,8 +39,29 @@ def _keep(folder: Path, *records: Record, compact: bool = False) -> None:
 
 
 def test_a_partition_has_one_folder_under_the_home(tmp_path):
-    folder = partition_folder(Home(tmp_path), "metamedqa", "gpt-x.1", 3)
-    assert folder == tmp_path / "transcripts" / "benchmark=metamedqa" / "model=gpt-x.1" / "run=3"
+    folder = PartitionFolder(Home(tmp_path), "metamedqa", "gpt-x.1", 3)
+    assert folder.key == "transcripts/benchmark=metamedqa/model=gpt-x.1/run=3"
+    assert folder.path == tmp_path / folder.key and str(folder) == str(folder.path)
+    assert folder_called(folder.home, folder.key) == folder
+
+
+def test_folders_are_found_by_their_names_and_no_others(tmp_path):
+    home = Home(tmp_path)
+    there = [
+        PartitionFolder(home, *each) for each in (("a", "m", 1), ("a", "m", 10), ("a", "n", 2), ("b", "m", 1))
+    ]
+    for folder in there:
+        folder.path.mkdir(parents=True)
+    for odd in ("model=m/run=0", "model=m/run=01", "model=m/run=1.old", "model=M/run=1", "run=1"):
+        key = f"transcripts/benchmark=a/{odd}"
+        (home / key).mkdir(parents=True)
+        assert folder_called(home, key) is None
+    assert kept_folders(home) == there
+    assert kept_folders(home, "a", "m") == there[:2] and kept_folders(home, model="m") == [
+        *there[:2],
+        there[3],
+    ]
+    assert folder_called(home, f"{there[0].key}/x") is None and folder_called(home, "transcripts") is None
 
 
 @pytest.mark.parametrize(
@@ -57,10 +78,10 @@ def test_a_partition_has_one_folder_under_the_home(tmp_path):
 )
 def test_a_name_that_could_leave_the_home_is_refused(tmp_path, benchmark, model, run):
     with pytest.raises(StoreError, match="cannot name a folder"):
-        partition_folder(Home(tmp_path), benchmark, model, run)
+        PartitionFolder(Home(tmp_path), benchmark, model, run)
 
 
-def test_what_is_kept_is_found_at_once_and_in_the_next_session(tmp_path, make):
+def test_what_is_kept_is_found_at_once_and_in_the_next_session(folder, make):
     logprobs = (TokenLogprob("A", -0.25, (("A", -0.25), ("B", -1.5))),)
     records = [
         make(0),
@@ -79,51 +100,51 @@ def test_what_is_kept_is_found_at_once_and_in_the_next_session(tmp_path, make):
             )
         assert store.find("0" * 64) is None
 
-    with PartitionStore.open(tmp_path / "p") as store:
+    with PartitionStore.open(folder) as store:
         assert store.find(records[0].answer_id) is None
 
         async def session() -> None:
             for record in records:
                 await store.keep(record)
                 assert store.find(record.answer_id) is not None
-                assert list(read_records(tmp_path / "p"))[-1] == record
+                assert list(read_records(folder))[-1] == record
 
         asyncio.run(session())
         check(store)
-    with PartitionStore.open(tmp_path / "p") as store:
+    with PartitionStore.open(folder) as store:
         check(store)
 
 
-def test_a_failed_call_is_kept_and_paid_for_but_never_an_answer(tmp_path, make):
+def test_a_failed_call_is_kept_and_paid_for_but_never_an_answer(folder, make):
     failed = make(0, status="failed", text="", cost_usd=0.5)
-    _keep(tmp_path, failed)
-    with PartitionStore.open(tmp_path) as store:
+    _keep(folder, failed)
+    with PartitionStore.open(folder) as store:
         assert store.find(failed.answer_id) is None and len(store) == 0
         assert store.cost_usd == 0.5
-    _keep(tmp_path, make(0, cost_usd=0.25))
-    with PartitionStore.open(tmp_path) as store:
+    _keep(folder, make(0, cost_usd=0.25))
+    with PartitionStore.open(folder) as store:
         assert store.find(failed.answer_id) is not None
         assert store.cost_usd == 0.75
 
 
-def test_cost_counts_known_prices_only(tmp_path, make):
-    with PartitionStore.open(tmp_path) as store:
+def test_cost_counts_known_prices_only(folder, make):
+    with PartitionStore.open(folder) as store:
         for n, cost in enumerate([0.5, None, float("nan"), float("inf"), 0.25]):
             asyncio.run(store.keep(make(n, cost_usd=cost)))
         assert store.cost_usd == 0.75
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         assert store.cost_usd == 0.75
 
 
-def test_of_two_answers_with_one_identity_the_first_is_used(tmp_path, make):
-    _keep(tmp_path, make(0, text="first"))
-    _keep(tmp_path, make(0, text="second"))
-    with PartitionStore.open(tmp_path) as store:
+def test_of_two_answers_with_one_identity_the_first_is_used(folder, make):
+    _keep(folder, make(0, text="first"))
+    _keep(folder, make(0, text="second"))
+    with PartitionStore.open(folder) as store:
         found = store.find(make(0).answer_id)
         assert found is not None and found.text == "first"
 
 
-def test_a_cancelled_keep_is_still_found_and_counted(tmp_path, make):
+def test_a_cancelled_keep_is_still_found_and_counted(folder, make):
     async def session(store: PartitionStore) -> None:
         task = asyncio.create_task(store.keep(make(0)))
         await asyncio.sleep(0)
@@ -132,94 +153,95 @@ def test_a_cancelled_keep_is_still_found_and_counted(tmp_path, make):
             await task
         await store.keep(make(1))
 
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         asyncio.run(session(store))
         assert store.find(make(0).answer_id) is not None
         assert store.cost_usd == pytest.approx(0.002)
 
 
-def test_opening_and_closing_leaves_no_journal(tmp_path):
-    with PartitionStore.open(tmp_path / "p"):
+def test_opening_and_closing_leaves_no_journal(folder):
+    with PartitionStore.open(folder):
         pass
-    assert [path.name for path in (tmp_path / "p").iterdir()] == [".lock"]
+    assert [path.name for path in folder.path.iterdir()] == [".lock"]
 
 
-def test_a_folder_that_is_open_elsewhere_is_refused_with_the_holder(tmp_path):
+def test_a_folder_that_is_open_elsewhere_is_refused_with_the_holder(folder):
     with (
-        PartitionStore.open(tmp_path),
+        PartitionStore.open(folder),
         pytest.raises(StoreError, match=f"in use by process {os.getpid()}") as caught,
-        PartitionStore.open(tmp_path),
+        PartitionStore.open(folder),
     ):
         pass
-    assert str(tmp_path) in str(caught.value)
-    with PartitionStore.open(tmp_path):
+    assert str(folder) in str(caught.value)
+    with PartitionStore.open(folder):
         pass
 
 
-def test_another_process_is_refused_and_a_killed_holder_leaves_the_folder_free(tmp_path):
+def test_another_process_is_refused_and_a_killed_holder_leaves_the_folder_free(folder):
     code = (
         "import sys, time; from pathlib import Path; from metacog_pipeline.transcripts.lock import writing\n"
-        "with writing(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+        "from metacog_pipeline.home import Home; from metacog_pipeline.transcripts.store import PartitionFolder\n"
+        "with writing(PartitionFolder(Home(Path(sys.argv[1])), 'b', 'm', 1)): print('held', flush=True); time.sleep(60)"
     )
-    with subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, folder.home.path], stdout=subprocess.PIPE, text=True
+    ) as child:
         try:
             assert child.stdout is not None and child.stdout.readline() == "held\n"
             with pytest.raises(StoreError, match=f"in use by process {child.pid}"):
-                PartitionStore.open(tmp_path)
+                PartitionStore.open(folder)
         finally:
             child.kill()
-    with PartitionStore.open(tmp_path):
+    with PartitionStore.open(folder):
         pass
 
 
-def test_a_failed_opening_gives_the_folder_back(tmp_path, make):
-    _keep(tmp_path, make(0), make(1))
-    journal = tmp_path / "journal-000001.jsonl"
+def test_a_failed_opening_gives_the_folder_back(folder, make):
+    _keep(folder, make(0), make(1))
+    journal = folder / "journal-000001.jsonl"
     whole = journal.read_bytes()
     journal.write_bytes(b"{\n" + whole)
     for _ in range(2):
         with pytest.raises(StoreError, match="line 1 cannot be read"):
-            PartitionStore.open(tmp_path)
+            PartitionStore.open(folder)
     journal.write_bytes(whole)
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         assert len(store) == 2
 
 
 def test_a_folder_that_is_a_file_is_named(tmp_path):
     (tmp_path / "home").write_text("a file")
     with pytest.raises(StoreError, match="home"):
-        PartitionStore.open(tmp_path / "home" / "run=1")
+        PartitionStore.open(PartitionFolder(Home(tmp_path / "home"), "b", "m", 1))
 
 
-def test_a_copy_without_journals_counts_as_answered_and_joins_what_comes_after(tmp_path, make):
+def test_a_copy_without_journals_counts_as_answered_and_joins_what_comes_after(folder, make):
     failed = make(2, status="failed")
-    _keep(tmp_path, make(0), make(1, text="x" * 5000), failed, compact=True)
-    (tmp_path / "journal-000001.jsonl").unlink()
-    with PartitionStore.open(tmp_path) as store:
+    _keep(folder, make(0), make(1, text="x" * 5000), failed, compact=True)
+    (folder / "journal-000001.jsonl").unlink()
+    with PartitionStore.open(folder) as store:
         assert len(store) == 2 and store.cost_usd == pytest.approx(0.003)
         found = store.find(make(1).answer_id)
         assert found is not None and found.text == "x" * 5000
         asyncio.run(store.keep(make(3)))
-    with PartitionStore.open(tmp_path) as store:  # before any compaction: both the copy and the journal count
+    with PartitionStore.open(folder) as store:  # before any compaction: both the copy and the journal count
         assert len(store) == 3 and store.cost_usd == pytest.approx(0.004)
         assert store.compact().rows == 4
-    with PartitionStore.open(
-        tmp_path
-    ) as store:  # rows that no journal holds stay through further compactions
+    with PartitionStore.open(folder) as store:  # rows that no journal holds stay through further compactions
         asyncio.run(store.keep(make(4)))
         assert store.compact(current=[]).rows == 5
         assert len(store) == 4 and store.cost_usd == pytest.approx(0.005)
-    assert read_partition(tmp_path, ["item_id"]).column(0).to_pylist() == [make(n).item_id for n in range(5)]
+    assert read_partition(folder, ["item_id"]).column(0).to_pylist() == [make(n).item_id for n in range(5)]
 
 
-def test_journals_put_back_beside_their_copy_are_not_counted_twice(tmp_path, make):
+def test_journals_put_back_beside_their_copy_are_not_counted_twice(folder, make):
     surrogate = make(1, text="\ud83d", status="ok")
-    _keep(tmp_path, make(0), surrogate, make(2, status="failed"), compact=True)
-    journal = (tmp_path / "journal-000001.jsonl").read_bytes()
-    (tmp_path / "journal-000001.jsonl").unlink()
-    _keep(tmp_path, make(3), compact=True)
-    (tmp_path / "journal-000007.jsonl").write_bytes(journal)
-    with PartitionStore.open(tmp_path) as store:
+    _keep(folder, make(0), surrogate, make(2, status="failed"), compact=True)
+    journal = (folder / "journal-000001.jsonl").read_bytes()
+    (folder / "journal-000001.jsonl").unlink()
+    _keep(folder, make(3), compact=True)
+    (folder / "journal-000007.jsonl").write_bytes(journal)
+    with PartitionStore.open(folder) as store:
         assert len(store) == 3 and store.cost_usd == pytest.approx(0.004)
         found = store.find(surrogate.answer_id)
         assert found is not None and found.text == "\ud83d"
@@ -227,83 +249,83 @@ def test_journals_put_back_beside_their_copy_are_not_counted_twice(tmp_path, mak
 
 
 @pytest.mark.parametrize("copy_only", [False, True])
-def test_one_answer_kept_for_two_items_costs_once_and_has_a_row_for_each(tmp_path, make, copy_only):
+def test_one_answer_kept_for_two_items_costs_once_and_has_a_row_for_each(folder, make, copy_only):
     paid = make(0, text="x" * 1000, cost_usd=0.5)
-    _keep(tmp_path, paid, compact=True)
+    _keep(folder, paid, compact=True)
     if copy_only:
-        (tmp_path / "journal-000001.jsonl").unlink()
-    with PartitionStore.open(tmp_path) as store:
+        (folder / "journal-000001.jsonl").unlink()
+    with PartitionStore.open(folder) as store:
         assert store.has_row(paid.answer_id, paid.item_id, paid.condition)
         assert not store.has_row(paid.answer_id, "other", paid.condition)
         asyncio.run(store.keep_reused(paid.answer_id, "other", "hash", "warned"))
         assert store.has_row(paid.answer_id, "other", "warned")
         assert store.cost_usd == 0.5 and len(store) == 1
-        assert store.compact([paid.answer_id]) == CompactResult(2, 0, tmp_path / "transcripts.parquet")
-    with PartitionStore.open(tmp_path) as store:
+        assert store.compact([paid.answer_id]) == CompactResult(2, 0, folder / "transcripts.parquet")
+    with PartitionStore.open(folder) as store:
         assert store.has_row(paid.answer_id, "other", "warned") and store.cost_usd == 0.5
-    rows = read_partition(tmp_path, ["item_id", "item_hash", "condition", "text", "cost_usd"]).to_pylist()
+    rows = read_partition(folder, ["item_id", "item_hash", "condition", "text", "cost_usd"]).to_pylist()
     assert sorted((r["item_id"], r["item_hash"], r["condition"], r["text"], r["cost_usd"]) for r in rows) == [
         (paid.item_id, paid.item_hash, "vanilla", paid.text, 0.5),
         ("other", "hash", "warned", paid.text, 0.0),
     ]
-    with PartitionStore.open(tmp_path) as store, pytest.raises(KeyError):
+    with PartitionStore.open(folder) as store, pytest.raises(KeyError):
         asyncio.run(store.keep_reused("0" * 64, "other", "hash", "warned"))
 
 
-def test_everything_kept_is_read_without_the_lock_while_another_writes(tmp_path, make):
-    _keep(tmp_path, make(0), make(1, status="failed"), compact=True)
-    (tmp_path / "journal-000001.jsonl").unlink()
-    with PartitionStore.open(tmp_path) as store:
+def test_everything_kept_is_read_without_the_lock_while_another_writes(folder, make):
+    _keep(folder, make(0), make(1, status="failed"), compact=True)
+    (folder / "journal-000001.jsonl").unlink()
+    with PartitionStore.open(folder) as store:
         asyncio.run(store.keep(make(2)))
-        assert [record.item_id for record in kept_records(tmp_path)] == [make(n).item_id for n in (2, 0, 1)]
+        assert [record.item_id for record in kept_records(folder)] == [make(n).item_id for n in (2, 0, 1)]
 
 
-def test_a_damaged_copy_does_not_stop_a_store_whose_journals_hold_every_answer(tmp_path, make):
-    _keep(tmp_path, make(0), compact=True)
-    copy = tmp_path / "transcripts.parquet"
+def test_a_damaged_copy_does_not_stop_a_store_whose_journals_hold_every_answer(folder, make):
+    _keep(folder, make(0), compact=True)
+    copy = folder / "transcripts.parquet"
     copy.write_bytes(b"PAR1 damaged")
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         assert store.find(make(0).answer_id) is not None
         assert store.compact().rows == 1
-    assert (tmp_path / "transcripts.parquet.damaged").read_bytes() == b"PAR1 damaged"
-    assert read_partition(tmp_path).num_rows == 1
+    assert (folder / "transcripts.parquet.damaged").read_bytes() == b"PAR1 damaged"
+    assert read_partition(folder).num_rows == 1
 
 
-def test_a_damaged_copy_beside_a_missing_journal_is_named_and_left_where_it_is(tmp_path, make):
+def test_a_damaged_copy_beside_a_missing_journal_is_named_and_left_where_it_is(folder, make):
     for n in (0, 1):
-        _keep(tmp_path, make(n))
-    (tmp_path / "journal-000001.jsonl").unlink()
-    copy = tmp_path / "transcripts.parquet"
+        _keep(folder, make(n))
+    (folder / "journal-000001.jsonl").unlink()
+    copy = folder / "transcripts.parquet"
     copy.write_bytes(b"PAR1 damaged")
     with (
-        PartitionStore.open(tmp_path) as store,
+        PartitionStore.open(folder) as store,
         pytest.raises(StoreError, match="move it aside and run again"),
     ):
         store.compact()
     assert copy.read_bytes() == b"PAR1 damaged"
 
 
-def test_a_damaged_copy_alone_is_named_and_nothing_is_asked_again(tmp_path):
-    (tmp_path / "transcripts.parquet").write_bytes(b"PAR1 damaged")
+def test_a_damaged_copy_alone_is_named_and_nothing_is_asked_again(folder):
+    (folder / "transcripts.parquet").write_bytes(b"PAR1 damaged")
     with pytest.raises(StoreError, match="restore it from a copy"):
-        PartitionStore.open(tmp_path)
+        PartitionStore.open(folder)
 
 
-def test_unreadable_log_probabilities_name_the_item(tmp_path, make):
-    _keep(tmp_path, make(0, logprobs_json="[1]"))
+def test_unreadable_log_probabilities_name_the_item(folder, make):
+    _keep(folder, make(0, logprobs_json="[1]"))
     with (
-        PartitionStore.open(tmp_path) as store,
+        PartitionStore.open(folder) as store,
         pytest.raises(StoreError, match="item-000000 has unreadable log-probabilities"),
     ):
         store.find(make(0).answer_id)
 
 
-def test_the_manifest_is_replaced_whole_and_empty_before_the_first(tmp_path):
-    assert read_manifest(tmp_path) == {}
-    write_manifest(tmp_path, {"items": 3, "name": "naïve \ud83d"})
-    write_manifest(tmp_path, {"items": 4})
-    assert read_manifest(tmp_path) == {"items": 4}
-    assert [path.name for path in tmp_path.iterdir()] == ["partition.json"]
+def test_the_manifest_is_replaced_whole_and_empty_before_the_first(folder):
+    assert read_manifest(folder) == {}
+    write_manifest(folder, {"items": 3, "name": "naïve \ud83d"})
+    write_manifest(folder, {"items": 4})
+    assert read_manifest(folder) == {"items": 4}
+    assert [path.name for path in folder.path.iterdir()] == ["partition.json"]
 
 
 @pytest.mark.parametrize(
@@ -311,49 +333,49 @@ def test_the_manifest_is_replaced_whole_and_empty_before_the_first(tmp_path):
     [b"", b"[1]", b"{", b"\xff", b"[" * 100_000, b'{"model": "m", "n_answered": 1' + b"0" * 30 + b"}",
      b'{"model": "m", "n_failed": -1}', b'{"model": "m", "finished_at": "soon"}', b'{"model": "m", "state": 5}'],
 )  # fmt: skip
-def test_a_damaged_manifest_is_that_of_a_failed_partition(tmp_path, content):
-    (tmp_path / "partition.json").write_bytes(content)
-    found = read_manifest(tmp_path)
+def test_a_damaged_manifest_is_that_of_a_failed_partition(folder, content):
+    (folder / "partition.json").write_bytes(content)
+    found = read_manifest(folder)
     assert found["state"] == "failed" and "partition.json is damaged" in str(found["message"])
 
 
-def test_what_a_provider_said_is_one_printable_line(tmp_path):
-    write_manifest(tmp_path, {"message": "401: \x1b]0;owned\x07\nnext\u202e"})
-    assert read_manifest(tmp_path)["message"] == "401: ]0;owned next"
+def test_what_a_provider_said_is_one_printable_line(folder):
+    write_manifest(folder, {"message": "401: \x1b]0;owned\x07\nnext\u202e"})
+    assert read_manifest(folder)["message"] == "401: ]0;owned next"
 
 
-def test_a_full_disk_leaves_the_manifest_as_it_was(tmp_path, disk_limit):
-    write_manifest(tmp_path, {"items": 3})
+def test_a_full_disk_leaves_the_manifest_as_it_was(folder, disk_limit):
+    write_manifest(folder, {"items": 3})
     disk_limit(1000)
     with pytest.raises(StoreError, match=r"cannot write .*partition\.json"):
-        write_manifest(tmp_path, {"text": "x" * 5000})
+        write_manifest(folder, {"text": "x" * 5000})
     disk_limit(-1)
-    assert read_manifest(tmp_path) == {"items": 3}
+    assert read_manifest(folder) == {"items": 3}
 
 
-def test_a_folder_in_which_nothing_can_be_kept_is_refused_before_anything_is_asked(tmp_path, monkeypatch):
+def test_a_folder_in_which_nothing_can_be_kept_is_refused_before_anything_is_asked(folder, monkeypatch):
     def full(descriptor: int, data: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with PartitionStore.open(tmp_path):
+    with PartitionStore.open(folder):
         pass
     monkeypatch.setattr("os.write", full)
     with pytest.raises(StoreError, match=r"No space left on device.*free space"):
-        PartitionStore.open(tmp_path)
+        PartitionStore.open(folder)
     monkeypatch.undo()
-    with PartitionStore.open(tmp_path):  # the folder was given back, and nothing was left in it
-        assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+    with PartitionStore.open(folder):  # the folder was given back, and nothing was left in it
+        assert [path.name for path in folder.path.iterdir()] == [".lock"]
 
 
-def test_the_store_knows_which_model_gave_each_answer(tmp_path, make):
+def test_the_store_knows_which_model_gave_each_answer(folder, make):
     records = [replace(make(i), model_reported=name) for i, name in enumerate(["a", "b", "a", None])]
 
     async def keep(store: PartitionStore) -> None:
         for record in records:
             await store.keep(record)
 
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         asyncio.run(keep(store))
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         assert store.models_reported([r.answer_id for r in records]) == {"a": 2, "b": 1}
         assert store.models_reported([records[1].answer_id, "never asked"]) == {"b": 1}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.transcripts.folder import read_manifest, write_manifest
+from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
 from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.store import PartitionStore, kept_records, read_partition
 from metacog_pipeline.transcripts.verification import Checked, check, repair
@@ -15,19 +15,19 @@ SESSIONS, PER_SESSION, FLIPS = 2, 4, 150
 
 
 @pytest.fixture
-def folder(tmp_path, make):
+def folder(folder, make):
     """A partition of two sessions, compacted, with a manifest."""
 
     async def session(first: int) -> None:
-        with PartitionStore.open(tmp_path) as store:
+        with PartitionStore.open(folder) as store:
             for n in range(first, first + PER_SESSION):
                 await store.keep(make(n, text=f"reply {n} é"))
             store.compact({make(n).answer_id for n in range(SESSIONS * PER_SESSION)})
 
     for first in range(0, SESSIONS * PER_SESSION, PER_SESSION):
         asyncio.run(session(first))
-    write_manifest(tmp_path, {"model": "model-a", "state": "complete", "fingerprint": "f", "n_answered": 8})
-    return tmp_path
+    write_manifest(folder, {"model": "model-a", "state": "complete", "fingerprint": "f", "n_answered": 8})
+    return folder
 
 
 def _flip(path: Path, bit: int) -> None:
@@ -36,7 +36,7 @@ def _flip(path: Path, bit: int) -> None:
     path.write_bytes(content)
 
 
-def _ids(folder: Path) -> set[str]:
+def _ids(folder: PartitionFolder) -> set[str]:
     return {record.answer_id for record in kept_records(folder)}
 
 

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
 from metacog_pipeline.transcripts.migrations import ADDED_IN_2
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION
@@ -33,19 +34,17 @@ def old_home(tmp_path_factory):
 
 
 @pytest.fixture
-def old(old_home, tmp_path):
+def old(old_home, folder):
     """A partition as version 0.1 left it: a journal and a copy of schema 1."""
     source = old_home / "transcripts" / "benchmark=selfknowledge" / "model=alpha" / "run=1"
-    folder = tmp_path / "old"
-    folder.mkdir()
     for file in source.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
     assert json.loads((folder / "journal-000001.jsonl").read_bytes().split(b"\n")[0])["schema_version"] == 1
     return folder
 
 
-def _bytes(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != ".lock"}
+def _bytes(folder: PartitionFolder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.path.iterdir() if path.name != ".lock"}
 
 
 def test_the_copy_is_read_as_it_stands_and_says_what_it_does_not_know(old):
@@ -122,7 +121,7 @@ def test_a_line_that_claims_another_version_is_refused_or_read_but_never_guessed
             decode_line(line)
 
 
-def test_counts_and_times_no_column_can_hold_are_null_and_the_answer_is_kept(tmp_path, make):
+def test_counts_and_times_no_column_can_hold_are_null_and_the_answer_is_kept(folder, make):
     counts = ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens")
     record = make(
         0,
@@ -138,25 +137,25 @@ def test_counts_and_times_no_column_can_hold_are_null_and_the_answer_is_kept(tmp
     assert all(getattr(line, name) is None for name in (*counts, "attempts_billed", "http_status"))
     assert (line.cost_usd, line.latency_s, line.latency_first_ms, line.latency_ms) == (None, 0.0, None, None)
     assert line.text == record.text
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         asyncio.run(store.keep(record))
         assert store.compact().rows == 1
     edge = make(1, **dict.fromkeys(counts, 2**63 - 1), attempts_billed=2**31 - 1)
     assert decode_line(encode_line(edge)) == edge
 
 
-def test_thoughts_bodies_and_texts_of_failed_calls_are_not_among_the_answers(tmp_path, make):
+def test_thoughts_bodies_and_texts_of_failed_calls_are_not_among_the_answers(folder, make):
     logprobs = '[["A",-0.1,[]]]'
-    with PartitionStore.open(tmp_path) as store:
+    with PartitionStore.open(folder) as store:
         asyncio.run(store.keep(make(0, reasoning_text="CANARY", raw_zstd="CANARY", logprobs_json=logprobs)))
         asyncio.run(store.keep(make(1, status="failed", text="CANARY", logprobs_json=logprobs)))
         assert store.find(make(1).answer_id) is None
         store.compact()
-    table = answers_table(tmp_path)
+    table = answers_table(folder)
     assert "CANARY" not in str(table.to_pylist())
     assert table["text"].to_pylist() == [make(0).text, ""]
     assert table["logprobs_json"].to_pylist() == [logprobs, None]
     assert table.schema == pa.schema(
         [each for each in ARROW_SCHEMA if each.name not in ("reasoning_text", "raw_zstd")]
     )
-    assert {row["text"] for row in read_partition(tmp_path).to_pylist()} == {make(0).text, "CANARY"}
+    assert {row["text"] for row in read_partition(folder).to_pylist()} == {make(0).text, "CANARY"}

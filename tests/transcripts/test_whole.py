@@ -19,6 +19,7 @@ from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.whole import encoded, keep_whole
+from tests.partitions import folder_in
 
 TEXTS = [
     "B",
@@ -61,18 +62,18 @@ def test_the_identity_is_the_digest_of_canonical_json():
     assert identified(parts) == sha256_hex(canonical_json(parts))
 
 
-def test_what_is_kept_is_read_back_after_what_was_there(tmp_path):
+def test_what_is_kept_is_read_back_after_what_was_there(folder):
     made = records()
-    keep_whole(tmp_path, made[:2])
-    keep_whole(tmp_path, made)
-    keep_whole(tmp_path, [])
-    assert list(read_records(tmp_path)) == [*made[:2], *made]
+    keep_whole(folder, made[:2])
+    keep_whole(folder, made)
+    keep_whole(folder, [])
+    assert list(read_records(folder)) == [*made[:2], *made]
 
 
 @pytest.mark.parametrize("broken", ["fsync", "write"])
-def test_of_a_write_that_breaks_nothing_is_there(tmp_path, monkeypatch, broken):
-    keep_whole(tmp_path, records(["first"]))
-    (tmp_path / ".journal-000002.jsonl.killed.tmp").write_text("half")
+def test_of_a_write_that_breaks_nothing_is_there(folder, monkeypatch, broken):
+    keep_whole(folder, records(["first"]))
+    (folder / ".journal-000002.jsonl.killed.tmp").write_text("half")
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -83,15 +84,15 @@ def test_of_a_write_that_breaks_nothing_is_there(tmp_path, monkeypatch, broken):
         else:
             patch.setattr("metacog_pipeline.transcripts.whole._batches", full)
         with pytest.raises(StoreError, match="nothing of the file was kept"):
-            keep_whole(tmp_path, records())
-    assert [record.text for record in read_records(tmp_path)] == ["first"]
-    assert [path.name for path in tmp_path.glob("*journal*")] == ["journal-000001.jsonl"]
+            keep_whole(folder, records())
+    assert [record.text for record in read_records(folder)] == ["first"]
+    assert [path.name for path in folder.path.glob("*journal*")] == ["journal-000001.jsonl"]
 
 
-def test_a_folder_that_is_being_asked_is_refused(tmp_path):
-    with writing(tmp_path), pytest.raises(StoreError):
-        keep_whole(tmp_path, records())
-    assert not list(read_records(tmp_path))
+def test_a_folder_that_is_being_asked_is_refused(folder):
+    with writing(folder), pytest.raises(StoreError):
+        keep_whole(folder, records())
+    assert not list(read_records(folder))
 
 
 odd_text = st.text(st.characters(exclude_categories=[]), max_size=4) | st.sampled_from(TEXTS[:7])
@@ -134,10 +135,10 @@ def test_what_is_in_memory_still_gives_the_copy_that_reading_it_again_gives(
         dataclasses.replace(record, **one)
         for record, one in zip(records(["a"] * len(sessions)), sessions, strict=True)
     ]
-    at_once, again = (tmp_path_factory.mktemp("partition") for _ in range(2))
+    at_once, again = (folder_in(tmp_path_factory.mktemp("home")) for _ in range(2))
     keep_whole(at_once, made[:before])
     keep_whole(at_once, made)
-    for path in at_once.glob("journal-*.jsonl"):
+    for path in at_once.path.glob("journal-*.jsonl"):
         (again / path.name).write_bytes(path.read_bytes())
     found, failed = [], []
     for folder in (at_once, again):
@@ -151,22 +152,24 @@ def test_what_is_in_memory_still_gives_the_copy_that_reading_it_again_gives(
 
 
 def test_records_that_were_just_written_are_not_decoded_but_only_once_and_from_the_same_bytes(
-    tmp_path, monkeypatch
+    folder, monkeypatch
 ):
     made = records(["a", "b"])
-    keep_whole(tmp_path, made)
-    path = tmp_path / "journal-000001.jsonl"
+    keep_whole(folder, made)
+    path = folder / "journal-000001.jsonl"
     with monkeypatch.context() as patch:
         patch.delattr(segments, "scanned")
         assert [entry.record for entry in segments.read_segment(path)] == made
     places = [entry.location for entry in segments.read_segment(path)]
-    keep_whole(tmp_path / "other", made)
-    other = tmp_path / "other" / path.name
-    assert [each.location[1:] for each in segments.read_segment(other)] == [each[1:] for each in places]
-    keep_whole(tmp_path / "third", made)
-    other = tmp_path / "third" / path.name
-    other.write_bytes(b"".join(map(encode_line, records(["changed"]))))
-    assert [entry.record.text for entry in segments.read_segment(other)] == ["changed"]
+    other = dataclasses.replace(folder, run=2)
+    keep_whole(other, made)
+    assert [each.location[1:] for each in segments.read_segment(other / path.name)] == [
+        each[1:] for each in places
+    ]
+    third = dataclasses.replace(folder, run=3)
+    keep_whole(third, made)
+    (third / path.name).write_bytes(b"".join(map(encode_line, records(["changed"]))))
+    assert [entry.record.text for entry in segments.read_segment(third / path.name)] == ["changed"]
 
 
 @pytest.mark.parametrize(
@@ -174,6 +177,6 @@ def test_records_that_were_just_written_are_not_decoded_but_only_once_and_from_t
     [{"cost_usd": math.nan}, {"input_tokens": 2**63}, {"text": "\ud83d\ude00"}, {"started_at": datetime(2026, 1, 2)}],
     ids=["nan", "count", "surrogates", "no zone"],
 )  # fmt: skip
-def test_what_a_line_cannot_hold_as_it_is_is_read_from_the_line(tmp_path, change):
-    keep_whole(tmp_path, [dataclasses.replace(records(["a"])[0], **change)])
-    assert not segments.at_hand(tmp_path / "journal-000001.jsonl")
+def test_what_a_line_cannot_hold_as_it_is_is_read_from_the_line(folder, change):
+    keep_whole(folder, [dataclasses.replace(records(["a"])[0], **change)])
+    assert not segments.at_hand(folder / "journal-000001.jsonl")

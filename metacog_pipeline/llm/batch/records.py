@@ -34,7 +34,7 @@ from typing import Any
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import sha256_hex, sync_folder, write_text
-from metacog_pipeline.home import Home
+from metacog_pipeline.home import Home, Place
 from metacog_pipeline.llm.batch import travel
 from metacog_pipeline.llm.batch.travel import RECORD, State
 
@@ -92,46 +92,42 @@ class Owner:
 
 
 class Batch:
-    """One batch of a study home, and its files."""
+    """One batch of a study home: its record, and the files in its folder, which bears the batch's mark."""
 
-    def __init__(self, folder: Path, record: BatchRecord) -> None:
-        self.folder = folder
+    noted = Place(RECORD)
+    requests = Place(REQUESTS)  # what is submitted
+    asked = Place(ANSWERS)
+    results = Place(RESULTS)  # what came back
+
+    def __init__(self, home: Home, mark: str, record: BatchRecord) -> None:
+        self.home, self.path = home, home.batches / mark
         self.record = record
-
-    @property
-    def requests(self) -> Path:
-        """What is submitted."""
-        return self.folder / REQUESTS
-
-    @property
-    def results(self) -> Path:
-        """What came back."""
-        return self.folder / RESULTS
 
     def now(self, **changes: Any) -> None:
         """Change the record; on return the change is durable. Raises ``StoreError``."""
         changed = dataclasses.replace(self.record, **changes)
-        _write(self.folder, changed)
+        _write(self.noted, changed)
         self.record = changed
-        travel.send(self.folder, *([RESULTS] if changed.state == "collected" else []), RECORD)
+        travel.send(self.home, *([self.results] if changed.state == "collected" else []), self.noted)
 
     def answers(self) -> Iterator[tuple[str, int]]:
         """Yield (answer id, the most it can cost in nano-dollars) of each request."""
-        with (self.folder / ANSWERS).open(encoding="ascii") as lines:
+        with self.asked.open(encoding="ascii") as lines:
             for line in lines:
                 answer, worst = line.split()
                 yield answer, int(worst)
 
     def forget_files(self) -> None:
         """Remove what was sent and what came back: every answer of it is kept elsewhere."""
-        for name in (REQUESTS, ANSWERS, RESULTS):
-            (self.folder / name).unlink(missing_ok=True)
-        travel.take_away(self.folder, REQUESTS, ANSWERS, RESULTS)
+        files = (self.requests, self.asked, self.results)
+        for path in files:
+            path.unlink(missing_ok=True)
+        travel.take_away(self.home, *files)
 
     def remove(self) -> None:
         """Remove the batch as if it had never been written."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        travel.take_away(self.folder, RECORD, REQUESTS, ANSWERS, RESULTS)
+        shutil.rmtree(self.path, ignore_errors=True)
+        travel.take_away(self.home, self.noted, self.requests, self.asked, self.results)
 
 
 def account_digest(variable: str | None, key: str | None) -> str:
@@ -168,7 +164,7 @@ def create(home: Home, record: BatchRecord, requests: Path, answers: list[tuple[
 
     Raises ``StoreError``.
     """
-    folder, hidden = home.batches / record.mark, home.batches / f".{record.mark}.new"
+    batch, hidden = Batch(home, record.mark, record), home.batches / f".{record.mark}.new"
     try:
         hidden.mkdir(parents=True)
         text = "".join(f"{answer} {worst}\n" for answer, worst in answers)
@@ -177,19 +173,19 @@ def create(home: Home, record: BatchRecord, requests: Path, answers: list[tuple[
         for name in (ANSWERS, REQUESTS):
             with (hidden / name).open("rb+") as written:
                 os.fsync(written.fileno())
-        _write(hidden, record)
-        hidden.rename(folder)
-        sync_folder(folder.parent)
+        _write(hidden / RECORD, record)
+        hidden.rename(batch.path)
+        sync_folder(home.batches)
     except OSError as error:
         shutil.rmtree(hidden, ignore_errors=True)
-        raise _unwritable(folder, error) from None
-    travel.send(folder, REQUESTS, ANSWERS, RECORD)
-    return Batch(folder, record)
+        raise _unwritable(batch.path, error) from None
+    travel.send(home, batch.requests, batch.asked, batch.noted)
+    return batch
 
 
 def batches(home: Home) -> list[Batch]:
     """Return the batches of a study home, oldest first. Raises ``StoreError`` for one that cannot be read."""
-    found = [Batch(path.parent, _read(path)) for path in home.batches.glob(f"[!.]*/{RECORD}")]
+    found = [Batch(home, path.parent.name, _read(path)) for path in home.batches.glob(f"[!.]*/{RECORD}")]
     return sorted(found, key=lambda each: (each.record.created_at, each.record.mark))
 
 
@@ -211,12 +207,12 @@ def _runs(process: int) -> bool:
     return True
 
 
-def _write(folder: Path, record: BatchRecord) -> None:
+def _write(path: Path, record: BatchRecord) -> None:
     text = json.dumps({"version": 1, **dataclasses.asdict(record)}, indent=1)
     try:
-        write_text(folder / RECORD, text + "\n")
+        write_text(path, text + "\n")
     except OSError as error:
-        raise _unwritable(folder, error) from None
+        raise _unwritable(path.parent, error) from None
 
 
 def _read(path: Path) -> BatchRecord:
@@ -242,9 +238,9 @@ def _read(path: Path) -> BatchRecord:
         ) from None
 
 
-def _unwritable(folder: Path, error: OSError) -> StoreError:
+def _unwritable(batch: Path, error: OSError) -> StoreError:
     with contextlib.suppress(AttributeError):
         error = error.strerror or error  # type: ignore[assignment]
     return StoreError(
-        f"batch {folder} cannot be written ({error}): free space or fix permissions; nothing was sent"
+        f"batch {batch} cannot be written ({error}): free space or fix permissions; nothing was sent"
     )

@@ -21,19 +21,19 @@ RECORD = "record.json"
 State = Literal["written", "submitting", "submitted", "collected", "done", "refused", "given up"]
 
 
-def send(folder: Path, *names: str) -> None:
-    """Put these files of the batch in ``folder`` into the store of its home. Raises ``StoreError``."""
-    store = store_of(Home(folder.parents[1]))
-    for name in names if store is not None else ():
-        if store is not None and (folder / name).exists():
-            store.put(f"{folder.parent.name}/{folder.name}/{name}", folder / name)
+def send(home: Home, *paths: Path) -> None:
+    """Put these files of a batch into the store of ``home``. Raises ``StoreError``."""
+    store = store_of(home)
+    for path in paths if store is not None else ():
+        if store is not None and path.exists():
+            store.put(home.key(path), path)
 
 
-def take_away(folder: Path, *names: str) -> None:
+def take_away(home: Home, *paths: Path) -> None:
     """Remove these files of a batch from the store. Raises ``StoreError``."""
-    store = store_of(Home(folder.parents[1]))
+    store = store_of(home)
     if store is not None:
-        store.delete([f"{folder.parent.name}/{folder.name}/{name}" for name in names])
+        store.delete([home.key(path) for path in paths])
 
 
 def bring(home: Home, store: Store) -> None:

@@ -1,0 +1,27 @@
+"""Folders of partitions for tests that need no study."""
+
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.home import Home
+from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders
+
+
+def folder_in(home: Path, run: int = 1) -> PartitionFolder:
+    """Return the folder of a partition in a home at ``home``, made and empty."""
+    made = PartitionFolder(Home(home), "b", "m", run)
+    made.path.mkdir(parents=True)
+    return made
+
+
+def only_folder(home: Path) -> PartitionFolder:
+    """Return the folder of the one partition that a home has."""
+    (found,) = kept_folders(Home(home))
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The folder of a partition, empty."""
+    return folder_in(tmp_path)
