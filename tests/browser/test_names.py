@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from metacog_assets.webserver import OwnNamesOnly, names_of
 from tests.browser.conftest import served
 from tests.tables import every
 
@@ -47,17 +46,24 @@ def test_a_killed_ui_leaves_nothing_behind_and_a_foreign_name_is_refused(tmp_pat
         assert _status(info, Host=own, Origin=address) == 200
 
 
-def _answers(guard: OwnNamesOnly, kind: str, headers: list[tuple[bytes, bytes]]) -> bool:
+def _guard(host: str, more: str) -> Any:
+    """Return what stands before the pages of Dagster; they are imported here, as every worker collects this file."""
+    from metacog_assets.webserver import OwnNamesOnly, names_of
+
+    return OwnNamesOnly(None, *names_of(host, more))  # type: ignore[arg-type]
+
+
+def _answers(guard: Any, kind: str, headers: list[tuple[bytes, bytes]]) -> bool:
     """Whether a request reaches what the guard stands before."""
     reached: list[bool] = []
 
     async def request() -> None:
-        await guard({"type": kind, "headers": headers}, None, lambda message: asyncio.sleep(0))  # type: ignore[arg-type]
+        await guard({"type": kind, "headers": headers}, None, lambda message: asyncio.sleep(0))
 
     async def inner(*_: Any) -> None:
         reached.append(True)
 
-    guard._inner = inner  # type: ignore[assignment]
+    guard._inner = inner
     asyncio.run(request())
     return bool(reached)
 
@@ -85,13 +91,13 @@ def _answers(guard: OwnNamesOnly, kind: str, headers: list[tuple[bytes, bytes]])
 )
 @every("kind", ["http", "websocket"])
 def test_only_own_names_are_answered(host, asked, own, kind):
-    guard = OwnNamesOnly(None, *names_of(host, "lab.example"))  # type: ignore[arg-type]
+    guard = _guard(host, "lab.example")
     assert _answers(guard, kind, [(b"host", asked.encode())]) is own
     assert _answers(guard, kind, [(b"host", b"localhost"), (b"origin", f"http://{asked}".encode())]) is own
 
 
 def test_a_request_without_a_name_or_with_two_is_refused():
-    guard = OwnNamesOnly(None, *names_of("127.0.0.1", ""))  # type: ignore[arg-type]
+    guard = _guard("127.0.0.1", "")
     assert not _answers(guard, "http", [])
     assert not _answers(guard, "http", [(b"host", b"localhost"), (b"host", b"localhost")])
     assert _answers(guard, "lifespan", []), "what is no request passes"

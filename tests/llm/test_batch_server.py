@@ -6,13 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import anthropic
 import httpx
-import openai
 import pytest
-from google import genai
-from google.genai import types as gemini_types
 
+from tests.llm.clients import anthropic, gemini_types, genai, openai
 from tests.simulated_server import ServerThread
 
 KEY = "sk-test-0123456789"

@@ -4,14 +4,12 @@ import json
 import re
 import time
 
-import anthropic
 import httpx
-import openai
 import pytest
-from google import genai
 
 from metacog_pipeline.llm.server import FAULT_HEADER, Fault, FaultPlan
 from metacog_pipeline.llm.types import Completion, Status, TokenLogprob, Usage
+from tests.llm.clients import anthropic, genai, openai
 from tests.simulated_server import ServerThread
 from tests.tables import every
 

@@ -1,17 +1,21 @@
 """Two Ray actors make the trajectory of one process, bit for bit; a killed one is replaced."""
 
+import importlib.util
+
 import pytest
 
-ray = pytest.importorskip("ray", reason="the extra ray is not installed")
+# Looked for and not imported: every worker collects this file, and one runs it.
+if importlib.util.find_spec("ray") is None:
+    pytest.skip("the extra ray is not installed", allow_module_level=True)
 
-from metacog_pipeline.benchmarks.selfknowledge.training.engines.ray_actors import ray_actors  # noqa: E402
-from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings  # noqa: E402
-from metacog_pipeline.benchmarks.selfknowledge.training.log import Log  # noqa: E402
-from metacog_pipeline.benchmarks.selfknowledge.training.run import Plan, train  # noqa: E402
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import train_base  # noqa: E402
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import ToyRecipe, save_toy  # noqa: E402
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world  # noqa: E402
-from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.engines.ray_actors import ray_actors
+from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
+from metacog_pipeline.benchmarks.selfknowledge.training.log import Log
+from metacog_pipeline.benchmarks.selfknowledge.training.run import Plan, train
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import train_base
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import ToyRecipe, save_toy
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world
+from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 
 SETTINGS = Settings(sigma=0.02, alpha=0.01, population=6, batch=64, generations=4, seed=3)
 
@@ -19,6 +23,8 @@ SETTINGS = Settings(sigma=0.02, alpha=0.01, population=6, batch=64, generations=
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Ray opens sockets and files it leaves to the end of the process
 def test_two_actors_equal_one_process(tmp_path):
+    import ray
+
     save_toy(train_base(build_world(0), 0, steps=20), tmp_path / "base")
     recipe = ToyRecipe(0, tmp_path / "base", SETTINGS)
     train(SETTINGS, Plan(tmp_path / "one"), Worker(recipe))
