@@ -8,6 +8,7 @@ import contextlib
 import importlib.util
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +24,10 @@ def compile_once(config: pytest.Config, folder: Path, workers: int) -> None:
     left = [path for path in found if not _is_kept(path)]
     children = []
     for turn in range(min(workers, len(left))):
-        child = os.fork()
+        with warnings.catch_warnings():
+            # Libraries may have threads, which Python 3.12 warns of; a child compiles, and uses none of them.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
         if child == 0:
             try:
                 _compile(config, left[turn::workers])
