@@ -102,7 +102,7 @@ def torn_file_error(home: Home, files: Iterable[str]) -> StoreError | None:
 
 def of_dataset(dataset: Dataset, paths: Iterable[str]) -> list[str]:
     """Return those of ``paths`` that belong to ``dataset``."""
-    return [path for path in paths if dataset.matches(path)]
+    return [*filter(dataset.matches, paths)]
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:

@@ -48,6 +48,15 @@ class Plan:
         """Whether a file belongs into a view: every one, or only those that changed."""
         return view in self.whole_views or path in self.changed
 
+    def of_nobody(self, name: str) -> list[str]:
+        """Return the files that a growing table gains though their path does not tell whose rows they hold.
+
+        They are new, so that none of their rows is there yet.
+        """
+        return [
+            path for path in self.growing.get(name, ()) if path in self.files and self.files[path].key is None
+        ]
+
     def conditions(self, model: SqlModel) -> list[tuple[str, list[object]]]:
         """Return conditions, with their values, that hold for exactly the rows of a growing table that are replaced."""
         both = {**self.known, **self.files}
@@ -104,7 +113,12 @@ def plan_of(
         ):
             rebuilt.add(model.name)
         elif grown := fresh.union(*(growing[name] for name in behind & growing.keys())):
-            if model.header.grows and _few(project, files, sources[model.name], fresh, old):
+            told = grown if model.header.grows == "by model" else grown & old.files.keys()
+            if (
+                model.header.grows
+                and all((old.files.get(path) or files[path]).key for path in told)
+                and _few(project, files, sources[model.name], fresh)
+            ):
                 growing[model.name] = frozenset(grown)
             else:
                 rebuilt.add(model.name)
@@ -155,9 +169,8 @@ def _sources(project: Project, model: SqlModel) -> frozenset[str]:
 
 
 def _few(
-    project: Project, files: Mapping[str, Input], views: Collection[str], fresh: Collection[str], old: Old
+    project: Project, files: Mapping[str, Input], views: Collection[str], fresh: Collection[str]
 ) -> bool:
-    """Whether so few files changed, each of one model, that their rows alone are made again."""
-    both = {**old.files, **files}
+    """Whether so few files changed that their rows alone are made again."""
     every = sum(len(of_dataset(project.datasets[view], files)) for view in views)
-    return all(both[path].key for path in fresh) and len(fresh) <= max(1, _MOST_CHANGED * every)
+    return len(fresh) <= max(1, _MOST_CHANGED * every)

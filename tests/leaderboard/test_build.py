@@ -12,6 +12,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.leaderboard.official import publish_official
+from metacog_pipeline.leaderboard.plan import plan_of
 from metacog_pipeline.leaderboard.read import one_connection, run_query
 from tests.homes import write
 from tests.leaderboard.conftest import new_home, write_model, write_study
@@ -104,9 +105,14 @@ def six_built(tmp_path_factory):
 @pytest.mark.parametrize(
     "change",
     ["one model", "one benchmark of it", "a model added", "a model gone", "retired", "items", "published",
-     "a judge added"],
+     "a judge added", "a model added and judged"],
 )  # fmt: skip
-def test_what_is_made_again_equals_what_is_made_afresh(six_built, tmp_path, change):
+def test_what_is_made_again_equals_what_is_made_afresh(six_built, tmp_path, change, monkeypatch):
+    plans = []
+    monkeypatch.setattr(
+        "metacog_pipeline.leaderboard.build.plan_of",
+        lambda *given: plans.append(plan_of(*given)) or plans[-1],
+    )
     home = Home(shutil.copytree(six_built.path, tmp_path / "home"))
     if change == "a judge added":
         write(home, JUDGED, JUDGEMENTS)
@@ -116,9 +122,11 @@ def test_what_is_made_again_equals_what_is_made_afresh(six_built, tmp_path, chan
         write(home, OTHER.replace("run=1", "run=2"), [{**MORE, "run": 1}])  # a file of another run's rows
     elif change == "one model":
         write_model(home, "m3", "measured", "sample", 0.95, runs=2)
-    elif change == "a model added":
+    elif change.startswith("a model added"):
         write_study(home, dict.fromkeys([*SIX, "new"], "measured"), runs=2)
         write_model(home, "new", "measured", "sample", 0.1, runs=2)
+        if change.endswith("judged"):
+            write(home, JUDGED.replace("m0", "new"), JUDGEMENTS)
     elif change == "a model gone":
         for path in home.path.rglob("*m5*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -135,6 +143,10 @@ def test_what_is_made_again_equals_what_is_made_afresh(six_built, tmp_path, chan
             "medley_gates",
             "judgements",
         }
+    if (
+        change == "a model added and judged"
+    ):  # no path tells whose rows calls to judges are, but all of them are new
+        assert "calls" in plans[0].growing
     changed = content(home)
     (home / "leaderboard.duckdb").unlink()
     build(home)
