@@ -15,6 +15,7 @@ import dagster as dg
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from dagster._config import StringSource
+from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME, SqliteEventLogStorage
 from dagster._core.storage.runs.sqlite.sqlite_run_storage import SqliteRunStorage
 from dagster._core.storage.schedules.sqlite.sqlite_schedule_storage import SqliteScheduleStorage
@@ -37,11 +38,25 @@ PASSING = frozenset(
 )
 
 
+class _AmongAssets:
+    """The same storage, to which the file of a run is that of all assets."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._events, name)
+
+    def run_connection(self, run_id: str) -> Any:
+        return self._events.index_connection()
+
+
 class Events(SqliteEventLogStorage):
     """Events of all runs.
 
     ``brief`` leaves out those that only say what others say: of every output, of every resource, and that a check is
-    planned (its row among the checks is written).
+    planned (its row among the checks is written). That an asset is planned stands among the assets, where Dagster looks
+    for what is under way or failed, and not in the run's own file: the run says what it is to make.
     """
 
     def __init__(self, base_dir: str) -> None:
@@ -82,6 +97,9 @@ class Events(SqliteEventLogStorage):
             return
         if self.brief and kind == dg.DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED:
             self.store_asset_check_event(event, None)
+            return
+        if self.brief and kind == dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED:
+            SqlEventLogStorage.store_event(_AmongAssets(self), event)  # type: ignore[arg-type]
             return
         super().store_event(event)
 

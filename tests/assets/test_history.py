@@ -96,6 +96,12 @@ def test_what_was_made_checked_and_failed_is_stored_brief_or_not(instance, brief
     assert {DagsterEventType.STEP_SUCCESS, DagsterEventType.STEP_FAILURE} <= kinds
     assert (DagsterEventType.STEP_OUTPUT in kinds) is not brief
     assert (DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED in kinds) is not brief
+    assert (DagsterEventType.ASSET_MATERIALIZATION_PLANNED in kinds) is not brief
+    for name in ("made", "failing"):  # among the assets, where what is under way and what failed is looked up
+        planned = instance.event_log_storage.get_latest_planned_materialization_info(AssetKey(name))
+        assert planned is not None and planned.run_id == run
+        (record,) = instance.get_asset_records([AssetKey(name)])
+        assert record.asset_entry.last_run_id == run
     assert instance.get_latest_materialization_event(AssetKey("made")) is not None
     assert instance.get_latest_materialization_event(AssetKey("failing")) is None
     (check,) = instance.event_log_storage.get_asset_check_execution_history(HOLDS, limit=5)
