@@ -22,6 +22,7 @@ from metacog_pipeline.transcripts.folder import kept_folders
 
 FOLDER = "models"
 SCRIPT = "transcripts.js"
+_NOTE = "made_from.txt"  # what the data files were made from; no hidden file, which `metacog verify` would not read
 ROWS_A_FILE = 1000
 CHARACTERS = 4000  # of an answer, a thought or a question: more stays in the store, and the page says so
 _COLUMNS = (
@@ -80,8 +81,8 @@ def _data_files(home: Home, folder: Path, model: str) -> list[Path]:
     kept = [(home.key(path), path.stat()) for path in _answers(home, model)]
     code = Path(__file__).read_bytes()
     mark = sha256_hex(code + repr([(name, each.st_size, each.st_mtime_ns) for name, each in kept]).encode())
-    noted, files = folder / ".made", sorted(folder.glob("answers-*.js"))
-    if noted.is_file() and noted.read_text("utf-8") == f"{mark} {len(files)}":
+    noted, files = folder / _NOTE, sorted(folder.glob("answers-*.js"))
+    if noted.is_file() and noted.read_bytes() == f"{mark} {len(files)}".encode():
         return files
     made = [_data_file(folder, place, part) for place, part in enumerate(_parts(home, model))]
     for old in set(files) - set(made):

@@ -19,9 +19,11 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.texts import grow_texts
 from metacog_pipeline.report import confidence, cost, pieces, queries
+from metacog_pipeline.report import models as model_pages
 from metacog_pipeline.report.explorer import data, pages
 from metacog_pipeline.report.explorer.server import Explorer
 from metacog_pipeline.report.page import build_report
+from metacog_pipeline.study import digests
 from tests.report.conftest import made_home, write
 from tests.report.test_models import ARGUMENTS, BROWSERS, HOSTILE, call, filled
 from tests.tables import every
@@ -123,7 +125,7 @@ def test_a_note_of_what_files_were_made_from_is_written_when_they_are_on_the_dis
         fsync(descriptor)
 
     def places(source: Path, target: Path) -> Path:
-        if target.name.startswith(".made"):
+        if target.name.startswith("made_from"):
             unforced.extend({path for path in placed if path.is_relative_to(target.parent)} - set(forced))
         placed.append(target)
         return replace(source, target)
@@ -131,9 +133,18 @@ def test_a_note_of_what_files_were_made_from_is_written_when_they_are_on_the_dis
     monkeypatch.setattr(os, "fsync", forces)
     monkeypatch.setattr(Path, "replace", places)
     build_report(home)
-    assert {path.name for path in placed} >= {".made", pages._NOTE, "index.html"} and not unforced
+    assert {path.name for path in placed} >= {model_pages._NOTE, pages._NOTE, "index.html"} and not unforced
     files, folders = set(placed), {path.parent for path in placed}
     assert files | folders <= set(forced) and len(forced) < len(files) + 3 * len(folders)
+
+
+def test_no_file_of_a_report_is_hidden_from_verify(tmp_path):
+    home = filled_home(tmp_path, MODELS)
+    build_report(home)
+    written = {path for path in home.report.rglob("*") if path.is_file()}
+    digests.note(home)
+    noted = json.loads((home.status / digests.NOTE).read_text())
+    assert written and {home.key(path) for path in written} <= noted.keys()
 
 
 def test_a_model_more_has_files_of_its_own_and_changes_no_answers_of_others(tmp_path):

@@ -24,7 +24,7 @@ FOLDER, PAGE, SCRIPT = "explore", "index.html", "explorer.js"
 MOST_ANSWERS = (
     100_000  # about 400 MB of files; beyond it `metacog explore` makes them when they are asked for
 )
-_NOTE = ".made.json"  # what the files of each model were made from
+_NOTE = "made_from.json"  # what the files of each model were made from
 _AT_ONCE = 25  # slices a query fetches: fewer queries for some hundred items, and never all texts in memory
 
 
