@@ -10,7 +10,6 @@ from metacog_pipeline.asking import batches
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.batch.records import Batch
 from metacog_pipeline.study import Study
-from metacog_pipeline.transcripts.folder import judgements_of
 
 EVERY_S = 120  # a batch takes minutes to hours
 
@@ -38,11 +37,10 @@ def batches_ended(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.S
 def _request(study: Study, batch: Batch, known: set[str]) -> dg.RunRequest | None:
     """Return the run that goes on with a batch; None where the study asks for its partition no more."""
     kept = batches.folder_of(study, batch)
-    judged = {judgements_of(name): name for name in study.enabled}
-    benchmark = judged.get(kept.benchmark, kept.benchmark)
+    benchmark = batches.asked_of(study, kept)
     if benchmark not in study.enabled or kept.model not in known or kept.run not in study.runs:
         return None
-    asset = dg.AssetKey(f"{benchmark}_{'judgements' if kept.benchmark in judged else 'transcripts'}")
+    asset = dg.AssetKey(f"{benchmark}_{'transcripts' if kept.benchmark == benchmark else 'judgements'}")
     record = batch.record
     return dg.RunRequest(
         run_key=f"{record.mark}:{record.state}:{record.tries}",

@@ -136,12 +136,12 @@ def nothing_left(launcher: Launcher) -> bool:
     return not any(
         stale_steps(launcher.instance, each, False)
         or choices.waiting(each)
-        or any(files.stale(each, partition) for partition in _newest_first(each))
+        or any(files.stale(each, partition) for partition in _unasked_first(each))
         for each in benchmarks
     ) and board_current(launcher.study)
 
 
-def _newest_first(benchmark: Bound) -> list[Partition]:
+def _unasked_first(benchmark: Bound) -> list[Partition]:
     """Return the partitions, those that nobody asked yet first: they are stale, and no other needs to be looked at."""
     return sorted(tasks.partitions(benchmark), key=lambda each: bool(each.manifest()))
 

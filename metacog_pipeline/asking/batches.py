@@ -72,9 +72,14 @@ def waiting(study: Study) -> set[tuple[str, str, int]]:
     for batch in records.batches(study.home):
         if batch.record.state in records.OPEN_STATES:
             kept = folder_of(study, batch)
-            judged = {judgements_of(name): name for name in study.enabled}
-            found.add((judged.get(kept.benchmark, kept.benchmark), kept.model, kept.run))
+            found.add((asked_of(study, kept), kept.model, kept.run))
     return found
+
+
+def asked_of(study: Study, folder: PartitionFolder) -> str:
+    """Return the benchmark whose answers a folder keeps; of judgements, the one that is judged."""
+    judged = {judgements_of(name): name for name in study.enabled}
+    return judged.get(folder.benchmark, folder.benchmark)
 
 
 def folder_of(study: Study, batch: Batch) -> PartitionFolder:

@@ -69,7 +69,6 @@ def rank_correlations(
     >>> [round(each.value, 2) for each in rank_correlations(measures, [(0, 1), (0, 2)], 200, seed=1)]
     [0.8, 1.0]
     """
-
     values = _measures(values)
 
     def of_rows(place: int, rows: Ints) -> tuple[Ranked, Floats]:
@@ -138,10 +137,8 @@ def disattenuated_each(
     ----------
     values, errors
         The values of each measure and their standard errors, ``(respondents,)`` each, finite.
-    pairs
-        Which two to correlate, by their place in ``values``.
-    n_boot, seed
-        Resamples of respondents, the same for all pairs.
+    pairs, n_boot, seed
+        As `rank_correlations` takes them.
 
     Examples
     --------
@@ -149,7 +146,6 @@ def disattenuated_each(
     >>> [round(each.value, 2) for each in disattenuated_each(measures, errors, [(0, 1)], 200, seed=1)]
     [0.89]
     """
-
     values, errors = _measures(values), _measures(errors)
     same_length(values=values[0], errors=errors[0])
 

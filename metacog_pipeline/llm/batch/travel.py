@@ -23,16 +23,16 @@ State = Literal["written", "submitting", "submitted", "collected", "done", "refu
 
 def send(home: Home, *paths: Path) -> None:
     """Put these files of a batch into the store of ``home``. Raises ``StoreError``."""
-    store = store_of(home)
-    for path in paths if store is not None else ():
-        if store is not None and path.exists():
+    if (store := store_of(home)) is None:
+        return
+    for path in paths:
+        if path.exists():
             store.put(home.key(path), path)
 
 
 def take_away(home: Home, *paths: Path) -> None:
     """Remove these files of a batch from the store. Raises ``StoreError``."""
-    store = store_of(home)
-    if store is not None:
+    if (store := store_of(home)) is not None:
         store.delete([home.key(path) for path in paths])
 
 
