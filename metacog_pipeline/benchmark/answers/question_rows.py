@@ -47,6 +47,8 @@ _LISTS = re.compile(
     r"['\"](\w{1,20})['\"]\s{0,9}:\s{0,9}(\[(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[\s,])*\])"
 )
 _OPTION = re.compile(r"(?:option|opt|choice|op|answer)?[_\s-]?([a-j]|\d)", re.IGNORECASE)
+# Plain names of columns with the wrong options alone, as GPQA ("Incorrect Answer 1"), SciQ and quizzes have them.
+_WRONG = re.compile(r"(?:(?:incorrect|wrong)_(?:answer|option|choice)|distractor)s?(?:_?(?:[a-j]|\d))?")
 #: Usual names of columns, compared without case, spaces and hyphens.
 NAMES = {
     "question": ("question", "input", "prompt", "question_text"),
@@ -104,7 +106,7 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
 
     Columns: ``question``, ``answer`` or a list ``answers``, ``options`` or a column for each, ``kind``, ``id``,
     ``dataset``, ``group``, ``reject``, ``tolerance``, ``unit``; other names of some are known. The right option is named by
-    its letter, its text, its label or its place from 0.
+    its letter, its text, its label or its place from 0; where only wrong ones are listed, it is the answer.
     """
     names = tuple(map(str, cells))
     cells = {plain: cells[name] for plain, name in _plainly(names).items()}
@@ -114,10 +116,10 @@ def question_of(cells: Mapping[str, Any], dataset: str) -> dict[str, Any]:
         raise ValueError(f"there is no question; give it in a column question; the columns are: {there}")
     if not isinstance(question, str) or len(question) > LONGEST:
         raise ValueError(f"question must be a text of at most {LONGEST} characters")
-    given = _options_given(cells, names)
+    given, right = _given(cells, names)
     options = options_of(given)
     try:
-        answers = right_answers(_first(cells, *NAMES["answer"]))
+        answers = right_answers(right)
     except ValueError as error:
         raise ValueError(f"answer {error}; give what is right itself, a text or a list of texts") from None
     labels = labels_of(given)
@@ -191,12 +193,46 @@ def _name_of(cells: Mapping[str, Any]) -> str:
     return "" if name is None else one_line(str(name), 200)
 
 
-def _options_given(cells: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """Return the cell with the options, else those of options in columns of their own."""
-    given = _first(cells, *NAMES["options"])
+def _given(cells: Mapping[str, Any], names: Sequence[str]) -> tuple[Any, Any]:
+    """Return the cell with the options, or those of options in columns of their own, and the cell with what is right."""
+    given, right = _first(cells, *NAMES["options"]), _first(cells, *NAMES["answer"])
     if given is None and (parts := option_columns(names)):
-        return texts_of([cells[compared_name(column)] for column in parts.values()])
-    return given
+        given = texts_of([cells[compared_name(column)] for column in parts.values()])
+    if given is None and KINDS.get(str(cells.get("kind") or "choice").strip().casefold()) == "choice":
+        return _among_wrong(cells, right) or (None, right)
+    return given, right
+
+
+def _among_wrong(cells: Mapping[str, Any], right: Any) -> tuple[list[str], str] | None:
+    """Return wrong options that stand in columns of their own with the right one among them, and its letter in brackets.
+
+    Where they carry no letters their order is drawn from their texts: the same question is asked in the same order, and no
+    letter is right more often. None where there are no such columns, or not one right answer.
+    """
+    columns = _wrong_columns(tuple(cells))
+    parts = [each for name in columns for each in _wrong_of(name, cells[name])]
+    wrong = [str(each).strip() for each in parts if not absent(each)]
+    answers = [] if isinstance(right, Mapping) else [str(each).strip() for each in listed(right)]
+    if not wrong or len(answers) != 1:
+        return None
+    if folded(answers[0]) in map(folded, wrong):
+        raise ValueError(f"answer {answers[0][:40]!r} is a wrong option too; take it out of one")
+    options = sorted((*wrong, answers[0]))
+    if not _marked(options).labels:
+        options = sorted(options, key=lambda each: sha256_hex(canonical_json([each, options])))
+    return options, f"({LETTERS[options.index(answers[0]) :][:1]})"
+
+
+@lru_cache(maxsize=64)
+def _wrong_columns(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the plain names of columns with wrong options, in their order."""
+    return tuple(sorted(name for name in names if _WRONG.fullmatch(name)))
+
+
+def _wrong_of(name: str, cell: Any) -> list[Any]:
+    """Return the wrong options of a cell: a list of them, or one where the name of the column says one."""
+    found = listed(cell)
+    return found if isinstance(cell, list | tuple) or len(found) > 1 or not name.endswith("s") else []
 
 
 def texts_of(parts: Sequence[Any]) -> Sequence[Any] | None:
