@@ -180,7 +180,28 @@ def test_the_same_question_has_the_same_id_whatever_its_spaces_and_case(tmp_path
         ("Answer: B\nConfidence: 1,000", 1, None),
         ("Answer: B\nConfidence: -5", 1, None),
         ("Answer: B\nConfidence: 12 out of 10", 1, None),
-        ("Answer: B\nConfidence: 80-90", 1, 0.8),
+        *(
+            (f"Answer: B\nConfidence: {said}", 1, 0.85)
+            for said in (
+                "80-90",
+                "80–90 %",
+                "80% to 90%",
+                "between 80 and 90",
+                "0.8-0.9",
+                "8-9/10",
+                "8 to 9 out of 10",
+                "**80** - **90**%",
+                "80 bis 90",
+                "80～90",
+                "80-90/100",
+            )
+        ),
+        *(
+            (f"Answer: B\nConfidence: {said}", 1, 0.8)
+            for said in ("80, 90", "80 (90)", "80 and 90", "80 - about 90", "80-")
+        ),
+        ("Answer: B\nConfidence: 90-120", 1, None),
+        ("Answer: B\nConfidence: 90-80", 1, 0.9),
         ("Answer: B", 1, None),
     ],
 )

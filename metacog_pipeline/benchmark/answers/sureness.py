@@ -6,8 +6,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
+from itertools import islice
 
-from metacog_pipeline.benchmark.answers.numbers import numerals
+from metacog_pipeline.benchmark.answers.numbers import Number, numerals
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
 
@@ -20,28 +22,52 @@ STATED = re.compile(
 )
 _OUT_OF = re.compile(r"[*_ ]{0,4}\(?(?:/|out of|of) ?[*_]{0,2}(10{1,2})\b", re.I)
 _PLAIN = re.compile(r"\s*(\d{1,3})\s*%?\s*")
+#: Between the ends of a range.
+_TO = re.compile(
+    r"[*_ ]{0,4}(?:%|％|per ?cent\b)?[*_ ]{0,4}(?:[-‐-―−~〜～]|to|bis|à|a|до|至|到|(and))[*_ ]{0,4}", re.I
+)
 _PERCENT = re.compile(r"[*_ ]{0,4}(?:%|％|per ?cent\b)", re.I)
 
 
 def percent(text: str) -> float | None:
-    """Return the first number of a text as a share: 80, 80 %, 0.8, 0,8, 8/10 and 8 out of 10 are the same.
+    """Return the first number of a text as a share: 80, 80 %, 0.8, 0,8, 8/10 and 8 out of 10 are the same; so is the range
+    70-90, which counts as its middle.
 
     None where it lies outside 0 to 100 or there is none. A whole number without ``%`` is one of percent: 1 is 0.01.
     """
     if plain := _PLAIN.fullmatch(text):  # as asked, and as most reply
         return int(plain[1]) / 100 if int(plain[1]) <= 100 else None
-    if (first := next(numerals(text), None)) is None:
+    first, second = (*islice(numerals(text), 2), None, None)[:2]
+    if first is None:
         return None
-    share = first.value
     if first.parts is not None and min(first.parts) == max(first.parts) == 50:
         return 0.5  # 50/50
-    if whole := _OUT_OF.match(text, first.end):
-        share /= int(whole[1])
-    elif first.parts is None:
-        written = text[first.start : first.end]
-        decimal = ("." in written or "," in written) and share <= 1
-        share = share if decimal and not _PERCENT.match(text, first.end) else share / 100
-    return float(share) if 0 <= share <= 1 else None
+    last = second if second is not None and _is_range(text, first, second) else first
+    shares = [_share(text, each, last) for each in {first.start: first, last.start: last}.values()]
+    return float(sum(shares) / len(shares)) if all(0 <= share <= 1 for share in shares) else None
+
+
+def _is_range(text: str, low: Number, high: Number) -> bool:
+    """Whether two numbers that follow one another are the ends of a range: 80-90 %, between 80 and 90, 8 to 9 out of 10."""
+    to = _TO.fullmatch(text, low.end, high.start)
+    if to is None or (to[1] and not text[: low.start].casefold().rstrip("*_ ").endswith("between")):
+        return False
+    return low.parts is None and low.value < _above(high)
+
+
+def _share(text: str, each: Number, last: Number) -> Fraction:
+    """Return a number as a share; of a range, ``last`` says of what."""
+    if whole := _OUT_OF.match(text, last.end):
+        return each.value / int(whole[1])
+    if last.parts is not None:
+        return _above(each) / last.parts[1]
+    written = text[each.start : each.end]
+    decimal = ("." in written or "," in written) and each.value <= 1
+    return each.value if decimal and not _PERCENT.match(text, last.end) else each.value / 100
+
+
+def _above(number: Number) -> Fraction:
+    return number.value if number.parts is None else number.parts[0]
 
 
 def worded(text: str, scale: Mapping[str, float]) -> float | None:
