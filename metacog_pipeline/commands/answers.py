@@ -98,7 +98,7 @@ def import_command(
 ) -> None:
     """Keep answers from FILE (CSV, TSV, JSON Lines, JSON, Parquet, also .gz; a log) as those of a model.
 
-    A log (inspect_ai, lm-eval, batches of OpenAI, Anthropic and Gemini, Every Eval Ever) names models and runs itself;
+    A log (inspect_ai, lm-eval, HELM, OpenAI Evals, promptfoo, Every Eval Ever, batches) names models and runs itself;
     questions that no benchmark of the study asks are added to those of your own. A study file that is not there is made,
     and where nobody is asked the board follows at once.
 

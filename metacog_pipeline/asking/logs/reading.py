@@ -7,9 +7,12 @@ from itertools import chain
 from pathlib import Path
 
 from metacog_pipeline.asking import answer_files
-from metacog_pipeline.asking.logs import every_eval, harness, inspect_log
+from metacog_pipeline.asking.logs import every_eval, harness, helm, inspect_log, oaieval, promptfoo
 from metacog_pipeline.asking.logs.sample import Sample, parsed
 from metacog_pipeline.errors import StudyError
+
+#: One of them stands in each log that is one JSON object; other files are not parsed to find out.
+_MARKS = (b'"eval"', b'"evaluation_results"', b'"request_states"', b'"promptIdx"')
 
 
 def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None:
@@ -28,11 +31,17 @@ def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None
         return None
     content = answer_files.content(path)
     if kind == ".json":
-        head = content.lstrip()[:1] == b"{" and (b'"eval"' in content or b'"evaluation_results"' in content)
+        head = content.lstrip()[:1] == b"{" and any(each in content for each in _MARKS)
         found = parsed(content, str(path)) if head else None
-        if isinstance(found, dict) and isinstance(found.get("eval"), dict):
+        if not isinstance(found, dict):
+            return None
+        if isinstance(found.get("eval"), dict):
             return inspect_log.read_json(path, content, trust)
-        if not isinstance(found, dict) or not every_eval.is_summary(found):
+        if helm.is_state(found):
+            return helm.read(path, found)
+        if (results := promptfoo.results_of(found)) is not None:
+            return promptfoo.read(path, results, found.get("config"))
+        if not every_eval.is_summary(found):
             return None
         path = every_eval.beside(path, found)
         content = answer_files.content(path)
@@ -57,6 +66,10 @@ def _of_lines(path: Path, content: bytes) -> Iterator[Sample] | None:
         return harness.read(path, every)
     if every_eval.is_row(first):
         return every_eval.read(path, every)
+    if oaieval.is_head(first):
+        return oaieval.read(path, every)
+    if promptfoo.is_row(first):
+        return promptfoo.read(path, every)
     from metacog_pipeline.asking.logs import batch_output  # knows batches as they are submitted, HTTP and all
 
     if batch_output.asks(first):

@@ -106,6 +106,20 @@ def _measured(answers: Sequence[Any]) -> dict[str, Any] | None:
     return {"answers": numbers, "unit": units.pop()}
 
 
+def last_asked(prompt: Any) -> str | None:
+    """Return what a prompt asks: a text, or the last turn of the user in a list of messages, also one written as text."""
+    if isinstance(prompt, str) and prompt.lstrip().startswith('[{"'):
+        try:
+            prompt = from_json(prompt)
+        except ValueError:
+            return str(prompt)
+    if isinstance(prompt, str):
+        return prompt
+    turns = [each for each in objects(prompt) if each.get("role") in ("user", "system")]
+    told = [each["content"] for each in turns if isinstance(each.get("content"), str)]
+    return told[-1] if told else None
+
+
 def verdict(value: Any) -> bool | None:
     """Return what a score says: right, wrong, or neither."""
     if isinstance(value, str):
@@ -132,6 +146,11 @@ def tokens_of(entries: Any) -> tuple[TokenLogprob, ...]:
 def mapping(value: Any) -> dict[str, Any]:
     """Return an object of a log; an empty one where there is none."""
     return value if isinstance(value, dict) else {}
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list of a log; none where there is no list."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def whole(value: Any) -> int | None:
