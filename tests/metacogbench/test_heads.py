@@ -85,7 +85,22 @@ def test_labelled_replies_have_the_same_matches(share, apart):
 def test_any_text_has_the_same_matches(text):
     places = heads.Places(text)
     for regex in CUES[::7]:
-        assert spans(heads.matches(regex, places)) == spans(regex.finditer(text)), regex.pattern
+        expected = spans(regex.finditer(text))
+        for short in (0, len(text) + 1):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(heads, "_SHORT", short)
+                assert spans(heads.matches(regex, places)) == expected, regex.pattern
+
+
+def test_short_replies_have_the_same_matches(monkeypatch):
+    monkeypatch.setattr(heads, "_WORTH", 0)
+    rows = (row for name in ("verdicts_2b_14", "verdicts_3_3") for row in batches.rows(name))
+    replies = dict.fromkeys(row["response"].lower() for row in rows)
+    for turn, reply in enumerate(replies):
+        places = heads.Places(reply)
+        assert len(reply) < heads._SHORT
+        for regex in CUES[turn % 6 :: 6]:
+            assert spans(heads.matches(regex, places)) == spans(regex.finditer(reply)), regex.pattern
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,8 @@ def spanish(text: str) -> bool:
 def word_numbers(text: str) -> Iterator[Number]:
     """Yield the numbers that are written as words, language after language."""
     taken: list[tuple[int, int]] = []
-    for reader in (_fractions, _english, _spanish, _chinese, _korean):
+    readers = (_fractions, _english, _spanish, _chinese, _korean)
+    for reader in readers[:3] if text.isascii() else readers:
         for found in reader(text):
             if not any(found.start < end and start < found.end for start, end in taken[-40:]):
                 taken.append((found.start, found.end))
@@ -162,13 +163,12 @@ def _english(text: str) -> Iterator[Number]:
 
 
 def _spanish(text: str) -> Iterator[Number]:
-    is_spanish = spanish(text)
     for found in _ES_RX.finditer(text):
         words = [word for word in found[0].lower().split() if word != "y"]
         if (
             len(words) == 1
             and words[0] in _ES_ALONE
-            and not (is_spanish and words[0] in ("once", "mil", "uno"))
+            and not (words[0] in ("once", "mil", "uno") and spanish(text))
         ):
             continue
         value = _grouped([_ES[word] for word in words])

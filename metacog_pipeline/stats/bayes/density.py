@@ -165,7 +165,7 @@ class Joint:
         """Return priors of c₁ and d₁, the two binomials and the cuts' normalisation: value, slopes in c₁ and d₁."""
         half = 0.5 * d1
         x = np.stack([half - c1, c1 - half, -half - c1, c1 + half, (c1 - TOL) * ROOT_2, -(c1 + TOL) * ROOT_2])
-        np.clip(x, -np.inf, FAR, out=x)
+        np.minimum(x, FAR, out=x)
         scaled = erfcx(x / -ROOT_2)
         logs = np.log(0.5 * scaled) - 0.5 * x**2
         # A product for each model: one sum over all points would round otherwise.
@@ -204,22 +204,31 @@ def ratings_part(
     lies. ∂r_k/∂x_k = -r_k h(x_k) and ∂r_k/∂x_0 = r_k h(x_0) with the hazard h = φ/Q.
     """
     half = 0.5 * meta[:, None]
-    x = np.stack([edges - half, edges + half], axis=1)
+    # Arrays of all edges are written over where they are no longer needed: making one costs as much as filling it.
+    x = np.empty((len(edges), 2, *edges.shape[1:]))
+    np.subtract(edges, half, out=x[:, 0])
+    np.add(edges, half, out=x[:, 1])
     np.maximum(x, -FAR, out=x)
     scaled = erfcx(x / ROOT_2)
-    squares = x**2
-    tails = np.exp(0.5 * (squares[:, :, :1] - squares)) * (scaled / scaled[:, :, :1])
+    x *= x
+    tails = x[:, :, :1] - x
+    tails *= 0.5
+    np.exp(tails, out=tails)
+    tails *= np.divide(scaled, scaled[:, :, :1], out=x)
     p = tails.copy()
     p[:, :, :-1] -= tails[:, :, 1:]
-    floored = np.maximum(p, floor)
+    floored = np.maximum(p, floor, out=x)
     total = floored.sum(axis=2, keepdims=True)
     value = (counts * np.log(floored)).sum(axis=(0, 1, 2)) - (n * np.log(total)).sum(axis=(0, 1, 2))
-    slope = np.where(p > floor, counts / floored - n / total, 0.0)
-    by_tail = tails[:, :, 1:] * (slope[:, :, 1:] - slope[:, :, :-1])
-    d_x = np.empty_like(x)
-    d_x[:, :, 0] = by_tail.sum(axis=2)
-    d_x[:, :, 1:] = -by_tail
-    d_x *= HAZARD / scaled
+    slope = counts / floored
+    slope -= n / total
+    np.copyto(slope, 0.0, where=~(p > floor))
+    by_tail = slope[:, :, 1:] - slope[:, :, :-1]
+    by_tail *= tails[:, :, 1:]
+    d_x = p
+    by_tail.sum(axis=2, out=d_x[:, :, 0])
+    np.negative(by_tail, out=d_x[:, :, 1:])
+    d_x *= np.divide(HAZARD, scaled, out=scaled)
     by_row = d_x.sum(axis=2)
     d_meta = 0.5 * (by_row[:, 1] - by_row[:, 0])
     if len(meta) == 1:

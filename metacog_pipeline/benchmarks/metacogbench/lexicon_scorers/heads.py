@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from re import _constants as sre  # type: ignore[attr-defined]
@@ -25,7 +25,7 @@ _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 # What IGNORECASE takes for i, s and k beside their own two forms.
 _ALIKE = {0x130: "i", 0x131: "i", 0x17F: "s", 0x212A: "k"}
 _WORD_STARTS = re.compile(r"\b\w")
-_SHORT = 500  # characters of a text in which every place is tried sooner
+_SHORT = 500  # characters of a text in which beginnings are tried sooner than words are looked for
 _WORTH = (
     15_000  # characters a regex is searched in until it is taken apart, which takes as long as searching them
 )
@@ -49,9 +49,26 @@ class Way(NamedTuple):
     needs: tuple[Need, ...]
 
 
+class Apart(NamedTuple):
+    """A regex taken apart: all its alternatives, those that may begin anywhere, and how the others begin."""
+
+    ways: tuple[Way, ...]
+    anywhere: tuple[Way, ...]
+    heads: frozenset[str]
+
+    @classmethod
+    def of(cls, regex: re.Pattern[str]) -> Apart:
+        """Take a regex apart."""
+        made = ways(regex)
+        heads = (way.heads for way in made if way.heads is not None)
+        return cls(made, tuple(way for way in made if way.heads is None), frozenset[str]().union(*heads))
+
+
 # Of each regex what it was taken apart into, or how many characters it was searched in before; never more than the
 # regexes of the data, which `compiled` keeps as well.
-_known: dict[re.Pattern[str], tuple[Way, ...] | int] = {}
+# By identity: the hash of a regex is that of all its code, anew at each call.
+_known: dict[int, tuple[re.Pattern[str] | None, Apart | int]] = {}
+_UNKNOWN = (None, 0)
 
 
 @dataclass(frozen=True)
@@ -97,28 +114,32 @@ class Places:
         return found
 
 
-def matches(regex: re.Pattern[str], places: Places) -> Iterator[re.Match[str]]:
-    """Yield what ``regex.finditer`` yields."""
+def matches(regex: re.Pattern[str], places: Places) -> Iterable[re.Match[str]]:
+    """Return what ``regex.finditer`` yields."""
     text = places.text
-    known = _known.get(regex, 0)
-    if len(text) < _SHORT or (isinstance(known, int) and known < _WORTH):
-        if isinstance(known, int):
-            _known[regex] = known + len(text)
-        yield from regex.finditer(text)
-        return
+    _, known = _known.get(id(regex), _UNKNOWN)
     if isinstance(known, int):
-        known = _known[regex] = ways(regex)
-    wanted: set[str] = set()
-    for way in known:
+        if known < _WORTH:
+            _known[id(regex)] = regex, known + len(text)
+            return regex.finditer(text)
+        known = Apart.of(regex)
+        _known[id(regex)] = regex, known
+    short = len(text) < _SHORT
+    wanted: set[str] | frozenset[str] = known.heads if short else set()
+    for way in known.anywhere if short else known.ways:
         if all(map(places.has, way.needs)):
             if way.heads is None:
-                yield from regex.finditer(text)
-                return
+                return regex.finditer(text)
             wanted |= way.heads
-    starts = places.starts
-    end = 0
-    for start in sorted({at for head in wanted & starts.keys() for at in starts[head]}):
-        if start >= end and (found := regex.match(text, start)) is not None:
+    met = wanted & places.starts.keys()
+    return _tried(regex, places, met) if met else ()
+
+
+def _tried(regex: re.Pattern[str], places: Places, heads: Iterable[str]) -> Iterator[re.Match[str]]:
+    """Yield the matches of a regex at the beginnings of words with one of the heads."""
+    starts, end = places.starts, 0
+    for start in sorted({at for head in heads for at in starts[head]}):
+        if start >= end and (found := regex.match(places.text, start)) is not None:
             yield found
             end = found.end()
 
