@@ -11,13 +11,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.scoring import printed
-from metacog_pipeline.study import load_study
+from metacog_pipeline.study import Study, load_study
 
-_KEPT = tempfile.TemporaryDirectory(prefix="metacog-printed-")
+_KEPT = tempfile.TemporaryDirectory(prefix="metacog-homes-")
 
 
 def columns_of(path: str) -> dict[str, str]:
@@ -71,3 +72,37 @@ def _printed(benchmark: str, claims: bool) -> Path:
         values = found.published.values(found).with_columns(benchmark=pl.lit(benchmark))
         write(Home(home), f"estimates/{benchmark}/published/published_values.parquet", values.to_dicts())
     return home
+
+
+def lend_cases(study: Study) -> None:
+    """Give a study of MEDLEY's sample cases what they are made by, for tests that do not hold how: 560 calls, 1.5 s.
+
+    What a result was made from stands in it: where a study asks for others, it makes its own.
+    """
+    benchmark = bound(study, "medley")
+    limit = benchmark.settings.limit
+    shutil.copytree(_cases(study.study.seed, limit), study.home.path, dirs_exist_ok=True)
+
+
+@functools.cache
+def _cases(seed: int, limit: int | None) -> Path:
+    """Return a home with the sample cases of a seed and the answers they rest on, and nothing else."""
+    folder = Path(_KEPT.name) / f"cases-{seed}-{limit}"
+    folder.mkdir()
+    study = folder / "cases.toml"
+    lines = ["[study]", 'name = "t"', 'home = "home"', f"seed = {seed}"]
+    lines += [
+        "[[models]]",
+        'name = "m"',
+        'provider = "simulated"',
+        "[benchmarks.medley]",
+        'dataset = "sample"',
+    ]
+    study.write_text("\n".join([*lines, *(() if limit is None else (f"limit = {limit}",))]))
+    loaded = load_study(study)
+    loaded.prepare()
+    construction.build(bound(loaded, "medley"))
+    kept = folder / "kept"
+    for name in ("items", "transcripts"):
+        shutil.copytree(loaded.home / name, kept / name)
+    return kept

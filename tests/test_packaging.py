@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import tomllib
 import zipfile
@@ -101,7 +102,26 @@ def installed(wheel, empty):
     if done.returncode and UNREACHABLE.search(done.stderr):
         pytest.skip(f"the package index cannot be reached: {done.stderr.strip().splitlines()[-1]}")
     assert done.returncode == 0, done.stderr
+    lend_compiled(Path(sysconfig.get_path("purelib")), next(environment.glob("lib/python*/site-packages")))
     return environment / "bin"
+
+
+def lend_compiled(ours: Path, theirs: Path) -> None:
+    """Link what this environment has compiled of packages that are the same files there: ten seconds less to compile.
+
+    Python takes a compiled file only where time and size of its source are those it was made from.
+    """
+    for folder, _, files in os.walk(theirs):
+        own = ours / Path(folder).relative_to(theirs) / "__pycache__"
+        if not own.is_dir() or not any(name.endswith(".py") for name in files):
+            continue
+        made = Path(folder) / "__pycache__"
+        made.mkdir(exist_ok=True)
+        try:
+            for each in own.glob(f"*.{sys.implementation.cache_tag}.pyc"):
+                os.link(each, made / each.name)
+        except OSError:  # another disk: each process compiles what it loads
+            return
 
 
 def test_the_wheel_carries_data_and_sql(wheel):

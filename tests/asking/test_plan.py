@@ -18,6 +18,7 @@ from metacog_pipeline.querying.asking import Profile
 from metacog_pipeline.querying.planning import CostEstimate, DryAsker, PromptCache
 from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study import Study, load_study
+from tests import homes
 from tests.tables import every
 
 PRICES = "price_in = 1.0\nprice_out = 2.0\n"
@@ -290,7 +291,9 @@ judges = ["grader"]
 def test_what_a_prompt_cache_does_is_a_number_with_what_it_rests_on(tmp_path, keys, words):
     path = tmp_path / "study.toml"
     path.write_text(JUDGED.replace("CACHE", keys))
-    plan = plan_study(load_study(path))
+    study = load_study(path)
+    homes.lend_cases(study)
+    plan = plan_study(study)
     notes = [each for each in plan.notes if each.startswith("Prompt")]
     assert all(re.match(words, note.replace("judge_suite", "judgements")) for note in notes), notes
     judges = [each for each in plan.rows if each.model == "grader"]  # of replies, and tried on fixed answers

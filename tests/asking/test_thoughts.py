@@ -19,6 +19,7 @@ from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts import raw
 from metacog_pipeline.transcripts.folder import kept_folders
 from metacog_pipeline.transcripts.store import read_partition
+from tests import homes
 from tests.asking_in_process import ask
 from tests.simulated_server import ServerThread
 
@@ -71,6 +72,7 @@ def studies(few_resamples, tmp_path_factory):
     (folder / "simulated" / "study.toml").write_text(STUDY % 'provider = "simulated"')
     simulated = load_study(folder / "simulated" / "study.toml")
     simulated.prepare()
+    homes.lend_cases(simulated)
     for benchmark in enabled(simulated):
         construction.build(benchmark)
     observer = serving.respondents(simulated)["alpha"]
@@ -101,6 +103,7 @@ def studies(few_resamples, tmp_path_factory):
 
 def _scored(study: Study) -> None:
     study.prepare()
+    homes.lend_cases(study)
     for benchmark in enabled(study):
         construction.build(benchmark)
         for partition in tasks.partitions(benchmark):

@@ -12,6 +12,7 @@ from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.cli import main
 from metacog_pipeline.files import shipped
 from metacog_pipeline.study import Study, load_study
+from tests import homes
 
 STUDY = """
 [study]
@@ -86,7 +87,9 @@ def judged(tmp_path_factory):
     path = tmp_path_factory.mktemp("judged") / "study.toml"
     priced = 'provider = "openai"\nmodel = "m"\nprice_in = 1.0\nprice_out = 4.0'
     path.write_text(STUDY.replace(priced, 'provider = "simulated"\nobserver = { seed = 3 }'))
-    before = judge_rows(load_study(path))
+    study = load_study(path)
+    homes.lend_cases(study)
+    before = judge_rows(study)
     with pytest.raises(SystemExit) as ended:
         main(["run", str(path), "--quiet"])
     assert not ended.value.code
@@ -121,5 +124,6 @@ def test_judges_with_other_words_are_asked_again(metacog, judged, tmp_path):
 def test_simulated_judges_are_served_beside_models(study):
     loaded = load_study(study)
     loaded.prepare()
+    homes.lend_cases(loaded)
     construction.build(bound(loaded, "medley"))
     assert list(respondents(loaded)) == ["one", "two", "kin"]

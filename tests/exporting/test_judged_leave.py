@@ -17,6 +17,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
+from tests import homes
 from tests.asking_in_process import ask
 from tests.exporting.test_tables_leave import board, same_to_twelve_digits
 
@@ -59,6 +60,7 @@ def judged(tmp_path_factory):
     path.write_text(STUDY)
     study = load_study(path)
     study.prepare()
+    homes.lend_cases(study)
     into = bound(study, "medley")
     construction.build(into)
     construction.run_step(into, suite.STEP)
@@ -100,6 +102,7 @@ def test_a_judge_whose_verdicts_are_missing_is_one_line_and_asks_nobody(judged, 
     )
     (tmp_path / "s.toml").write_text(rows.replace("observer", "#"))
     into = bound(load_study(tmp_path / "s.toml"), "medley")
+    homes.lend_cases(into.context.study)
     (partition, *_), declared = tasks.partitions(bound(load_study(judged), "medley")), judging.wanted(into)
     kept = judging.kept_responses(partition)
     assert kept is not None and declared is not None
