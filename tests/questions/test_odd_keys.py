@@ -48,6 +48,37 @@ def test_another_sign_is_another_answer(key, said):
     assert right(key, said) is not True
 
 
+DAY = (
+    "May 5, 1990",
+    "5 May 1990",
+    "1990-05-05",
+    "Saturday, May 5, 1990",
+    "5th of May, 1990",
+    "the 5th May 1990",
+)
+
+
+@every(
+    ("key", "said"),
+    [*((key, said) for key in DAY for said in (*DAY, "It was on 5 May, 1990.", "05/05/1990", "5.5.1990", "1990年5月5日")),
+     ("Sept. 13, 2001", "13th of September 2001"), ("Sept. 13, 2001", "9/13/2001"), ("2001-09-13", "13.09.2001"),
+     ("September 3", "the 3rd of Sept"), ("May 1990", "1990-05"), ("May 1990", "in May of 1990")],
+)  # fmt: skip
+def test_a_date_is_met_in_any_way_it_is_written(key, said):
+    assert right(key, said) is True
+
+
+@every(
+    ("key", "said"),
+    [("May 5, 1990", each) for each in ("May 6, 1990", "15 May 1990", "5 May 1991", "May 1990", "5 May", "1990")]
+    + [("May 6, 1990", each) for each in ("5/6/1990", "6/5/1990", "06.05.1990")]
+    + [("13/05/1990", "May 13, 1990"), ("1990-02-30", "March 2, 1990"), ("May 15", "5 May"), ("March 32", "32 March"),
+       ("12-05", "May 12")],
+)  # fmt: skip
+def test_another_date_or_one_that_means_two_is_no_match(key, said):
+    assert right(key, said) is not True
+
+
 @every(
     ("key", "said"),
     [("6 - 5i", "6-5i"), ("-3/7", "minus 3/7"), ("3/7", "Answer - 3/7"), ("3/7", "x = 3/7"), ("Catch-22", "Catch 22"),
