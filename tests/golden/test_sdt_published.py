@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.signaldetection.published_notes import TOLERANCE
-from tests.signaldetection.scored import refit_tables
+from tests.signaldetection.scored import published_posteriors, refit_tables
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "sdt"
@@ -50,7 +50,7 @@ def refit(tmp_path_factory):
     folder = tmp_path_factory.mktemp("published")
     for name, ours in NAMES.items():
         shutil.copy(need(name), folder / ours)
-    return refit_tables(folder, 20, folder / "posteriors")
+    return refit_tables(folder, 7, published_posteriors(tmp_path_factory))
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Responses made by hand, and the numbers the pipeline makes of them."""
 
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.contract import Comparison, Group, schema_of
@@ -140,6 +142,12 @@ class RefitFrames:
     sensitivity: pl.DataFrame
     criteria: pl.DataFrame
     contrasts: pl.DataFrame
+
+
+def published_posteriors(factory: pytest.TempPathFactory) -> Path:
+    """Where the posteriors of the published counts are kept: in one place for all processes of one run of the tests."""
+    own = factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "published-posteriors"
 
 
 def refit_tables(data: Path, seed: int, posteriors: Path) -> RefitFrames:

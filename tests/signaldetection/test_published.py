@@ -13,7 +13,7 @@ from metacog_pipeline.benchmarks.signaldetection.measures import posteriors as k
 from metacog_pipeline.benchmarks.signaldetection.published import FILES
 from metacog_pipeline.files import shipped
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
-from tests.signaldetection.scored import bound, refit_tables
+from tests.signaldetection.scored import bound, published_posteriors, refit_tables
 
 SHIPPED = shipped("data", "published", "signaldetection")
 MODELS = ("one", "two")
@@ -173,13 +173,13 @@ def test_the_shipped_files_are_whole():
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
-    return tmp_path_factory.mktemp("home")
+def kept_ones(tmp_path_factory):
+    return published_posteriors(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
-def refit(home):
-    return refit_tables(SHIPPED, 7, home / "posteriors")
+def refit(kept_ones):
+    return refit_tables(SHIPPED, 7, kept_ones)
 
 
 @pytest.mark.slow
@@ -202,9 +202,9 @@ def test_the_published_tables_follow_but_for_one_cell_and_one_misprint(refit):
 
 
 @pytest.mark.slow
-def test_copies_of_the_files_elsewhere_give_the_same_tables(refit, home, tmp_path):
+def test_copies_of_the_files_elsewhere_give_the_same_tables(refit, kept_ones, tmp_path):
     for name in FILES:
         shutil.copy(SHIPPED / name, tmp_path)
-    again = refit_tables(tmp_path, 7, home / "posteriors")
+    again = refit_tables(tmp_path, 7, kept_ones)
     for name in ("sensitivity", "criteria", "contrasts"):
         assert_frame_equal(getattr(again, name), getattr(refit, name))

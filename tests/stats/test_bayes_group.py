@@ -162,7 +162,7 @@ def test_chains_that_have_not_converged_give_no_number():
 
 
 def test_fixed_d_prime_is_that_of_the_padded_counts():
-    few = {"draws": 300, "warmup": 200, "chains": 8}
+    few = {"draws": 400, "warmup": 300, "chains": 8}  # enough for one round
     found = bayes_metad_group(population(6, 150, seed=4), estimate_dprime=False, seed=1, **few)
     assert found.converged and "mu_d1" not in found.draws
     assert np.ptp(found.draws["d1"], axis=(0, 1)).max() == 0

@@ -176,9 +176,25 @@ def occurrences(drawn: Ints) -> Floats:
     array([[2., 0., 1.],
            [0., 1., 2.]])
     """
+    return occurring(drawn).astype(np.float64)
+
+
+def occurring(drawn: Ints) -> Ints:
+    """Return what `occurrences` does as whole numbers, for those who keep them as such.
+
+    Parameters
+    ----------
+    drawn
+        Clusters by number, ``(n_draws, n)``, as `indices` draws them.
+
+    Examples
+    --------
+    >>> occurring(np.array([[0, 0, 2], [1, 2, 2]])).tolist()
+    [[2, 0, 1], [0, 1, 2]]
+    """
     size, n = drawn.shape
     place = drawn + n * np.arange(size)[:, None]
-    return np.bincount(place.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
+    return np.bincount(place.ravel(), minlength=size * n).reshape(size, n)
 
 
 def table(counts: ArrayLike, n_draws: int, stream: Stream, shares: ArrayLike | None = None) -> Floats:

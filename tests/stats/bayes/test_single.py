@@ -50,8 +50,18 @@ def each(*names, **options):
 
 
 @pytest.fixture(scope="module")
-def classic():
-    return fit(CLASSIC)
+def alike():
+    """The classic example, under a second name, with one more trial, and mirrored, side by side."""
+    more, mirrored = (CLASSIC[0], [*CLASSIC[1][:-1], 40]), (CLASSIC[1][::-1], CLASSIC[0][::-1])
+    cells = {"": CLASSIC, "second": CLASSIC, "more": more, "mirrored": mirrored}
+    labels = ["second" if name == "second" else "" for name in cells]
+    tables = [counts(*cell) for cell in cells.values()]
+    return dict(zip(cells, bayes_metad_each([*zip(labels, tables, strict=True)], seed=1), strict=True))
+
+
+@pytest.fixture(scope="module")
+def classic(alike):
+    return alike[""]
 
 
 @pytest.fixture(scope="module")
@@ -199,8 +209,8 @@ def test_cells_side_by_side_have_the_posteriors_they_have_alone_bit_by_bit():
                 assert values.tobytes() == {**beside.draws, **beside.unconverged_draws}[name].tobytes()
 
 
-def test_swapping_the_stimuli_mirrors_the_posterior(classic):
-    there, back = classic.summary(), fit((CLASSIC[1][::-1], CLASSIC[0][::-1])).summary()
+def test_swapping_the_stimuli_mirrors_the_posterior(classic, alike):
+    there, back = classic.summary(), alike["mirrored"].summary()
     assert back["d1"].mean == pytest.approx(there["d1"].mean, abs=0.01)
     assert back["c1"].mean == pytest.approx(-there["c1"].mean, abs=0.01)
     assert back["meta_d"].mean == pytest.approx(there["meta_d"].mean, abs=0.012)
@@ -213,23 +223,25 @@ def test_the_same_call_gives_the_same_bytes():
     assert all(first[name].tobytes() == again[name].tobytes() for name in first)
 
 
-def test_cells_fitted_with_one_seed_share_no_random_numbers(classic):
-    others = [fit(CLASSIC, label="second"), fit(CLASSIC, seed=2), fit((CLASSIC[0], [*CLASSIC[1][:-1], 40]))]
+def test_cells_fitted_with_one_seed_share_no_random_numbers(classic, alike):
+    others = [alike["second"], fit(CLASSIC, seed=2), alike["more"]]
     for other in others:
         together = np.corrcoef(classic.draws["m_ratio"].ravel(), other.draws["m_ratio"].ravel())[0, 1]
         assert abs(together) < 0.05
         assert compare(classic.draws["m_ratio"], other.draws["m_ratio"]).differs is False
 
 
-@settings(max_examples=8)
+# Three cells at a time, side by side.
+@settings(max_examples=4)
 @given(st.integers(2, 6), st.integers(0, 10**6), st.booleans())
 def test_any_counts_give_a_status_and_numbers_only_with_convergence(k, seed, estimate):
     rng = np.random.default_rng(seed)
-    cell = rng.poisson(rng.gamma(0.4, 10, 2 * k), (2, 2 * k))
-    posterior = fit(cell, estimate_dprime=estimate, draws=150, warmup=150, rounds=1)
-    assert posterior.status in ("converged", "not_converged", "undefined_type1", "unidentified")
-    assert bool(numbers(posterior)) == posterior.converged == (posterior.reason == "")
-    assert all(np.isfinite(value).all() for value in posterior.draws.values())
+    cells = [("", counts(*rng.poisson(rng.gamma(0.4, 10, 2 * k), (2, 2 * k)))) for _ in range(3)]
+    few = {"draws": 150, "warmup": 150, "rounds": 1}
+    for posterior in bayes_metad_each(cells, seed=1, estimate_dprime=estimate, **few):
+        assert posterior.status in ("converged", "not_converged", "undefined_type1", "unidentified")
+        assert bool(numbers(posterior)) == posterior.converged == (posterior.reason == "")
+        assert all(np.isfinite(value).all() for value in posterior.draws.values())
 
 
 @every(

@@ -24,16 +24,20 @@ def _lorry_draw(rng: random.Random) -> Params:
 
 def _fewest(weights: list[int], room: int) -> list[int]:
     """Return for every subset of crates how few lorries carry it."""
-    n = len(weights)
-    best = [(0, 0)] + [(n + 1, 0)] * ((1 << n) - 1)  # lorries used, load of the last one
-    for mask in range(1 << n):
-        used, load = best[mask]
-        for i in range(n):
-            if not mask >> i & 1:
-                fits = used and load + weights[i] <= room
-                state = (used, load + weights[i]) if fits else (used + 1, weights[i])
-                best[mask | 1 << i] = min(best[mask | 1 << i], state)
-    return [used for used, _ in best]
+    one = (
+        1 << sum(weights).bit_length()
+    )  # a state is the lorries used, times this, and the load of the last one
+    crates = [(1 << i, w) for i, w in enumerate(weights)]
+    best = [0] + [(len(weights) + 1) * one] * ((1 << len(weights)) - 1)
+    for mask, state in enumerate(best):
+        left = room - state % one if state else -1
+        fresh = state - state % one + one
+        for crate, w in crates:
+            if not mask & crate:
+                then = (state if w <= left else fresh) + w
+                if then < best[mask | crate]:
+                    best[mask | crate] = then
+    return [state // one for state in best]
 
 
 def _lorry_solve(p: Params) -> Answer | None:
@@ -41,9 +45,13 @@ def _lorry_solve(p: Params) -> Answer | None:
     few = _fewest(weights, room)
     full = len(few) - 1
     lorries = few[full]
-    beside = [sum(w for i, w in enumerate(weights) if s >> i & 1) for s in range(full + 1)]
+    if lorries < 3 or _first_fit(weights, room) == lorries:
+        return None
+    beside = [0]
+    for w in weights:
+        beside += [load + w for load in beside]
     extra = room - min(beside[s] for s in range(full + 1) if few[full ^ s] <= lorries - 1)
-    if _first_fit(weights, room) == lorries or extra < 40 or lorries < 3:
+    if extra < 40:
         return None
     low, high = max(weights) - 1, room  # too little, enough
     while high - low > 1:

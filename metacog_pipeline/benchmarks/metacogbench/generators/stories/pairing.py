@@ -278,9 +278,9 @@ def _shelf_solve(p: Params) -> Answer | None:
     mutual = _largest_clash(names, clashes)
     for k in range(2, least + 1):
         unlabelled //= k
-    without, _ = _stored(left, fewer)
     if mutual >= least or not 2 <= unlabelled <= 60:
         return None
+    without, _ = _stored(left, fewer)
     return (least, unlabelled, mutual, without)
 
 

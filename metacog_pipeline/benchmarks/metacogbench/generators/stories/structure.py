@@ -116,7 +116,11 @@ def _same(a: Any, b: Any) -> bool:
 
 def passes(fields: Sequence[Field], reply: Sequence[Any]) -> bool:
     """Whether at least 60 % of the fields are right, in whole numbers; ``reply`` holds values in their order."""
-    return 5 * sum(map(right, fields, reply)) >= 3 * len(fields)
+    return _enough(sum(map(right, fields, reply)), fields)
+
+
+def _enough(hits: int, fields: Sequence[Field]) -> bool:
+    return 5 * hits >= 3 * len(fields)
 
 
 def random_score(
@@ -126,8 +130,9 @@ def random_score(
     earned = passed = 0
     for _ in range(replies):
         reply = [plausible(each, rng) for each in fields]
-        earned += sum(map(right, fields, reply))
-        passed += passes(fields, reply)
+        hits = sum(map(right, fields, reply))
+        earned += hits
+        passed += _enough(hits, fields)
     return earned / (replies * len(fields)), passed / replies
 
 
