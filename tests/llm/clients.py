@@ -14,6 +14,8 @@ class Later:
         self._name = name
 
     def __getattr__(self, what: str) -> Any:
+        if what.startswith("_"):  # pytest asks all that a file holds for `__test__` and others
+            raise AttributeError(what)
         return getattr(importlib.import_module(self._name), what)
 
 
