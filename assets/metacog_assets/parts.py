@@ -165,8 +165,8 @@ def board(tables: Mapping[str, str]) -> tuple[Any, dict[str, dict[str, str]], di
     status.note_board(study, inputs)
     shared.publish(home)
     digests.note(study.home)  # a run of the UI has no command that notes them at its end
-    columns = read.columns_of(home)
     with read.one_connection(home):
+        columns = read.columns_of(home)
         facts = {
             name: shown(home, schema, name, list(columns.get(name, {}))) for name, schema in tables.items()
         }

@@ -4,8 +4,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -32,12 +30,12 @@ from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import Study, load_study
 from tests.simulated_server import ServerThread
 
-ROOT = Path(__file__).resolve().parents[2]
 POOL = ("alder-small", "alder-large", "birch-one", "birch-two", "cedar-mini", "cedar-think", "elm-fast", "oak-nine",
         "alder-code")  # fmt: skip
 JUDGES = ("judge-quartz", "judge-basalt", "judge-slate")
 DESIGNERS = ("pen", "quill")
 SEEDS = 6
+FEW = 3  # cases, where a test is about who is asked again
 # Of the instances of the sample with seed 0, in their order.
 SAMPLE_DIGEST = "d4734b6b404ff6b2f1a19403a8dc2e1e442c611fb10bd8ab0b389e4af9aac1b8"
 SAMPLE = '[benchmarks.medley]\nenabled = true\ndataset = "sample"\n'
@@ -263,25 +261,25 @@ def test_what_is_made_is_what_a_custom_data_set_reads(bench):
 
 
 def test_one_more_analyst_is_the_only_one_asked_about_the_cases(bench):
-    generate(bench.write(pool=POOL[:8]))
+    generate(bench.write(pool=POOL[:8], seeds=FEW))
     before = bench.asked()
-    generate(bench.write())
+    generate(bench.write(seeds=FEW))
     new = bench.asked() - before
-    assert new[POOL[8]] >= SEEDS and bench.twice() == 0
+    assert new[POOL[8]] >= FEW and bench.twice() == 0
     assert set(new) <= {POOL[8], *JUDGES}  # judges see another consensus
 
 
 def test_more_seeds_ask_only_about_the_new_ones(bench):
-    generate(bench.write(seeds=SEEDS - 1))
-    generate(bench.write())
-    assert bench.twice() == 0 and all(bench.asked()[name] == SEEDS for name in DESIGNERS)
+    generate(bench.write(seeds=FEW - 1))
+    generate(bench.write(seeds=FEW))
+    assert bench.twice() == 0 and all(bench.asked()[name] == FEW for name in DESIGNERS)
 
 
 def test_who_cannot_be_asked_is_named_and_keeps_nobody_from_answering(bench):
     absent = POOL[2]
 
     def without_a_key(**more: object) -> Study:
-        path = bench.write(pool=POOL[:8], **more).path
+        path = bench.write(pool=POOL[:8], seeds=FEW, **more).path
         key = f'model = "{absent}"\napi_key_env = "METACOG_TEST_NO_SUCH_KEY"'
         path.write_text(path.read_text().replace(f'model = "{absent}"', key))
         return load_study(path)
@@ -291,7 +289,7 @@ def test_who_cannot_be_asked_is_named_and_keeps_nobody_from_answering(bench):
         generate(study)
     assert stale(study)[0] == "opinions"
     asked = bench.asked()
-    assert all(asked[name] >= SEEDS for name in POOL[:8] if name != absent)
+    assert all(asked[name] >= FEW for name in POOL[:8] if name != absent)
     assert not any(asked[name] for name in (absent, *JUDGES))
 
     study = without_a_key(allow_incomplete=True)
@@ -300,24 +298,22 @@ def test_who_cannot_be_asked_is_named_and_keeps_nobody_from_answering(bench):
     assert kept(study) and stale(study) == ()
     assert all(bench.asked()[name] == asked[name] for name in POOL)
 
-    generate(bench.write(pool=POOL[:8]))  # there is a key now, and nothing is left out any more
-    assert bench.asked()[absent] >= SEEDS and bench.twice() == 0
+    generate(bench.write(pool=POOL[:8], seeds=FEW))  # there is a key now, and nothing is left out any more
+    assert bench.asked()[absent] >= FEW and bench.twice() == 0
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
-def test_a_generator_stopped_in_the_middle_goes_on_where_it_was(bench, ending):
+def test_a_generator_stopped_in_the_middle_goes_on_where_it_was(bench, ending, loaded):
     study = bench.write()
     bench.plan(FaultPlan(latency_s=0.1))
     code = "from metacog_pipeline.cli import main; main()"
     arguments = ["medley", "generate", "--study", str(study.path)]
-    running = subprocess.Popen(
-        [sys.executable, "-c", code, *arguments], cwd=ROOT, stderr=subprocess.PIPE, text=True
-    )
+    running = loaded.python("-c", code, *arguments, **os.environ)
     deadline = time.monotonic() + 60
     while bench.asked().total() < 2 * SEEDS + 10 and time.monotonic() < deadline:
         time.sleep(0.02)
-    os.kill(running.pid, ending)
-    _, err = running.communicate(timeout=60)
+    running.send_signal(ending)
+    _, err = running.communicate()
     assert "Traceback" not in err
     if ending == signal.SIGINT:
         assert running.returncode == 130 and "interrupted" in err
