@@ -43,8 +43,11 @@ def explain(
     """
     from metacog_pipeline.leaderboard.explanation import explain as explained
     from metacog_pipeline.leaderboard.output import printable
+    from metacog_pipeline.leaderboard.read import one_connection
 
-    found = explained(opened(study_file), benchmark, condition, model, measure, samples)
+    study = opened(study_file)
+    with one_connection(study.home):
+        found = explained(study, benchmark, condition, model, measure, samples)
     if printing.wanted():
         printing.value(found)
     else:

@@ -16,7 +16,7 @@ from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import explanation
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.leaderboard.read import one_connection, run_query
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.scoring import cross_benchmark, files, recount
 from metacog_pipeline.study import Study, load_study
@@ -107,13 +107,14 @@ def some_cells(home: Home) -> list[tuple[str, ...]]:
 
 def test_numbers_of_every_benchmark_come_out_again(study):
     cells = some_cells(study.home)
-    for cell in cells[:: max(1, len(cells) // 4)]:
-        found = explanation.explain(study, *cell, samples=0)
-        assert found["differs"] is None, cell
-        assert found["formula"] and found["paper"], cell
-        assert all(run_query(study.home, sql).columns for sql in found["sql"])
-        if found["items"] is not None:
-            assert sum(each["n"] for each in found["left_out"]) + found["board"]["n"] == found["asked"]
+    with one_connection(study.home):
+        for cell in cells[:: max(1, len(cells) // 4)]:
+            found = explanation.explain(study, *cell, samples=0)
+            assert found["differs"] is None, cell
+            assert found["formula"] and found["paper"], cell
+            assert all(run_query(study.home, sql).columns for sql in found["sql"])
+            if found["items"] is not None:
+                assert sum(each["n"] for each in found["left_out"]) + found["board"]["n"] == found["asked"]
 
 
 CELL = ("metamedqa", "baseline", "careful")
@@ -170,10 +171,10 @@ def test_a_board_that_does_not_follow_from_the_responses_is_told_in_one_line(met
     path = own_copy
     with duckdb.connect(str(path.parent / "home" / "leaderboard.duckdb")) as connection:
         connection.execute("update estimates set estimate = 0.123, low = 0.1 where measure = 'accuracy'")
-    result = metacog("explain", path, *CELL, "accuracy")
+    result = metacog("explain", path, *CELL, "accuracy", "--samples", 0)
     assert result.code == 1 and "DIFFERS" in result.out
     result.refused_in_one_line("estimate is 0.123 on the board", "metacog run")
-    as_json = metacog("explain", path, *CELL, "accuracy", "--json")
+    as_json = metacog("explain", path, *CELL, "accuracy", "--samples", 0, "--json")
     assert as_json.code == 1 and json.loads(as_json.out)["differs"].startswith("estimate is 0.123")
 
 
