@@ -31,11 +31,12 @@ def export(study_file: Path, target: Path, form: str) -> None:
     from metacog_pipeline.exporting import writer
     from metacog_pipeline.exporting.facts import Facts
     from metacog_pipeline.exporting.folders import new_folder, refuse_taken
+    from metacog_pipeline.leaderboard.read import one_connection
 
     refuse_taken(target)
-    facts = Facts.of(opened(study_file))
-    with new_folder(target) as folder:
-        lines = writer(form)(facts, folder)
+    study = opened(study_file)
+    with one_connection(study.home), new_folder(target) as folder:  # all that leaves is of one board
+        lines = writer(form)(Facts.of(study), folder)
     printing.say(f"wrote {target}: {'; '.join(lines)}", wrote=[str(target)], told=lines)
 
 
@@ -63,14 +64,19 @@ def bundle(study_file: Path, target: Path | None) -> None:
     from metacog_pipeline.exporting import bundle as bundles
     from metacog_pipeline.exporting.facts import Facts
     from metacog_pipeline.exporting.folders import refuse_taken, writable
+    from metacog_pipeline.leaderboard.read import one_connection
 
-    facts = Facts.of(opened(study_file))
-    about = facts.about()
-    target = target or Path(f"{facts.study.study.name.replace(' ', '-')}-{about['snapshot']}.zip")
-    refuse_taken(target)
-    with tempfile.TemporaryDirectory() as folder, writable(target):
-        about = bundles.write(facts, Path(folder))
-        bundles.pack(Path(folder), target)
+    study = opened(study_file)
+    with (
+        one_connection(study.home),
+        tempfile.TemporaryDirectory() as folder,
+    ):  # all that leaves is of one board
+        facts = Facts.of(study)
+        target = target or Path(f"{study.study.name.replace(' ', '-')}-{facts.about()['snapshot']}.zip")
+        refuse_taken(target)
+        with writable(target):
+            about = bundles.write(facts, Path(folder))
+            bundles.pack(Path(folder), target)
     told = f"{len(about['files'])} files, {target.stat().st_size:,} bytes, seal {about[bundles.SEAL][:12]}"
     printing.say(
         f"wrote {target}: {told}", wrote=[str(target)], seal=about[bundles.SEAL], files=len(about["files"])

@@ -134,11 +134,17 @@ def _queried(home: Home, sql: str, take: Callable[[duckdb.DuckDBPyConnection, st
 def one_connection(home: Home) -> Iterator[None]:
     """Have all queries of ``home`` in the block read one board through one connection; it does not see a newer one.
 
+    Within another such block they go on with its connection.
+
     Raises
     ------
     StoreError
         As `connect` does.
     """
+    held = _HELD.get()
+    if held is not None and held[0] == home:
+        yield
+        return
     connection = connect(home)
     token = _HELD.set((home, connection))
     try:

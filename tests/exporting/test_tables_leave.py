@@ -14,6 +14,7 @@ import pytest
 from metacog_pipeline.asking.logs import exported
 from metacog_pipeline.exporting import lakes, writer
 from metacog_pipeline.exporting.facts import Facts
+from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.read import query_table
 from metacog_pipeline.study import load_study
 from tests.exporting.conftest import QUESTIONS, python_with, told_by
@@ -57,6 +58,17 @@ def test_every_format_that_has_answers_holds_the_same_calls(made, tmp_path):
             sorted((call for path in exported._files_of(folder) for call in exported._read(path)), key=str)
         )
     assert len(found[0]) == 20 and all(each == found[0] for each in found)
+
+
+@pytest.mark.parametrize(
+    "command", [("export", "--format", "csv"), ("export", "--format", "eee"), ("bundle",)]
+)
+def test_all_that_leaves_is_of_one_board(metacog, made, tmp_path, monkeypatch, command):
+    opened, connect = [], read.connect
+    monkeypatch.setattr(read, "connect", lambda home: opened.append(home) or connect(home))
+    name, *how = command
+    metacog(name, made, "--to", tmp_path / "out", *how)
+    assert len(opened) == 1
 
 
 def test_a_lake_holds_every_table_and_is_refused_in_one_line_without_the_extension(metacog, made, tmp_path):
