@@ -104,9 +104,13 @@ def mean_ranks(values: Floats) -> Floats:
     """Return the ranks of ``(n,)`` values without NaN, 1 = smallest, ties sharing their mean rank; n log n."""
     order = np.argsort(values)  # in whatever order ties stand, they get the same rank
     ordered = values[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    ends = np.r_[starts[1:], len(values)]
     ranks = np.empty(len(values))
+    differs = ordered[1:] != ordered[:-1]
+    if differs.all():
+        ranks[order] = np.arange(1.0, len(values) + 1)
+        return ranks
+    starts = np.flatnonzero(np.r_[True, differs])
+    ends = np.r_[starts[1:], len(values)]
     ranks[order] = np.repeat((starts + ends + 1) / 2, ends - starts)
     return ranks
 

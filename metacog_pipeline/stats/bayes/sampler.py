@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, whole
@@ -271,9 +271,14 @@ class _Length:
     def __init__(self, first: float) -> None:
         self.log, self.slope, self.square, self.count = np.log(first), 0.0, 0.0, 0
         self.average = self.log
+        # The metric changes rarely: its inverse is kept until it does.
+        self.factor: Floats = np.empty((0, 0))
+        self.whiten: NDArray[np.floating[Any]] = np.empty((0, 0))
 
     def update(self, move: _Move, centre: Floats, factor: Floats) -> float:
-        whiten = np.linalg.inv(factor).T
+        if self.factor is not factor:
+            self.factor, self.whiten = factor, np.linalg.inv(factor).T
+        whiten = self.whiten
         before, after = (move.before - centre) @ whiten, (move.proposal - centre) @ whiten
         gain = (after**2).sum(axis=1) - (before**2).sum(axis=1)
         slopes = move.probability * gain * (after * move.velocity).sum(axis=1) * move.share
