@@ -8,6 +8,7 @@ import pytest
 
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
+from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.report import exhibits, papers
 from metacog_pipeline.report.exhibits import Column, Own
 from tests.report.conftest import made_home
@@ -29,7 +30,8 @@ def report(tmp_path_factory):
     """The pages of all papers, in a study of signal detection."""
     root = tmp_path_factory.mktemp("papers")
     home = made_home(Home(root / "home"), {"alpha": "measured", HOSTILE: "measured", "toy": "simulated"})
-    papers.write_papers(home, root / "report", HOSTILE, registry.names())
+    with one_connection(home):  # as the report does
+        papers.write_papers(home, root / "report", HOSTILE, registry.names())
     return root / "report"
 
 
