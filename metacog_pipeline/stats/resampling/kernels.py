@@ -11,9 +11,10 @@ import functools
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.stats._arrays import Floats, Ints, drawable, floats, whole
 from metacog_pipeline.stats.resampling.counting import Patterns
@@ -25,6 +26,7 @@ Stream = int | Sequence[int] | np.random.SeedSequence | np.random.Generator
 _CHUNK = 8_000_000
 # Draws of unit clusters that are kept for the next call (16 MB each): groups mostly have the same few numbers of items.
 _KEPT = 2_000_000
+_LONG = 200  # clusters from which a row is counted by itself
 
 
 def stream(*names: object) -> int:
@@ -176,25 +178,35 @@ def occurrences(drawn: Ints) -> Floats:
     array([[2., 0., 1.],
            [0., 1., 2.]])
     """
-    return occurring(drawn).astype(np.float64)
+    found = np.empty(drawn.shape)
+    occurring(drawn, found)
+    return found
 
 
-def occurring(drawn: Ints) -> Ints:
-    """Return what `occurrences` does as whole numbers, for those who keep them as such.
+def occurring(drawn: Ints, out: NDArray[Any]) -> None:
+    """Write what `occurrences` returns into ``out``: row by row where rows are long.
 
     Parameters
     ----------
     drawn
         Clusters by number, ``(n_draws, n)``, as `indices` draws them.
+    out
+        Of the same shape, and of a kind that holds n.
 
     Examples
     --------
-    >>> occurring(np.array([[0, 0, 2], [1, 2, 2]])).tolist()
+    >>> counted = np.empty((2, 3), dtype=np.uint8)
+    >>> occurring(np.array([[0, 0, 2], [1, 2, 2]]), counted)
+    >>> counted.tolist()
     [[2, 0, 1], [0, 1, 2]]
     """
     size, n = drawn.shape
-    place = drawn + n * np.arange(size)[:, None]
-    return np.bincount(place.ravel(), minlength=size * n).reshape(size, n)
+    if n < _LONG:
+        place = drawn + n * np.arange(size)[:, None]
+        out[...] = np.bincount(place.ravel(), minlength=size * n).reshape(size, n)
+        return
+    for row, counted in zip(drawn, out, strict=True):
+        counted[...] = np.bincount(row, minlength=n)
 
 
 def table(counts: ArrayLike, n_draws: int, stream: Stream, shares: ArrayLike | None = None) -> Floats:

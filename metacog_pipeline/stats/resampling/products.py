@@ -243,7 +243,7 @@ def item_weights(n: int, n_draws: int, seeds: tuple[int, ...]) -> NDArray[np.uin
     drawn = np.empty((n_draws, n), dtype=kind)
     start = 0
     for size in blocks(n_draws, n, _BLOCK):
-        drawn[start : start + size] = occurring(indices(n, size, rng))
+        occurring(indices(n, size, rng), drawn[start : start + size])
         start += size
     drawn.flags.writeable = False
     return drawn
