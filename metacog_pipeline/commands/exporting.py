@@ -67,10 +67,8 @@ def bundle(study_file: Path, target: Path | None) -> None:
     from metacog_pipeline.leaderboard.read import one_connection
 
     study = opened(study_file)
-    with (
-        one_connection(study.home),
-        tempfile.TemporaryDirectory() as folder,
-    ):  # all that leaves is of one board
+    # All that leaves is of one board.
+    with one_connection(study.home), tempfile.TemporaryDirectory() as folder:
         facts = Facts.of(study)
         target = target or Path(f"{study.study.name.replace(' ', '-')}-{facts.about()['snapshot']}.zip")
         refuse_taken(target)

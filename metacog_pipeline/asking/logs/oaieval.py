@@ -39,9 +39,8 @@ def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
             _add(asked.setdefault(str(row["sample_id"]), _Asked()), row)
     named = spec.get("completion_fns") or [spec.get("model_name") or ""]
     model, task = str(named[0] if isinstance(named, list) else named), str(spec.get("eval_name") or path.stem)
-    settings = (
-        {"seed": spec["run_config"]["seed"]} if "seed" in samples.mapping(spec.get("run_config")) else {}
-    )
+    config = samples.mapping(spec.get("run_config"))
+    settings = {"seed": config["seed"]} if "seed" in config else {}
     for name, each in asked.items():
         said = each.sampled.get("sampled")
         texts = [text for text in (said if isinstance(said, list) else [said]) if isinstance(text, str)]
@@ -49,6 +48,7 @@ def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
             yield samples.nothing(
                 name, task, model, f"was not answered: {each.error or 'nothing was sampled'}"
             )
+            continue
         answers = each.expected if isinstance(each.expected, list) else [each.expected]
         text, one = samples.last_asked(each.sampled.get("prompt")), len(texts) == 1
         cells = samples.question_cells(text, None, answers, read=each.right is None)

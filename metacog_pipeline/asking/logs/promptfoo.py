@@ -32,12 +32,13 @@ def read(path: Path, rows: Iterable[dict[str, Any]], config: Any = None) -> Iter
     runs = Counter[tuple[str, str]]()
     for row in rows:
         provider = row.get("provider")
-        model = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
+        said = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
         raw = samples.mapping(row.get("prompt")).get("raw")
         test = row.get("testIdx")
         name = f"{row.get('promptIdx')}.{test}" if test is not None else sha256_hex(str(raw))[:12]
-        runs[str(model or ""), name] += 1
-        yield _sample(row, raw, name, task, str(model or ""), runs[str(model or ""), name])
+        model = str(said or "")
+        runs[model, name] += 1
+        yield _sample(row, raw, name, task, model, runs[model, name])
 
 
 def _sample(row: Mapping[str, Any], raw: Any, name: str, task: str, model: str, run: int) -> Sample:

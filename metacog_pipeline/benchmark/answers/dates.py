@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Iterator
-from functools import lru_cache
 
 _MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -27,7 +26,6 @@ _WRITTEN = tuple(
 )  # fmt: skip
 
 
-@lru_cache(maxsize=4096)  # keys are read once for each reply
 def spellings(text: str) -> tuple[str, ...]:
     """Return the ways to write the date that ``text`` is, all of it; () where it is none.
 

@@ -118,8 +118,8 @@ def spanish(text: str) -> bool:
 def word_numbers(text: str) -> Iterator[Number]:
     """Yield the numbers that are written as words, language after language."""
     taken: list[tuple[int, int]] = []
-    readers = (_fractions, _english, _spanish, _chinese, _korean)
-    for reader in readers[:3] if text.isascii() else readers:
+    beyond_ascii = () if text.isascii() else (_chinese, _korean)
+    for reader in (_fractions, _english, _spanish, *beyond_ascii):
         for found in reader(text):
             if not any(found.start < end and start < found.end for start, end in taken[-40:]):
                 taken.append((found.start, found.end))

@@ -224,7 +224,8 @@ def _among_wrong(cells: Mapping[str, Any], right: Any) -> tuple[list[str], str] 
     options = sorted((*wrong, answers[0]))
     if not _marked(options).labels:
         options = sorted(options, key=lambda each: sha256_hex(canonical_json([each, options])))
-    return options, f"({LETTERS[options.index(answers[0]) :][:1]})"
+    place = options.index(answers[0])
+    return options, f"({LETTERS[place : place + 1]})"
 
 
 @lru_cache(maxsize=64)

@@ -26,7 +26,7 @@ Stream = int | Sequence[int] | np.random.SeedSequence | np.random.Generator
 _CHUNK = 8_000_000
 # Draws of unit clusters that are kept for the next call (16 MB each): groups mostly have the same few numbers of items.
 _KEPT = 2_000_000
-_LONG = 200  # clusters from which a row is counted by itself
+_LONG = 200  # clusters from which a call for each row takes less than numbering the places of all rows
 
 
 def stream(*names: object) -> int:

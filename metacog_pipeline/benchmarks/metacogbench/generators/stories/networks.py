@@ -8,7 +8,6 @@ import random
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
@@ -271,18 +270,10 @@ def _flow(links: list[Link], start: str, end: str) -> tuple[int, set[str], set[s
     found = csgraph.maximum_flow(room, names.index(start), names.index(end))
     left = room.toarray() > found.flow.toarray()
     near, far = (
-        {names[i] for i in _reached(way, names.index(place))} for way, place in ((left, start), (left.T, end))
+        {names[i] for i in csgraph.breadth_first_order(way, names.index(place), return_predecessors=False)}
+        for way, place in ((left, start), (left.T, end))
     )
     return int(found.flow_value), near, far
-
-
-def _reached(way: NDArray[np.bool_], first: int) -> set[int]:
-    found, new = {first}, [first]
-    while new:
-        beyond = set(np.flatnonzero(way[new].any(axis=0)).tolist()) - found
-        found |= beyond
-        new = sorted(beyond)
-    return found
 
 
 def _changed(p: Params) -> tuple[list[Link], list[Link]]:

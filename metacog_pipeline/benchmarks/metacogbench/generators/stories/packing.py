@@ -24,9 +24,8 @@ def _lorry_draw(rng: random.Random) -> Params:
 
 def _fewest(weights: list[int], room: int) -> list[int]:
     """Return for every subset of crates how few lorries carry it."""
-    one = (
-        1 << sum(weights).bit_length()
-    )  # a state is the lorries used, times this, and the load of the last one
+    # A state is the lorries used, times this, and the load of the last one.
+    one = 1 << sum(weights).bit_length()
     crates = [(1 << i, w) for i, w in enumerate(weights)]
     best = [0] + [(len(weights) + 1) * one] * ((1 << len(weights)) - 1)
     for mask, state in enumerate(best):
