@@ -12,6 +12,7 @@ from metacog_pipeline.llm.types import Message
 from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.study import load_study
+from tests.performance.asking import peak_mb
 
 PROMPT = "Which of the following findings would most likely be seen in this patient? " * 14  # about 1 kB
 
@@ -28,13 +29,14 @@ def task(number: int) -> Task:
 def main() -> None:
     study = load_study(Path(sys.argv[1]))
     partition = Partition(study, "signaldetection", study.models[0], 1)
+    held_before = peak_mb()
     before = resource.getrusage(resource.RUSAGE_SELF)
     outcome = query_partition(
         partition, [task(number) for number in range(int(sys.argv[2]))], ("text",), fingerprint="f"
     )
     after = resource.getrusage(resource.RUSAGE_SELF)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    found = {"cpu_s": cpu, "peak_mb": after.ru_maxrss / 1024, "before_mb": before.ru_maxrss / 1024}
+    found = {"cpu_s": cpu, "peak_mb": peak_mb(), "before_mb": held_before}
     print(json.dumps({**found, "answered": outcome.answered, "stopped": outcome.stopped}))
 
 

@@ -3,7 +3,6 @@
 
 import json
 import random
-import resource
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from metacog_pipeline.files import shipped
 from metacog_pipeline.transcripts.whole import keep_whole
 from tests.metamedqa.conftest import make_items
 from tests.metamedqa.reading import read_answers
+from tests.performance.spending import spent
 
 pytestmark = pytest.mark.bench
 
@@ -58,11 +58,8 @@ def _imported(folder: Path) -> tuple[subprocess.CompletedProcess[str], float, fl
         "--run",
         "1",
     ]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([sys.executable, "-c", _RUN, *command], capture_output=True, text=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return done, seconds, after.ru_maxrss / 1024
+    seconds, megabytes, done = spent([sys.executable, "-c", _RUN, *command])
+    return done, seconds, megabytes
 
 
 def _own_items(folder: Path, items: int) -> None:

@@ -4,8 +4,6 @@ Processor seconds and peak memory of a process of its own, from a finished leade
 """
 
 import importlib.util
-import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,18 +15,17 @@ import pytest
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
+from tests.performance.spending import spent
 
 pytestmark = pytest.mark.bench
 
 LIMIT_S, LIMIT_MB = 30.0, 1500
 _CODE = """
-import json, resource, sys
+import sys
 from pathlib import Path
 from metacog_pipeline.home import Home
 from metacog_pipeline.report.page import build_report
 build_report(Home(Path(sys.argv[1])), "big")
-used = resource.getrusage(resource.RUSAGE_SELF)
-print(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
 """
 # A question of some 700 characters and an answer of a line, as MetaMedQA has them.
 _TRANSCRIPTS = """
@@ -90,10 +87,8 @@ def write_transcripts(path: Path, made: pa.Table) -> None:
 
 def measured(home: Home) -> tuple[float, float]:
     """Return processor seconds, imports included, and peak megabytes of one report."""
-    done = subprocess.run(
-        [sys.executable, "-c", _CODE, str(home)], check=True, capture_output=True, text=True, timeout=600
-    )
-    seconds, megabytes = json.loads(done.stdout)
+    seconds, megabytes, done = spent([sys.executable, "-c", _CODE, home])
+    assert done.returncode == 0, done.stderr
     return seconds, megabytes
 
 

@@ -132,9 +132,8 @@ def _nearest(parents: Sequence[ParentRow], rows: Sequence[ChoiceRow]) -> list[Ma
     if not parents or not rows:
         return []
     scores = _similarities([p.question for p in parents], [r.question for r in rows])
-    columns, lines = scipy.optimize.linear_sum_assignment(scores.T, maximize=True)
     matches = []
-    for row, parent in zip(columns.tolist(), lines.tolist(), strict=True):
+    for row, parent in _assigned(scores):
         rivals = np.concatenate([np.delete(scores[:, row], parent), np.delete(scores[parent], row)])
         score, runner_up = float(scores[parent, row]), float(rivals.max(initial=0.0))
         doubtful = score < LEAST_SIMILARITY and score - runner_up < LEAST_LEAD
@@ -142,6 +141,15 @@ def _nearest(parents: Sequence[ParentRow], rows: Sequence[ChoiceRow]) -> list[Ma
             continue
         matches.append(Match(rows[row].place, parents[parent].source_index, score, runner_up, False))
     return matches
+
+
+def _assigned(scores: np.ndarray) -> list[tuple[int, int]]:
+    """Return (row, parent) of the assignment of the greatest total; ``scores`` are of parents × rows."""
+    nearest = scores.argmax(axis=0).tolist()
+    if len(set(nearest)) == len(nearest):  # no two rows want the same parent: no other total is greater
+        return list(enumerate(nearest))
+    rows, parents = scipy.optimize.linear_sum_assignment(scores.T, maximize=True)
+    return list(zip(rows.tolist(), parents.tolist(), strict=True))
 
 
 def _similarities(left: Sequence[str], right: Sequence[str]) -> np.ndarray:

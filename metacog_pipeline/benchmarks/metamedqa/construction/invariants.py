@@ -99,9 +99,8 @@ def same_choices(options: Iterable[tuple[str, str]]) -> list[str]:
     """Return one text per group of non-empty choices that read the same after folding."""
     groups: dict[str, list[str]] = defaultdict(list)
     for letter, text in options:
-        if fold(text):
-            groups[fold(text)].append(letter)
-    repeated = ((text, same) for text, same in groups.items() if len(same) > 1)
+        groups[fold(text)].append(letter)
+    repeated = ((text, same) for text, same in groups.items() if text and len(same) > 1)
     return [f"choices {', '.join(same)} read the same: {text[:80]!r}" for text, same in repeated]
 
 

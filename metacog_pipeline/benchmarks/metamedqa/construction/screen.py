@@ -117,7 +117,7 @@ def lacks_laboratory(question: str) -> bool:
 
 def mentions_absent_media(question: str) -> bool:
     """Whether a stem points at a picture, tracing or graph, none of which a text question can hold."""
-    plain = question.translate(_SMALL).lower()
+    plain = (question if question.isascii() else question.translate(_SMALL)).lower()
     return any(
         _may_fire(name, question, plain) and _COMPILED[name].search(question) for name in MEDIA_CLASSES
     )

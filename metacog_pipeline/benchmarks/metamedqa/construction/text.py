@@ -18,7 +18,10 @@ def fold(text: str) -> str:
 
     Other punctuation stays: arrows and signs tell choices apart.
     """
-    flat = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
+    if text.isascii():  # is NFKC already
+        flat = " ".join(text.lower().split())
+    else:
+        flat = " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
     return flat[:-1].rstrip() if flat.endswith(".") else flat
 
 
