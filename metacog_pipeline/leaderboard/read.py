@@ -93,13 +93,7 @@ def run_query(home: Home, sql: str) -> Rows:
     StoreError
         If there is no leaderboard, or a Parquet file behind a view cannot be read.
     """
-
-    def rows(connection: duckdb.DuckDBPyConnection, statement: str) -> Rows:
-        result = connection.execute(statement)
-        columns = tuple(column[0] for column in result.description or ())
-        return Rows(columns, tuple(result.fetchall()))
-
-    return _queried(home, sql, rows)
+    return _queried(home, _one_reading_statement(sql), _rows)
 
 
 def query_table(home: Home, sql: str) -> pa.Table:
@@ -111,11 +105,16 @@ def query_table(home: Home, sql: str) -> pa.Table:
         relation = connection.sql(statement)
         return pa.table({}) if relation is None else relation.to_arrow_table()
 
-    return _queried(home, sql, table)
+    return _queried(home, _one_reading_statement(sql), table)
 
 
-def _queried(home: Home, sql: str, take: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
-    statement = _one_reading_statement(sql)
+def _rows(connection: duckdb.DuckDBPyConnection, statement: str) -> Rows:
+    result = connection.execute(statement)
+    columns = tuple(column[0] for column in result.description or ())
+    return Rows(columns, tuple(result.fetchall()))
+
+
+def _queried(home: Home, statement: str, take: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
     held = _HELD.get()
     connection = connect(home) if held is None or held[0] != home else held[1]
     try:
@@ -194,7 +193,7 @@ def read_table(home: Home, sql: str) -> Rows:
         If there is no leaderboard, it cannot be read, or it lacks a table or column of this version.
     """
     try:
-        return run_query(home, sql)
+        return _queried(home, sql, _rows)
     except StudyError:
         raise StoreError(
             f"{home.leaderboard}: was built by another version of metacog; "

@@ -1,6 +1,7 @@
 """A study of one model and 1,373 questions, from its file to its report: processor time beside the peer, and memory."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +9,7 @@ from metacog_pipeline.benchmarks.metamedqa import sources
 from metacog_pipeline.study import load_study
 from tests.conftest import data_file
 from tests.performance.peers import HERE, PEER, peer_release
-from tests.performance.spending import spent
+from tests.performance.spending import Spent, spent
 from tests.simulated_server import ServerProcess
 
 QUESTIONS, IN_FLIGHT, PROMPT_BYTES, LATENCY_S = 1373, 100, 1000, 0.2
@@ -37,21 +38,27 @@ pytestmark = pytest.mark.bench
 
 
 def test_a_study_of_one_model_beside_the_peer(tmp_path, peer_python, figure):
-    answer = "Answer: A\nConfidence: 3"
-    with ServerProcess(["--latency", str(LATENCY_S), "--text", answer]) as server:
-        study = tmp_path / "study.toml"
+    pairs = [in_turn(tmp_path / str(turn), peer_python) for turn in range(2)]
+    ours, theirs = (min(each, key=lambda one: one.seconds) for each in zip(*pairs, strict=True))
+    figure(
+        f"a study of one model, {QUESTIONS} questions, beside {PEER} {peer_release(peer_python)}, least of two in turn",
+        f"≤ {SHARE} of its processor time",
+        f"{ours.seconds:.1f} against {theirs.seconds:.1f} s: {ours.seconds / theirs.seconds:.2f}",
+        ours.seconds <= SHARE * theirs.seconds,
+    )
+    said = f"{ours.megabytes:.0f} MB, of {PEER} {theirs.megabytes:.0f} MB"
+    figure("the same: peak memory", f"≤ {PEAK_MB} MB", said, ours.megabytes <= PEAK_MB)
+
+
+def in_turn(folder: Path, peer_python: Path) -> tuple[Spent, Spent]:
+    """Return what a study from its file to its report takes, and the peer's questions at the same server."""
+    folder.mkdir()
+    with ServerProcess(["--latency", str(LATENCY_S), "--text", "Answer: A\nConfidence: 3"]) as server:
+        study = folder / "study.toml"
         study.write_text(STUDY.format(url=server.url, in_flight=IN_FLIGHT), encoding="utf-8")
         sources.fetch(load_study(study).home, folder=data_file("metamedqa"))
-        ours, peak, done = spent([sys.executable, "-m", "metacog_pipeline", "run", study, "--quiet"])
-        assert done.returncode == 0, done.stderr
-        script = [HERE / "peer.py", server.url, tmp_path / "peer", QUESTIONS, IN_FLIGHT, PROMPT_BYTES]
-        theirs, their_peak, done = spent([peer_python, *map(str, script)])
-        assert done.returncode == 0, done.stderr
-    figure(
-        f"a study of one model, {QUESTIONS} questions, beside {PEER} {peer_release(peer_python)}",
-        f"≤ {SHARE} of its processor time",
-        f"{ours:.1f} against {theirs:.1f} s: {ours / theirs:.2f}",
-        ours <= SHARE * theirs,
-    )
-    said = f"{peak:.0f} MB, of {PEER} {their_peak:.0f} MB"
-    figure("the same: peak memory", f"≤ {PEAK_MB} MB", said, peak <= PEAK_MB)
+        ours = spent([sys.executable, "-m", "metacog_pipeline", "run", study, "--quiet"])
+        script = [HERE / "peer.py", server.url, folder / "peer", QUESTIONS, IN_FLIGHT, PROMPT_BYTES]
+        theirs = spent([peer_python, *map(str, script)])
+    assert ours.done.returncode == theirs.done.returncode == 0, ours.done.stderr + theirs.done.stderr
+    return ours, theirs
