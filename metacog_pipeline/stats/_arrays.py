@@ -120,20 +120,34 @@ def quantiles(ordered: Floats, shares: Sequence[float]) -> Floats:
 
     They are those of ``np.quantile`` to the bit, whose search for them takes longer than sorting.
     """
-    last = ordered.shape[-1] - 1
-    places = last * np.asarray(shares)
-    before = np.minimum(places.astype(np.intp), last)
-    a, b = ordered[..., before], ordered[..., np.minimum(before + 1, last)]
-    t = places - before
-    found: Floats = np.where(t < 0.5, a + (b - a) * t, b - (b - a) * (1 - t))
-    return found
+    before, after, t = _places(ordered.shape[-1], shares)
+    return _between(ordered[..., before], ordered[..., after], t)
 
 
 def quantiles_of(values: Floats, shares: Sequence[float]) -> Floats:
-    """Return the same of numbers in any order: only the few that the quantiles lie between are put in their place."""
-    last = values.shape[-1] - 1
-    places = sorted({min(int(last * share) + after, last) for share in shares for after in (0, 1)})
-    return quantiles(np.partition(values, places), shares)
+    """Return the same of numbers in any order, found one by one: NumPy puts a single place in order ten times as fast as
+    several together."""
+    n = values.shape[-1]
+    before, _, t = _places(n, shares)
+    parted = [np.partition(values, place) for place in before.tolist()]
+    a = [each[..., place] for place, each in zip(before.tolist(), parted, strict=True)]
+    b = [
+        each[..., min(place + 1, n - 1) :].min(axis=-1)
+        for place, each in zip(before.tolist(), parted, strict=True)
+    ]
+    return _between(np.stack(a, axis=-1), np.stack(b, axis=-1), t)
+
+
+def _places(n: int, shares: Sequence[float]) -> tuple[Ints, Ints, Floats]:
+    """Return between which two places of ``n`` each share lies, and how far from the first, 0..1."""
+    places = (n - 1) * np.asarray(shares)
+    before = np.minimum(places.astype(np.intp), n - 1)
+    return before, np.minimum(before + 1, n - 1), places - before
+
+
+def _between(a: Floats, b: Floats, t: Floats) -> Floats:
+    found: Floats = np.where(t < 0.5, a + (b - a) * t, b - (b - a) * (1 - t))
+    return found
 
 
 def _check_ndim(name: str, array: NDArray[Any], ndim: int) -> None:
