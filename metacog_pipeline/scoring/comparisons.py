@@ -177,15 +177,14 @@ def marked(rows: pl.DataFrame, pooled: pl.DataFrame | None) -> pl.DataFrame:
     than 100 no coverage of differences was measured, and that of single means falls below 92 % there.
     """
     few = pl.when(pl.col("low").is_not_null()).then(pl.col("n") < LEAST_SHARED)
+    found = rows.with_columns(low_n=few)
     if pooled is None or pooled.is_empty():
-        return rows.with_columns(low_n=few)
-    known = pooled.filter(pl.col("low_n").is_not_null())
+        return found
     key = ("dataset", "source", "_model", "_label", "measure")
-    known = known.select(
+    known = pooled.filter("low_n").select(
         *("dataset", "source", "measure", "low_n"), _model="model", _label="condition"
     ).unique(key)  # fmt: skip
-    found = rows.with_columns(low_n=few)
-    for side in ("a", "b"):
+    for side in ("a", "b") if known.height else ():
         of_model = pl.col("model").is_null()
         condition = pl.when(of_model).then("condition").otherwise(side)
         placed = found.with_columns(

@@ -35,6 +35,7 @@ STATUSES = {
     "zero_dprime": "d' is 0: c' has no finite value",
     "undefined_slope": "the ratio s of standard deviations is undefined",
 }
+_STEP = 16  # tables of quantiles are made for so many more trials than were drawn, so that few are made
 MEASURES = ("d", "c", "c_prime", "ln_beta", "da", "ca", "equivalent_accuracy")
 
 Texts = NDArray[np.str_]
@@ -244,8 +245,9 @@ def d_and_c(
 
 
 def _loglinear_z(successes: Floats, failures: Floats) -> Floats:
-    wide = 1 + int(max(successes.max(initial=0), failures.max(initial=0)))
-    if wide * wide > successes.size:
+    most = int(max(successes.max(initial=0), failures.max(initial=0)))
+    wide = most - most % _STEP + _STEP
+    if most * most > successes.size:
         return _z_of(successes, failures)
     found: Floats = _z_of_all(wide)[(successes * wide + failures).astype(np.int64)]
     return found
@@ -256,7 +258,7 @@ def _z_of(one: Floats, other: Floats) -> Floats:
     return _z(*rates)
 
 
-@functools.lru_cache(maxsize=8)  # all models of a task have been asked about as many items
+@functools.lru_cache(maxsize=8)  # the resamples of all models of a task are about as large
 def _z_of_all(wide: int) -> Floats:
     """Return the quantiles of all pairs of counts below ``wide``."""
     found = _z_of(*(each.ravel() for each in np.indices((wide, wide)).astype(np.float64)))

@@ -48,8 +48,15 @@ class Side:
 
     n_items: int
     observed: Floats
-    drawn: Floats
+    _sums: NDArray[
+        np.floating[Any]
+    ]  # in single precision where that is exact: all respondents' are held at once
     _known: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def drawn(self) -> Floats:
+        """Return the totals of every resample, ``(B, C)``."""
+        return self._sums.astype(np.float64)
 
     def once(self, name: str, compute: Callable[[Side], T]) -> T:
         """Return what ``compute`` makes of the side, once for all pairs that share it; ``name`` tells apart what."""
@@ -169,7 +176,7 @@ class _ItemSet:
         """Return each respondent on all its items: one product for all of them."""
         own = self.tables[:, places]
         items, _, cells = own.shape
-        drawn = products(self.weights, own.reshape(items, len(places) * cells))
+        drawn = _sums(self.weights, own.reshape(items, len(places) * cells))
         observed = own.sum(axis=0).astype(np.float64)
         answered = self.here[:, places].sum(axis=0).tolist()
         return {
@@ -207,15 +214,20 @@ def products(weights: NDArray[Any], table: Ints) -> Floats:
     array([[2., 0.],
            [1., 3.]])
     """
+    return _sums(weights, table).astype(np.float64)
+
+
+def _sums(weights: NDArray[Any], table: Ints) -> NDArray[np.floating[Any]]:
+    """Return `products`, in single precision where that is exact."""
     exact = len(table) * int(np.abs(table).max(initial=0)) < _EXACT
     kind: type[np.floating[Any]] = np.float32 if exact else np.float64
     counted: NDArray[Any] = table.T.astype(kind)
     # Column by column, for whoever reads them takes all resamples of a few columns.
-    drawn = np.empty((table.shape[1], len(weights)))
+    drawn: NDArray[np.floating[Any]] = np.empty((table.shape[1], len(weights)), dtype=kind)
     start = 0
     for size in blocks(len(weights), len(table), _BLOCK):
         part: NDArray[Any] = weights[start : start + size].astype(kind)
-        drawn[:, start : start + size] = counted @ part.T
+        np.matmul(counted, part.T, out=drawn[:, start : start + size])
         start += size
     return drawn.T
 

@@ -287,14 +287,14 @@ def _type1(side: Side) -> dict[str, _Resampled]:
 def _fits(places: Grid, kept: KeptFits, side: Side) -> dict[str, _Resampled]:
     """Return meta-d′ and M-ratio; a fit may have no number though its resamples have: d′ of exactly 0 leaves none."""
     own = Totals(places, side.observed[0])
-    why = meta_d.no_meta_d(own)
+    why, totals = meta_d.no_meta_d(own), side.drawn
     if why is not None:
-        return dict.fromkeys(FITTED, _Resampled(np.nan, side.drawn[:, 0], why))
-    key = digest(np.array([places.ratings], dtype=np.float64), side.observed, side.drawn)
+        return dict.fromkeys(FITTED, _Resampled(np.nan, totals[:, 0], why))
+    key = digest(np.array([places.ratings], dtype=np.float64), side.observed, totals)
     fits = kept.get(key)
     if fits is None:
         point, undefined = meta_d.point_meta_d([own])
-        drawn = meta_d.resampled_meta_d(side.drawn, places)
+        drawn = meta_d.resampled_meta_d(totals, places)
         fits = {name: (float(point[name][0]), drawn[name]) for name in FITTED}
         if undefined[0] is not None:
             return {name: _Resampled(*fits[name], undefined[0]) for name in FITTED}
