@@ -1,7 +1,9 @@
 """What a posterior must pass before it gives numbers, alike for one subject and for a group.
 
 **Every** parameter has R̂ < 1.01 and bulk and tail effective sample sizes above 400. Otherwise the chains go on from where
-they stand, tuned anew, for twice as many draws, a bounded number of times; if that does not do, no number comes out.
+they stand, tuned anew, for twice as many draws and with half as many moves refused, a bounded number of times; if that does
+not do, no number comes out. What most often fails is a chain in a steep tail, where nearly every usual step is refused:
+shorter steps get it out (the remedy that Stan's ``adapt_delta`` offers by hand).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.bayes.draws import Diagnostic, Draws
-from metacog_pipeline.stats.bayes.sampler import Steps, draw, warm_up
+from metacog_pipeline.stats.bayes.sampler import TARGET, Steps, draw, warm_up
 from metacog_pipeline.stats.counts import Counts
 
 CONVERGED = "converged"
@@ -67,7 +69,8 @@ def sample_until_sure(
     diagnose
         R̂ and effective sample sizes of those that move.
     draws, warmup
-        Iterations kept and for tuning in the first round; each later one has twice those of the one before.
+        Iterations kept and for tuning in the first round; each later one has twice those of the one before, and wants half
+        the refusals.
     most_calls
         No further round once the density was called this often.
     """
@@ -77,8 +80,9 @@ def sample_until_sure(
     reason = ""
     for effort in (2**i for i in range(rounds)):
         tuned = yield from warm_up(
-            starts, seed=stream.spawn(1)[0], warmup=warmup * effort, max_steps=MOST_STEPS
-        )
+            starts, seed=stream.spawn(1)[0], warmup=warmup * effort, target=1 - (1 - TARGET) / effort,
+            max_steps=MOST_STEPS,
+        )  # fmt: skip
         kept = yield from draw(tuned, draws * effort)
         starts = tuned.position
         found = read(kept)
