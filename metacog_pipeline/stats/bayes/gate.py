@@ -1,9 +1,7 @@
 """What a posterior must pass before it gives numbers, alike for one subject and for a group.
 
 **Every** parameter has R̂ < 1.01 and bulk and tail effective sample sizes above 400. Otherwise the chains go on from where
-they stand, tuned anew, for twice as many draws and with half as many moves refused, a bounded number of times; if that does
-not do, no number comes out. What most often fails is a chain in a steep tail, where nearly every usual step is refused:
-shorter steps get it out (the remedy that Stan's ``adapt_delta`` offers by hand).
+they stand, tuned anew, for twice as many draws, a bounded number of times; if that does not do, no number comes out.
 """
 
 from __future__ import annotations
@@ -59,6 +57,7 @@ def sample_until_sure(
     rounds: int,
     least_ess: float,
     most_calls: float = math.inf,
+    shorter: bool = False,
 ) -> Steps[Sampled]:
     """Draw until every parameter passes, at most ``rounds`` times.
 
@@ -69,8 +68,11 @@ def sample_until_sure(
     diagnose
         R̂ and effective sample sizes of those that move.
     draws, warmup
-        Iterations kept and for tuning in the first round; each later one has twice those of the one before, and wants half
-        the refusals.
+        Iterations kept and for tuning in the first round; each later one has twice those of the one before.
+    shorter
+        Whether each later round wants half the refusals of the one before. A chain of a group may stay for a thousand
+        iterations in the tail of a wide population, where nearly every usual step is refused; shorter ones get it out (what
+        Stan's ``adapt_delta`` offers by hand).
     most_calls
         No further round once the density was called this often.
     """
@@ -80,8 +82,8 @@ def sample_until_sure(
     reason = ""
     for effort in (2**i for i in range(rounds)):
         tuned = yield from warm_up(
-            starts, seed=stream.spawn(1)[0], warmup=warmup * effort, target=1 - (1 - TARGET) / effort,
-            max_steps=MOST_STEPS,
+            starts, seed=stream.spawn(1)[0], warmup=warmup * effort, max_steps=MOST_STEPS,
+            target=1 - (1 - TARGET) / (effort if shorter else 1),
         )  # fmt: skip
         kept = yield from draw(tuned, draws * effort)
         starts = tuned.position

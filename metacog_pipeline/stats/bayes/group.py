@@ -145,7 +145,8 @@ def bayes_metad_group(
     draws, chains, warmup
         Kept iterations a chain in the first round, chains, iterations for tuning in the first round.
     rounds
-        How often sampling may be tried, each time from where the chains stand with twice the iterations of both kinds.
+        How often sampling may be tried, each time from where the chains stand with twice the iterations of both kinds and
+        shorter steps.
     least_ess
         What bulk and tail effective sample sizes must exceed, 400 or more.
 
@@ -180,7 +181,7 @@ def bayes_metad_group(
     )
     steps = sample_until_sure(
         _starts(model, chains, stream), stream, read=model.parameters, diagnose=_diagnose,
-        draws=draws, warmup=warmup, rounds=rounds, least_ess=least_ess,
+        draws=draws, warmup=warmup, rounds=rounds, least_ess=least_ess, shorter=True,
     )  # fmt: skip
     found = evaluated(model, steps)
     if not found.reason:
