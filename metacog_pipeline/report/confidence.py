@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from markupsafe import Markup
@@ -129,12 +129,13 @@ def _curves(use: Sequence[tuple[Any, ...]], risks: Sequence[tuple[Any, ...]], ti
     made = []
     n = counted(sum(each for _, each, _ in own) for own in by_model.values())
     if by_model:
-        reliability = {model: reliability_line(own) for model, own in by_model.items()}
+        reliability = {model: reliability_line(own) for model, own in islice(by_model.items(), MOST_LINES)}
         drawn = lines(
             reliability, x="mean confidence", y="share correct", diagonal="as often right as stated"
         )
         made.append(figure(drawn, f"{title}: reliability.{rest}", n=n, method=BINS))
-    if roc := {model: line for model, own in by_model.items() if (line := roc_line(own))}:
+    every = ((model, line) for model, own in by_model.items() if (line := roc_line(own)))
+    if roc := dict(islice(every, MOST_LINES)):
         drawn = lines(
             roc, x="share of wrong answers", y="share of correct answers", diagonal="chance", marks=False
         )
@@ -144,7 +145,7 @@ def _curves(use: Sequence[tuple[Any, ...]], risks: Sequence[tuple[Any, ...]], ti
         drawn = lines(
             {
                 model: [(x, Point(y)) for _, x, y, _ in own]
-                for model, own in groupby(risks, key=lambda row: row[0])
+                for model, own in islice(groupby(risks, key=lambda row: row[0]), MOST_LINES)
             },
             x="coverage: share of answers kept, surest first",
             y="risk: share wrong among them",

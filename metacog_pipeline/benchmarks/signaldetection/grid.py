@@ -66,10 +66,8 @@ class Grid:
         return _to_outcomes(self).astype(np.int64)
 
     def where(self, stimulus: int | None = None, response: int | None = None) -> Floats:
-        """Return a weight of 1 for places with this stimulus and this response (None: whatever it is)."""
-        said = np.ones(self.width) if response is None else self._said(response)
-        sides = [said if stimulus in (None, side) else np.zeros(self.width) for side in (0, 1)]
-        return np.concatenate(sides)
+        """Return a weight of 1 for places with this stimulus and this response (None: any), read-only."""
+        return _where(self, stimulus, response)
 
     def answered(self) -> Floats:
         """Return a weight of 1 for places with an answer, readable or not."""
@@ -109,15 +107,21 @@ class Grid:
         )
         return (within + self.width * pl.col("stimulus").cast(pl.Int64)).cast(pl.Int64)
 
-    def _said(self, response: int) -> Floats:
-        k = self.ratings
-        said = np.zeros(self.width)
+
+# Of one number of ratings in a study, and asked for thousands of times.
+@functools.cache
+def _where(grid: Grid, stimulus: int | None, response: int | None) -> Floats:
+    k = grid.ratings
+    said = np.full(grid.width, float(response is None))
+    if response is not None:
         said[response * k : (response + 1) * k] = 1
         said[2 * k + response] = 1
-        return said
+    weights = np.concatenate([said * (stimulus in (None, side)) for side in (0, 1)])
+    weights.flags.writeable = False
+    return weights
 
 
-@functools.cache  # of one number of ratings in a study, and asked for thousands of times
+@functools.cache
 def _to_outcomes(grid: Grid) -> Floats:
     return np.stack([grid.where(*each) for each in ((1, 1), (1, 0), (0, 1), (0, 0))], axis=1)
 
@@ -173,7 +177,7 @@ class Counts:
     @cached_property
     def totals(self) -> Floats:
         """Responses at each place."""
-        return self.patterns.totals.astype(np.float64)
+        return np.bincount(self.place, weights=self.number, minlength=self.grid.places)
 
     @cached_property
     def rated(self) -> RatedCounts:

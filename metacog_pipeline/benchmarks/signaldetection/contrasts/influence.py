@@ -59,11 +59,11 @@ def influences(counts: Counts, item: Ints) -> Influences:
     ``item`` is the number of the item of each count, alike in all groups.
     """
     grid = counts.grid
-    items, row = np.unique(item, return_inverse=True)
-    z, spread, moved = np.empty(2), np.empty(2), np.empty((len(items), 2))
     if no_type1(counts) is not None:
         nothing = np.full(3, np.nan)
-        return Influences(nothing, nothing, items[:0], np.empty((0, 3)))
+        return Influences(nothing, nothing, item[:0], np.empty((0, 3)))
+    items, row = np.unique(item, return_inverse=True)
+    z, spread, moved = np.empty(2), np.empty(2), np.empty((len(items), 2))
     answered = np.zeros(len(items))
     for side, stimulus in enumerate((1, 0)):  # hits, then false alarms
         said = counts.number * grid.where(stimulus, 1)[counts.place]
