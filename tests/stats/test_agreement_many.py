@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from metacog_pipeline.stats import agreement_many
 from metacog_pipeline.stats.agreement import cohen_kappa
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM
-from tests.tables import every
 
 # Krippendorff (2011), example C: four observers, twelve units, missing ratings.
 NAN = np.nan
@@ -94,20 +93,3 @@ def test_an_edge_belongs_to_the_side_that_is_named():
 def test_the_same_seed_gives_the_same_interval():
     first, again, other = (agreement_many.krippendorff_alpha(EXAMPLE, seed=seed) for seed in (1, 1, 2))
     assert first == again and (first.low, first.high) != (other.low, other.high)
-
-
-@every(
-    "call",
-    [
-        lambda: agreement_many.fleiss_kappa([[-1, 2]]),
-        lambda: agreement_many.fleiss_kappa([[0.5, 2]]),
-        lambda: agreement_many.krippendorff_alpha([1, 2, 3]),
-        lambda: agreement_many.krippendorff_alpha([[np.inf, 1.0]]),
-        lambda: agreement_many.krippendorff_alpha([[1.0], [2.0]], "ratio"),
-        lambda: agreement_many.category_counts([[0.1]], [0.5, 0.2]),
-        lambda: agreement_many.category_counts([[0.1]], closed="both"),
-    ],
-)
-def test_wrong_input_is_one_line(call):
-    with pytest.raises(ValueError, match=r"\A[^\n]+\Z"):
-        call()

@@ -182,28 +182,6 @@ def test_what_a_small_group_lacks_may_come_as_nan():
     assert (result.k, result.df_error, result.status) == (2, 2, "ok")
 
 
-@every(
-    "call",
-    [
-        lambda: anova([3, 3], [1.0], [1.0, 1.0]),
-        lambda: anova([3, 3], [1.0, math.nan], [1.0, 1.0]),
-        lambda: anova([3, 3], [1.0, 2.0], [1.0, -1.0]),
-        lambda: anova([3, -3], [1.0, 2.0], [1.0, 1.0]),
-        lambda: anova([3.5, 3], [1.0, 2.0], [1.0, 1.0]),
-        lambda: anova(3, 1.0, 1.0),
-        lambda: of_samples([[[1, 2]], [3, 4]]),
-        lambda: fisher_lsd(of_samples([[1, 2], [3, 4]]), baseline=2),
-        lambda: proportions_as_groups([3], [2]),
-        lambda: studentized_range_sf([-1.0], 3, 10),
-        lambda: studentized_range_sf([1.0], 1, 10),
-        lambda: studentized_range_sf([1.0], 3, 0),
-    ],
-)
-def test_wrong_shapes_and_numbers_are_value_errors(call):
-    with pytest.raises(ValueError, match=r"\w"):
-        call()
-
-
 def test_tukeys_wanted_pairs_have_the_numbers_they_have_among_all():
     result = anova([9, 0, 12, 7], [0.5, 0.0, 0.9, 0.7], [0.2, 0.0, 0.3, 0.2])
     every = {(pair.first, pair.second): pair for pair in tukey_kramer(result)}

@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -13,7 +11,6 @@ from metacog_pipeline.stats.correlation import (
     slope_interval,
     with_and_without,
 )
-from tests.tables import every
 
 points = st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=4, max_size=25)
 
@@ -106,20 +103,3 @@ def test_outliers_are_named_with_a_reason_and_both_lines_are_kept():
     assert [(e.index, e.reason) for e in both.excluded] == [(5, "chose one answer throughout")]
     assert with_and_without(x, y, {}).without == both.with_all
     assert with_and_without([1, 2], [1, 2], {0: "a", 1: "b"}).without.status == "fewer than three points"
-
-
-@every(
-    "call",
-    [
-        lambda: regression([1, 2, 3], [1, 2]),
-        lambda: regression([1, 2, math.nan], [1, 2, 3]),
-        lambda: pearson_from_r(1.1, 10),
-        lambda: pearson_from_r(math.nan, 10),
-        lambda: slope_interval(1.0, 2.0, 10),
-        lambda: with_and_without([1, 2, 3], [1, 2, 3], {3: "beyond"}),
-        lambda: with_and_without([1, 2, 3], [1, 2, 3], {0: " "}),
-    ],
-)
-def test_what_is_not_data_is_a_value_error(call):
-    with pytest.raises(ValueError, match=r"\w"):
-        call()

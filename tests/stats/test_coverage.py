@@ -39,12 +39,6 @@ def test_an_interval_without_ends_covers_nothing_and_is_counted_apart():
     assert coverage.covered(0.5, [none]).percent is None
 
 
-@pytest.mark.parametrize("accuracy", [0.0, 0.25, 1.0, float("nan")])
-def test_an_accuracy_that_no_observer_has_is_refused(accuracy):
-    with pytest.raises(ValueError, match="above chance"):
-        coverage.respondent(accuracy)
-
-
 def test_wilsons_interval_of_a_share_covers():
     cells = coverage.respondent(0.9)
     found = coverage.measured(

@@ -109,18 +109,6 @@ def test_joining_runs_of_only_right_or_only_wrong_answers_leaves_meta_d():
         )
 
 
-@pytest.mark.parametrize("m", [1, 11, 3.5, math.nan])
-def test_an_m_outside_the_table_is_refused(m):
-    with pytest.raises(ValueError, match="alternatives are whole numbers from 2 to 10"):
-        fit.fit([[1, 2]], [[2, 1]], m)
-
-
-@pytest.mark.parametrize("bad", [[[-1, 2]], [[math.inf, 1]], [1, 2], [[[[1]]]]])
-def test_wrong_counts_are_refused(bad):
-    with pytest.raises(ValueError):
-        fit.fit(bad, [[1, 2]], 4)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("d", [0.3, 1.7, 4.5])
 def test_the_exact_densities_hold_the_accuracy_and_the_table_agrees_with_them(d):

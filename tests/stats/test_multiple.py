@@ -35,11 +35,3 @@ def test_stars_stand_for_p_below_their_threshold():
     ]  # fmt: skip
     assert stars(None) == ""
     assert stars(0.00005, legend=((0.0001, "***"),)) == "***"
-
-
-@pytest.mark.parametrize("bad", [-0.1, 1.1, math.nan])
-def test_what_is_no_p_value_is_a_value_error(bad):
-    with pytest.raises(ValueError, match=r"outside 0\.\.1"):
-        holm([0.5, bad])
-    with pytest.raises(ValueError, match=r"outside 0\.\.1"):
-        stars(bad)

@@ -150,9 +150,3 @@ def test_impossible_observers_are_value_errors(change):
     }
     with pytest.raises(ValueError, match=r"\w"):
         simulate(**{**right, **change})
-
-
-@pytest.mark.parametrize("steps", [[0.5, 0.5], [-1, 1], [math.nan], [1, 0.5]])
-def test_distances_of_criteria_must_rise_from_above_zero(steps):
-    with pytest.raises(ValueError, match="rising"):
-        criteria_around(1, 0, steps)

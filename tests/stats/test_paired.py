@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, chi2, ttest_rel
 
 from metacog_pipeline.stats import paired
-from tests.tables import every
 
 
 def paired_difference(first, second, n_boot, seed):
@@ -127,22 +126,3 @@ def test_degenerate_comparisons_say_why():
     assert paired.cochran_q(np.zeros((0, 3), dtype=int)).status == "no items"
     assert paired.cochran_q(np.ones((4, 1), dtype=int)).status == "fewer than two models"
     assert paired.cochran_q(np.ones((4, 3), dtype=int)).status == "no item on which they differ"
-
-
-@every(
-    "call",
-    [
-        lambda: paired_difference([1, 0], [1], 10, 1),
-        lambda: paired_difference([2, 0], [1, 0], 10, 1),
-        lambda: paired_difference([1, 0], [1, 1], 0, 1),
-        lambda: paired.paired_difference_from_counts([2], [1], [0], [1], 10, 1),
-        lambda: paired.mcnemar(-1, 2),
-        lambda: paired.mcnemar(3, 2, 4),
-        lambda: paired.mcnemar_from_data([1], [1, 0]),
-        lambda: paired.cochran_q([1, 0]),
-        lambda: paired.cochran_q([[1, 2]]),
-    ],
-)
-def test_what_is_not_data_is_a_value_error(call):
-    with pytest.raises(ValueError, match=r"\w"):
-        call()

@@ -31,9 +31,3 @@ def test_a_column_without_spread_takes_no_part():
     assert found.explained == pytest.approx([1, 0])
     assert pca(np.full((6, 2), 0.3)).status == NO_SPREAD
     assert pca(np.ones((1, 3))).status == TOO_FEW
-
-
-@pytest.mark.parametrize("table", [[1.0, 2.0], [[np.nan, 1.0], [1.0, 2.0]]])
-def test_wrong_input_is_one_line(table):
-    with pytest.raises(ValueError, match=r"\A[^\n]+\Z"):
-        pca(table)

@@ -107,20 +107,6 @@ def test_resamples_that_are_kept_are_the_first_of_all_of_them():
         assert one.drawn.tolist() == all_of_one.drawn[:5].tolist() and one.n_items == all_of_one.n_items == 5
 
 
-@pytest.mark.parametrize(
-    ("tables", "answered"),
-    [(np.ones((2, 2)), None), (np.full((2, 2, 1), -1), None), (np.ones((2, 2, 1)), np.ones((2, 3)))],
-)
-def test_tables_of_another_shape_are_refused(tables, answered):
-    with pytest.raises(ValueError, match=r"shape|negative"):
-        list(shared_draws(tables, [(0, 1)], 10, 1, answered=answered))
-
-
-def test_shares_of_more_hits_than_answers_are_refused():
-    with pytest.raises(ValueError, match="more right answers"):
-        paired_shares([[2, 1]], [[1, 1]], [(0, 1)])
-
-
 def test_no_items_and_no_pairs_are_no_error():
     assert list(shared_draws(np.zeros((0, 2, 1)), [], 10, 1)) == []
     (pair,) = shared_draws(np.zeros((3, 2, 1)), [(0, 1)], 10, 1)

@@ -76,18 +76,3 @@ def test_the_interval_goes_through_fishers_z():
         ranks.fisher_interval(1.0, 10).status == ranks.PERFECT and ranks.fisher_interval(1.0, 10).low is None
     )
     assert ranks.fisher_interval(0.3, 3).low is None
-
-
-@pytest.mark.parametrize(
-    ("x", "y"),
-    [([[1.0, 2.0]], [[1.0]]), ([1.0, 2.0], [1.0, 2.0]), ([[np.inf, 1]], [[1, 2]]), ([["a"]], [["b"]])],
-)
-def test_wrong_input_is_one_line(x, y):
-    with pytest.raises(ValueError, match=r"\A[^\n]+\Z"):
-        ranks.spearman_rows(x, y)
-
-
-def test_a_rho_out_of_range_is_refused():
-    for function in (ranks.fisher_interval, ranks.spearman_p):
-        with pytest.raises(ValueError, match="outside"):
-            function(1.5, 10)

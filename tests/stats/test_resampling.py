@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.stats import resampling
-from metacog_pipeline.stats.resampling import Patterns, interval, merge_patterns, patterns_of
-from tests.tables import every
+from metacog_pipeline.stats.resampling import Patterns, interval, patterns_of
 
 observations = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), min_size=1, max_size=60)
 
@@ -99,33 +98,6 @@ def test_collapsing_patterns_equals_counting_coarser_cells(rows, groups):
     kept = np.array(groups)[cells]
     assert collapsed.totals.tolist() == [int((kept == 0).sum()), int((kept == 1).sum())]
     assert collapsed.n_items == len(set(items.tolist()))
-
-
-@every(
-    "call",
-    [
-        lambda: patterns_of([1, 2], [0], 2),
-        lambda: patterns_of([1], [2], 2),
-        lambda: patterns_of([1], [-1], 2),
-        lambda: patterns_of([[1]], [0], 2),
-        lambda: Patterns(np.eye(2), np.array([1])),
-        lambda: Patterns(np.eye(2), np.array([1, -1])),
-        lambda: Patterns(np.array([[0.5]]), np.array([1])),
-        lambda: merge_patterns([[1, 2]], [1, 2]),
-        lambda: Patterns(np.eye(2), np.array([1, 1])).collapse([0], 1),
-        lambda: Patterns(np.eye(2), np.array([1, 1])).collapse([0, 2], 2),
-        lambda: resampling.patterns(Patterns(np.eye(2), np.array([1, 1])), 0, 1),
-        lambda: resampling.patterns(Patterns(np.eye(2), np.array([1, 1])), 5, -1),
-        lambda: resampling.weights(3, 5, -1),
-        lambda: resampling.indices(0, 5, 1),
-        lambda: resampling.table([[1, -1]], 5, 1),
-        lambda: resampling.joint([[[1]], [[1], [1]]], 5, 1),
-        lambda: interval(np.ones(3), None, "widened"),
-    ],
-)
-def test_wrong_shapes_and_numbers_are_value_errors(call):
-    with pytest.raises(ValueError, match=r"\w"):
-        call()
 
 
 # --- frozen bytes: the random numbers are part of every published interval -------------------------------------------

@@ -95,11 +95,3 @@ def test_an_even_split_on_every_item_has_no_more_weight_than_its_answers():
     estimate = ratio_estimate(Patterns(np.array([[1, 1]]), np.array([50])), [0, 1], [1, 1])
     expected = proportion(50, 100)
     assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high))
-
-
-@pytest.mark.parametrize(
-    ("top", "bottom"), [([1] * 9, [1] * 9), ([1] * 10, [0] * 10), ([1] * 10, [-1] * 10), ([np.nan] * 10, ONE)]
-)
-def test_impossible_weights_are_value_errors(top, bottom):
-    with pytest.raises(ValueError, match="numerator"):
-        ratio_estimate(one_run([1] * 10), top, bottom)

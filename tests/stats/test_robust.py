@@ -90,20 +90,3 @@ def test_a_shift_of_ranks_is_counted():
     turned = robust.rank_shift([3, 2, 1, np.nan], [1, 2, 3, 9])
     assert (turned.rho.value, turned.largest) == (-1.0, 2)
     assert robust.rank_shift([1.0], [2.0]).rho.value is None
-
-
-@every(
-    "call",
-    [
-        lambda: robust.location([1.0, 2.0]),
-        lambda: robust.location([[1.0]], "mode"),
-        lambda: robust.location([[1.0]], share=0.5),
-        lambda: robust.location([[np.inf]]),
-        lambda: robust.rank_distribution([1.0], np.ones((3, 2))),
-        lambda: robust.rank_shift([1.0], [1.0, 2.0]),
-        lambda: robust.resampled_locations([[1.0]], n_boot=0),
-    ],
-)
-def test_wrong_input_is_one_line(call):
-    with pytest.raises(ValueError, match=r"\A[^\n]+\Z"):
-        call()

@@ -9,7 +9,6 @@ from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns, auroc_stati
 from metacog_pipeline.stats.counts import counts, counts_from_trials, padded
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.type2 import auroc2, bin_confidence, type2_rates
-from tests.tables import every
 
 vectors = st.integers(1, 6).flatmap(
     lambda k: st.tuples(*[st.lists(st.integers(0, 20), min_size=2 * k, max_size=2 * k)] * 2)
@@ -170,19 +169,3 @@ def test_binning_only_blurs_what_the_area_sees(rows, bins):
     rating = bin_confidence(confidence, bins).rating
     table = counts_from_trials(np.ones(len(correct)), correct, rating, bins)
     assert auroc2(table).n_correct[0] == correct.sum()
-
-
-@every(
-    "call",
-    [
-        lambda: bin_confidence([np.inf], 2),
-        lambda: bin_confidence([1, 2], 0),
-        lambda: bin_confidence([1, 2], 2, [0]),
-        lambda: bin_confidence([1, 2], 2, [0, -1]),
-        lambda: auroc([1, 2], [1]),
-        lambda: auroc([1, np.nan], [1, 0]),
-    ],
-)
-def test_what_cannot_be_ranked_is_a_value_error(call):
-    with pytest.raises(ValueError, match=r"\w"):
-        call()

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from metacog_pipeline.stats.type2_dprime import type2_dprime
-from tests.tables import every
 
 tables = st.tuples(*[st.integers(0, 30)] * 4)  # yes·correct, no·correct, yes·wrong, no·wrong
 
@@ -70,19 +69,3 @@ def test_corrections_change_the_rates_and_nothing_else():
     assert plain.status[0] == "infinite" and math.isinf(plain.d[0])
     assert half.d[0] == pytest.approx(2 * norm.ppf(0.95))
     assert half.raw_alignment[0] == plain.raw_alignment[0] == 1
-
-
-@every(
-    "call",
-    [
-        lambda: type2_dprime(3, 1, 2, 4),
-        lambda: type2_dprime(-1, 1, 2, 4),
-        lambda: type2_dprime([1, 2], 1, 2, 4),
-        lambda: type2_dprime(1, 1, 2, math.inf),
-        lambda: type2_dprime(1, 1, 2, 2, "both"),
-        lambda: type2_dprime(1, 1, 2, 2).estimate("e"),
-    ],
-)
-def test_what_is_no_yes_no_table_is_a_value_error(call):
-    with pytest.raises(ValueError, match=r"\w"):
-        call()

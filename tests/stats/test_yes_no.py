@@ -24,11 +24,6 @@ def test_a_yes_that_is_always_right_tells_everything_and_a_constant_one_nothing(
     assert np.isnan(relative_information([0], [0], [0], [0]))[0]
 
 
-def test_more_yeses_than_items_are_refused():
-    with pytest.raises(ValueError, match="yes_correct"):
-        clipped_dprime([3], [0], [2], [2])
-
-
 def test_the_graded_yes_does_not_overflow():
     assert graded_yes([0.0, 900.0, -900.0], [0.0, -900.0, 900.0]) == pytest.approx([0.5, 1.0, 0.0])
 

@@ -123,12 +123,6 @@ def test_the_order_of_chains_does_not_matter_and_sizes_are_bounded(chains, draws
     assert (np.isnan(size) | (size <= total * max(np.log10(total), 1) + 1e-9)).all()
 
 
-@pytest.mark.parametrize("shape", [(3, 4), (0, 5, 1), (2, 0, 1)])
-def test_tables_of_another_shape_are_refused(shape):
-    with pytest.raises(ValueError, match="draws have shape"):
-        d.rhat(np.zeros(shape))
-
-
 def test_all_diagnostics_at_once_are_those_of_each_alone():
     draws = np.concatenate([ar1(0.3, 4, 51, 2), np.ones((4, 51, 1))], axis=2)
     for once, alone in zip(d.of_each(draws), (d.rhat, d.ess_bulk, d.ess_tail), strict=True):

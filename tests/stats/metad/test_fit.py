@@ -86,11 +86,6 @@ def test_padding_by_the_caller_or_by_the_fit_is_the_same(table, amount):
     same(by_fit.n, table.n + 4 * table.ratings * amount, 1e-12)
 
 
-def test_padding_twice_is_refused(classic):
-    with pytest.raises(ValueError, match="padded already"):
-        fit_metad(padded(classic), padding=0.1)
-
-
 @settings(max_examples=60, deadline=None)
 @given(tables(least=0))
 def test_no_neighbouring_meta_d_is_more_likely(table):

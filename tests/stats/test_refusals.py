@@ -1,0 +1,248 @@
+"""What is no data is a ValueError of one line, whatever the statistic."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from metacog_pipeline.stats import calibration, paired, power, ranks, resampling, robust
+from metacog_pipeline.stats.agreement import cohen_kappa, kappa_from_table
+from metacog_pipeline.stats.agreement_many import category_counts, fleiss_kappa, krippendorff_alpha
+from metacog_pipeline.stats.anova import anova, fisher_lsd, proportions_as_groups, summarise
+from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns
+from metacog_pipeline.stats.bayes.diagnostics import rhat
+from metacog_pipeline.stats.bayes.single import bayes_metad
+from metacog_pipeline.stats.correlation import pearson_from_r, regression, slope_interval, with_and_without
+from metacog_pipeline.stats.counts import Counts, counts, padded
+from metacog_pipeline.stats.coverage import respondent
+from metacog_pipeline.stats.decisions import compare, hdi, rope, symmetric_interval, z_test
+from metacog_pipeline.stats.effects import cohen_d
+from metacog_pipeline.stats.mafc.fit import fit as fit_mafc
+from metacog_pipeline.stats.metad import bootstrap_metad, fit_metad
+from metacog_pipeline.stats.multiple import holm, stars
+from metacog_pipeline.stats.observers import criteria_around
+from metacog_pipeline.stats.paired_many import paired_shares
+from metacog_pipeline.stats.pca import pca
+from metacog_pipeline.stats.proportions import mean_estimate, proportion, wilson_interval
+from metacog_pipeline.stats.resampling import Patterns, merge_patterns, patterns_of
+from metacog_pipeline.stats.resampling.products import shared_draws
+from metacog_pipeline.stats.studentized_range import studentized_range_sf
+from metacog_pipeline.stats.type1 import type1_from_table
+from metacog_pipeline.stats.type2 import bin_confidence
+from metacog_pipeline.stats.type2_dprime import type2_dprime
+from metacog_pipeline.stats.yes_no import clipped_dprime
+from tests.tables import every
+
+NAN, INF = math.nan, math.inf
+TWO = Patterns(np.eye(2), np.array([1, 1]))
+ONES, CELL = np.ones(10), counts([1, 2, 3, 4], [4, 3, 2, 1])
+DRAWS = np.random.default_rng(1).normal(1.0, 0.1, 4000)
+DESIGN = power.Design("mratio", 1.0, 1.0, 0.1)
+ANOVA = anova([2, 2], [1.5, 3.5], [0.7, 0.7])
+
+
+def estimated_ece(table, probability):
+    cells = np.asarray(table)
+    items = Patterns(np.eye(cells.size, dtype=int), cells.ravel())
+    return calibration.ece_estimate(items, probability, resampling.patterns(items, 20, 1))
+
+
+def estimated_ratio(top, bottom):
+    return resampling.ratio(Patterns(np.eye(10, dtype=int), np.ones(10, dtype=int)), top, bottom)
+
+
+def drawn_together(tables, answered=None):
+    return list(shared_draws(tables, [(0, 1)], 10, 1, answered=answered))
+
+
+# What the message says, as a pattern, and the calls.
+REFUSED = {
+    "": [
+        lambda: cohen_kappa([1], [1, 2]),
+        lambda: cohen_kappa([[1]], [[1]]),
+        lambda: kappa_from_table([[1, 2]]),
+        lambda: kappa_from_table([[1, -1], [0, 2]]),
+        lambda: fleiss_kappa([[-1, 2]]),
+        lambda: fleiss_kappa([[0.5, 2]]),
+        lambda: krippendorff_alpha([1, 2, 3]),
+        lambda: krippendorff_alpha([[INF, 1.0]]),
+        lambda: krippendorff_alpha([[1.0], [2.0]], "ratio"),
+        lambda: category_counts([[0.1]], [0.5, 0.2]),
+        lambda: category_counts([[0.1]], closed="both"),
+        lambda: anova([3, 3], [1.0], [1.0, 1.0]),
+        lambda: anova([3, 3], [1.0, NAN], [1.0, 1.0]),
+        lambda: anova([3, 3], [1.0, 2.0], [1.0, -1.0]),
+        lambda: anova([3, -3], [1.0, 2.0], [1.0, 1.0]),
+        lambda: anova([3.5, 3], [1.0, 2.0], [1.0, 1.0]),
+        lambda: anova(3, 1.0, 1.0),
+        lambda: summarise([[[1, 2]], [3, 4]]),
+        lambda: fisher_lsd(ANOVA, baseline=2),
+        lambda: proportions_as_groups([3], [2]),
+        lambda: studentized_range_sf([-1.0], 3, 10),
+        lambda: studentized_range_sf([1.0], 1, 10),
+        lambda: studentized_range_sf([1.0], 3, 0),
+        lambda: auroc([1, 2], [1]),
+        lambda: auroc([1, 2], [1, 0], [1]),
+        lambda: auroc([NAN], [1]),
+        lambda: auroc([1, NAN], [1, 0]),
+        lambda: auroc_from_patterns(Patterns(np.eye(3), np.ones(3))),
+        lambda: calibration.ece([1.1], [1]),
+        lambda: calibration.ece([0.5], [1, 0]),
+        lambda: calibration.ece([0.5], [1], bins=0),
+        lambda: calibration.ece([0.5], [1], edges="ceil"),
+        lambda: calibration.brier([-0.1], [1]),
+        lambda: estimated_ece([[1, 2, 3]], [0.5]),
+        lambda: estimated_ece([[1, 2]], [0.5, 1]),
+        lambda: estimated_ece([[1, 2]], [1.5]),
+        lambda: estimated_ece([[-1, 2]], [0.5]),
+        lambda: calibration.level_probability(1),
+        lambda: regression([1, 2, 3], [1, 2]),
+        lambda: regression([1, 2, NAN], [1, 2, 3]),
+        lambda: pearson_from_r(1.1, 10),
+        lambda: pearson_from_r(NAN, 10),
+        lambda: slope_interval(1.0, 2.0, 10),
+        lambda: with_and_without([1, 2, 3], [1, 2, 3], {3: "beyond"}),
+        lambda: with_and_without([1, 2, 3], [1, 2, 3], {0: " "}),
+        lambda: rope(1.0, 0.0, 0.1, True),
+        lambda: rope(NAN, 1.0, 0.1, True),
+        lambda: rope(0.0, 1.0, -0.1, True),
+        lambda: rope(0.0, 1.0, NAN, True),
+        lambda: cohen_d(5, NAN, 1, 5, 0, 1),
+        lambda: cohen_d(5, 1, -1, 5, 0, 1),
+        lambda: cohen_d(-5, 1, 1, 5, 0, 1),
+        lambda: fit_mafc([[-1, 2]], [[1, 2]], 4),
+        lambda: fit_mafc([[INF, 1]], [[1, 2]], 4),
+        lambda: fit_mafc([1, 2], [[1, 2]], 4),
+        lambda: fit_mafc([[[[1]]]], [[1, 2]], 4),
+        lambda: paired.paired_difference_from_counts([1, 0], [1, 1], [1], [1], 10, 1),
+        lambda: paired.paired_difference_from_counts([2, 0], [1, 1], [1, 0], [1, 1], 10, 1),
+        lambda: paired.paired_difference_from_counts([1, 0], [1, 1], [1, 1], [1, 1], 0, 1),
+        lambda: paired.paired_difference_from_counts([2], [1], [0], [1], 10, 1),
+        lambda: paired.mcnemar(-1, 2),
+        lambda: paired.mcnemar(3, 2, 4),
+        lambda: paired.mcnemar_from_data([1], [1, 0]),
+        lambda: paired.cochran_q([1, 0]),
+        lambda: paired.cochran_q([[1, 2]]),
+        lambda: pca([1.0, 2.0]),
+        lambda: pca([[NAN, 1.0], [1.0, 2.0]]),
+        lambda: proportion(3, 2),
+        lambda: proportion(-1, 2),
+        lambda: proportion(1.5, 2),
+        lambda: mean_estimate([[1, 2]]),
+        lambda: mean_estimate([1, NAN]),
+        lambda: mean_estimate([1, INF]),
+        lambda: mean_estimate(["x"]),
+        lambda: wilson_interval(0.5, 0),
+        lambda: wilson_interval(1.5, 3),
+        lambda: ranks.spearman_rows([[1.0, 2.0]], [[1.0]]),
+        lambda: ranks.spearman_rows([1.0, 2.0], [1.0, 2.0]),
+        lambda: ranks.spearman_rows([[INF, 1]], [[1, 2]]),
+        lambda: ranks.spearman_rows([["a"]], [["b"]]),
+        lambda: patterns_of([1, 2], [0], 2),
+        lambda: patterns_of([1], [2], 2),
+        lambda: patterns_of([1], [-1], 2),
+        lambda: patterns_of([[1]], [0], 2),
+        lambda: Patterns(np.eye(2), np.array([1])),
+        lambda: Patterns(np.eye(2), np.array([1, -1])),
+        lambda: Patterns(np.array([[0.5]]), np.array([1])),
+        lambda: merge_patterns([[1, 2]], [1, 2]),
+        lambda: TWO.collapse([0], 1),
+        lambda: TWO.collapse([0, 2], 2),
+        lambda: resampling.patterns(TWO, 0, 1),
+        lambda: resampling.patterns(TWO, 5, -1),
+        lambda: resampling.weights(3, 5, -1),
+        lambda: resampling.indices(0, 5, 1),
+        lambda: resampling.table([[1, -1]], 5, 1),
+        lambda: resampling.joint([[[1]], [[1], [1]]], 5, 1),
+        lambda: resampling.interval(np.ones(3), None, "widened"),
+        lambda: robust.location([1.0, 2.0]),
+        lambda: robust.location([[1.0]], "mode"),
+        lambda: robust.location([[1.0]], share=0.5),
+        lambda: robust.location([[INF]]),
+        lambda: robust.rank_distribution([1.0], np.ones((3, 2))),
+        lambda: robust.rank_shift([1.0], [1.0, 2.0]),
+        lambda: robust.resampled_locations([[1.0]], n_boot=0),
+        lambda: type1_from_table(1, 2, 3, [1, 2]),
+        lambda: type1_from_table(-1, 2, 3, 4),
+        lambda: type1_from_table(1, NAN, 3, 4),
+        lambda: type1_from_table(1, 2, 3, 4, "both"),
+        lambda: type1_from_table(1, 2, 3, 4, s=0),
+        lambda: type1_from_table(1, 2, 3, 4, s=[1, 2]),
+        lambda: type1_from_table(1, 2, 3, 4, s=INF),
+        lambda: type1_from_table(1, 2, 3, 4).interval("d", 1),
+        lambda: type1_from_table(1, 2, 3, 4).variance("e"),
+        lambda: bin_confidence([INF], 2),
+        lambda: bin_confidence([1, 2], 0),
+        lambda: bin_confidence([1, 2], 2, [0]),
+        lambda: bin_confidence([1, 2], 2, [0, -1]),
+        lambda: type2_dprime(3, 1, 2, 4),
+        lambda: type2_dprime(-1, 1, 2, 4),
+        lambda: type2_dprime([1, 2], 1, 2, 4),
+        lambda: type2_dprime(1, 1, 2, INF),
+        lambda: type2_dprime(1, 1, 2, 2, "both"),
+        lambda: type2_dprime(1, 1, 2, 2).estimate("e"),
+        lambda: power.simulated_power(DESIGN, -5),
+        lambda: power.simulated_power(DESIGN, 10**9),
+        lambda: power.simulated_power(DESIGN, 100, simulations=10**9),
+        lambda: power.simulated_power(DESIGN, 100, seed=-1),
+    ],
+    "power": [lambda wrong=wrong: power.trials_needed(DESIGN, wrong) for wrong in (0.0, 0.05, 1.0, NAN)],
+    "nothing to detect": [lambda: power.trials_needed(power.Design("mratio", 1.0, 1.0, 0.0))],
+    "draws have shape": [
+        lambda wrong=wrong: rhat(np.zeros(wrong)) for wrong in ((3, 4), (0, 5, 1), (2, 0, 1))
+    ],
+    "2 cells": [lambda: bayes_metad(Counts(np.ones((2, 4)), np.ones((2, 4))), seed=1)],
+    "padded": [lambda: bayes_metad(padded(CELL), seed=1)],
+    "seed": [lambda: bayes_metad(CELL, seed=-1), lambda: bootstrap_metad(CELL, 10, seed=-1)],
+    "chains": [lambda: bayes_metad(CELL, seed=1, chains=3)],
+    "draws": [
+        lambda: bayes_metad(CELL, seed=1, draws=3),
+        lambda: compare([1.0] * 10, DRAWS),
+        lambda: compare([NAN] * 200, DRAWS),
+        *(lambda wrong=wrong: hdi(wrong) for wrong in ([], [1.0], [NAN] * 100, [INF] * 100)),
+    ],
+    "rounds": [lambda: bayes_metad(CELL, seed=1, rounds=0)],
+    "least_ess": [lambda: bayes_metad(CELL, seed=1, least_ess=100)],
+    r"more than 1e\+18": [lambda: bayes_metad(counts([1e100] * 4, [1e100] * 4), seed=1)],
+    r"4e\+100 trials in a cell": [lambda: bootstrap_metad(counts([1e100] * 4, [1e100] * 4), 10, 1)],
+    "jackknife": [lambda: bootstrap_metad(CELL, 10, 1, "jackknife")],
+    "n_boot": [lambda: bootstrap_metad(CELL, 0, 1)],
+    "padded already": [lambda: fit_metad(padded(CELL), padding=0.1)],
+    "above chance": [lambda wrong=wrong: respondent(wrong) for wrong in (0.0, 0.25, 1.0, NAN)],
+    "share": [
+        lambda of=of, q=q: of(DRAWS, q) for of in (hdi, symmetric_interval) for q in (0.0, 1.0, -1, NAN)
+    ],
+    "family_size": [lambda wrong=wrong: z_test([1.0], [1.0], wrong) for wrong in (0, -3, 2.5, True)],
+    "alternatives are whole numbers from 2 to 10": [
+        lambda wrong=wrong: fit_mafc([[1, 2]], [[2, 1]], wrong) for wrong in (1, 11, 3.5, NAN)
+    ],
+    r"outside 0\.\.1": [
+        *(lambda wrong=wrong: holm([0.5, wrong]) for wrong in (-0.1, 1.1, NAN)),
+        *(lambda wrong=wrong: stars(wrong) for wrong in (-0.1, 1.1, NAN)),
+    ],
+    "outside": [lambda of=of: of(1.5, 10) for of in (ranks.fisher_interval, ranks.spearman_p)],
+    "rising": [
+        lambda wrong=wrong: criteria_around(1, 0, wrong) for wrong in ([0.5, 0.5], [-1, 1], [NAN], [1, 0.5])
+    ],
+    "shape|negative": [
+        lambda: drawn_together(np.ones((2, 2))),
+        lambda: drawn_together(np.full((2, 2, 1), -1)),
+        lambda: drawn_together(np.ones((2, 2, 1)), np.ones((2, 3))),
+    ],
+    "more right answers": [lambda: paired_shares([[2, 1]], [[1, 1]], [(0, 1)])],
+    "numerator": [
+        lambda: estimated_ratio(ONES[:9], ONES[:9]),
+        lambda: estimated_ratio(ONES, 0 * ONES),
+        lambda: estimated_ratio(ONES, -ONES),
+        lambda: estimated_ratio(NAN * ONES, ONES),
+    ],
+    "yes_correct": [lambda: clipped_dprime([3], [0], [2], [2])],
+}
+
+
+@every(("said", "call"), [(said, call) for said, calls in REFUSED.items() for call in calls])
+def test_what_is_no_data_is_refused_in_one_line(said, call):
+    with pytest.raises(ValueError) as refused:
+        call()
+    assert re.search(said or r"\w", str(refused.value)) and "\n" not in str(refused.value)
