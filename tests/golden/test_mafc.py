@@ -1,12 +1,9 @@
 """meta-d' of m alternatives against numbers of an exact recursion, confirmed by Monte Carlo.
 
-Reads ``$METACOG_GOLDEN/mafc``, file by file; a test whose file is absent is skipped. Tolerances are those of the files.
+Tolerances are those of the files.
 """
 
-import csv
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,21 +11,7 @@ from scipy import special
 
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc import companions, fit, ideal, intervals, table
-
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
-GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "mafc"
-
-
-def read(name):
-    path = GOLDEN / name
-    if not path.exists():
-        pytest.skip(f"{path} is absent")
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def number(text):
-    return float(text) if text else math.nan
+from tests.golden.agreed import number, rows
 
 
 def strata(text):
@@ -43,7 +26,7 @@ def cell(row):
 
 
 def test_fits_and_statuses_are_those_of_the_reference():
-    for row in read("mafc_expected.csv"):
+    for row in rows("mafc/mafc_expected.csv"):
         right, wrong, m = cell(row)
         found = fit.fit(right, wrong, m)
         assert found.status[0] == row["status"], row["id"]
@@ -65,7 +48,7 @@ def test_fits_and_statuses_are_those_of_the_reference():
 
 
 def test_measures_without_a_fit_are_those_of_the_reference():
-    for row in read("mafc_expected.csv"):
+    for row in rows("mafc/mafc_expected.csv"):
         right, wrong, m = cell(row)
         d = fit.fit(right, wrong, m).d
         observer, alternatives = table.table(), int(m[0, 0])
@@ -84,7 +67,7 @@ def test_measures_without_a_fit_are_those_of_the_reference():
 
 
 def test_intervals_are_those_of_the_reference():
-    for row in read("intervals.csv"):
+    for row in rows("mafc/intervals.csv"):
         right, wrong = strata(row["n_correct"])[0], strata(row["n_wrong"])[0]
         area = companions.auroc2_interval(right, wrong)
         assert area.low == pytest.approx(number(row["auroc2_low"]), abs=1e-6), row["id"]
@@ -96,7 +79,7 @@ def test_intervals_are_those_of_the_reference():
 
 def test_the_table_and_the_exact_observer_give_the_reference_roc():
     exact = {}
-    for row in read("type2_roc.csv"):
+    for row in rows("mafc/type2_roc.csv"):
         m, d = int(row["m"]), float(row["d"])
         zeta = np.array([special.ndtri(float(row["far2"]))])
         lift = table.table().lift(np.array([m]), zeta, np.array([d]))[0]
@@ -111,7 +94,7 @@ def test_the_table_and_the_exact_observer_give_the_reference_roc():
 
 
 def test_scalars_of_the_ideal_observer_are_those_of_the_reference():
-    for row in read("ideal_observer.csv"):
+    for row in rows("mafc/ideal_observer.csv"):
         m, d = int(row["m"]), float(row["d"])
         assert float(type1.accuracy(d, m)) == pytest.approx(float(row["accuracy"]), abs=1e-8)
         assert float(table.table().auroc2(m, d)) == pytest.approx(float(row["auroc2_ideal"]), abs=1e-8)

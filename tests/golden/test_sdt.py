@@ -1,14 +1,9 @@
 """Type-1, type-2 and information measures against agreed values, and the published criteria.
 
-Files are read from ``$METACOG_GOLDEN/sdt`` (default ``../shared/golden`` beside the repository); an absent one is a
-skip. Other files of the same columns do as well: nothing here knows how many rows there are, or what they hold, except
-that cells of the published table whose printed number does not follow from the counts are left out by name.
+Cells of the published table whose printed number does not follow from the counts are left out by name.
 """
 
-import csv
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,10 +12,8 @@ from metacog_pipeline.stats.counts import CORRECTIONS, counts
 from metacog_pipeline.stats.meta_information import meta_information
 from metacog_pipeline.stats.type1 import type1, type1_from_table
 from metacog_pipeline.stats.type2 import auroc2, type2_rates
+from tests.golden.agreed import number, rows, vector
 from tests.tables import every
-
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = Path(os.environ.get("METACOG_GOLDEN") or ROOT.parent / "shared" / "golden") / "sdt"
 
 RELATIVE = 1e-9
 # A number that is 0 but for rounding has no relative error.
@@ -43,24 +36,6 @@ INFORMATION = {
 RATES = {"hr2_rs1": "HR2_rS1", "far2_rs1": "FAR2_rS1", "hr2_rs2": "HR2_rS2", "far2_rs2": "FAR2_rS2"}
 
 
-def rows(name):
-    path = FOLDER / name
-    if not path.is_file():
-        pytest.skip(f"{path} is absent; set METACOG_GOLDEN")
-    with path.open(encoding="utf-8", newline="") as file:
-        found = list(csv.DictReader(file))
-    assert found, f"{path} has no rows"
-    return found
-
-
-def vector(text):
-    return np.array([float(part) for part in text.split(";")] if text else [])
-
-
-def number(text):
-    return float(text) if text else math.nan
-
-
 def same(ours, theirs, relative=RELATIVE):
     return np.allclose(ours, theirs, rtol=relative, atol=ROUNDING, equal_nan=True)
 
@@ -71,8 +46,8 @@ def key(row, *columns):
 
 def pairs(counts_file, metrics_file, *columns):
     """Yield (name, table, expected row) of every row of the metrics file."""
-    tables = {key(row, *columns): row for row in rows(counts_file)}
-    for row in rows(metrics_file):
+    tables = {key(row, *columns): row for row in rows(f"sdt/{counts_file}")}
+    for row in rows(f"sdt/{metrics_file}"):
         source = tables[key(row, *columns)]
         yield " ".join(key(row, *columns)), counts(vector(source["nR_S1"]), vector(source["nR_S2"])), row
 
@@ -129,7 +104,7 @@ def test_information_is_the_agreed_one(files):
 
 
 def criterion_cells():
-    found = rows("ccal_counts.csv")
+    found = rows("sdt/ccal_counts.csv")
     table = [
         [float(row[c]) for row in found] for c in ("hits", "misses", "false_alarms", "correct_rejections")
     ]
@@ -138,7 +113,7 @@ def criterion_cells():
 
 
 def test_the_totals_of_the_criterion_cells_are_their_sums():
-    for row in rows("ccal_counts.csv"):
+    for row in rows("sdt/ccal_counts.csv"):
         parts = ("hits", "misses", "false_alarms", "correct_rejections")
         assert sum(float(row[part]) for part in parts) == float(row["total"]), row
 
@@ -151,7 +126,7 @@ def test_criterion_cells_give_the_agreed_measures_and_half_widths():
     for measure, column in (("d", "ci_half_d"), ("c", "ci_half_c"), ("c_prime", "ci_half_cprime")):
         low, high = result.interval(measure)
         columns[column] = (high - low) / 2
-    for row in rows("ccal_expected.csv"):
+    for row in rows("sdt/ccal_expected.csv"):
         cell = names.index(key(row, "task", "model", "risk_configuration"))
         for column, values in columns.items():
             assert same(values[cell], number(row[column])), (names[cell], column)
@@ -161,7 +136,7 @@ def test_the_published_criteria_and_their_intervals_follow_from_the_counts():
     names, result, _ = criterion_cells()
     low, high = result.interval("c")
     half = (high - low) / 2
-    for row in rows("paper_table_s2.csv"):
+    for row in rows("sdt/paper_table_s2.csv"):
         name = key(row, "task", "model", "risk_configuration")
         cell = names.index(name)
         assert result.c[cell] == pytest.approx(float(row["c"]), abs=1e-4), name

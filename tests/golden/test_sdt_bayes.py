@@ -1,8 +1,5 @@
 """Posteriors of the single-subject model against agreed ones, their contrasts, and the published table.
 
-Files are read from ``$METACOG_GOLDEN/sdt`` (default ``../shared/golden`` beside the repository); an absent one is a
-skip. Other files of the same columns do as well.
-
 The agreed numbers are themselves summaries of 12,000 draws. Means come with their Monte Carlo errors and are held to
 them; so are standard deviations, and contrasts to 0.002 and 0.005. Ends of intervals come without: of so many draws
 a quantile has a standard error of 0.025 sd and a highest-density end one of 0.05 sd, so that some exact ends miss the
@@ -12,22 +9,18 @@ here 14 of 549 quantiles (at most 0.073 sd) and 25 of 366 highest-density ends (
 Hence: at least 96 % and 91 % of the ends within the tolerance, and none outside one and a half times, or twice, that.
 """
 
-import csv
 import math
-import os
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from metacog_pipeline.stats.bayes.single import bayes_metad_each
 from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.decisions import compare
+from tests.golden.agreed import rows
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = Path(os.environ.get("METACOG_GOLDEN") or ROOT.parent / "shared" / "golden") / "sdt"
 
 EXAMPLES = {
     "doc6": ([100, 50, 20, 10, 5, 1], [3, 7, 8, 12, 27, 89]),
@@ -45,27 +38,17 @@ SOME = ("A_GPT-5", "A_Mistral", "A_GPT-5_rc", "C_DeepSeek", "small40")
 UNCONVERGED_IN_PRINT = {("C", "DeepSeek-V3.2-Exp")}
 
 
-def rows(name):
-    path = FOLDER / name
-    if not path.is_file():
-        pytest.skip(f"{path} is absent; set METACOG_GOLDEN")
-    with path.open(encoding="utf-8", newline="") as file:
-        found = list(csv.DictReader(file))
-    assert found, f"{path} has no rows"
-    return found
-
-
 def published_counts():
     vectors = ("nR_S1", "nR_S2")
     return {
         (row["task"], row["model"]): [[float(n) for n in row[name].split(";")] for name in vectors]
-        for row in rows("counts.csv")
+        for row in rows("sdt/counts.csv")
     }
 
 
 def keys():
     """Return (task, model) of each named cell."""
-    return {row["cell"]: (row["task"], row["model"]) for row in rows("expected_bayes.csv")}
+    return {row["cell"]: (row["task"], row["model"]) for row in rows("sdt/expected_bayes.csv")}
 
 
 def table(cell):
@@ -109,7 +92,7 @@ def cells(request):
 
 
 def agreed(cells):
-    found = [row for row in rows("expected_bayes.csv") if row["cell"] in cells]
+    found = [row for row in rows("sdt/expected_bayes.csv") if row["cell"] in cells]
     return [row | {k: float(row[k]) for k in row if k not in TEXT} for row in found]
 
 
@@ -159,7 +142,7 @@ def test_ends_of_intervals_agree(cells, ends, tolerance, share, most):
 
 
 def test_contrasts_agree_and_lead_to_the_same_verdicts(cells):
-    contrasts = [r for r in rows("expected_bayes_contrasts.csv") if {r["cell_1"], r["cell_2"]} <= cells]
+    contrasts = [r for r in rows("sdt/expected_bayes_contrasts.csv") if {r["cell_1"], r["cell_2"]} <= cells]
     assert contrasts
     for row in contrasts:
         one, two = (fitted(row[name], cells).draws for name in ("cell_1", "cell_2"))
@@ -184,7 +167,7 @@ def test_contrasts_agree_and_lead_to_the_same_verdicts(cells):
 
 def test_the_published_table_is_reproduced(cells):
     cell_of = {key: cell for cell, key in keys().items() if not cell.endswith(CONDITIONAL)}
-    for row in rows("paper_table_s1.csv"):
+    for row in rows("sdt/paper_table_s1.csv"):
         key = (row["task"], row["model"])
         if key in UNCONVERGED_IN_PRINT or cell_of[key] not in cells:
             continue

@@ -1,37 +1,22 @@
 """The tests of the criterion-calibration experiment against agreed values, at the tolerances of their README.
 
-Files are read from ``$METACOG_GOLDEN/sdt`` (default ``../shared/golden`` beside the repository); an absent one is a
-skip. Other files of the same schema do as well: the family size is the number of rows of a quantity, the pairs are
+The family size is the number of rows of a quantity, the pairs are
 those listed.
 """
-
-import csv
-import math
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from metacog_pipeline.stats.decisions import condition_pairs, criterion_shift
 from metacog_pipeline.stats.type1 import type1_from_table
+from tests.golden.agreed import number, rows
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = Path(os.environ.get("METACOG_GOLDEN") or ROOT.parent / "shared" / "golden") / "sdt"
 QUANTITIES = {"c": "c", "dprime": "d", "cprime": "c_prime"}
-
-
-def rows(name):
-    path = FOLDER / name
-    if not path.is_file():
-        pytest.skip(f"{path} is absent")
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.fixture(scope="module")
 def shifts():
-    table = rows("ccal_counts.csv")
+    table = rows("sdt/ccal_counts.csv")
     columns = ("hits", "misses", "false_alarms", "correct_rejections")
     cells = type1_from_table(*([float(row[name]) for row in table] for name in columns))
     groups = [(row["task"], row["model"]) for row in table]
@@ -41,11 +26,7 @@ def shifts():
 
 @pytest.fixture(scope="module")
 def expected():
-    return rows("ccal_contrasts.csv")
-
-
-def number(text):
-    return float(text) if text else math.nan
+    return rows("sdt/ccal_contrasts.csv")
 
 
 def listed(shifts, expected, quantity):

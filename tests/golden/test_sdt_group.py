@@ -1,39 +1,25 @@
 """The group model of meta-d′ against agreed posterior summaries, at the tolerances of their README.
 
-Files are read from ``$METACOG_GOLDEN/sdt`` (default ``../shared/golden`` beside the repository); an absent one is a
-skip. Other files of the same schema do as well. An interval's end may be off by a tenth of a standard deviation,
+An interval's end may be off by a tenth of a standard deviation,
 and by twice the Monte Carlo error of our own end: the agreed ends come from some thousand effective draws. Measured, one
 of 50 ends needs it: the upper end of the M-ratio of subject 6, 0.12 sd off, where its own error is 0.03 sd.
 """
 
-import csv
 import math
-import os
 import re
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 from metacog_pipeline.stats.bayes.group import bayes_metad_group, group_counts
+from tests.golden.agreed import rows, vector
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = Path(os.environ.get("METACOG_GOLDEN") or ROOT.parent / "shared" / "golden") / "sdt"
 NAMES = {"mu_logMratio": "mu_log_m", "sigma_logMratio": "sigma_log_m"}
 
 pytestmark = pytest.mark.slow
 
 
-def rows(name):
-    path = FOLDER / name
-    if not path.is_file():
-        pytest.skip(f"{path} is absent")
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def vectors(table, column):
-    return [np.array([float(count) for count in row[column].split(";")]) for row in table]
+    return [vector(row[column]) for row in table]
 
 
 def own_name(quantity, subjects):
@@ -47,7 +33,7 @@ def own_name(quantity, subjects):
 @pytest.fixture(scope="module", params=[800, pytest.param(2000, marks=pytest.mark.proof)])
 def compared(request):
     """Compare at so many draws a chain; the 50 ends of the module's head are those of 2,000, which `make proofs` draws."""
-    table, expected = rows("group_counts.csv"), rows("expected_group_bayes.csv")
+    table, expected = rows("sdt/group_counts.csv"), rows("sdt/expected_group_bayes.csv")
     counts = group_counts(vectors(table, "nR_S1"), vectors(table, "nR_S2"))
     posterior = bayes_metad_group(counts, seed=20, draws=request.param, rounds=2)
     assert posterior.converged, posterior.reason

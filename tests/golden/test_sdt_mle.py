@@ -1,6 +1,6 @@
 """meta-d' by maximum likelihood against reference fits of published and simulated counts.
 
-Reads ``$METACOG_GOLDEN/sdt``, file by file; a test whose file is absent is skipped. Tolerances are those that come with
+Tolerances are those that come with
 the files. One rule is this project's own. Where all trials of one kind of outcome (say, all wrong answers) of a response
 have its lowest or its highest used rating, the profile of meta-d' rises all the way to the end of the range, ever more
 slowly: there is no maximum to compare, and a search that lists one stopped where its gradient fell below 1e-9 per trial.
@@ -10,20 +10,15 @@ and 5.890, still rises by 4e-10 and 8e-8 up to 10; that of s012 rises by 2e-9 fr
 of the published fits of ``sim_expected_mle.csv``; of single responses, ten values more.
 """
 
-import csv
 import math
-import os
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
-import pytest
 
 from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.metad import fit_metad
+from tests.golden.agreed import number, rows, vector
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
-GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "sdt"
 ESTIMATES = {
     "meta_d1": "meta_d1",
     "meta_da": "meta_da",
@@ -33,25 +28,9 @@ ESTIMATES = {
 }
 
 
-def read(name):
-    path = GOLDEN / name
-    if not path.exists():
-        pytest.skip(f"{path} is absent")
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def vector(text):
-    return np.array([float(part) for part in text.split(";")]) if text else np.zeros(0)
-
-
-def number(text):
-    return float(text) if text else math.nan
-
-
 def cases(counts_file, expected_file, key):
-    tables = {key(row): row for row in read(counts_file)}
-    return [(tables[key(row)], row) for row in read(expected_file)]
+    tables = {key(row): row for row in rows(f"sdt/{counts_file}")}
+    return [(tables[key(row)], row) for row in rows(f"sdt/{expected_file}")]
 
 
 def check_row(fit, at, source, row):
@@ -87,11 +66,11 @@ def rises_for_ever(source, row, sides):
     k = len(s1) // 2
     rising = []
     for side in sides:
-        rows = (s1[:k][::-1], s2[:k][::-1]) if side == 0 else (s1[k:], s2[k:])
-        used = np.flatnonzero(rows[0] + rows[1])
+        both = (s1[:k][::-1], s2[:k][::-1]) if side == 0 else (s1[k:], s2[k:])
+        used = np.flatnonzero(both[0] + both[1])
         if len(used) > 1:
             rising.append(
-                any(one.any() and set(np.flatnonzero(one)) <= {end} for one in rows for end in used[[0, -1]])
+                any(one.any() and set(np.flatnonzero(one)) <= {end} for one in both for end in used[[0, -1]])
             )
     return bool(rising) and all(rising)
 
@@ -173,9 +152,9 @@ def test_few_listed_optima_lie_on_a_profile_without_a_peak():
 
 
 def test_all_cells_of_one_size_as_one_batch_are_what_they_are_alone():
-    rows = read("sim_counts.csv")
-    for ratings in sorted({int(row["K"]) for row in rows} - {1}):
-        same = [row for row in rows if int(row["K"]) == ratings]
+    found = rows("sdt/sim_counts.csv")
+    for ratings in sorted({int(row["K"]) for row in found} - {1}):
+        same = [row for row in found if int(row["K"]) == ratings]
         table = counts([vector(row["nR_S1"]) for row in same], [vector(row["nR_S2"]) for row in same])
         together = fit_metad(table, padding=1 / (2 * ratings))
         for cell in range(table.cells):

@@ -1,23 +1,19 @@
 """The published tables of the signal-detection paper, refitted, against agreed values.
 
-Reads ``$METACOG_GOLDEN/sdt``, file by file; a test whose file is absent is skipped. Counts, printed tables and what is
-expected of them all come from there, so other fixtures of the same grid can be put in their place. A printed number
+Counts, printed tables and what is
+expected of them all come from files, so other fixtures of the same grid can be put in their place. A printed number
 is expected to follow where the agreed posterior says so, not by the name of its cell.
 """
 
-import csv
-import os
 import shutil
-from pathlib import Path
 
 import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.signaldetection.published_notes import TOLERANCE
+from tests.golden.agreed import need, rows
 from tests.signaldetection.scored import published_posteriors, refit_tables
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
-GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "sdt"
 NAMES = {
     "counts.csv": "counts.csv",
     "ccal_counts.csv": "criterion_counts.csv",
@@ -33,37 +29,27 @@ Z95 = 1.959964
 pytestmark = pytest.mark.slow
 
 
-def need(name):
-    path = GOLDEN / name
-    if not path.exists():
-        pytest.skip(f"{path} is absent")
-    return path
-
-
-def read(name):
-    with need(name).open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 @pytest.fixture(scope="module")
 def refit(tmp_path_factory):
     folder = tmp_path_factory.mktemp("published")
     for name, ours in NAMES.items():
-        shutil.copy(need(name), folder / ours)
+        shutil.copy(need(f"sdt/{name}"), folder / ours)
     return refit_tables(folder, 7, published_posteriors(tmp_path_factory))
 
 
 @pytest.fixture(scope="module")
 def metad(refit):
-    rows = refit.sensitivity.iter_rows(named=True)
-    return {(row["task"], row["model"], row["method"], row["quantity"]): row for row in rows}
+    found = refit.sensitivity.iter_rows(named=True)
+    return {(row["task"], row["model"], row["method"], row["quantity"]): row for row in found}
 
 
 @pytest.fixture(scope="module")
 def agreed():
     """Means and errors of the converged posterior by (task, model, quantity)."""
-    rows = [row for row in read("expected_bayes.csv") if row["model"] and not row["cell"].endswith("_rc")]
-    return {(row["task"], row["model"], row["quantity"]): row for row in rows}
+    found = [
+        row for row in rows("sdt/expected_bayes.csv") if row["model"] and not row["cell"].endswith("_rc")
+    ]
+    return {(row["task"], row["model"], row["quantity"]): row for row in found}
 
 
 def test_posterior_means_are_those_of_the_converged_posterior(metad, agreed):
@@ -84,7 +70,7 @@ def test_posterior_means_are_those_of_the_converged_posterior(metad, agreed):
 
 def test_table_s1_follows_where_the_agreed_posterior_says_so(metad, agreed):
     checked = 0
-    for printed in read("paper_table_s1.csv"):
+    for printed in rows("sdt/paper_table_s1.csv"):
         cell = (printed["task"], printed["model"])
         means = {q: agreed.get((*cell, name)) for q, name in AGREED.items()}
         if None in means.values():
@@ -114,7 +100,7 @@ def test_a_cell_far_from_its_printed_number_says_why(metad, agreed):
 
 def test_maximum_likelihood_is_that_of_the_agreed_fits(metad):
     checked = 0
-    for row in read("expected_mle.csv"):
+    for row in rows("sdt/expected_mle.csv"):
         method = {0.0: "ml_raw", 0.1: "ml_padded"}.get(float(row["pad"]))
         if float(row["s"]) != 1 or method is None or row["status"] != "ok":
             continue
@@ -131,8 +117,8 @@ def test_table_s2_follows_from_raw_rates(refit):
         (r["task"], r["model"], r["condition"], r["quantity"]): r
         for r in refit.criteria.iter_rows(named=True)
     }
-    expected = {(r["task"], r["model"], r["risk_configuration"]): r for r in read("ccal_expected.csv")}
-    for printed in read("paper_table_s2.csv"):
+    expected = {(r["task"], r["model"], r["risk_configuration"]): r for r in rows("sdt/ccal_expected.csv")}
+    for printed in rows("sdt/paper_table_s2.csv"):
         key = (printed["task"], printed["model"], printed["risk_configuration"])
         cell = (*key[:2], CONDITION[key[2]])
         c, half = ours[(*cell, "c")], ours[(*cell, "ci_half")]
@@ -148,9 +134,9 @@ def test_table_s2_follows_from_raw_rates(refit):
 def test_every_criterion_contrast_has_its_agreed_verdict(refit):
     found = refit.contrasts.filter(pl.col("family") == "criterion_z")
     ours = {(r["task"], r["model"], r["measure"], r["b"], r["a"]): r for r in found.iter_rows(named=True)}
-    rows = read("ccal_contrasts.csv")
-    assert len(ours) == len(rows)
-    for row in rows:
+    agreed = rows("sdt/ccal_contrasts.csv")
+    assert len(ours) == len(agreed)
+    for row in agreed:
         pair = (CONDITION[row["from_config"]], CONDITION[row["to_config"]])
         got = ours[(row["task"], row["model"], MEASURE[row["quantity"]], *pair)]
         assert got["verdict"] == row["decision_rope_0p1_bonf_ci"], row
@@ -179,7 +165,7 @@ def test_every_contrast_of_efficiency_has_its_agreed_verdict(refit, agreed):
     cells = {f"{row['cell']}": (row["task"], row["model"]) for row in agreed.values()}
     ratio, log_ratio, d = (bayes_contrasts(refit, name) for name in ("m_ratio", "log_m_ratio", "d"))
     checked = 0
-    for row in read("expected_bayes_contrasts.csv"):
+    for row in rows("sdt/expected_bayes_contrasts.csv"):
         one, two = cells.get(row["cell_1"]), cells.get(row["cell_2"])
         if one is None or two is None:
             continue
