@@ -83,36 +83,33 @@ def _count_columns(
 ) -> tuple[tuple[list[list[float]], list[list[float]]], set[str]]:
     """Return the count vectors of either stimulus by row, and the columns they came from."""
     lower = {name.lower(): name for name in frame.columns}
-    joined = [lower[name] for name in ("nr_s1", "nr_s2") if name in lower]
-    if len(joined) == 2:
-        first, second = (
-            [_vector(path, row, name, value) for row, value in enumerate(frame[name].to_list())]
-            for name in joined
-        )
-        return (first, second), set(joined)
+    joined = [[lower[name]] for name in ("nr_s1", "nr_s2") if name in lower]
+    columns = joined if len(joined) == 2 else _wide_columns(path, frame)
+    first, second = (
+        [
+            [
+                number
+                for name, value in zip(names, row, strict=True)
+                for number in _vector(path, place, name, value)
+            ]
+            for place, row in enumerate(frame.select(names).iter_rows())
+        ]
+        for names in columns
+    )
+    return (first, second), {name for names in columns for name in names}
+
+
+def _wide_columns(path: Path, frame: pl.DataFrame) -> list[list[str]]:
+    """Return the columns of either stimulus in the order of their numbers."""
     wide: dict[str, dict[int, str]] = {"1": {}, "2": {}}
     for name in frame.columns:
-        match = _WIDE.fullmatch(name.lower())
-        if match:
+        if match := _WIDE.fullmatch(name.lower()):
             wide[match[1]][int(match[2])] = name
     if sorted(wide["1"]) != sorted(wide["2"]) or len(wide["1"]) != max(wide["1"]) - min(wide["1"]) + 1:
         raise StudyError(
             f"{path}: nR_S1_… and nR_S2_… must be numbered alike and without gaps; rename the columns"
         )
-    sides = []
-    for side in ("1", "2"):
-        ordered = [wide[side][place] for place in sorted(wide[side])]
-        sides.append(
-            [
-                [
-                    number
-                    for name, value in zip(ordered, row, strict=True)
-                    for number in _vector(path, place, name, value)
-                ]
-                for place, row in enumerate(frame.select(ordered).iter_rows())
-            ]
-        )
-    return (sides[0], sides[1]), {name for side in wide.values() for name in side.values()}
+    return [[side[place] for place in sorted(side)] for side in wide.values()]
 
 
 def _vector(path: Path, row: int, column: str, value: Any) -> list[float]:

@@ -392,11 +392,8 @@ def _ratings(rows: _Rows, confidence: Floats) -> tuple[Floats, int, str]:
         and float(scale.low).is_integer()
         and scale.high - scale.low <= LARGEST_SCALE
     ):
-        rating, ratings, note = (
-            confidence - scale.low + 1,
-            round(scale.high - scale.low + 1),
-            f"ratings {scale}",
-        )
+        rating, note = confidence - scale.low + 1, f"ratings {scale}"
+        ratings = round(scale.high - scale.low + 1)
     elif not len(there):
         return confidence, 1, "no confidence to be used"
     elif scale is not None or not whole or there.min() < 1 or there.max() > LARGEST_SCALE:
@@ -405,11 +402,8 @@ def _ratings(rows: _Rows, confidence: Floats) -> tuple[Floats, int, str]:
             "give --ratings K for ratings 1..K or --bins N to cut it into N bins"
         )
     else:
-        rating, ratings, note = (
-            confidence,
-            int(there.max()),
-            f"ratings 1..{int(there.max())}, the largest one seen",
-        )
+        ratings = int(there.max())
+        rating, note = confidence, f"ratings 1..{ratings}, the largest one seen"
     assert columns.confidence is not None
     column = rows.column(columns.confidence)
     odd = ~np.isnan(rating) & ((rating < 1) | (rating > ratings) | (rating != np.floor(rating)))

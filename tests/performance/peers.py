@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ PEERS = Path(".venv-peers")
 PEER = "inspect-ai"
 PROMPT_BYTES = 2000
 SHORT, LONG = 300, 1500
-PATIENCE_S = 240
+PATIENCE_S = 300
 
 
 def child(python: str | Path, script: str, *arguments: object) -> dict[str, Any]:
@@ -50,17 +51,23 @@ def peer_release(python: Path) -> str:
     return subprocess.run([str(python), "-c", code], capture_output=True, text=True).stdout.strip()
 
 
-def installed_peer() -> Path:
-    """Return the interpreter of an environment that has the newest release of the peer; skips where there is none."""
-    python = PEERS.absolute() / "bin" / "python"
+def installed(folder: Path, peer: str, *wanted: Sequence[str]) -> Path:
+    """Return the interpreter of an environment in ``folder`` with all that is ``wanted``; skips where that cannot be."""
+    python = folder.absolute() / "bin" / "python"
     if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True, timeout=PATIENCE_S)
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=PATIENCE_S)
     quick, plain = [sys.executable, "-m", "uv", "pip"], [str(python), "-m", "pip"]
     try:
         has_uv = subprocess.run([*quick, "--version"], capture_output=True).returncode == 0
         pip = [*quick, "install", "--python", str(python)] if has_uv else [*plain, "install"]
-        command = [*pip, "--quiet", "--upgrade", PEER, "openai"]
-        subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_S)
+        for what in wanted:
+            command = [*pip, "--quiet", *what]
+            subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_S)
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-        pytest.skip(f"{PEER} could not be installed, so there is nothing to compare with: {str(error)[:200]}")
+        pytest.skip(f"{peer} could not be installed, so there is nothing to compare with: {str(error)[:200]}")
     return python
+
+
+def installed_peer() -> Path:
+    """Return the interpreter of an environment that has the newest release of the peer; skips where there is none."""
+    return installed(PEERS, PEER, ["--upgrade", PEER, "openai"])

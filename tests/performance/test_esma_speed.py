@@ -3,8 +3,6 @@
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,18 +17,13 @@ from metacog_pipeline.benchmarks.selfknowledge.training.toy.model import build_m
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import SETTINGS, ToyRecipe, save_toy  # noqa: E402
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.worlds import changes, table  # noqa: E402
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker  # noqa: E402
+from tests.performance.timing import least  # noqa: E402
 
 pytestmark = pytest.mark.bench
 
 OVERHEAD, COPIES = 0.15, 1.3
 OF_A_MODEL = {"float32": 0.05, "bfloat16": 0.03}
 MEMORY = Path(__file__).with_name("esma_memory.py")
-
-
-def spent(function: Callable[[], object]) -> float:
-    before = time.process_time()
-    function()
-    return time.process_time() - before
 
 
 def overhead(worker: Worker, settings: Settings, rounds: int) -> tuple[float, float]:
@@ -48,7 +41,7 @@ def overhead(worker: Worker, settings: Settings, rounds: int) -> tuple[float, fl
         worker.commit(commit_of(settings, 0, fitness))
 
     alone()
-    pairs = [(spent(alone), spent(generation)) for _ in range(rounds)]
+    pairs = [(least(alone), least(generation)) for _ in range(rounds)]
     pure, whole = (min(each) for each in zip(*pairs, strict=True))
     return pure, whole / pure - 1
 
@@ -135,7 +128,7 @@ def test_answers_of_the_compiled_trainee(tmp_path, figure):
     with torch.no_grad():
         for name, answers in (("eager", generation.answers), ("compiled", static)):
             answers(loaded, prompts[:2], 2, 2)
-            seconds[name] = spent(lambda: said.update({name: answers(loaded, prompts, 32, 64)}))  # noqa: B023
+            seconds[name] = least(lambda: said.update({name: answers(loaded, prompts, 32, 64)}))  # noqa: B023
     same = sum(a == b for a, b in zip(said["eager"], said["compiled"], strict=True))
     times = seconds["eager"] / seconds["compiled"]
     figure(
@@ -158,10 +151,10 @@ def test_questions_held_out_shared_by_workers(tmp_path, figure):
     asking = Asking(max_tokens=4, rows=8)
     worker = Worker(CausalRecipe(tmp_path, held_out[:2], held_out, asking, Settings(batch=2)))
     worker.validate(0, 64)
-    whole = spent(worker.validate)
+    whole = least(worker.validate)
     found = {}
     for many in (2, 4, 8):
-        found[many] = whole / max(spent(lambda: worker.validate(g, many)) for g in range(many))  # noqa: B023
+        found[many] = whole / max(least(lambda: worker.validate(g, many)) for g in range(many))  # noqa: B023
     figure(
         "256 questions held out, shared by 2, 4 and 8 workers: processor seconds of one over those of the busiest",
         "≥ 0.8 times the workers",

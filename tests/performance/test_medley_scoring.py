@@ -8,8 +8,6 @@ import json
 import os
 import random
 import subprocess
-import sys
-import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,8 @@ from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance, instance_from_published
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.panel import panel_of, speech_of
+from tests.performance.peers import PATIENCE_S, installed
+from tests.performance.timing import least
 
 pytestmark = pytest.mark.bench
 
@@ -32,7 +32,6 @@ SCORINGS, WARM_UP = 1000, 50
 REPEATS, PEER_REPEATS = 5, 2
 CPU_S, TIMES_QUICKER = 0.15, 20
 MANY_MODELS, RUNS, MANY_S = 35, 3, 10.0
-PATIENCE_S = 300
 LABELS = ("very_high", "high", "moderate", "low", "very_low")
 SENTENCES = (
     "On {claim}, Analyst {analyst} gives the stronger account, because it explains both observations.",
@@ -92,31 +91,9 @@ def ours(work):
 @pytest.fixture(scope="module")
 def peer_python():
     """Return the interpreter of an environment that has the peer, with the versions of NumPy and SciPy used here."""
-    python = PEERS.absolute() / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True, timeout=PATIENCE_S)
-    quick, plain = [sys.executable, "-m", "uv", "pip"], [str(python), "-m", "pip"]
-    try:
-        has_uv = subprocess.run([*quick, "--version"], capture_output=True).returncode == 0
-        pip = [*quick, "install", "--python", str(python)] if has_uv else [*plain, "install"]
-        same = [f"{name}=={version(name)}" for name in ("numpy", "scipy")]
-        # Its clients of model providers take no part in scoring.
-        for what in (same, ["--no-deps", PEER]):
-            command = [*pip, "--quiet", *what]
-            subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_S)
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-        pytest.skip(f"{PEER} could not be installed, so there is nothing to compare with: {str(error)[:200]}")
-    return python
-
-
-def least(run, times, before=lambda: None):
-    found = []
-    for _ in range(times):
-        before()
-        start = time.process_time()
-        run()
-        found.append(time.process_time() - start)
-    return min(found)
+    same = [f"{name}=={version(name)}" for name in ("numpy", "scipy")]
+    # Its clients of model providers take no part in scoring.
+    return installed(PEERS, PEER, same, ["--no-deps", PEER])
 
 
 def test_a_thousand_instances_are_scored(ours, figure):

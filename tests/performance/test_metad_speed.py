@@ -4,8 +4,6 @@ import json
 import os
 import resource
 import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +14,8 @@ from metacog_pipeline.stats.counts import padded
 from metacog_pipeline.stats.mafc import fit as mafc
 from metacog_pipeline.stats.metad import bootstrap_metad, fit_metad
 from metacog_pipeline.stats.observers import simulate
+from tests.performance.peers import PATIENCE_S, installed
+from tests.performance.timing import least
 
 pytestmark = pytest.mark.bench
 
@@ -25,7 +25,6 @@ PEER = "metadpy==0.1.2"
 # Its package imports ArviZ without asking for it, and not the newest.
 PEER_NEEDS = "arviz<1"
 PEERS = Path(".venv-peers-metadpy")
-PATIENCE_S = 240
 PEER_FITS, PEER_LIMIT_S = 15, 60
 RATIO = 1000
 ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -40,16 +39,6 @@ def observers(cells, ratings, n):
     return simulate(d, ratio, c, middle - steps[::-1], middle + steps, n, seed=1)
 
 
-def spent(function, repeats=1):
-    """Return the least processor time of a few calls."""
-    times = []
-    for _ in range(repeats):
-        before = time.process_time()
-        function()
-        times.append(time.process_time() - before)
-    return min(times)
-
-
 @pytest.fixture(scope="module")
 def thousand():
     return padded(observers(1000, 4, 1000))
@@ -58,35 +47,24 @@ def thousand():
 @pytest.fixture(scope="module")
 def peer_python():
     """Return the interpreter of an environment that has the peer."""
-    python = PEERS.absolute() / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True, timeout=PATIENCE_S)
-    quick, plain = [sys.executable, "-m", "uv", "pip"], [str(python), "-m", "pip"]
-    try:
-        has_uv = subprocess.run([*quick, "--version"], capture_output=True).returncode == 0
-        pip = [*quick, "install", "--python", str(python)] if has_uv else [*plain, "install"]
-        command = [*pip, "--quiet", PEER, PEER_NEEDS]
-        subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_S)
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-        pytest.skip(f"{PEER} could not be installed, so there is nothing to compare with: {str(error)[:200]}")
-    return python
+    return installed(PEERS, PEER, [PEER, PEER_NEEDS])
 
 
 def test_one_fit(thousand, figure):
     one = thousand.take([0])
     fit_metad(one)
-    seconds = spent(lambda: [fit_metad(one) for _ in range(10)], 40) / 10
+    seconds = least(lambda: [fit_metad(one) for _ in range(10)], 40) / 10
     figure("one fit of meta-d', K = 4", "< 2 ms", f"{1000 * seconds:.2f} ms", seconds < 2e-3)
 
 
 def test_a_thousand_fits(thousand, figure):
-    seconds = spent(lambda: fit_metad(thousand), 5)
+    seconds = least(lambda: fit_metad(thousand), 5)
     figure("1,000 fits of meta-d', K = 4", "< 0.15 s", f"{seconds:.3f} s", seconds < 0.15)
 
 
 def test_ten_thousand_fits(figure):
     table = padded(observers(10_000, 4, 1000))
-    seconds = spent(lambda: fit_metad(table), 2)
+    seconds = least(lambda: fit_metad(table), 2)
     fit = fit_metad(table)
     assert fit.ok.all()
     assert fit.gradient.max() < 1e-9
@@ -99,7 +77,7 @@ def test_a_thousand_fits_of_four_alternatives(figure):
     shares = (0.08, 0.12, 0.2, 0.25, 0.35), (0.3, 0.25, 0.2, 0.15, 0.1)
     right, wrong = (rng.multinomial(n, each) for n, each in zip((hits, 1000 - hits), shares, strict=True))
     mafc.fit(right[:1], wrong[:1], 4)
-    seconds = spent(lambda: mafc.fit(right, wrong, 4), 5)
+    seconds = least(lambda: mafc.fit(right, wrong, 4), 5)
     assert (mafc.fit(right, wrong, 4).status == "ok").all()
     figure("1,000 fits of m alternatives, K = 5", "< 0.5 s CPU", f"{seconds:.3f} s", seconds < 0.5)
 
@@ -107,7 +85,7 @@ def test_a_thousand_fits_of_four_alternatives(figure):
 def test_bootstraps_of_a_board(figure):
     table = observers(35, 5, 10_000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    seconds = spent(lambda: bootstrap_metad(table, 1000, 1, padding=0.1).interval("m_ratio"))
+    seconds = least(lambda: bootstrap_metad(table, 1000, 1, padding=0.1).interval("m_ratio"))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     what = "35 models × 1,000 bootstraps of meta-d', K = 5"
     figure(what, "< 10 s", f"{seconds:.1f} s", seconds < 10)
@@ -131,7 +109,7 @@ def test_beside_the_peer(thousand, peer_python, tmp_path, figure):
     assert theirs["fits"] > 0
     ours_meta_d = fit_metad(thousand).meta_d1[theirs["cells"]]
     np.testing.assert_allclose(theirs["meta_d"], ours_meta_d, atol=1e-4)
-    ours, each = spent(lambda: fit_metad(thousand), 5), theirs["cpu_s"] / theirs["fits"]
+    ours, each = least(lambda: fit_metad(thousand), 5), theirs["cpu_s"] / theirs["fits"]
     ratio = 1000 * each / ours
     basis = f"{theirs['fits']} fits, scaled; {theirs['failed']} failed"
     figure(

@@ -1,13 +1,13 @@
 """How long scoring takes: a million observations over a hundred models. Wall seconds, best of three."""
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 import polars as pl
 import pytest
 
 from tests.metamedqa.engine import RESPONSES, compare, pool, score
+from tests.performance.timing import least
 
 pytestmark = pytest.mark.bench
 
@@ -53,13 +53,8 @@ def million():
     return pl.concat([one_model(f"m{n:03d}", n) for n in range(MODELS)]).rechunk()
 
 
-def seconds(run: Callable[[], object], times: int = 3) -> float:
-    found = []
-    for _ in range(times):
-        start = time.perf_counter()
-        run()
-        found.append(time.perf_counter() - start)
-    return min(found)
+def best(run, times: int = 3) -> float:
+    return least(run, times, clock=time.perf_counter)
 
 
 def report(what: str, taken: float, reach: float) -> None:
@@ -68,17 +63,25 @@ def report(what: str, taken: float, reach: float) -> None:
 
 
 def test_a_million_observations_over_a_hundred_models_are_scored(million):
-    report("scoring 1,000,000 observations, 100 models", seconds(lambda: pool(million, seed=1)), ALL_MODELS_S)
+    report(
+        "scoring 1,000,000 observations, 100 models",
+        best(lambda: pool(million, seed=1)),
+        ALL_MODELS_S,
+    )
 
 
 def test_one_model_is_scored_again(million):
     one = million.filter(pl.col("model") == "m050")
     report(
         "scoring one model, 10,000 observations",
-        seconds(lambda: (score(one, seed=1), pool(one, seed=1))),
+        best(lambda: (score(one, seed=1), pool(one, seed=1))),
         ONE_MODEL_S,
     )
 
 
 def test_a_hundred_models_are_compared(million):
-    report("comparing 100 models", seconds(lambda: compare(million, seed=1), times=1), COMPARISONS_S)
+    report(
+        "comparing 100 models",
+        best(lambda: compare(million, seed=1), times=1),
+        COMPARISONS_S,
+    )
