@@ -1,17 +1,13 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.stats.counts import (
-    Counts,
-    check_correction,
     corrected_rate,
     counts,
     counts_from_trials,
     padded,
 )
-from tests.tables import every
 
 trials = st.lists(
     st.tuples(
@@ -71,43 +67,6 @@ def test_masked_trials_are_missing_and_no_trials_are_an_empty_cell():
     assert (table.dropped.tolist(), table.n.tolist()) == ([1], [1])
     empty = counts_from_trials([], [], [], 2)
     assert (empty.cells, empty.n.tolist(), empty.dropped.tolist()) == (1, [0], [0])
-
-
-@every(
-    "call",
-    [
-        lambda: counts_from_trials(["0", "1"], [0, 1], [1, 1], 2),
-        lambda: counts_from_trials([0, 1], np.array([0, "1"], dtype=object), [1, 1], 2),
-        lambda: counts_from_trials([0, 1], [0, 1], np.array(["2026-01-01"] * 2, dtype="datetime64[D]"), 2),
-        lambda: counts_from_trials([0, 1], [0, 1], [1], 2),
-        lambda: counts_from_trials([0], [0], [[1]], 2),
-        lambda: counts_from_trials([0], [0], np.array([{}], dtype=object), 2),
-        lambda: counts_from_trials([0], [0], [1], 0),
-        lambda: counts_from_trials([0], [0], [1], 2, [-1]),
-        lambda: counts_from_trials([0], [0], [1], 2, [0.5]),
-        lambda: counts_from_trials([0], [0], [1], 2, [3], cells=2),
-        lambda: counts_from_trials([0], [0], [1], 2, [10**12]),
-        lambda: counts([1, 2], [1, 2, 3, 4]),
-        lambda: counts([1, 2, 3], [1, 2, 3]),
-        lambda: counts([], []),
-        lambda: counts([-1, 2], [1, 2]),
-        lambda: counts([np.nan, 2], [1, 2]),
-        lambda: counts([np.inf, 2], [1, 2]),
-        lambda: counts(["a", "b"], [1, 2]),
-        lambda: counts(1, 2),
-        lambda: Counts(np.ones((2, 4)), np.ones((2, 4)), np.zeros(3, dtype=np.int64)),
-        lambda: Counts(np.ones((2, 4)), np.ones((2, 4)), correction="half"),
-        lambda: padded(counts([1, 2], [1, 2]), -1),
-        lambda: padded(counts([1, 2], [1, 2]), np.nan),
-        lambda: padded(padded(counts([1, 2], [1, 2]))),
-        lambda: check_correction("both"),
-        lambda: check_correction("half", "pad"),
-    ],
-)
-def test_what_is_no_table_is_a_value_error_of_one_line(call):
-    with pytest.raises(ValueError, match=r"\w") as caught:
-        call()
-    assert "\n" not in str(caught.value)
 
 
 vectors = st.integers(1, 6).flatmap(

@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +12,6 @@ from metacog_pipeline.stats.observers import (
     simulate_trials,
 )
 from metacog_pipeline.stats.type1 import type1
-from tests.tables import every
 
 observers = st.tuples(
     st.floats(-3, 3), st.floats(-1, 2), st.floats(-1.5, 1.5), st.lists(st.floats(0.05, 1), max_size=4)
@@ -117,36 +114,3 @@ def test_observers_without_ratings_and_of_no_sensitivity_are_allowed():
     table = expected_counts(0, 0.5, 0.3, [], [], 100)
     assert table.ratings == 1 and type1(table).d[0] == pytest.approx(0, abs=1e-12)
     assert simulate(0, 0.5, 0.3, [], [], 0, seed=1).n[0] == 0
-
-
-@every(
-    "change",
-    [
-        {"d": math.nan},
-        {"d": math.inf},
-        {"c": [0.1, 0.2], "d": [1, 2, 3]},
-        {"criteria_s1": [0.5]},
-        {"criteria_s2": [math.nan]},
-        {"criteria_s2": [0.5, 1.0]},
-        {"n": 1.5},
-        {"n": -1},
-        {"n": [1, 2]},
-        {"p_s2": 1.5},
-        {"p_s2": math.nan},
-        {"seed": -1},
-        {"sampling": "both"},
-        {"cells": 0, "d": [1.0, 2.0]},
-    ],
-)
-def test_impossible_observers_are_value_errors(change):
-    right = {
-        "d": 1.0,
-        "m_ratio": 1.0,
-        "c": 0.0,
-        "criteria_s1": [-0.5],
-        "criteria_s2": [0.5],
-        "n": 10,
-        "seed": 1,
-    }
-    with pytest.raises(ValueError, match=r"\w"):
-        simulate(**{**right, **change})

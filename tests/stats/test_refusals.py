@@ -14,19 +14,20 @@ from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns
 from metacog_pipeline.stats.bayes.diagnostics import rhat
 from metacog_pipeline.stats.bayes.single import bayes_metad
 from metacog_pipeline.stats.correlation import pearson_from_r, regression, slope_interval, with_and_without
-from metacog_pipeline.stats.counts import Counts, counts, padded
+from metacog_pipeline.stats.counts import Counts, check_correction, counts, counts_from_trials, padded
 from metacog_pipeline.stats.coverage import respondent
 from metacog_pipeline.stats.decisions import compare, hdi, rope, symmetric_interval, z_test
 from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.mafc.fit import fit as fit_mafc
 from metacog_pipeline.stats.metad import bootstrap_metad, fit_metad
 from metacog_pipeline.stats.multiple import holm, stars
-from metacog_pipeline.stats.observers import criteria_around
+from metacog_pipeline.stats.observers import criteria_around, simulate
 from metacog_pipeline.stats.paired_many import paired_shares
 from metacog_pipeline.stats.pca import pca
 from metacog_pipeline.stats.proportions import mean_estimate, proportion, wilson_interval
 from metacog_pipeline.stats.resampling import Patterns, merge_patterns, patterns_of
 from metacog_pipeline.stats.resampling.products import shared_draws
+from metacog_pipeline.stats.selective import selective
 from metacog_pipeline.stats.studentized_range import studentized_range_sf
 from metacog_pipeline.stats.type1 import type1_from_table
 from metacog_pipeline.stats.type2 import bin_confidence
@@ -39,6 +40,20 @@ TWO = Patterns(np.eye(2), np.array([1, 1]))
 ONES, CELL = np.ones(10), counts([1, 2, 3, 4], [4, 3, 2, 1])
 DRAWS = np.random.default_rng(1).normal(1.0, 0.1, 4000)
 DESIGN = power.Design("mratio", 1.0, 1.0, 0.1)
+OBSERVER = {
+    "d": 1.0,
+    "m_ratio": 1.0,
+    "c": 0.0,
+    "criteria_s1": [-0.5],
+    "criteria_s2": [0.5],
+    "n": 10,
+    "seed": 1,
+}
+IMPOSSIBLE = [
+    {"d": NAN}, {"d": INF}, {"c": [0.1, 0.2], "d": [1, 2, 3]}, {"criteria_s1": [0.5]}, {"criteria_s2": [NAN]},
+    {"criteria_s2": [0.5, 1.0]}, {"n": 1.5}, {"n": -1}, {"n": [1, 2]}, {"p_s2": 1.5}, {"p_s2": NAN}, {"seed": -1},
+    {"sampling": "both"}, {"cells": 0, "d": [1.0, 2.0]},
+]  # fmt: skip
 ANOVA = anova([2, 2], [1.5, 3.5], [0.7, 0.7])
 
 
@@ -70,6 +85,33 @@ REFUSED = {
         lambda: krippendorff_alpha([[1.0], [2.0]], "ratio"),
         lambda: category_counts([[0.1]], [0.5, 0.2]),
         lambda: category_counts([[0.1]], closed="both"),
+        lambda: counts_from_trials(["0", "1"], [0, 1], [1, 1], 2),
+        lambda: counts_from_trials([0, 1], np.array([0, "1"], dtype=object), [1, 1], 2),
+        lambda: counts_from_trials([0, 1], [0, 1], np.array(["2026-01-01"] * 2, dtype="datetime64[D]"), 2),
+        lambda: counts_from_trials([0, 1], [0, 1], [1], 2),
+        lambda: counts_from_trials([0], [0], [[1]], 2),
+        lambda: counts_from_trials([0], [0], np.array([{}], dtype=object), 2),
+        lambda: counts_from_trials([0], [0], [1], 0),
+        lambda: counts_from_trials([0], [0], [1], 2, [-1]),
+        lambda: counts_from_trials([0], [0], [1], 2, [0.5]),
+        lambda: counts_from_trials([0], [0], [1], 2, [3], cells=2),
+        lambda: counts_from_trials([0], [0], [1], 2, [10**12]),
+        lambda: counts([1, 2], [1, 2, 3, 4]),
+        lambda: counts([1, 2, 3], [1, 2, 3]),
+        lambda: counts([], []),
+        lambda: counts([-1, 2], [1, 2]),
+        lambda: counts([NAN, 2], [1, 2]),
+        lambda: counts([INF, 2], [1, 2]),
+        lambda: counts(["a", "b"], [1, 2]),
+        lambda: counts(1, 2),
+        lambda: Counts(np.ones((2, 4)), np.ones((2, 4)), np.zeros(3, dtype=np.int64)),
+        lambda: Counts(np.ones((2, 4)), np.ones((2, 4)), correction="half"),
+        lambda: padded(counts([1, 2], [1, 2]), -1),
+        lambda: padded(counts([1, 2], [1, 2]), NAN),
+        lambda: padded(padded(counts([1, 2], [1, 2]))),
+        lambda: check_correction("both"),
+        lambda: check_correction("half", "pad"),
+        *(lambda wrong=wrong: simulate(**{**OBSERVER, **wrong}) for wrong in IMPOSSIBLE),
         lambda: anova([3, 3], [1.0], [1.0, 1.0]),
         lambda: anova([3, 3], [1.0, NAN], [1.0, 1.0]),
         lambda: anova([3, 3], [1.0, 2.0], [1.0, -1.0]),
@@ -188,6 +230,17 @@ REFUSED = {
         lambda: power.simulated_power(DESIGN, 100, seed=-1),
     ],
     "power": [lambda wrong=wrong: power.trials_needed(DESIGN, wrong) for wrong in (0.0, 0.05, 1.0, NAN)],
+    "d is 0": [lambda: power.Design("mratio", 0.0, 1.0, 0.1)],
+    "d is nan": [lambda: power.Design("mratio", NAN, 1.0, 0.1)],
+    "d is 9": [lambda: power.Design("mratio", 9.0, 1.0, 0.1)],
+    "m_ratio is inf": [lambda: power.Design("mratio", 1.0, INF, 0.1)],
+    "delta is needed": [lambda: power.Design("mratio", 1.0, 1.0)],
+    "delta follows": [lambda: power.Design("optimality", 1.0, 0.8, 0.1)],
+    "'luck'": [lambda: power.Design("luck", 1.0, 0.8, 0.1)],
+    "ratings": [lambda: power.Design("mratio", 1.0, 1.0, 0.1, 0.0, 1)],
+    "alpha": [lambda: power.Design("mratio", 1.0, 1.0, 0.1, 0.0, 5, 0.5)],
+    "p_s2": [lambda: power.Design("mratio", 1.0, 1.0, 0.1, 0.0, 5, 0.05, 1.0)],
+    "an observer has d 4": [lambda: power.Design("mratio", 4.0, 2.0, 1.0)],
     "nothing to detect": [lambda: power.trials_needed(power.Design("mratio", 1.0, 1.0, 0.0))],
     "draws have shape": [
         lambda wrong=wrong: rhat(np.zeros(wrong)) for wrong in ((3, 4), (0, 5, 1), (2, 0, 1))
@@ -237,6 +290,12 @@ REFUSED = {
         lambda: estimated_ratio(ONES, -ONES),
         lambda: estimated_ratio(NAN * ONES, ONES),
     ],
+    "confidence": [
+        lambda wrong=wrong: selective(wrong, [0, 1])
+        for wrong in ([NAN, 1], [INF, 1], ["a", "b"], [1e200, 1], [[1, 2]])
+    ],
+    "lengths differ": [lambda: selective([1, 2, 3], [0, 1])],
+    "only 0 and 1": [lambda: selective([1, 2], [0, 2])],
     "yes_correct": [lambda: clipped_dprime([3], [0], [2], [2])],
 }
 

@@ -151,13 +151,3 @@ def test_a_curve_has_at_most_100_points_and_its_last_is_the_share_of_wrong_answe
     assert (np.diff(found.threshold) <= 0).all() and found.threshold[-1] == confidence.min()
     sure = np.sort(confidence)[::-1][found.kept - 1]
     assert found.threshold == pytest.approx(sure)
-
-
-@every("bad", [[np.nan, 1], [np.inf, 1], ["a", "b"], [1e200, 1], [[1, 2]]])
-def test_a_confidence_that_is_no_number_is_refused(bad):
-    with pytest.raises(ValueError, match="confidence"):
-        selective(bad, [0, 1])
-    with pytest.raises(ValueError, match="lengths differ"):
-        selective([1, 2, 3], [0, 1])
-    with pytest.raises(ValueError, match="only 0 and 1"):
-        selective([1, 2], [0, 2])
