@@ -12,18 +12,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
-from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, TIERS, weights
-from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
-from metacog_pipeline.benchmarks.medley.items import DOMAINS, anonymised, instance_from_published
+from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, abilities
+from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, TIERS, part, rounded, weights
+from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.instance_scores import judged_measures, score_triples
+from metacog_pipeline.benchmarks.medley.items import anonymised, instance_from_published
+from metacog_pipeline.benchmarks.medley.known_answers import outcome
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, LabelMap, claim_confidence, num
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_judgement, parse_reply
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
+from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES
 from metacog_pipeline.benchmarks.medley.rule_based.options import REFERENCE
 from metacog_pipeline.stats.agreement_many import fleiss_kappa
 from metacog_pipeline.stats.calibration import brier, ece
 from metacog_pipeline.stats.ranks import spearman_rows
 from metacog_pipeline.stats.robust import location
+from tests.medley.bound import measured
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "medley"
@@ -46,10 +50,6 @@ def rows(name):
     return found
 
 
-def data(name):
-    return json.loads(need(DATA / name).read_text(encoding="utf-8"))
-
-
 def optional(name):
     path = DATA / name
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -57,54 +57,46 @@ def optional(name):
 
 @pytest.fixture(scope="module")
 def published():
-    """Instances and consensus of the published set by instance id, as far as its files are there."""
-    found = {}
-    for domain in DOMAINS:
-        consensus = optional(f"consensus/{domain}.json")
-        for instance in optional(f"instances/{domain}.json"):
-            found[instance["instance_id"]] = (instance, consensus.get(instance["instance_id"]))
-    return found
+    """Instances of the published set by id, where its files are there."""
+    return {each.item_id: each for each in read_set(DATA).instances} if DATA.is_dir() else {}
 
 
 def instance_of(row, published):
     name, options = row["instance_id"], row["options"]
+    instance = published.get(name)
     if row["inline_instance"] is not None:
-        given, consensus, wrong = (
+        instance = instance_from_published(
             row["inline_instance"],
             row["inline_consensus"],
-            row["inline_verified_wrong"],
+            verified_wrong=row["inline_verified_wrong"] or (),
+            known_answer=optional("known_answers.json").get(name),
         )
-    elif name in published:
-        given, consensus = published[name]
-        wrong = optional("consensus_verified_wrong.json").get(name)
-    else:
+    if instance is None:
         return None
-    instance = instance_from_published(
-        given,
-        consensus,
-        verified_wrong=(wrong or ()) if options["verified_wrong"] else (),
-        known_answer=optional("known_answers.json").get(name),
-    )
+    if not options["verified_wrong"]:
+        instance = instance.changed(verified_wrong=frozenset())
     return anonymised(instance) if options["anonymised"] else instance
 
 
 @pytest.fixture(scope="module")
 def scored(published):
-    """Every row of scoring.jsonl with its scores."""
+    """Every row of scoring.jsonl with its instance and its scores."""
     found = []
     for row in rows("scoring.jsonl"):
         instance = instance_of(row, published)
         if instance is None:
             continue
         options = replace(REFERENCE, labels=MAPS[row["options"]["confidence_map"]])
-        triple = Triple(row["step_a"], row["step_b_private"], row["step_b_social"], row["step_b_minimal"])
-        scores = score_triples(
-            [instance], [triple], [row["judged"]], options, adversarial=row["options"]["adversarial"]
-        )
-        found.append((row, scores))
+        adversarial = row["options"]["adversarial"]
+        scores = score_triples([instance], [triple(row)], [row["judged"]], options, adversarial=adversarial)
+        found.append((row, instance, scores))
     if not found:
         pytest.skip(f"{DATA} lacks the instances that scoring.jsonl names")
     return found
+
+
+def triple(row):
+    return Triple(row["step_a"], row["step_b_private"], row["step_b_social"], row["step_b_minimal"])
 
 
 def fragile_measures(row):
@@ -148,8 +140,8 @@ def test_judge_replies():
 
 
 def test_computed_measures(scored):
-    for row, scores in scored:
-        found, expected = scores.computed.row(0), row["expected"]["computed"]
+    for row, _, scores in scored:
+        found, expected = measured(scores), row["expected"]["computed"]
         assert found.keys() == expected.keys(), row["case"]
         for name, value in expected.items():
             if name not in fragile_measures(row):
@@ -157,47 +149,49 @@ def test_computed_measures(scored):
 
 
 def test_tiers_their_parts_and_the_total(scored):
-    for row, scores in scored:
+    for row, _, scores in scored:
         expected, fragile = row["expected"], fragile_measures(row)
-        for place, (tier, parts) in enumerate(zip(TIERS, scores.tiers.parts, strict=True)):
+        measures = {**{name: scores[name] for name in MEASURES}, **judged_measures([row["judged"]], 1)}
+        for tier, parts in zip(TIERS, weights(REFERENCE), strict=True):
             wanted = expected["tiers"][tier]
-            shown = {name: float(values[0]) for name, (values, here) in parts.items() if here[0]}
+            values = {name: rounded(part(measures, name, REFERENCE))[0] for name in parts}
+            shown = {name: value for name, value in values.items() if not np.isnan(value)}
             assert shown.keys() == wanted["sub_measures"].keys(), (row["case"], tier)
             for name, value in wanted["sub_measures"].items():
                 if name not in fragile:
                     near(row, f"{tier}.{name}", shown[name], value, rounding(row))
             if not fragile & shown.keys():
-                near(row, tier, scores.tiers.scores[0, place], wanted["score"], rounding(row))
+                near(row, tier, scores[tier][0], wanted["score"], rounding(row))
         if not fragile & {name for tier in weights(REFERENCE) for name in tier}:
-            near(row, "total", scores.mms[0], expected["total"], rounding(row))
+            near(row, "total", scores["mms"][0], expected["total"], rounding(row))
 
 
 def test_secondary_dimensions(scored):
-    for row, scores in scored:
-        for place, (name, parts) in enumerate(DIMENSIONS.items()):
+    for row, _, scores in scored:
+        for name, parts in DIMENSIONS.items():
             if not fragile_measures(row) & parts.keys():
-                near(
-                    row,
-                    name,
-                    scores.dimensions[0, place],
-                    row["expected"]["dimension_scores"][name],
-                    rounding(row),
-                )
+                expected = row["expected"]["dimension_scores"][name]
+                near(row, name, scores[f"dimension_{name}"][0], expected, rounding(row))
 
 
 def test_abilities_and_profiles(scored):
-    for row, scores in scored:
+    for row, _, scores in scored:
         expected = row["expected"]
-        near(row, "mas", scores.abilities.mas[0], expected["mas"])
-        for place, name in enumerate(ABILITIES):
-            near(row, name, scores.abilities.scores[0, place], expected["abilities"][name])
-            near(row, f"ipsative {name}", scores.abilities.ipsative[0, place], expected["ipsative"][name])
+        found = abilities(judged_measures([row["judged"]], 1), REFERENCE)
+        near(row, "mas", found["mas"][0], expected["mas"])
+        for name in ABILITIES:
+            near(row, name, found[name][0], expected["abilities"][name])
+            near(row, f"ipsative {name}", found[f"ipsative_{name}"][0], expected["ipsative"][name])
+        if found["n_judged"][0]:
+            assert scores["mas"] == found["mas"]
 
 
 def test_known_answers(scored):
     need(DATA / "known_answers.json")
-    for row, scores in scored:
-        found, expected = scores.outcomes[0], row["expected"]["known_answer"]
+    for row, instance, scores in scored:
+        options = replace(REFERENCE, labels=MAPS[row["options"]["confidence_map"]])
+        found, expected = outcome(instance, triple(row), options), row["expected"]["known_answer"]
+        assert scores["known_answer"][0] == (found and found.direction), row["case"]
         assert (found is None) == (expected is None), row["case"]
         if found is None:
             continue
@@ -215,19 +209,17 @@ def test_known_answers(scored):
 
 
 def test_all_rows_at_once_score_as_each_alone(scored):
-    kept = [(row, scores) for row, scores in scored if row["options"]["confidence_map"] == "reference"]
+    kept = [each for each in scored if each[0]["options"]["confidence_map"] == "reference"]
+    rows, instances, alone = zip(*kept, strict=True)
     together = score_triples(
-        [scores.instances[0] for _, scores in kept],
-        [
-            Triple(row["step_a"], row["step_b_private"], row["step_b_social"], row["step_b_minimal"])
-            for row, _ in kept
-        ],
-        [row["judged"] for row, _ in kept],
-        adversarial=[row["options"]["adversarial"] for row, _ in kept],
+        instances,
+        [triple(row) for row in rows],
+        [row["judged"] for row in rows],
+        adversarial=[row["options"]["adversarial"] for row in rows],
     )
-    assert np.abs(together.mms - [scores.mms[0] for _, scores in kept]).max() <= CLOSE
-    alone = np.vstack([scores.computed.values for _, scores in kept])
-    assert np.abs(together.computed.values - alone).max() <= CLOSE
+    for name in ("mms", *MEASURES):
+        expected = np.concatenate([scores[name] for scores in alone])
+        np.testing.assert_allclose(together[name], expected, rtol=0, atol=CLOSE, err_msg=name)
 
 
 def of_kind(kind):

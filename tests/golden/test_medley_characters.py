@@ -1,7 +1,5 @@
 """Respondents of known character, asked the published instances under all conditions, are told apart by their scores."""
 
-import asyncio
-import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,18 +7,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.medley.asking import ask_item
+from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.instance_scores import score_instances
-from metacog_pipeline.benchmarks.medley.items import CONDITIONS, DOMAINS, instance_from_published
+from metacog_pipeline.benchmarks.medley.items import CONDITIONS
 from metacog_pipeline.benchmarks.medley.presentation import applicable
 from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
 from metacog_pipeline.benchmarks.medley.simulated import SimulatedRespondent
-from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
-from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
-from metacog_pipeline.querying.types import Answer
+from metacog_pipeline.llm.spec import ObserverSpec
 from tests.medley.bound import compared, estimated, read
+from tests.medley.conftest import converse_with
 
+WORDING = load_wording()
 HERE = Path(__file__).parent
 DATA = Path(os.environ.get("METACOG_DATA") or HERE.parents[1].parent / "shared" / "data") / "medley" / "v1.0"
 
@@ -29,65 +27,28 @@ DATA = Path(os.environ.get("METACOG_DATA") or HERE.parents[1].parent / "shared" 
 def instances():
     if not DATA.is_dir():
         pytest.skip(f"{DATA} is absent: the published instances are needed")
-    known, wrong, selected = (
-        json.loads((DATA / f"{name}.json").read_text())
-        for name in ("known_answers", "consensus_verified_wrong", "selection_metadata")
-    )
-    found = []
-    for domain in DOMAINS:
-        consensus = json.loads((DATA / "consensus" / f"{domain}.json").read_text())
-        for given in json.loads((DATA / "instances" / f"{domain}.json").read_text()):
-            name = given["instance_id"]
-            found.append(
-                instance_from_published(
-                    given,
-                    consensus.get(name),
-                    verified_wrong=wrong.get(name, ()),
-                    known_answer=known.get(name),
-                    selected_models=selected[name]["selected_models"],
-                    position=len(found),
-                )
-            )
-    return found
+    return read_set(DATA).instances
 
 
 def answers(instances, character, stripped):
     """All calls of one respondent, as transcripts."""
-    words = load_wording()
-    spec = ModelSpec(name=character, provider="simulated", observer=ObserverSpec(character=character, seed=1))
-    respond = SimulatedRespondent(instances, spec.observer, words)
-    rows = []
-
-    async def ask_all():
-        for condition in CONDITIONS:
-            for item in applicable(instances, condition, stripped):
-
-                async def ask(step, messages, *, item=item, condition=condition, constraint=None, **limits):
-                    request = ChatRequest(tuple(messages), Sampling(seed=1), constraint)
-                    text = respond(request)
-                    rows.append(
-                        {
-                            "benchmark": "medley",
-                            "model": character,
-                            "run": 1,
-                            "item_id": item.item_id,
-                            "condition": condition,
-                            "step": step,
-                            "status": "ok",
-                            "mode": "text",
-                            "text": text,
-                            "answer_id": f"{condition}/{item.item_id}/{step}",
-                            "source": "simulated",
-                            "started_at": datetime(2026, 1, 2, tzinfo=UTC),
-                        }
-                    )
-                    return Answer(Status.OK, text)
-
-                await ask_item(item, condition, "text", ask, words, spec)
-
-    asyncio.run(ask_all())
-    empty = ("input_tokens", "output_tokens", "cost_usd", "latency_s", "error_code", "error_message")
-    return pl.DataFrame(rows).with_columns(pl.lit(None).alias(name) for name in empty)
+    respond = SimulatedRespondent(instances, ObserverSpec(character=character, seed=1))
+    told = {"benchmark": "medley", "model": character, "run": 1, "status": "ok", "mode": "text"}
+    told |= {"source": "simulated", "started_at": datetime(2026, 1, 2, tzinfo=UTC)}
+    rows = [
+        {
+            **told,
+            "item_id": item.item_id,
+            "condition": condition,
+            "step": step,
+            "text": text,
+            "answer_id": f"{condition}/{item.item_id}/{step}",
+        }
+        for condition in CONDITIONS
+        for item in applicable(instances, condition, stripped)
+        for step, text in converse_with(respond, item, condition, WORDING)[0].items()
+    ]
+    return pl.DataFrame(rows)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.benchmarks.medley import presentation
-from metacog_pipeline.benchmarks.medley.items import Consensus, instance_from_published
+from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.items import Consensus
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 GOLDEN = Path(os.environ.get("METACOG_GOLDEN") or SHARED / "golden") / "medley" / "masking.jsonl"
@@ -30,14 +31,7 @@ def rows(with_instance):
 @pytest.fixture(scope="module")
 def instances():
     """Instances of the published set by id, as far as its files are there."""
-    found = {}
-    for path in sorted(DATA.glob("instances/*.json")):
-        beside = DATA / "consensus" / path.name
-        consensus = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
-        for given in json.loads(path.read_text(encoding="utf-8")):
-            name = given["instance_id"]
-            found[name] = instance_from_published(given, consensus.get(name))
-    return found
+    return {each.item_id: each for each in read_set(DATA).instances} if DATA.is_dir() else {}
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -13,6 +14,7 @@ from metacog_pipeline.benchmarks.medley.instance_scores import DERIVED, score_in
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.presentation import MASKING, applicable
 from metacog_pipeline.benchmarks.medley.responses import marked_where_alone
+from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES
 from metacog_pipeline.benchmarks.medley.settings import Settings
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
@@ -101,6 +103,11 @@ def compared(
         patch.setattr(contrasts, "N_BOOT", n_boot)
         patch.setattr(contrasts, "related", lambda benchmark: related or {})
         return comparisons(bench, groups_of(bench, scored, by_run=False))
+
+
+def measured(found: Mapping[str, Any], place: int = 0) -> dict[str, float]:
+    """Return the computed measures that one of the scored instances has."""
+    return {name: found[name][place] for name in MEASURES if not np.isnan(found[name][place])}
 
 
 def replace(each: Any, **parts: Any) -> Any:

@@ -1,13 +1,13 @@
 """One small instance written for these tests, and replies to it."""
 
 import asyncio
-import json
 import os
 from pathlib import Path
 
 import pytest
 
 from metacog_pipeline.benchmarks.medley.asking import ask_item
+from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, instance_from_published
 from metacog_pipeline.benchmarks.medley.presentation import MASKING
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
@@ -140,30 +140,8 @@ def cases():
 def published_instances():
     root = Path(os.environ.get("METACOG_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
     folder = root / "medley" / "v1.0"
-    if not (folder / "instances").is_dir():
-        return []
-
-    def read(name):
-        path = folder / name
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-    known, selected = read("known_answers.json"), read("selection_metadata.json")
-    found = []
-    for path in sorted((folder / "instances").glob("*.json")):
-        consensus = read(f"consensus/{path.name}")
-        for given in json.loads(path.read_text(encoding="utf-8")):
-            name = given["instance_id"]
-            chosen = selected.get(name, {}).get("selected_models", ())
-            found.append(
-                instance_from_published(
-                    given,
-                    consensus.get(name),
-                    known_answer=known.get(name),
-                    selected_models=chosen,
-                    position=len(found),
-                )
-            )
-    return found
+    found = read_set(folder).instances if (folder / "instances").is_dir() else ()
+    return sorted(found, key=lambda instance: instance.domain)
 
 
 def converse_with(respond, item, condition="normal", wording=None, masking=MASKING, mode="text", seed=1):

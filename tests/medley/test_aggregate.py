@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley import aggregate
+from metacog_pipeline.benchmarks.medley.instance_scores import judged_measures
+from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, PRESETS, REFERENCE
-from metacog_pipeline.benchmarks.medley.rule_based.table import COMPUTED, Table, judged_table
 from tests.tables import every
 
-NAMES = (*COMPUTED, *aggregate.JUDGED)
+NAMES = (*MEASURES, *aggregate.JUDGED)
 
 
 def table(**values):
-    row = [values.get(name) for name in NAMES]
-    present = np.array([[value is not None for value in row]])
-    return Table(NAMES, np.array([[value or 0.0 for value in row]], dtype=float), present)
+    """The measures of one instance, NaN for those that are not named."""
+    return {name: np.array([values.get(name, np.nan)]) for name in NAMES}
 
 
 def test_the_weights_are_those_of_the_packages_inventory():
@@ -32,18 +32,16 @@ def test_the_weights_are_those_of_the_packages_inventory():
 
 def test_a_tier_is_the_mean_of_what_is_present():
     found = aggregate.tiers(table(proportionality=0.8, selectivity=0.2), REFERENCE)
-    assert found.scores[0].tolist() == [round((0.25 * 0.8 + 0.2 * 0.2) / 0.45, 4), 0.5, 0.5]
+    assert found[0].tolist() == [round((0.25 * 0.8 + 0.2 * 0.2) / 0.45, 4), 0.5, 0.5]
 
 
 def test_bad_measures_are_turned_round_and_two_are_stretched():
-    found = aggregate.tiers(
-        table(epistemic_cowardice=0.8, synthesis_necessity=0.9, confidence_coherence=0.3), REFERENCE
-    )
-    assert found.parts[1]["epistemic_cowardice"][0][0] == pytest.approx(0.2)
-    assert found.parts[2]["synthesis_necessity"][0][0] == pytest.approx(0.8)
-    assert found.parts[2]["confidence_coherence"][0][0] == 0.0
-    half = aggregate.tiers(table(epistemic_cowardice=0.8), replace(REFERENCE, flip_from=0.5))
-    assert half.parts[1]["epistemic_cowardice"][0][0] == 0.0
+    given_ = table(epistemic_cowardice=0.8, synthesis_necessity=0.9, confidence_coherence=0.3)
+    found = {name: aggregate.part(given_, name, REFERENCE)[0] for name in given_}
+    assert found["epistemic_cowardice"] == pytest.approx(0.2)
+    assert found["synthesis_necessity"] == pytest.approx(0.8)
+    assert found["confidence_coherence"] == 0.0
+    assert aggregate.part(given_, "epistemic_cowardice", replace(REFERENCE, flip_from=0.5))[0] == 0.0
     assert {
         "epistemic_cowardice",
         "majority_pressure_sensitivity",
@@ -52,10 +50,12 @@ def test_bad_measures_are_turned_round_and_two_are_stretched():
 
 
 def test_the_share_that_rests_on_judges_is_shown():
-    ruled = aggregate.tiers(table(content_engagement=0.5, argument_specificity=0.5), REFERENCE)
-    assert ruled.judged_share.tolist() == [[0, 0, 0]]
-    whole = aggregate.tiers(table(**dict.fromkeys(NAMES, 0.5)), REFERENCE)
-    assert whole.judged_share[0] == pytest.approx([0, 0.15, 0.65])
+    ruled = table(content_engagement=0.5, argument_specificity=0.5)
+    assert aggregate.judged_share_missing(ruled, REFERENCE) == pytest.approx([0.333 * 0.15 + 0.333 * 0.65])
+    whole = table(**dict.fromkeys(NAMES, 0.5))
+    assert aggregate.judged_share_missing(whole, REFERENCE) == pytest.approx([0.0])
+    without = {**whole, "attribution_depth": np.array([np.nan])}
+    assert aggregate.judged_share_missing(without, REFERENCE) == pytest.approx([0.333 * 0.08])
 
 
 def test_the_documents_inventory_drops_what_has_no_formula():
@@ -63,7 +63,7 @@ def test_the_documents_inventory_drops_what_has_no_formula():
     found = aggregate.tiers(
         table(blind_spot_recognition=1.0, logical_grounding=0.0, capitulation_quality=1.0), options
     )
-    assert found.scores[0, 2] == pytest.approx(round(0.06 / 0.11, 4))
+    assert found[0, 2] == pytest.approx(round(0.06 / 0.11, 4))
 
 
 @given(st.tuples(*[st.integers(0, 10_000)] * 3))
@@ -99,10 +99,12 @@ def test_halves_round_to_even_by_their_exact_binary_value(hundred_thousandths):
 
 def test_secondary_dimensions_use_older_judged_measures_where_given():
     plain = aggregate.secondary_dimensions(table(logical_grounding=0.4, synthesis_necessity=0.8), REFERENCE)
-    assert plain[0, 5] == pytest.approx(round((0.35 * 0.4 + 0.3 * 0.8) / 0.65, 4))  # not stretched here
-    assert plain[0, :5].tolist() == [0.5] * 5
+    assert plain["digital_sophistry"][0] == pytest.approx(
+        round((0.35 * 0.4 + 0.3 * 0.8) / 0.65, 4)
+    )  # not stretched here
+    assert [own[0] for name, own in plain.items() if name != "digital_sophistry"] == [0.5] * 5
     older = aggregate.secondary_dimensions(table(logical_grounding=0.4, sophistry_gap=1.0), REFERENCE)
-    assert older[0, 5] == pytest.approx(0.7)
+    assert older["digital_sophistry"][0] == pytest.approx(0.7)
 
 
 @every(("score", "grade"), [(0.75, "S"), (0.7499, "A"), (0.65, "A"), (0.60, "B"), (0.5, "C"), (0.4999, "D")])
@@ -117,8 +119,9 @@ def test_judges_say_what_they_say_and_nothing_else_counts():
         {"transparency": float("nan")},
         "x",
     ]
-    found = judged_table(given_, aggregate.JUDGED, 4)
-    assert found.row(0) == {"transparency": 0.4}
-    assert found.row(1) == found.row(2) == found.row(3) == {}
+    found = judged_measures(given_, 4)
+    assert tuple(found) == aggregate.JUDGED and found.pop("transparency")[0] == 0.4
+    assert np.isnan(np.array(list(found.values()))).all()
+    assert np.isnan(judged_measures(given_, 4)["transparency"][1:]).all()
     with pytest.raises(ValueError, match="2 instances"):
-        judged_table([None], aggregate.JUDGED, 2)
+        judged_measures([None], 2)

@@ -78,11 +78,7 @@ def test_known_susceptibility_is_recovered_within_its_interval(debate, weight):
         first = rng.uniform(0.05, 0.95, 5)
         final = first + weight * (mean - first) + rng.normal(0, 0.03, 5)
         rows.append(Triple(said(first), said(first), said(final)))
-    found = (
-        score_triples([presented(case, "normal") for case in cases], rows)
-        .frame()["susceptibility"]
-        .to_numpy()
-    )
+    found = score_triples([presented(case, "normal") for case in cases], rows)["susceptibility"]
     table = scored("a", noise(0, n=60)).with_columns(pl.Series("susceptibility", found))
     (row,) = estimated(table).filter(measure="susceptibility").to_dicts()
     assert row["low"] <= weight <= row["high"] and row["high"] - row["low"] < 0.1
@@ -90,8 +86,8 @@ def test_known_susceptibility_is_recovered_within_its_interval(debate, weight):
 
 def test_nobody_shown_moves_nobody(instance, reply):
     triple = Triple(reply(["high"] * 5), reply(["high"] * 5), reply(["low"] * 5))
-    frame = score_triples([presented(instance, "dose_0")], [triple]).frame()
-    assert frame["susceptibility"].to_list() == [None] and frame["answered"].to_list() == [True]
+    found = score_triples([presented(instance, "dose_0")], [triple])
+    assert np.isnan(found["susceptibility"]).tolist() == found["answered"].tolist() == [True]
 
 
 @pytest.mark.parametrize("per_analyst", [0.0, 0.05])

@@ -5,13 +5,16 @@ from dataclasses import replace
 
 import pytest
 
+from metacog_pipeline.benchmarks.medley.aggregate import T1
 from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.items import Consensus, anonymised
 from metacog_pipeline.benchmarks.medley.labels import PAPER_MAP, REFERENCE_MAP
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, REFERENCE
 from metacog_pipeline.benchmarks.medley.rule_based.panel import NUMBERS, panel_of
+from tests.medley.bound import measured
 
+TIER_1 = T1.keys()
 START = [0.8, 0.8, 0.35, 0.35, 0.55]
 
 
@@ -28,25 +31,22 @@ def stances(instance):
 def measure(instance, reply):
     """Measures of one triple, given as lists of confidences."""
 
-    def measured(a, p, s, options=REFERENCE, of=None, adversarial=False, **text):
+    def measure(a, p, s, options=REFERENCE, of=None, adversarial=False, **text):
         triple = Triple(reply(a), reply(p), reply(s, **text))
-        return score_triples(
-            [of or instance], [triple], options=options, adversarial=adversarial
-        ).computed.row(0)
+        return measured(score_triples([of or instance], [triple], options=options, adversarial=adversarial))
 
-    return measured
+    return measure
 
 
 def test_no_change_at_all(measure):
     found = measure(START, START, START)
-    half = (
-        "proportionality",
-        "selectivity",
-        "confidence_volatility",
-        "brier_score_change",
+    half = {
         "majority_pressure_sensitivity",
-    )
-    for name in (*half, "consensus_convergence", "delta_ece", "instructional_instability"):
+        "consensus_convergence",
+        "delta_ece",
+        "instructional_instability",
+    }
+    for name in half | TIER_1 - {"uncertainty_localization"}:
         assert found[name] == pytest.approx(0.5), name
     # Held: 0.7 where q <= 0.5, else 0.3; disagreement 0.05 .1 .2 .36 .3 over 0.35.
     assert found["private_vs_social_delta"] == pytest.approx((0.7 + 0.7 + 0.3 * 3) / 5)
@@ -60,19 +60,12 @@ def test_silence_scores_as_the_spec_says_and_is_told_apart(instance, reply):
     scores = score_triples(
         [instance] * 2, [Triple(silent, silent, silent), Triple(reply(START), reply(START), reply(START))]
     )
-    found = scores.computed.row(0)
-    tier1 = (
-        "proportionality",
-        "selectivity",
-        "confidence_volatility",
-        "uncertainty_localization",
-        "brier_score_change",
-    )
-    assert all(found[name] == 0.5 for name in tier1)
+    found = measured(scores)
+    assert all(found[name] == 0.5 for name in TIER_1)
     assert found["argument_specificity"] == found["content_engagement"] == found["update_completeness"] == 0.0
     assert found["synthesis_necessity"] == 0.5
-    assert scores.answered.tolist() == [False, True]
-    assert scores.frame()["failed_b_social"].to_list() == [True, False]
+    assert scores["answered"].tolist() == [False, True]
+    assert scores["failed_b_social"].tolist() == [True, False]
 
 
 def test_change_that_follows_the_number_of_raters_is_proportional(measure):
@@ -185,7 +178,7 @@ def test_hedging_is_counted_over_every_entry_in_a_closed_band(instance, reply):
         {"claim_id": "C9", "confidence": "moderate"},
         {"claim_id": "C1", "confidence": None},
     ]
-    found = score_triples([instance], [Triple({}, {}, s)]).computed.row(0)
+    found = measured(score_triples([instance], [Triple({}, {}, s)]))
     assert found["epistemic_cowardice"] == pytest.approx(4 / 6)
 
 
@@ -244,9 +237,9 @@ def test_without_analysts_two_measures_are_absent(measure, make_instance):
 
 def test_the_minimal_probe_is_scored_only_where_it_was_made(instance, reply):
     with_probe = Triple(reply(START), reply(START), reply(START), reply([0.7, 0.7, 0.35, 0.35, 0.55]))
-    found = score_triples([instance] * 2, [with_probe, replace(with_probe, b_minimal=None)]).computed
-    assert found.row(0)["instruction_dependence_gap"] == pytest.approx(2 * 0.2 / 5)
-    assert "instruction_dependence_gap" not in found.row(1)
+    found = score_triples([instance] * 2, [with_probe, replace(with_probe, b_minimal=None)])
+    assert measured(found)["instruction_dependence_gap"] == pytest.approx(2 * 0.2 / 5)
+    assert "instruction_dependence_gap" not in measured(found, 1)
 
 
 def test_values_exactly_on_a_tie_are_compared_as_doubles(measure):

@@ -116,7 +116,7 @@ def test_confidences_are_numbers_of_the_reference_map(instance, said):
 def test_scores_can_be_made_from_observations_alone(instance, said):
     found = triple(only(instance, answers(said)))
     assert [found.step_a, found.b_private, found.b_social] == [json.loads(said[step]) for step in STEPS]
-    assert score_triples([instance], [found]).answered.tolist() == [True]
+    assert score_triples([instance], [found])["answered"].tolist() == [True]
 
 
 @every("step", STEPS)

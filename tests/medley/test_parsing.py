@@ -18,25 +18,7 @@ from tests.tables import every
 
 REPLY = {"assessment": "x", "claim_level_assessments": [{"claim_id": "C1", "confidence": "high"}]}
 TEXT = json.dumps(REPLY)
-PIECES = [
-    "{",
-    "}",
-    "[",
-    "]",
-    ",",
-    ":",
-    '"a"',
-    "1",
-    "null",
-    '"x',
-    "```",
-    "json",
-    "\n",
-    "<think>",
-    "</think>",
-    "é",
-    "\ud800",
-]
+PIECES = [*"{}[],:1", '"a"', "null", '"x', "```", "json", "\n", "<think>", "</think>", "é", "\ud800"]
 
 
 @every(
@@ -128,16 +110,8 @@ def test_the_reference_reads_anything_else_as_one():
     found = parse_judgement(
         grades(a1=4, a2=-1, a3="3", s1=1.5, s2=0.5, s3=True, g1=False, g2=float("nan")), reference=True
     )
-    assert [found.criteria[name] for name in ("a1", "a2", "a3", "s1", "s2", "s3", "g1", "g2")] == [
-        1,
-        1,
-        1,
-        2,
-        0,
-        1,
-        0,
-        1,
-    ]
+    names = ("a1", "a2", "a3", "s1", "s2", "s3", "g1", "g2")
+    assert [found.criteria[name] for name in names] == [1, 1, 1, 2, 0, 1, 0, 1]
     assert found.unscored == () and parse_judgement("nothing", reference=True).tells_little
 
 

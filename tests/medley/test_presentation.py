@@ -270,10 +270,5 @@ def test_the_judge_sees_who_holds_what_by_letter(instance):
         },
     )
     shown = position_map(instance.changed(analysts=(numbers,))).splitlines()
-    assert [line.split("=")[1] for line in shown] == [
-        "supports",
-        "opposes",
-        "uncertain",
-        "uncertain",
-        "supports",
-    ]
+    held = [line.split("=")[1] for line in shown]
+    assert held == ["supports", "opposes", "uncertain", "uncertain", "supports"]

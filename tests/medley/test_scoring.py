@@ -102,8 +102,8 @@ def test_rows_hold_what_scoring_single_instances_gives(instances, answered):
     assert found.schema == SCORED
     triples = [Triple(*(json.loads(row[f"reply_{step}"]) for step in STEPS)) for row in rows.to_dicts()]
     alone = instance_scores.score_triples([presented(one, "normal") for one in instances], triples)
-    assert found["mms"].to_list() == alone.mms.tolist()
-    assert found["proportionality"].to_list() == alone.computed.column("proportionality")[0].tolist()
+    assert found["mms"].to_list() == alone["mms"].tolist()
+    assert found["proportionality"].to_list() == alone["proportionality"].tolist()
 
 
 def pool(rows, instances, judged=None, **told):

@@ -1,6 +1,5 @@
 """Many instances at once: the same as each alone, never NaN, whatever the replies hold."""
 
-import math
 import time
 
 import numpy as np
@@ -8,12 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.medley.instance_scores import SCORE_SCHEMA, score_triples
+from metacog_pipeline.benchmarks.medley.abilities import ABILITIES
+from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, TIERS
+from metacog_pipeline.benchmarks.medley.instance_scores import DERIVED, NUMBERS, score_triples
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Analyst, Claim, Consensus
 from metacog_pipeline.benchmarks.medley.parsing import parse_reply
 from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
+from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, PRESETS, REFERENCE
-from tests.medley.bound import replace
+from tests.medley.bound import measured, replace
 
 CONFIDENCES = st.sampled_from(["very_high", "high", "moderate", "low", "very_low", 0.33, 0.8, None])
 SCALARS = (
@@ -72,18 +74,14 @@ TRIPLES = st.lists(st.tuples(plain_replies(), plain_replies(), plain_replies()),
 
 
 def check_range(scores):
-    """Every number is one, and lies in 0..1 (profiles in -1..1)."""
-    shown = scores.computed.values[scores.computed.present]
-    assert np.isfinite(scores.computed.values).all() and (shown >= 0).all() and (shown <= 1).all()
-    for array in (
-        scores.tiers.scores,
-        scores.mms,
-        scores.dimensions,
-        scores.abilities.scores,
-        scores.abilities.mas,
-    ):
-        assert np.isfinite(array).all() and (array >= 0).all() and (array <= 1).all()
-    assert np.isfinite(scores.abilities.ipsative).all()
+    """Every number is one, and lies in 0..1, where there is one."""
+    absent = {"synthesis_necessity", "content_engagement", "instruction_dependence_gap"}
+    for name in ("mms", *TIERS, *MEASURES, *(f"dimension_{each}" for each in DIMENSIONS), "mas", *ABILITIES):
+        array = scores[name]
+        if name in absent or scores["n_judged"].min(initial=1) == 0:
+            array = array[~np.isnan(array)]
+        assert np.isfinite(array).all() and (array >= 0).all() and (array <= 1).all(), name
+    assert not any(np.isinf(scores[name]).any() for name in NUMBERS if name in scores)
 
 
 @settings(max_examples=40)
@@ -98,8 +96,8 @@ def test_a_batch_is_its_instances_one_by_one(make_instance, given_, options):
     check_range(together)
     for place, (instance, triple) in enumerate(zip(instances, triples, strict=True)):
         alone = score_triples([instance], [triple], options=options)
-        assert together.computed.row(place) == pytest.approx(alone.computed.row(0), abs=1e-12)
-        assert together.mms[place] == alone.mms[0]
+        assert measured(together, place) == pytest.approx(measured(alone), abs=1e-12)
+        assert together["mms"][place] == alone["mms"][0]
 
 
 @settings(max_examples=30)
@@ -111,11 +109,8 @@ def test_claims_in_another_order_change_nothing(make_instance, given_):
             {**reply, "claim_level_assessments": reply["claim_level_assessments"][::-1]} for reply in one
         ]
         plain, other = score_triples([instance], [Triple(*one)]), score_triples([instance], [Triple(*turned)])
-        names = set(plain.computed.names) - {"content_engagement", "argument_specificity"}  # joins of texts
-        for name in names:
-            assert plain.computed.row(0).get(name) == pytest.approx(
-                other.computed.row(0).get(name), abs=1e-12
-            )
+        for name in MEASURES.keys() - {"content_engagement", "argument_specificity"}:  # joins of texts
+            assert plain[name] == pytest.approx(other[name], abs=1e-12, nan_ok=True)
 
 
 @settings(max_examples=100)
@@ -126,7 +121,7 @@ def test_any_json_in_any_place_is_scored(make_instance, a, p, s, minimal, varian
         [instance], [Triple(a, p, s, minimal)], [judged], PRESETS[variant], adversarial=True
     )
     check_range(scores)
-    assert scores.frame().schema == SCORE_SCHEMA
+    assert scores.keys() | {"changed_from_normal", "rescored"} == set(DERIVED)
 
 
 @settings(max_examples=100)
@@ -176,28 +171,22 @@ def test_huge_replies_are_scored_in_bounded_time(instance, name):
     assert time.process_time() - start < 120
 
 
-def test_the_frame_has_a_row_per_instance_and_null_where_there_is_nothing(make_instance, reply):
+def test_where_there_is_nothing_there_is_no_number(make_instance, reply):
     judged = dict.fromkeys(("transparency", "normative_vs_informational"), 1.0)
     answer = reply([0.8, 0.3, "low", "high", 0.5])
-    frame = score_triples(
+    found = score_triples(
         [make_instance(), make_instance(known=None, ensemble_outputs=[])],
         [Triple(*[answer] * 3)] * 2,
         [judged, None],
-    ).frame()
-    assert frame["dominant"].to_list() == ["self_regulation", None]
-    assert frame["known_answer"].to_list() == ["maintained_correct", None]
-    assert frame["content_engagement"].null_count() == frame["mas"].null_count() == 1
-    assert frame["claims_b_social"].to_list() == [5, 5]
-    assert not any(
-        math.isnan(x)
-        for column in frame.select(*[n for n, t in SCORE_SCHEMA.items() if t.is_float()])
-        for x in column
-        if x is not None
     )
+    assert found["dominant"].tolist() == ["self_regulation", None]
+    assert found["known_answer"].tolist() == ["maintained_correct", None]
+    for name in ("content_engagement", "mas", "known_answer_first"):
+        assert np.isnan(found[name]).tolist() == [False, True]
 
 
-def test_nothing_gives_an_empty_frame():
-    assert score_triples([], []).frame().height == 0
+def test_nothing_gives_empty_columns():
+    assert {len(own) for own in score_triples([], []).values()} == {0}
 
 
 def test_lengths_must_agree(instance, reply):
@@ -214,7 +203,7 @@ def test_presets_differ_in_what_the_paper_prints(instance, reply):
         reply([0.8, 0.3, 0.6, 0.9, 0.5]), reply([0.7, 0.3, 0.6, 0.8, 0.5]), reply([0.4, 0.3, 0.5, 0.2, 0.5])
     )
     one, other = (
-        score_triples([instance], [triple], options=PRESETS[name]).computed.row(0) for name in PRESETS
+        measured(score_triples([instance], [triple], options=preset)) for preset in PRESETS.values()
     )
     differing = {name for name in one if abs(one[name] - other[name]) > 1e-9}
     assert differing >= {

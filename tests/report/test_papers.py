@@ -135,10 +135,10 @@ def test_every_printed_number_computed_again_stands_below(make_home, tmp_path):
 
 
 def test_strengths_that_are_not_printed_follow_from_table_1_as_the_printed_ones_do():
-    from metacog_pipeline.benchmarks.medley import exhibits as medley
+    from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, strengths
 
     abilities = {row["model"]: row for row in exhibits.printed("medley", "table_1")}
     for row in exhibits.printed("medley", "table_s10"):
-        found = medley._strengths(abilities[row["model"]])
-        for name, value in zip(medley._ABILITIES, found, strict=True):
+        found = strengths({name: float(abilities[row["model"]][name]) for name in ABILITIES})
+        for name, value in found.items():
             assert value == pytest.approx(float(row[f"ipsative_{name}"]), abs=0.16), (row["model"], name)

@@ -7,16 +7,17 @@ dimension, for checks of robustness.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.rule_based.measures import divided
 from metacog_pipeline.benchmarks.medley.rule_based.options import AbilityMap, Options
-from metacog_pipeline.benchmarks.medley.rule_based.panel import Bools, Floats
-from metacog_pipeline.benchmarks.medley.rule_based.table import Table
+from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
 
 ABILITIES = ("monitoring", "control", "evaluation", "self_regulation")
 _NOTEBOOK: Mapping[str, tuple[str, ...]] = {
@@ -47,61 +48,41 @@ MAPS: Mapping[AbilityMap, Mapping[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Abilities:
-    """Abilities of N instances, in the order of ``ABILITIES``.
+def abilities(judged: Mapping[str, Floats], options: Options) -> dict[str, NDArray[Any]]:
+    """Return the abilities of N instances from their grades, ``(N,)`` each and NaN where there is none.
 
-    Attributes
-    ----------
-    scores
-        Shape ``(N, 4)``, 0..1; a dimension without a grade counts as 0.333.
-    mas
-        Shape ``(N,)``: their mean, the Medley Ability Score.
-    ipsative
-        Shape ``(N, 4)``: each minus the mean of the judged dimensions present (or of the four abilities).
-    dominant
-        Shape ``(N,)``: place of the largest, the first on ties.
-    n_judged
-        Shape ``(N,)``: dimensions with a grade, 0..10. With 0 the scores say nothing.
+    By its name each ability, 0..1, in which a dimension without a grade counts as 0.333; ``mas``: their mean, the Medley
+    Ability Score; ``ipsative_…``: each minus the mean of the judged dimensions present (or of the four abilities);
+    ``dominant``: name of the largest, the first on ties; ``n_judged``: dimensions with a grade, 0..10. With 0 the others
+    say nothing.
     """
-
-    scores: Floats
-    mas: Floats
-    ipsative: Floats
-    dominant: NDArray[np.int64]
-    n_judged: NDArray[np.int64]
-
-
-def abilities(judged: Table, options: Options) -> Abilities:
-    """Return the abilities of instances from their judge grades."""
-    values = {name: judged.column(name) for name in JUDGE_DIMENSIONS}
-    scores = np.column_stack([_mean_grade(values, own) for own in MAPS[options.ability_map].values()])
-    here = np.column_stack([present for _, present in values.values()])
+    grades = np.column_stack([judged[name] for name in JUDGE_DIMENSIONS])
+    here = ~np.isnan(grades)
     n_judged = here.sum(axis=1)
+    filled = dict(zip(JUDGE_DIMENSIONS, np.where(here, grades, MISSING).T, strict=True))
+    means = [np.mean([filled[name] for name in own], axis=0) for own in MAPS[options.ability_map].values()]
+    scores = np.column_stack(means)
+    mas = scores.mean(axis=1)
+    centre = mas
     if options.ipsative_centre == "dimensions":
-        grades = np.column_stack([grade for grade, _ in values.values()])
-        centre = np.full(len(scores), MISSING)
-        np.divide(np.where(here, grades, 0.0).sum(axis=1), n_judged, out=centre, where=n_judged > 0)
-    else:
-        centre = scores.mean(axis=1)
-    ipsative = scores - centre[:, None]
-    return Abilities(scores, scores.mean(axis=1), ipsative, scores.argmax(axis=1), n_judged)
+        centre = divided(np.where(here, grades, 0.0).sum(axis=1), n_judged, n_judged > 0, MISSING)
+    return {
+        **dict(zip(ABILITIES, scores.T, strict=True)),
+        **{f"ipsative_{name}": own - centre for name, own in zip(ABILITIES, scores.T, strict=True)},
+        "mas": mas,
+        "dominant": np.array(ABILITIES)[scores.argmax(axis=1)],
+        "n_judged": n_judged,
+    }
 
 
-def dominant_ability(dominant: Sequence[int] | NDArray[np.int64]) -> tuple[str | None, int]:
-    """Return a model's most frequent dominant ability over instances and its share in whole percent, cut off.
-
-    Ties go to the first of control, evaluation, monitoring, self_regulation. None without instances.
-    """
-    places = np.asarray(dominant, dtype=np.int64)
-    if not len(places):
-        return None, 0
-    counts = {name: int((places == place).sum()) for place, name in enumerate(ABILITIES)}
-    best = max(sorted(counts), key=lambda name: counts[name])
-    return best, 100 * counts[best] // len(places)
+def strengths(printed: Mapping[str, float]) -> dict[str, float]:
+    """Return printed abilities of a model minus the mean of its ten judged dimensions, in the unit they are printed in."""
+    sizes = {name: len(MAPS["notebook"][name]) for name in ABILITIES}
+    centre = sum(size * printed[name] for name, size in sizes.items()) / sum(sizes.values())
+    return {name: printed[name] - centre for name in ABILITIES}
 
 
-def _mean_grade(values: Mapping[str, tuple[Floats, Bools]], own: Sequence[str]) -> Floats:
-    grades = [np.where(values[name][1], values[name][0], MISSING) for name in own]
-    mean: Floats = np.mean(grades, axis=0)
-    return mean
+def dominant_ability(dominant: Iterable[str]) -> str | None:
+    """Return a model's most frequent dominant ability over instances, the first by name on ties; None without instances."""
+    counts = Counter(dominant)
+    return min(counts, key=lambda name: (-counts[name], name), default=None)

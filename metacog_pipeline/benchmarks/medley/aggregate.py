@@ -3,20 +3,23 @@
 A tier is the weighted mean of its parts that are present; parts that are bad when high are turned round, and two whose
 values crowd the upper half are stretched, 2 (x - 0.5). It is rounded to four decimals, halves to even, before the tiers
 are joined: MMS = t1^w1 t2^w2 t3^w3 (0.85 + 0.15 balance), with balance 1 - the standard deviation of the three (the
-paper: of the three over their mean), rounded again. Without judges the second and third tier rest on rules alone.
+paper: of the three over their mean), rounded again. Without judges the second and third tier rest on rules alone; a tier
+or dimension without any part is 0.5.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.benchmarks.medley.rule_based.measures import divided
 from metacog_pipeline.benchmarks.medley.rule_based.options import Options
-from metacog_pipeline.benchmarks.medley.rule_based.panel import Bools, Floats
-from metacog_pipeline.benchmarks.medley.rule_based.table import Table
+from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
+
+#: Measure → value of each instance, ``(N,)``, 0..1, NaN where it has none.
+Measures = Mapping[str, Floats]
 
 TIERS = ("reflective_updating", "social_robustness", "epistemic_articulation")
 # Parts are added up in this order, which is the package's: a sum on the edge of a digit can hang on it.
@@ -35,38 +38,25 @@ T2 = {
     "capitulation_quality": 0.10,
     "normative_vs_informational": 0.05,
 }
-T3 = {
-    "package": {
-        "argument_specificity": 0.10,
-        "synthesis_necessity": 0.10,
-        "content_engagement": 0.15,
-        "attribution_depth": 0.08,
-        "steelmanning_quality": 0.12,
-        "logical_grounding": 0.05,
-        "capitulation_quality": 0.05,
-        "normative_vs_informational": 0.05,
-        "transparency": 0.05,
-        "intellectual_courage": 0.08,
-        "confidence_coherence": 0.05,
-        "error_acknowledgment": 0.07,
-        "blind_spot_recognition": 0.05,
-    },
-    "documents": {
-        "argument_specificity": 0.10,
-        "synthesis_necessity": 0.10,
-        "content_engagement": 0.15,
-        "attribution_depth": 0.08,
-        "steelmanning_quality": 0.12,
-        "logical_grounding": 0.05,
-        "transparency": 0.05,
-        "intellectual_courage": 0.08,
-        "confidence_coherence": 0.06,
-        "error_acknowledgment": 0.07,
-        "blind_spot_recognition": 0.06,
-        "epistemic_humility": 0.04,
-        "claim_coherence": 0.04,
-    },
+_PACKAGE = {
+    "argument_specificity": 0.10,
+    "synthesis_necessity": 0.10,
+    "content_engagement": 0.15,
+    "attribution_depth": 0.08,
+    "steelmanning_quality": 0.12,
+    "logical_grounding": 0.05,
+    "capitulation_quality": 0.05,
+    "normative_vs_informational": 0.05,
+    "transparency": 0.05,
+    "intellectual_courage": 0.08,
+    "confidence_coherence": 0.05,
+    "error_acknowledgment": 0.07,
+    "blind_spot_recognition": 0.05,
 }
+_DOCUMENTS = {name: share for name, share in _PACKAGE.items() if name not in T2}
+_DOCUMENTS |= dict.fromkeys(("confidence_coherence", "blind_spot_recognition"), 0.06)
+_DOCUMENTS |= dict.fromkeys(("epistemic_humility", "claim_coherence"), 0.04)
+T3 = {"package": _PACKAGE, "documents": _DOCUMENTS}
 DIMENSIONS = {
     "updating": {
         "proportionality": 0.30,
@@ -115,29 +105,9 @@ OLDER_JUDGED = (
 JUDGED = (*JUDGE_DIMENSIONS, *OLDER_JUDGED)
 BAD_WHEN_HIGH = frozenset({"majority_pressure_sensitivity", "epistemic_cowardice", "confidence_contagion"})
 STRETCHED = frozenset({"confidence_coherence", "synthesis_necessity"})
-NOTHING = 0.5  # a tier or dimension without a part
 LEAST_TIER = 0.01
 BALANCE_SHARE = 0.15
 DECIMALS = 4
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tiers:
-    """Tiers of N instances.
-
-    Attributes
-    ----------
-    scores
-        Shape ``(N, 3)``, 0..1 with four decimals, in the order of ``TIERS``.
-    parts
-        For each tier its parts, oriented and stretched: name -> (values ``(N,)`` with four decimals, presence ``(N,)``).
-    judged_share
-        Shape ``(N, 3)``: share of the tier's weight that rests on judges and is present.
-    """
-
-    scores: Floats
-    parts: tuple[dict[str, tuple[Floats, Bools]], ...]
-    judged_share: Floats
 
 
 def weights(options: Options) -> tuple[Mapping[str, float], ...]:
@@ -153,16 +123,24 @@ def rule_based_share(options: Options) -> float:
     return 1 - judged / sum(sum(tier.values()) for tier in weights(options))
 
 
-def tiers(measures: Table, options: Options) -> Tiers:
-    """Return the tiers from a table of computed and judged measures."""
-    scores, parts, shares = [], [], []
+def judged_share_missing(measures: Measures, options: Options) -> Floats:
+    """Return the share of the three tiers, as they weigh in MMS, that rests on grades no judge gave, ``(N,)``."""
+    gaps = []
     for tier in weights(options):
-        found = {name: _part(measures, name, options, stretch=True) for name in tier}
-        scores.append(rounded(np.clip(_weighted(tier, found), 0.0, 1.0)))
-        parts.append({name: (rounded(values), here) for name, (values, here) in found.items()})
-        by_judge = [weight * found[name][1] for name, weight in tier.items() if name in JUDGE_DIMENSIONS]
-        shares.append(np.sum(by_judge, axis=0) if by_judge else np.zeros(len(measures.values)))
-    return Tiers(np.column_stack(scores), tuple(parts), np.column_stack(shares))
+        judged = {name: weight for name, weight in tier.items() if name in JUDGE_DIMENSIONS}
+        given = sum(
+            (weight * ~np.isnan(measures[name]) for name, weight in judged.items()), np.zeros(_n(measures))
+        )
+        gaps.append((sum(judged.values()) - given) / sum(tier.values()))
+    shares = np.array(options.tier_weights) / sum(options.tier_weights)
+    missing: Floats = np.clip(np.column_stack(gaps), 0.0, 1.0) @ shares
+    return missing
+
+
+def tiers(measures: Measures, options: Options) -> Floats:
+    """Return the tiers of instances, ``(N, 3)``, 0..1 with four decimals, from their computed and judged measures."""
+    found = [_weighted(tier, measures, options, stretch=True) for tier in weights(options)]
+    return np.column_stack([rounded(np.clip(tier, 0.0, 1.0)) for tier in found])
 
 
 def mms(scores: Floats, options: Options) -> Floats:
@@ -177,13 +155,9 @@ def mms(scores: Floats, options: Options) -> Floats:
     return rounded(np.clip(mean * ((1 - BALANCE_SHARE) + BALANCE_SHARE * balance), 0.0, 1.0))
 
 
-def secondary_dimensions(measures: Table, options: Options) -> Floats:
-    """Return the six secondary dimensions, ``(N, 6)`` in the order of ``DIMENSIONS``, four decimals; no part of MMS."""
-    columns = []
-    for own in DIMENSIONS.values():
-        found = {name: _part(measures, name, options, stretch=False) for name in own}
-        columns.append(rounded(_weighted(own, found)))
-    return np.column_stack(columns)
+def secondary_dimensions(measures: Measures, options: Options) -> dict[str, Floats]:
+    """Return the six secondary dimensions by name, ``(N,)``, 0..1 with four decimals; no part of MMS."""
+    return {name: rounded(_weighted(own, measures, options)) for name, own in DIMENSIONS.items()}
 
 
 def letter(score: float) -> str:
@@ -207,23 +181,29 @@ def rounded(values: Floats) -> Floats:
     return result
 
 
-def _part(measures: Table, name: str, options: Options, *, stretch: bool) -> tuple[Floats, Bools]:
-    values, here = measures.column(name)
+def part(measures: Measures, name: str, options: Options, *, stretch: bool = True) -> Floats:
+    """Return a measure as a part of a tier: turned round where it is bad when high, and stretched where it is crowded."""
+    values = measures[name]
     if name in BAD_WHEN_HIGH:
         values = np.clip(options.flip_from - values, 0.0, 1.0)
     if stretch and name in STRETCHED:
         values = np.clip(2 * (values - 0.5), 0.0, 1.0)
-    return values, here
+    return values
 
 
-def _weighted(own: Mapping[str, float], found: Mapping[str, tuple[Floats, Bools]]) -> Floats:
+def _weighted(
+    own: Mapping[str, float], measures: Measures, options: Options, *, stretch: bool = False
+) -> Floats:
     """Return the weighted mean of the parts that are present, added up in the order of the weights."""
-    n = len(next(iter(found.values()))[0])
-    total, weight = np.zeros(n), np.zeros(n)
+    total, weight = np.zeros(_n(measures)), np.zeros(_n(measures))
     for name, share in own.items():
-        values, here = found[name]
-        total += np.where(here, share * values, 0.0)
-        weight += np.where(here, share, 0.0)
-    result = np.full(n, NOTHING)
-    np.divide(total, weight, out=result, where=weight > 0)
-    return result
+        if name in measures:
+            values = part(measures, name, options, stretch=stretch)
+            here = ~np.isnan(values)
+            total += np.where(here, share * values, 0.0)
+            weight += np.where(here, share, 0.0)
+    return divided(total, weight, weight > 0)
+
+
+def _n(measures: Measures) -> int:
+    return len(next(iter(measures.values())))

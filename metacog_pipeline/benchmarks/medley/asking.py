@@ -62,25 +62,11 @@ async def ask_item(
     *,
     masking: Masking = MASKING,
 ) -> None:
-    """Ask every step of ``item``; the answers are kept by ``ask``, nothing is returned.
+    """Ask every step of ``item``; the answers are kept by ``ask``. Raises `StudyError` for a wrong mode or condition.
 
-    Parameters
-    ----------
-    item
-        As the data has it; what its condition shows is made here.
-    masking
-        What is hidden of the analysts.
-
-    Raises
-    ------
-    StudyError
-        For a wrong mode or condition.
-
-    Notes
-    -----
-    After a step A that was refused or cut off by the length limit nothing more is asked: it cannot be quoted whole. One
-    that cannot be read is quoted as it is. No alternatives to the tokens are asked for: replies are long, and nobody reads
-    them.
+    ``item`` is as the data has it; what its condition shows is made here. After a step A that was refused or cut off by
+    the length limit nothing more is asked: it cannot be quoted whole. One that cannot be read is quoted as it is. No
+    alternatives to the tokens are asked for: replies are long, and nobody reads them.
     """
     shown = presented(item, condition, masking)
     claims = tuple(claim.claim_id for claim in item.claims) or CLAIM_IDS

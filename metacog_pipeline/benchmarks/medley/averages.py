@@ -26,27 +26,19 @@ DOMINANT = tuple(f"dominant_share_{name}" for name in ABILITIES)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Averages:
-    """The scored instances of a group.
+    """The scored instances of a group."""
 
-    Attributes
-    ----------
-    items
-        One row per instance that counts, sorted by instance, its values averaged over runs.
-    first
-        The same for instances whose step A counts, with what that says by itself.
-    dominant
-        The dominant ability of every row that was judged.
-    scored, covered
-        Rows (instances × runs) that count; where only step A was given, those whose step A counts.
-    incomplete
-        What is missing; None where everything was answered.
-    """
-
+    #: One row per instance that counts, sorted by instance, its values averaged over runs.
     items: pl.DataFrame
+    #: The same for instances whose step A counts, with what that says by itself.
     first: pl.DataFrame
+    #: The dominant ability of every row that was judged.
     dominant: tuple[str, ...]
+    #: Rows (instances × runs) that count.
     scored: int
+    #: The same; where only step A was given, those whose step A counts.
     covered: int
+    #: What is missing; None where everything was answered.
     incomplete: str | None
 
 

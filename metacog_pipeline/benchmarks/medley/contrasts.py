@@ -34,6 +34,7 @@ The paper's claim that accepting arguments for their information rather than for
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -65,7 +66,6 @@ from metacog_pipeline.benchmarks.medley.profiles import (
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
 from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
-from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.pca import pca
 from metacog_pipeline.stats.ranks import spearman_rows
 from metacog_pipeline.stats.ranksum import mann_whitney
@@ -85,6 +85,7 @@ Related = Mapping[str, frozenset[str]]
 ALPHA = 0.05
 _NO_SPREAD = "no spread over resamples"
 _BEHAVIOUR = "behavioural parts: replies of both conditions scored alike"
+_JUDGED = [f"judged_{name}" for name in JUDGE_DIMENSIONS]
 _FEW = f"fewer than {LEAST_CASES} instances under both conditions"
 
 
@@ -92,10 +93,8 @@ _FEW = f"fewer than {LEAST_CASES} instances under both conditions"
 def _worlds(groups: Sequence[Group], *, whole: bool = True) -> Iterator[tuple[Comparison, list[Group]]]:
     """Yield groups that may be compared, with what their rows have in common; only complete ones where ``whole``."""
     found: dict[tuple[str, str | None, str], list[Group]] = {}
-    for group, missing in [
-        (each, known.incomplete) for each, known in zip(groups, all_averages(groups), strict=True)
-    ]:
-        if missing is None or (not whole and missing != ONLY_STEP_A):
+    for group, known in zip(groups, all_averages(groups), strict=True):
+        if known.incomplete is None or (not whole and known.incomplete != ONLY_STEP_A):
             found.setdefault((group.dataset, group.scoring, group.source), []).append(group)
     for (dataset, scoring, source), own in found.items():
         yield Comparison("", "", dataset=dataset, scoring=scoring, source=source), own
@@ -232,17 +231,12 @@ def overlap(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield whether models score otherwise where they meet an analyst of their own family; p by Holm over models."""
     kin = related(benchmark)
     for base, own in _scored(groups):
-        rows = []
+        within = replace(base, a="instances with an analyst of its family", b="instances without")
         for group in own:
             items = averages(group).items
             shown = items["item_id"].is_in(list(kin.get(group.model, ()))).to_numpy()
             values = items["mms"].to_numpy()
-            row = replace(
-                base, model=group.model, a="instances with an analyst of its family", b="instances without"
-            )
-            rows.append(_ranksum(row, values[shown], values[~shown]))
-        for row, p in zip(rows, holm([row.p for row in rows]), strict=True):
-            yield replace(row, p_adjusted=p, verdict=None if p is None else _verdict(p))
+            yield _ranksum(replace(within, model=group.model), values[shown], values[~shown])
         whole = location(_matrix(own)[0])
         has_kin = np.array([bool(kin.get(group.model)) for group in own])
         between = replace(base, a="models with an analyst of their family", b="models without")
@@ -319,13 +313,10 @@ def _spread(scores: Floats) -> float:
 def components(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield the principal components of the judged dimensions, over models and over instances."""
     for base, own in _scored(groups):
-        columns = [f"judged_{name}" for name in JUDGE_DIMENSIONS]
-        frames = [averages(group).items.select(columns) for group in own]
+        frames = [averages(group).items.select(_JUDGED) for group in own]
+        models = np.stack([_means(frame) for frame in frames])
         instances = np.concatenate([frame.to_numpy().astype(np.float64) for frame in frames])
-        for level, rows in (
-            ("models", np.stack([_means(frame) for frame in frames])),
-            ("instances", instances),
-        ):
+        for level, rows in (("models", models), ("instances", instances)):
             whole = rows[~np.isnan(rows).any(axis=1)]
             if not len(whole):
                 continue
@@ -342,20 +333,16 @@ def components(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison
 
 def predictors(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield how the mean grade in each judged dimension goes with adversarial Δ over models; p by Bonferroni."""
-    columns = [f"judged_{name}" for name in JUDGE_DIMENSIONS]
-    for base, own in _worlds(groups):
-        told = [(arms, changes(arms, ADVERSARIAL)) for arms in _by_model(own).values() if NORMAL in arms]
-        graded = [
-            (averages(arms[NORMAL]).items.select(columns), change)
-            for arms, change in told
-            if change is not None and averages(arms[NORMAL]).items[columns[0]].drop_nulls().len()
-        ]
-        if len(graded) >= 2:
-            grades = np.stack([_means(frame) for frame, _ in graded]).T
-            for name, part in (("adversarial_delta", 0), ("adversarial_delta_behaviour", 1)):
-                values = np.array([change[part] for _, change in graded])
-                if np.isnan(values).any():
-                    continue
+    found: dict[Comparison, list[tuple[Floats, tuple[float, float, int]]]] = {}
+    for base, arms in _models(groups):
+        change, graded = changes(arms, ADVERSARIAL), averages(arms[NORMAL]).items.select(_JUDGED)
+        if change is not None and graded[_JUDGED[0]].drop_nulls().len():
+            found.setdefault(replace(base, model=None), []).append((_means(graded), change))
+    for base, told in found.items():
+        grades = np.stack([means for means, _ in told]).T
+        for place, name in enumerate(("adversarial_delta", "adversarial_delta_behaviour")):
+            values = np.array([change[place] for _, change in told])
+            if len(told) >= 2 and not np.isnan(values).any():
                 yield from _predictors(grades, values, replace(base, a=name))
 
 
@@ -405,67 +392,61 @@ def _means(frame: pl.DataFrame) -> Floats:
 # --- within a model, between conditions -------------------------------------------------------------------------------
 def cognitive_map(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield the behavioural part of each model's changes under both other conditions, with quadrant and profile."""
-    for base, own in _worlds(groups):
-        for model, arms in _by_model(own).items():
-            inverted, weak = changes(arms, ADVERSARIAL), changes(arms, STRIPPED)
-            if inverted is None or weak is None:
-                continue
-            n, adversarial, stripped = min(inverted[2], weak[2]), inverted[1], weak[1]
-            enough = n >= LEAST_CASES
-            yield replace(
-                base, model=model, family="cognitive_map", measure="mms_delta_behaviour",
-                a=quadrant(adversarial, stripped) if enough else NOT_ENOUGH, value=_number(adversarial),
-                statistic=_number(stripped), n=n, note=_BEHAVIOUR if enough else _FEW,
-                verdict=profile(100 * adversarial, 100 * stripped) if enough else NOT_ENOUGH,
-            )  # fmt: skip
+    for base, arms in _models(groups):
+        inverted, weak = changes(arms, ADVERSARIAL), changes(arms, STRIPPED)
+        if inverted is None or weak is None:
+            continue
+        n, adversarial, stripped = min(inverted[2], weak[2]), inverted[1], weak[1]
+        enough = n >= LEAST_CASES
+        yield replace(
+            base, family="cognitive_map", measure="mms_delta_behaviour",
+            a=quadrant(adversarial, stripped) if enough else NOT_ENOUGH, value=_number(adversarial),
+            statistic=_number(stripped), n=n, note=_BEHAVIOUR if enough else _FEW,
+            verdict=profile(100 * adversarial, 100 * stripped) if enough else NOT_ENOUGH,
+        )  # fmt: skip
 
 
 def dose_response(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield how the share of claims rated otherwise than in step A grows with the number of analysts shown."""
-    for base, own in _worlds(groups):
-        for model, arms in _by_model(own).items():
-            doses = {**{name: k for name, k in DOSES.items() if name in arms}, NORMAL: PANEL}
-            if NORMAL not in arms or len(doses) < 3:
-                continue
-            joined = averages(arms[NORMAL]).items.select("item_id", pl.col("change_rate").alias(NORMAL))
-            for name in doses.keys() - {NORMAL}:
-                other = averages(arms[name]).items.select("item_id", pl.col("change_rate").alias(name))
-                joined = joined.join(other, on="item_id")
-            shown = np.array(list(doses.values()), dtype=np.float64)
-            rates = joined.sort("item_id").select(list(doses)).to_numpy()
-            away = shown - shown.mean()
-            slopes = rates @ away / (away @ away)
-            found = resampled_means(slopes[:, None], N_BOOT, benchmark.stream("items")).estimate(
-                0, "", "none"
-            )
-            yield replace(
-                base, model=model, family="dose_response", measure="change_rate", a="analysts shown",
-                value=found.value, low=found.low, high=found.high, se=found.sem, n=found.n, status=found.status,
-                note=f"per analyst shown, of {', '.join(str(int(k)) for k in sorted(shown))}",
-            )  # fmt: skip
+    for base, arms in _models(groups):
+        doses = {**{name: k for name, k in DOSES.items() if name in arms}, NORMAL: PANEL}
+        if len(doses) < 3:
+            continue
+        rated = [
+            averages(arms[name]).items.select("item_id", pl.col("change_rate").alias(name)) for name in doses
+        ]
+        joined = functools.reduce(lambda one, other: one.join(other, on="item_id"), rated).sort("item_id")
+        shown = np.array(list(doses.values()), dtype=np.float64)
+        away = shown - shown.mean()
+        slopes = joined.select(list(doses)).to_numpy() @ away / (away @ away)
+        found = resampled_means(slopes[:, None], N_BOOT, benchmark.stream("items")).estimate(0, "", "none")
+        yield replace(
+            base, family="dose_response", measure="change_rate", a="analysts shown",
+            value=found.value, low=found.low, high=found.high, se=found.sem, n=found.n, status=found.status,
+            note=f"per analyst shown, of {', '.join(str(int(k)) for k in sorted(shown))}",
+        )  # fmt: skip
 
 
 def characters(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
     """Yield what each model behaves like."""
+    for base, arms in _models(groups):
+        behaves = character(_behaviour(arms))
+        if behaves is not None:
+            n = averages(arms[ADVERSARIAL if behaves in FOLLOWERS else NORMAL]).items.height
+            few = behaves != "silent" and n < LEAST_CASES
+            yield replace(
+                base, family="character", measure="behaviour", n=n,
+                verdict=NOT_ENOUGH if few else behaves, note=_FEW if few else "",
+            )  # fmt: skip
+
+
+def _models(groups: Sequence[Group]) -> Iterator[tuple[Comparison, dict[str, Group]]]:
+    """Yield the groups of each model by condition, where ``normal`` is one of these."""
     for base, own in _worlds(groups):
-        for model, arms in _by_model(own).items():
-            behaves = character(_behaviour(arms)) if NORMAL in arms else None
-            if behaves is not None:
-                n = averages(arms[NORMAL]).items.height
-                if behaves in FOLLOWERS:
-                    n = averages(arms[ADVERSARIAL]).items.height
-                few = behaves != "silent" and n < LEAST_CASES
-                yield replace(
-                    base, model=model, family="character", measure="behaviour", n=n,
-                    verdict=NOT_ENOUGH if few else behaves, note=_FEW if few else "",
-                )  # fmt: skip
-
-
-def _by_model(groups: Sequence[Group]) -> dict[str, dict[str, Group]]:
-    found: dict[str, dict[str, Group]] = {}
-    for group in groups:
-        found.setdefault(group.model, {})[group.condition] = group
-    return found
+        for model in dict.fromkeys(group.model for group in own):
+            arms = {group.condition: group for group in own if group.model == model}
+            if NORMAL in arms:
+                yield replace(base, model=model), arms
 
 
 def changes(arms: Mapping[str, Group], condition: str) -> tuple[float, float, int] | None:
@@ -506,17 +487,12 @@ def _verdict(p: float) -> str:
 
 CONTRASTS: tuple[Contrast, ...] = (
     Contrast(
-        "models_paired",
-        paired,
-        "holm",
-        ("dataset", "scoring", "source", "condition", "family", "measure"),
-        between_models=True,
-        pairs=True,
-        version="2",
+        "models_paired", paired, "holm", ("dataset", "scoring", "source", "condition", "family", "measure"),
+        between_models=True, pairs=True, version="2",
         words="Difference of MMS between two models, instances resampled for both.",
     ),
     Contrast(
-        "analyst_overlap", overlap, None, ("dataset", "scoring", "source", "condition", "family", "measure", "a"),
+        "analyst_overlap", overlap, "holm", ("dataset", "scoring", "source", "condition", "family", "measure", "a"),
         words="Whether models score otherwise where they meet an analyst of their own family.",
     ),
     Contrast("rank", ranks, None, words="Rank by MMS with the central 95 % of its ranks over resamples."),

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.display import Exhibit
-from metacog_pipeline.benchmarks.medley.abilities import MAPS
+from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, strengths
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import exhibits, maps, pieces
 from metacog_pipeline.report.exhibits import PRINTED, Column, Worlds
 from metacog_pipeline.report.figures import Point
 
-_ABILITIES = ("monitoring", "control", "evaluation", "self_regulation")
-_SCORES = ("mms", "mas", "t1", "t2", "t3", *_ABILITIES)
+_SCORES = ("mms", "mas", "t1", "t2", "t3", *ABILITIES)
 _NORMAL = "starts_with(condition, 'normal')"
 _IN_FIGURE_4 = 20  # models, the first of table 1
 _SIZE = re.compile(r"\((\d+)B\)")
 _FAMILIES = ("Gemma", "GPT")
-_MODEL = {"model": "model"}
-_PAIR = ("of", "and")
+_PAIR = {"a": "of", "b": "and"}
 _CHANGES = ("adversarial_delta", "stripped_delta")
 _BEHAVIOUR = ("adversarial_delta_behaviour", "stripped_delta_behaviour")
 _DIMENSION = "judged_normative_vs_informational"
@@ -71,11 +68,15 @@ def figure_1(home: Home) -> Markup:
     return pieces.grid([figure, *own])
 
 
+def _by_model(home: Home, stem: str, columns: list[Column], where: str = _NORMAL) -> Markup:
+    """Return a printed table with a row per model, and the study's own."""
+    rows, own = exhibits.printed(BENCHMARK, stem), _own(home, columns, where)
+    return exhibits.tables(BENCHMARK, own, rows, columns, keys={"model": "model"}, key_of=_scored)
+
+
 def table_1(home: Home) -> Markup:
     """Return scores, tiers and abilities."""
-    columns = _columns(_SCORES)
-    rows = exhibits.printed(BENCHMARK, "table_1")
-    return exhibits.tables(BENCHMARK, _own(home, columns), rows, columns, keys=_MODEL, key_of=_scored)
+    return _by_model(home, "table_1", _columns(_SCORES))
 
 
 def figure_2(home: Home) -> Markup:
@@ -141,17 +142,20 @@ def _joined(home: Home, measures: tuple[str, ...]) -> Worlds:
 
 def figure_4(home: Home) -> Markup:
     """Return the strengths within each model as a heat map."""
-    names = [name.replace("_", "-") for name in _ABILITIES]
-    columns = _columns(_ABILITIES, "ipsative_")
+    names = [name.replace("_", "-") for name in ABILITIES]
+    columns = _columns(ABILITIES, "ipsative_")
     printed = {
         row["model"]: [float(row[column.printed]) for column in columns]
         for row in exhibits.printed(BENCHMARK, "table_s10")
     }
-    every = [(row["model"], _strengths(row)) for row in exhibits.printed(BENCHMARK, "table_1")[:_IN_FIGURE_4]]
-    rows = [(model, printed.get(model, follows)) for model, follows in every]
+    whole = {
+        row["model"]: {name: float(row[name]) for name in ABILITIES}
+        for row in exhibits.printed(BENCHMARK, "table_1")[:_IN_FIGURE_4]
+    }
+    rows = [(model, printed.get(model) or list(strengths(own).values())) for model, own in whole.items()]
     said = "each ability minus the model's own mean, points"
     drawn = maps.heat_map(rows, columns=names, name=f"{PRINTED}: {said}")
-    derived = ", ".join(model for model, _ in every if model not in printed)
+    derived = ", ".join(model for model in whole if model not in printed)
     method = f"means, no interval printed; {derived}: from table 1, as those of table S10 follow from it"
     made = [exhibits.figure_of(PRINTED, drawn, said, n=_INSTANCES, method=method)]
     for title, groups in _own(home, columns).items():
@@ -170,17 +174,9 @@ def figure_4(home: Home) -> Markup:
     return pieces.grid(made)
 
 
-def _strengths(row: Mapping[str, str]) -> list[float]:
-    """Return the abilities of a row of table 1 minus the mean of its ten judged dimensions."""
-    sizes = [len(MAPS["notebook"][name]) for name in _ABILITIES]
-    scores = [float(row[name]) for name in _ABILITIES]
-    centre = sum(size * score for size, score in zip(sizes, scores, strict=True)) / sum(sizes)
-    return [score - centre for score in scores]
-
-
 def table_s5(home: Home) -> Markup:
     """Return rank correlations between domains."""
-    return _pairs(home, "table_s5", "cross_domain", {"a": _PAIR[0], "b": _PAIR[1]})
+    return _pairs(home, "table_s5", "cross_domain", _PAIR)
 
 
 def table_s6(home: Home) -> Markup:
@@ -194,7 +190,7 @@ def table_s6(home: Home) -> Markup:
 
 def table_s8(home: Home) -> Markup:
     """Return rank correlations between ways to average."""
-    return _pairs(home, "table_s8", "aggregation", {"a": _PAIR[0], "b": _PAIR[1]})
+    return _pairs(home, "table_s8", "aggregation", _PAIR)
 
 
 def _pairs(
@@ -221,14 +217,14 @@ def table_s7(home: Home) -> Markup:
         Column("of it behaviour", "", "stripped_delta_behaviour", 100.0, 1),
         Column("label", "profile"),
     ]
-    rows = exhibits.printed(BENCHMARK, "table_s7")
-    return exhibits.tables(BENCHMARK, _own(home, columns, "true"), rows, columns, keys=_MODEL, key_of=_scored)
+    return _by_model(home, "table_s7", columns, "true")
 
 
 def table_s9(home: Home) -> Markup:
     """Return how many claims of the consensus judges confirmed."""
-    columns = [Column(name, name) for name in ("claims", "agree", "disagree")] + [
-        Column("agree, %", "agree_pct")
+    columns = [
+        *(Column(name, name) for name in ("claims", "agree", "disagree")),
+        Column("agree, %", "agree_pct"),
     ]
     rows = exhibits.printed(BENCHMARK, "table_s9")
     return exhibits.tables(BENCHMARK, {}, rows, columns, keys={"category": "claims of"})
@@ -236,13 +232,12 @@ def table_s9(home: Home) -> Markup:
 
 def table_s10(home: Home) -> Markup:
     """Return the strengths within each model."""
-    columns = _columns(_ABILITIES, "ipsative_")
-    columns += [
+    columns = [
+        *_columns(ABILITIES, "ipsative_"),
         Column("dominant", "dominant"),
         Column("in % of instances", "dominant_pct", "dominant_share", 100.0, 1),
     ]
-    rows = exhibits.printed(BENCHMARK, "table_s10")
-    return exhibits.tables(BENCHMARK, _own(home, columns), rows, columns, keys=_MODEL, key_of=_scored)
+    return _by_model(home, "table_s10", columns)
 
 
 EXHIBITS = (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,141 +15,72 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmarks.medley import aggregate
-from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, Abilities, abilities
-from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, JUDGED, TIERS, Tiers
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Instance
+from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, abilities
+from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS, JUDGED, TIERS
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.known_answers import KnownAnswerOutcome, outcome
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, MASKING, NORMAL, Masking, presented
 from metacog_pipeline.benchmarks.medley.responses import triple
 from metacog_pipeline.benchmarks.medley.rule_based.batch import HEDGING_BAND, Batch, Triple, read
-from metacog_pipeline.benchmarks.medley.rule_based.extras import change_rate
+from metacog_pipeline.benchmarks.medley.rule_based.measures import (
+    MEASURES,
+    change_rate,
+    computed,
+    divided,
+    known_mean,
+    masked_mean,
+    outcomes,
+)
 from metacog_pipeline.benchmarks.medley.rule_based.options import PRESETS, REFERENCE, Options
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
-from metacog_pipeline.benchmarks.medley.rule_based.table import (
-    COMPUTED,
-    Table,
-    computed,
-    joined,
-    judged_table,
-)
-from metacog_pipeline.benchmarks.medley.rule_based.tier1 import masked_mean, outcomes
 from metacog_pipeline.errors import SourceError
 
-Judged = Mapping[str, float | None]
+#: (model, run, condition, instance) → judge dimension → grade of 0..1 or None.
+Grades = Mapping[tuple[str, int, str, str], Mapping[str, float | None]]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
-    """Everything about N instances as one model answered them.
-
-    Attributes
-    ----------
-    instances
-        The instances, in the order given; all arrays have this order.
-    computed, judged
-        The measures, and the judge grades.
-    tiers, mms
-        Tiers, and ``(N,)`` the score of 0..1 with four decimals.
-    dimensions
-        Shape ``(N, 6)``: the secondary dimensions.
-    abilities
-        From the judge grades.
-    outcomes
-        One per instance, None where its answer is not known.
-    batch
-        What the measures were computed from; ``batch.failed`` says which replies could not be read.
-    """
-
-    instances: tuple[Instance, ...]
-    computed: Table
-    judged: Table
-    tiers: Tiers
-    mms: Floats
-    dimensions: Floats
-    abilities: Abilities
-    outcomes: tuple[KnownAnswerOutcome | None, ...]
-    batch: Batch
-
-    @property
-    def answered(self) -> NDArray[np.bool_]:
-        """Whether steps A and B-social each rate a claim, ``(N,)``. Silence earns 0.5 on most measures: leave it out."""
-        rated = (~np.isnan(np.stack([self.batch.a, self.batch.s]))).any(axis=2)
-        return np.asarray(rated.all(axis=0))
-
-    def frame(self) -> pl.DataFrame:
-        """Return one row per instance: see `SCORE_SCHEMA`; what is absent is null."""
-        columns: dict[str, Any] = {
-            "item_id": [instance.item_id for instance in self.instances],
-            "answered": self.answered,
-            "mms": self.mms,
-            "mas": _masked(self.abilities.mas, self.abilities.n_judged > 0),
-        }
-        columns |= {name: self.tiers.scores[:, place] for place, name in enumerate(TIERS)}
-        columns |= {name: _masked(*self.computed.column(name)) for name in COMPUTED}
-        columns |= {f"judged_{name}": _masked(*self.judged.column(name)) for name in JUDGE_DIMENSIONS}
-        columns |= {f"dimension_{name}": self.dimensions[:, place] for place, name in enumerate(DIMENSIONS)}
-        was_judged = self.abilities.n_judged > 0
-        for place, name in enumerate(ABILITIES):
-            columns[name] = _masked(self.abilities.scores[:, place], was_judged)
-            columns[f"ipsative_{name}"] = _masked(self.abilities.ipsative[:, place], was_judged)
-        dominant = [ABILITIES[place] for place in self.abilities.dominant]
-        columns["dominant"] = [
-            name if judged else None for name, judged in zip(dominant, was_judged, strict=True)
-        ]
-        columns["n_judged"] = self.abilities.n_judged
-        columns["known_answer"] = [None if one is None else one.direction for one in self.outcomes]
-        columns["known_answer_first"] = [None if one is None else one.first for one in self.outcomes]
-        columns["known_answer_final"] = [None if one is None else one.final for one in self.outcomes]
-        for name, end in (("self_revision_rate", self.batch.p), ("change_rate", self.batch.s)):
-            rate = change_rate(self.batch.a, end)
-            columns[name] = rate
-        columns["susceptibility"] = _susceptibility(self.batch)
-        columns |= _of_step_a(self)
-        for place, step in enumerate(("step_a", "b_private", "b_social")):
-            rated = ~np.isnan((self.batch.a, self.batch.p, self.batch.s)[place])
-            columns[f"claims_{step}"] = rated.sum(axis=1)
-            columns[f"failed_{step}"] = self.batch.failed[:, place]
-        return pl.DataFrame(columns, schema=SCORE_SCHEMA, nan_to_null=True)
-
-
+STRIPPED_INSTANCES = 50  # asked with two analysts: Section 5, those on which the models differ most
+_LEAST_ROOM = 0.01  # squared distance over the claims, below which a slope says nothing
+_LARGEST_GRADE = 1e6
 # What the answer to step A says by itself.
 STEP_A_ALONE = ("step_a_confidence", "step_a_hedging", "step_a_brier", "step_a_resistance")
-SCORE_SCHEMA = pl.Schema(
-    {
-        "item_id": pl.String,
-        "answered": pl.Boolean,
-        **dict.fromkeys(("mms", "mas", *TIERS, *COMPUTED), pl.Float64),
-        **{f"judged_{name}": pl.Float64 for name in JUDGE_DIMENSIONS},
-        **{f"dimension_{name}": pl.Float64 for name in DIMENSIONS},
-        **{prefix + name: pl.Float64 for name in ABILITIES for prefix in ("", "ipsative_")},
-        "dominant": pl.String,
-        "n_judged": pl.Int64,
-        "known_answer": pl.String,
-        "known_answer_first": pl.Float64,
-        "known_answer_final": pl.Float64,
-        "self_revision_rate": pl.Float64,
-        "change_rate": pl.Float64,
-        "susceptibility": pl.Float64,
-        **dict.fromkeys(STEP_A_ALONE, pl.Float64),
-        **{
-            f"{what}_{step}": kind
-            for step in ("step_a", "b_private", "b_social")
-            for what, kind in (("claims", pl.Int64), ("failed", pl.Boolean))
-        },
-    }
+_FLAGS = ("answered", "is_error_detection")
+_NAMES = (
+    *("mms", "mas", *TIERS, *MEASURES),
+    *(f"judged_{name}" for name in JUDGE_DIMENSIONS),
+    *(f"dimension_{name}" for name in DIMENSIONS),
+    *(prefix + name for name in ABILITIES for prefix in ("", "ipsative_")),
+    *("dominant", "n_judged", "known_answer", "known_answer_first", "known_answer_final"),
+    *("self_revision_rate", "change_rate", "susceptibility", *STEP_A_ALONE),
+    *(f"failed_{step}" for step in STEPS),
+    *("judge_share_missing", "changed_from_normal", "rescored"),
 )
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(("dominant", "known_answer"), pl.String),
+    **dict.fromkeys((*_FLAGS, *(f"failed_{step}" for step in STEPS)), pl.Boolean),
+    "n_judged": pl.Int64,
+}
+#: What `score_instances` adds to responses.
+DERIVED = pl.Schema({name: _KINDS.get(name, pl.Float64) for name in (*_FLAGS, *_NAMES)})
+_OTHERS = tuple(name for name in _NAMES if name not in STEP_A_ALONE)
+#: Columns that hold a number of a scored instance.
+NUMBERS = tuple(name for name in _OTHERS if DERIVED[name] == pl.Float64)
+_RUN = ["dataset", "model", "run", "item_id"]
+_REPLIES = tuple(f"reply_{step}" for step in STEPS)
+_FINAL = tuple(f"s_{claim.lower()}" for claim in CLAIM_IDS)
 
 
 def score_triples(
     instances: Sequence[Instance],
     triples: Sequence[Triple],
-    judged: Sequence[Judged | None] | None = None,
+    judged: Sequence[object] | None = None,
     options: Options = REFERENCE,
     *,
     adversarial: bool | Sequence[bool] = False,
-) -> Scores:
-    """Score instances, each with the three replies of one model.
+) -> dict[str, NDArray[Any]]:
+    """Return the columns `DERIVED` of instances, each with the three replies of one model, save what rests on other rows.
+
+    What is absent is NaN, and None where it is no number.
 
     Parameters
     ----------
@@ -177,23 +107,61 @@ def score_triples(
     if not n == len(triples) == len(flags):
         raise ValueError(f"{n} instances, {len(triples)} triples and {len(flags)} flags: one each is needed")
     batch = read(instances, triples, options, flags)
-    by_rules = computed(batch, options)
-    by_judges = judged_table(judged, JUDGED, n)
-    everything = joined(by_rules, by_judges)
-    found = aggregate.tiers(everything, options)
-    return Scores(
-        instances=tuple(instances),
-        computed=by_rules,
-        judged=by_judges,
-        tiers=found,
-        mms=aggregate.mms(found.scores, options),
-        dimensions=aggregate.secondary_dimensions(everything, options),
-        abilities=abilities(by_judges, options),
-        outcomes=tuple(
-            outcome(instance, triple, options) for instance, triple in zip(instances, triples, strict=True)
-        ),
-        batch=batch,
-    )
+    by_rules, by_judges = computed(batch, options), judged_measures(judged, n)
+    measures = {**by_rules, **by_judges}
+    tiers = aggregate.tiers(measures, options)
+    known = [outcome(one, said, options) for one, said in zip(instances, triples, strict=True)]
+    by_name = abilities(by_judges, options)
+    n_judged = by_name.pop("n_judged")
+    return {
+        # Silence earns 0.5 on most measures: leave it out.
+        "answered": (~np.isnan(np.stack([batch.a, batch.s]))).any(axis=2).all(axis=0),
+        "is_error_detection": np.array([one.is_error_detection for one in instances], dtype=bool),
+        "mms": aggregate.mms(tiers, options),
+        **dict(zip(TIERS, tiers.T, strict=True)),
+        **by_rules,
+        **{f"judged_{name}": by_judges[name] for name in JUDGE_DIMENSIONS},
+        **{
+            f"dimension_{name}": own
+            for name, own in aggregate.secondary_dimensions(measures, options).items()
+        },
+        **{name: _where(n_judged > 0, own) for name, own in by_name.items()},
+        "n_judged": n_judged,
+        "known_answer": np.array([one and one.direction for one in known], dtype=object),
+        "known_answer_first": _floats([one and one.first for one in known]),
+        "known_answer_final": _floats([one and one.final for one in known]),
+        "self_revision_rate": change_rate(batch.a, batch.p),
+        "change_rate": change_rate(batch.a, batch.s),
+        "susceptibility": _susceptibility(batch),
+        **_of_step_a(batch, known),
+        **{f"failed_{step}": own for step, own in zip(STEPS, batch.failed.T, strict=True)},
+        "judge_share_missing": aggregate.judged_share_missing(measures, options),
+    }
+
+
+def judged_measures(judged: Sequence[object] | None, n: int) -> dict[str, Floats]:
+    """Return judge grades, one mapping (or None) for each of ``n`` instances, by measure; ``(n,)``, NaN without a grade.
+
+    Names that are not listed are passed over, and so is what is no number. Raises ValueError when there are not ``n``.
+    """
+    if judged is None:
+        return {name: np.full(n, np.nan) for name in JUDGED}
+    if len(judged) != n:
+        raise ValueError(f"{len(judged)} judgements for {n} instances: one (or None) for each is needed")
+    return {name: _floats([_grade(one, name) for one in judged]) for name in JUDGED}
+
+
+def _grade(one: object, name: str) -> float | None:
+    value = one.get(name) if isinstance(one, Mapping) else None
+    return float(value) if isinstance(value, int | float) and abs(value) <= _LARGEST_GRADE else None
+
+
+def _floats(values: Sequence[float | None]) -> Floats:
+    return np.array(values, dtype=np.float64)
+
+
+def _where(here: NDArray[np.bool_], values: NDArray[Any]) -> NDArray[Any]:
+    return np.where(here, values, np.nan if values.dtype == np.float64 else None)
 
 
 def _susceptibility(batch: Batch) -> Floats:
@@ -205,72 +173,31 @@ def _susceptibility(batch: Batch) -> Floats:
     known = ~np.isnan(away) & ~np.isnan(moved)
     away, moved = np.where(known, away, 0.0), np.where(known, moved, 0.0)
     room = (away**2).sum(axis=1)
-    slope = np.full(len(room), np.nan)
-    np.divide((away * moved).sum(axis=1), room, out=slope, where=room > _LEAST_ROOM)
-    return slope
+    return divided((away * moved).sum(axis=1), room, room > _LEAST_ROOM, np.nan)
 
 
-def _of_step_a(scores: Scores) -> dict[str, Floats]:
-    """Return what step A says by itself, see `STEP_A_ALONE`; null where it rates no claim.
+def _of_step_a(batch: Batch, known: Sequence[KnownAnswerOutcome | None]) -> dict[str, Floats]:
+    """Return what step A says by itself, see `STEP_A_ALONE`; NaN where it rates no claim.
 
     Mean confidence; share of hedged ratings, as in ``epistemic_cowardice``; mean squared distance of confidence from the
     outcome, as in ``brier_score_change``; 1 where the wrong claim of a known answer is resisted, 0 where not.
     """
-    a, batch = scores.batch.a, scores.batch
-    rated = ~np.isnan(a)
     low, high = HEDGING_BAND
-    error = (a - outcomes(batch)) ** 2
-    return {
-        "step_a_confidence": masked_mean(a, rated),
-        "step_a_hedging": masked_mean(((a >= low) & (a <= high)).astype(np.float64), rated),
-        "step_a_brier": masked_mean(error, ~np.isnan(error)),
-        "step_a_resistance": np.array(
-            [np.nan if one is None else float(one.resists_first) for one in scores.outcomes], dtype=np.float64
-        ),
-    }
-
-
-def _masked(values: Floats, here: NDArray[np.bool_]) -> Floats:
-    return np.where(here, values, np.nan)
-
-
-#: (model, run, condition, instance) → judge dimension → grade of 0..1 or None.
-Grades = Mapping[tuple[str, int, str, str], Mapping[str, float | None]]
-
-STRIPPED_INSTANCES = 50  # asked with two analysts: Section 5, those on which the models differ most
-#: What `score_instances` adds to responses.
-_DERIVED: dict[str, Any] = {
-    "answered": pl.Boolean,
-    "is_error_detection": pl.Boolean,
-    **{
-        name: kind
-        for name, kind in SCORE_SCHEMA.items()
-        if not name.startswith(("item_id", "answered", "claims_"))
-    },
-    "judge_share_missing": pl.Float64,
-    "changed_from_normal": pl.Float64,
-    "rescored": pl.Float64,
-}
-DERIVED = pl.Schema(_DERIVED)
-_LEAST_ROOM = 0.01  # squared distance over the claims, below which a slope says nothing
-_RUN = ["dataset", "model", "run", "item_id"]
-_REPLIES = ("reply_step_a", "reply_b_private", "reply_b_social")
-_KEPT = ("item_id", "answered", *STEP_A_ALONE)
-#: Columns that hold a number of a scored instance.
-NUMBERS = tuple(name for name, kind in DERIVED.items() if kind == pl.Float64 and name not in STEP_A_ALONE)
+    hedged = ((batch.a >= low) & (batch.a <= high)).astype(np.float64)
+    columns = (
+        known_mean(batch.a),
+        masked_mean(hedged, ~np.isnan(batch.a)),
+        known_mean((batch.a - outcomes(batch)) ** 2),
+        _floats([one and one.resists_first for one in known]),
+    )
+    return dict(zip(STEP_A_ALONE, columns, strict=True))
 
 
 def most_divided(scored: pl.DataFrame, count: int = STRIPPED_INSTANCES) -> tuple[str, ...]:
     """Return the ``count`` instances on which models differ most under ``normal``, as the paper chooses those to strip.
 
-    Parameters
-    ----------
-    scored
-        What `score_instances` returns, of one data set. Instances scored for fewer than two models come last.
-
-    Notes
-    -----
     Differing is the population variance over models of MMS, a model's runs averaged first; ties go by the instance's name.
+    Instances scored for fewer than two models come last. ``scored`` is what `score_instances` returns, of one data set.
     """
     normal = scored.filter(pl.col("condition") == NORMAL)
     by_model = normal.group_by("item_id", "model").agg(pl.mean("mms")).sort("model")
@@ -292,25 +219,13 @@ def score_instances(
     scoring: str = "reference",
     masking: Masking = MASKING,
 ) -> pl.DataFrame:
-    """Return the responses with the columns `DERIVED`, grouped by condition.
+    """Return the responses, of any models, runs and conditions, with the columns `DERIVED`, grouped by condition.
 
-    Parameters
-    ----------
-    responses
-        Of any models, runs and conditions.
-    instances
-        Every instance the responses are of, as stored; each is scored as its condition showed it.
-    judged
-        Grades of the judges, combined. Without them what rests on rules alone is scored and ``judge_share_missing`` says
-        how much of the score that leaves out.
-    scoring
-        ``reference`` or ``paper``.
-    masking
-        As the instances were asked.
+    Each of ``instances``, which are as stored, is scored as its condition showed it. Raises SourceError for a response to
+    an unknown one. Without grades of judges what rests on rules alone is scored and ``judge_share_missing`` says how much
+    of the score that leaves out.
 
-    Notes
-    -----
-    Raises SourceError for a response to an unknown instance. ``answered`` says whether the row counts; what step A says by
+    ``answered`` says whether the row counts; what step A says by
     itself (``step_a_…``) counts where that could be read.
     ``judge_share_missing``: share of the three tiers, as they weigh in MMS, that rests on grades no judge gave.
     ``rescored``: MMS of the replies that the same run gave under ``normal``, scored as this condition is; null for
@@ -335,11 +250,7 @@ def score_instances(
     whole = pl.concat(parts)
     if whole["condition"].is_in([NORMAL]).all():
         return whole
-    whole = _with_rescored(whole, responses, known, judged, options, masking)
-    moved = whole.join(_changes(responses), on=[*_RUN, "condition"], how="left", maintain_order="left")
-    return moved.with_columns(
-        pl.when("answered").then("moved").otherwise(None).alias("changed_from_normal")
-    ).select(whole.columns)
+    return _beside_normal(whole, known, judged, options, masking)
 
 
 @functools.lru_cache(maxsize=2048)  # every run of every model is scored on the same ones
@@ -354,103 +265,64 @@ def _scored(
     options: Options,
     condition: str,
 ) -> pl.DataFrame:
-    columns = ["model", "run", "item_id", "reply_step_a", "reply_b_private", "reply_b_social"]
-    rows = frame.select(columns).to_dicts()
-    instances = [shown[row["item_id"]] for row in rows]
+    rows = frame.select("model", "run", "item_id", *_REPLIES).to_dicts()
     grades = None if judged is None else [_grades(judged, row, condition) for row in rows]
-    scores = score_triples(
-        instances, [triple(row) for row in rows], grades, options, adversarial=condition == ADVERSARIAL
+    columns = score_triples(
+        [shown[row["item_id"]] for row in rows],
+        [triple(row) for row in rows],
+        grades,
+        options,
+        adversarial=condition == ADVERSARIAL,
     )
-    counts = pl.Series("answered", scores.answered) & (frame["status"] == "ok")
     first = frame["status_step_a"].fill_null(frame["status"])
-    numbers = scores.frame().drop("answered")
-    if not counts.all():
-        numbers = _blanked(numbers, counts, [name for name in numbers.columns if name not in _KEPT])
-    if not (first == "ok").all():
-        numbers = _blanked(numbers, first == "ok", STEP_A_ALONE)
-    missing = np.where(counts.to_numpy(), _missing_share(scores, options), np.nan)
+    counts = pl.Series(columns["answered"]) & (frame["status"] == "ok")
     # Columns are put together one by one: a query of its own for each would take longer than the scoring.
-    found = {
-        "answered": counts,
-        "is_error_detection": pl.Series(
-            [instance.is_error_detection for instance in instances], dtype=pl.Boolean
-        ),
-        "judge_share_missing": pl.Series(missing, nan_to_null=True),
-        **dict.fromkeys(("changed_from_normal", "rescored"), pl.Series([None] * len(rows), dtype=pl.Float64)),
-        **numbers.to_dict(),
-    }
-    told = frame.with_columns(first.alias("status_step_a"))
-    return told.hstack([found[name].cast(kind).alias(name) for name, kind in DERIVED.items()])
-
-
-def _blanked(frame: pl.DataFrame, kept: pl.Series, columns: Sequence[str]) -> pl.DataFrame:
-    """Return ``frame`` with nulls in ``columns`` of the rows that are not ``kept``."""
-    return frame.with_columns(pl.when(kept).then(pl.col(name)).alias(name) for name in columns)
+    told = {name: own.tolist() if own.dtype == object else own for name, own in columns.items()}
+    whole = pl.DataFrame({name: told.get(name) for name in DERIVED}, schema=DERIVED, nan_to_null=True)
+    for here, names in ((counts, _OTHERS), (first == "ok", STEP_A_ALONE)):
+        if not here.all():
+            whole = whole.with_columns(pl.when(here).then(pl.col(names)))
+    kept = frame.with_columns(first.alias("status_step_a"))
+    return kept.hstack(whole.with_columns(counts.alias("answered")))
 
 
 def _grades(judged: Grades, row: Mapping[str, Any], condition: str) -> Mapping[str, float | None] | None:
     return judged.get((row["model"], row["run"], condition, row["item_id"]))
 
 
-def _missing_share(scores: Scores, options: Options) -> Floats:
-    """Return the share of MMS that rests on grades no judge gave, ``(N,)``."""
-    wanted = [
-        sum(weight for name, weight in tier.items() if name in JUDGE_DIMENSIONS)
-        for tier in aggregate.weights(options)
-    ]
-    whole = [sum(tier.values()) for tier in aggregate.weights(options)]
-    gap = (np.array(wanted) - scores.tiers.judged_share) / np.array(whole)
-    shares = np.array(options.tier_weights) / sum(options.tier_weights)
-    missing: Floats = np.clip(gap, 0.0, 1.0) @ shares
-    return missing
-
-
-def _with_rescored(
-    whole: pl.DataFrame,
-    responses: pl.DataFrame,
+def _beside_normal(
+    scored: pl.DataFrame,
     known: Mapping[str, Instance],
     judged: Grades | None,
     options: Options,
     masking: Masking,
 ) -> pl.DataFrame:
-    """Return scored responses with ``rescored``: what the replies under ``normal`` are worth in another condition."""
-    here = whole.select(*_RUN, "condition", *_REPLIES).filter(pl.col("condition") != NORMAL)
-    normal = responses.filter(pl.col("condition") == NORMAL, pl.col("status") == "ok")
-    rows = here.join(normal.select(*_RUN, *_REPLIES), on=_RUN, suffix="_normal").to_dicts()
-    same = [all(row[name] == row[f"{name}_normal"] for name in _REPLIES) for row in rows]
-    asked = [{**row, **{name: row[f"{name}_normal"] for name in _REPLIES}} for row in rows]
+    """Return scored responses with ``rescored`` and ``changed_from_normal``."""
+    keys = [*_RUN, "condition"]
+    normal = scored.filter(pl.col("condition") == NORMAL).select(*_RUN, "status", *_REPLIES, *_FINAL)
+    others = scored.filter(pl.col("condition") != NORMAL).select(*keys, *_REPLIES, *_FINAL)
+    both = others.join(normal, on=_RUN, suffix="_normal")
+    rows = both.to_dicts()
     grades = None
     if judged is not None:
+        same = [all(row[name] == row[f"{name}_normal"] for name in _REPLIES) for row in rows]
         graded_as = [row["condition"] if kept else NORMAL for row, kept in zip(rows, same, strict=True)]
         grades = [_grades(judged, row, name) for row, name in zip(rows, graded_as, strict=True)]
     again = score_triples(
         [_shown(known[row["item_id"]], row["condition"], masking) for row in rows],
-        [triple(row) for row in asked],
+        [triple({name: row[f"{name}_normal"] for name in _REPLIES}) for row in rows],
         grades,
         options,
         adversarial=[row["condition"] == ADVERSARIAL for row in rows],
     )
-    values = np.where(again.answered, again.mms, np.nan)
-    told = pl.DataFrame(
-        [{name: row[name] for name in (*_RUN, "condition")} for row in rows],
-        schema={name: whole.schema[name] for name in (*_RUN, "condition")},
-    ).with_columns(pl.Series("again", values, nan_to_null=True, dtype=pl.Float64))
-    joined = whole.join(told, on=[*_RUN, "condition"], how="left", maintain_order="left")
-    return joined.with_columns(pl.when("answered").then("again").alias("rescored")).select(whole.columns)
-
-
-def _changes(observations: pl.DataFrame) -> pl.DataFrame:
-    """Return for each observation under another condition the share of claims rated otherwise than under ``normal``."""
-    key = _RUN
-    final = [f"s_{claim.lower()}" for claim in CLAIM_IDS]
-    normal = observations.filter(pl.col("condition") == NORMAL).select(*key, *final)
-    other = observations.filter(pl.col("condition") != NORMAL).select(*key, "condition", *final)
-    differs = [(pl.col(name) != pl.col(f"{name}_normal")) for name in final]
-    return other.join(normal, on=key, suffix="_normal").select(
-        "dataset",
-        "condition",
-        "model",
-        "run",
-        "item_id",
-        pl.mean_horizontal([flag.cast(pl.Float64) for flag in differs]).alias("moved"),
+    differs = [(pl.col(name) != pl.col(f"{name}_normal")).cast(pl.Float64) for name in _FINAL]
+    told = both.with_columns(
+        pl.Series("again", np.where(again["answered"], again["mms"], np.nan), nan_to_null=True),
+        pl.mean_horizontal(differs).alias("moved"),
     )
+    told = told.select(*keys, "again", "moved", status_normal="status")
+    joined = scored.join(told, on=keys, how="left", maintain_order="left")
+    return joined.with_columns(
+        pl.when("answered", pl.col("status_normal") == "ok").then("again").alias("rescored"),
+        pl.when("answered").then("moved").alias("changed_from_normal"),
+    ).select(scored.columns)

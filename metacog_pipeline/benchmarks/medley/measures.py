@@ -32,10 +32,9 @@ from metacog_pipeline.benchmarks.medley.items import DOMAINS, EVERY
 from metacog_pipeline.benchmarks.medley.judging import agreement, declared, suite
 from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
-from metacog_pipeline.benchmarks.medley.presentation import NORMAL
-from metacog_pipeline.benchmarks.medley.rule_based import extras, tier3
+from metacog_pipeline.benchmarks.medley.presentation import DOSES, NORMAL
+from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES as COMPUTED
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
-from metacog_pipeline.benchmarks.medley.rule_based.table import ALWAYS, COMPUTED
 from metacog_pipeline.scoring.estimates import COVERAGE
 from metacog_pipeline.stats.agreement_many import TOO_FEW_RATERS, krippendorff_alpha
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
@@ -61,25 +60,13 @@ KNOWN_CAVEAT = (
 _MEAN = "mean, instance bootstrap"
 _FIRST = "mean over answers to step A, instance bootstrap"
 _DELTA = "mean of MMS minus MMS under normal on the same instances, instance bootstrap"
-# Measure → column of the averages; what is judged has no value without judges.
-_MEANS = {
-    **TIER_NAMES,
-    **{name: name for name in COMPUTED},
-    **{f"dimension_{name}": f"dimension_{name}" for name in DIMENSIONS},
-    **{name: name for name in ("self_revision_rate", "change_rate", "susceptibility", "judge_share_missing")},
-    **{name: name for name in KNOWN},
-    **{f"judged_{name}": f"judged_{name}" for name in JUDGE_DIMENSIONS},
-    "mas": "mas",
-    **{name: name for name in ABILITIES},
-    **{f"ipsative_{name}": f"ipsative_{name}" for name in ABILITIES},
-    **{name: name for name in DOMINANT},
-}
-_JUDGED = frozenset(
-    {"mas", *ABILITIES, *DOMINANT}
-    | {f"judged_{name}" for name in JUDGE_DIMENSIONS}
-    | {f"ipsative_{name}" for name in ABILITIES}
+_DIFFERENCES = tuple(f"ipsative_{name}" for name in ABILITIES)
+# What is judged has no value without judges.
+_JUDGED = (*(f"judged_{name}" for name in JUDGE_DIMENSIONS), "mas", *ABILITIES, *_DIFFERENCES, *DOMINANT)
+_MEANS = (
+    *(*TIER_NAMES, *COMPUTED, *(f"dimension_{name}" for name in DIMENSIONS)),
+    *("self_revision_rate", "change_rate", "susceptibility", "judge_share_missing", *KNOWN, *_JUDGED),
 )
-_DIFFERENCES = frozenset(f"ipsative_{name}" for name in ABILITIES)
 Found = dict[str, Estimate]
 Bound = Benchmark[Any, Any, Any]
 
@@ -165,36 +152,33 @@ def _each(group: Group, names: Iterable[str], compute: Callable[[Averages], Foun
 
 
 def _locations(own: Averages, seed: int) -> Found:
-    whole = own.items["mms"].to_numpy()
-    headline = location_estimates(whole, tuple(MMS.values()), n_boot=N_BOOT, seed=seed)
-    found: Found = {name: headline[kind] for name, kind in MMS.items()}
-    domains = own.items["domain"].to_numpy()
+    def located(values: Floats, kinds: Mapping[str, Location]) -> Found:
+        made = location_estimates(values, tuple(kinds.values()), n_boot=N_BOOT, seed=seed)
+        return {name: made[kind] for name, kind in kinds.items()}
+
+    whole, domains = own.items["mms"].to_numpy(), own.items["domain"].to_numpy()
+    found = located(whole, MMS)
     for name, domain in BY_DOMAIN.items():
-        own_values = whole[domains == domain]
-        found[name] = location_estimates(own_values, ("trimmed_mean",), n_boot=N_BOOT, seed=seed)[
-            "trimmed_mean"
-        ]
+        found |= located(whole[domains == domain], {name: "trimmed_mean"})
     return found
 
 
 def _means(own: Averages, seed: int) -> Found:
     found: Found = {}
-    means = resampled_means(_table(own.items, _MEANS.values()), N_BOOT, seed)
+    means = resampled_means(_table(own.items, [TIER_NAMES.get(name, name) for name in _MEANS]), N_BOOT, seed)
     for place, name in enumerate(_MEANS):
         method = f"{_MEAN}; {KNOWN_CAVEAT}" if name in KNOWN else _MEAN
         found[name] = means.estimate(place, method, _why(name))
-    expert, injected = (list(_MEANS).index(f"known_answer_{which}") for which in ("expert", "injected"))
+    expert, injected = (_MEANS.index(f"known_answer_{which}") for which in ("expert", "injected"))
     found["known_answer_gap"] = means.difference(expert, injected).estimate(
         0, f"expert - injected, instance bootstrap; {KNOWN_CAVEAT}", NO_KNOWN_ANSWER
     )
-    dominant, _ = dominant_ability([ABILITIES.index(each) for each in own.dominant])
+    dominant = dominant_ability(own.dominant)
     if dominant is None:
         found["dominant_share"] = unavailable(0, _MEAN, NOT_JUDGED)
     else:
-        one = found[f"dominant_share_{dominant}"]
-        found["dominant_share"] = Estimate(
-            one.value, one.low, one.high, one.n, f"{_MEAN}; dominant: {dominant}", one.status, one.sem
-        )
+        share = found[f"dominant_share_{dominant}"]
+        found["dominant_share"] = replace(share, method=f"{_MEAN}; dominant: {dominant}")
     return found
 
 
@@ -206,25 +190,18 @@ def _first(own: Averages, seed: int) -> Found:
 
 
 def _against_normal(benchmark: Bound, group: Group, base: Group | None) -> Found:
-    delta = f"{group.condition}_delta"
-    names = (delta, f"{delta}_base", f"{delta}_scoring", f"{delta}_behaviour", "changed_from_normal")
-    if base is not None and base.incomplete and not benchmark.settings.allow_incomplete:
-        return {name: unavailable(0, _DELTA, base.incomplete) for name in names}
-    if averages(group).items.is_empty():
-        return {name: unavailable(0, _DELTA, NOTHING_SCORED) for name in names}
+    names = (*_deltas(group.condition), "changed_from_normal")
     both = None if base is None else scored_twice(averages(group), averages(base))
-    if both is None or both.is_empty():
-        return {name: unavailable(0, _DELTA, NO_BASE) for name in names}
-    columns = np.column_stack(
-        [
-            both["mms"] - both["normal"],
-            both["normal"],
-            both["rescored"] - both["normal"],
-            both["mms"] - both["rescored"],
-            both["changed_from_normal"].to_numpy(),
-        ]
-    )
-    means = resampled_means(columns, N_BOOT, benchmark.stream("items"))
+    why = NO_BASE if both is None or both.is_empty() else None
+    if averages(group).items.is_empty():
+        why = NOTHING_SCORED
+    if base is not None and base.incomplete and not benchmark.settings.allow_incomplete:
+        why = base.incomplete
+    if both is None or why is not None:
+        return {name: unavailable(0, _DELTA, why or NO_BASE) for name in names}
+    mms, normal, rescored = both["mms"], both["normal"], both["rescored"]
+    columns = (mms - normal, normal, rescored - normal, mms - rescored, both["changed_from_normal"])
+    means = resampled_means(np.column_stack(columns), N_BOOT, benchmark.stream("items"))
     methods = (
         _DELTA,
         "mean MMS under normal of these instances",
@@ -295,7 +272,7 @@ _WORDS = {
 _ARM_WORDS = {
     "minimal": "with the bare request to revise",
     "nudged": "with a generic nudge in the private step",
-    **{f"dose_{k}": f"with {k} analysts shown" for k in (0, 2, 4)},
+    **{name: f"with {k} analysts shown" for name, k in DOSES.items()},
 }
 _PARTS = {
     "": "MMS {} minus MMS of the same instances under normal.",
@@ -309,19 +286,12 @@ _LABELS = {"mms": "MMS", "mas": "MAS", "t1": "T1", "t2": "T2", "t3": "T3", "judg
 _OF_JUDGES = ("judge_agreement", "judge_bias")
 _ALPHA = "krippendorff alpha, interval, bootstrap of units"
 _BAD = BAD_WHEN_HIGH | {"judge_share_missing", "step_a_brier", "known_answer_capitulation"}
-_NEITHER = frozenset(
-    {
-        "self_revision_rate",
-        "change_rate",
-        "susceptibility",
-        "step_a_confidence",
-        "step_a_hedging",
-        "changed_from_normal",
-    }
-    | {f"{arm}_delta_scoring" for arm in EVERY}
-    | {f"dose_{k}_delta{part}" for k in (0, 2, 4) for part in ("", "_behaviour")}
-    | {"dominant_share", "judge_bias", *DOMINANT, *_DIFFERENCES}
-)
+_NEITHER = {
+    *("self_revision_rate", "change_rate", "susceptibility", "changed_from_normal"),
+    *("step_a_confidence", "step_a_hedging", "dominant_share", "judge_bias", *DOMINANT, *_DIFFERENCES),
+    *(f"{arm}_delta_scoring" for arm in EVERY),
+    *(f"{arm}_delta{part}" for arm in DOSES for part in ("", "_behaviour")),
+}
 _OPEN: Mapping[str, tuple[float | None, float | None]] = {
     "step_a_confidence": (None, None),
     "step_a_brier": (0.0, None),
@@ -329,12 +299,11 @@ _OPEN: Mapping[str, tuple[float | None, float | None]] = {
     "judge_agreement": (None, 1.0),
     "judge_bias": (-1.0, 1.0),
 }
-_COMPUTE = {**ALWAYS, **tier3.WITH_ANALYSTS, "instruction_dependence_gap": extras.instruction_dependence_gap}
 _MEAN_NAMES = (*_MEANS, "known_answer_gap", "dominant_share")
 _LOCATIONS = (*MMS, *BY_DOMAIN)
 
 
-def _declared(name: str, condition: str | None = None, part: str | None = None) -> Measure:
+def _declared(name: str) -> Measure:
     changed = name.partition("_delta")[0] in EVERY and not name.endswith("_base")
     signed = name in _DIFFERENCES or changed or name in ("known_answer_gap", "mms_double_step")
     return Measure(
@@ -348,8 +317,6 @@ def _declared(name: str, condition: str | None = None, part: str | None = None) 
         trait_under=_TRAIT_UNDER if name in ("t1", "t2") else (),
         paper="Section 4" if name in ("mms", *TIER_NAMES) else "",
         words=_words(name),
-        conditions=_always if condition is None else _only(condition),
-        part=part,
     )
 
 
@@ -361,8 +328,8 @@ def _words(name: str) -> str:
         return _PARTS[part].format(_ARM_WORDS[arm])
     if name in BY_DOMAIN:
         return f"MMS of the instances of the domain {BY_DOMAIN[name].replace('_', ' ')}."
-    if name in _COMPUTE:
-        line = (inspect.getdoc(_COMPUTE[name]) or "").splitlines()[0].split("``(N,)``")[0]
+    if name in COMPUTED:
+        line = (inspect.getdoc(COMPUTED[name]) or "").splitlines()[0].split("``(N,)``")[0]
         line = line.removeprefix("Return ").strip().rstrip(";.")
         return f"{line[:1].upper()}{line[1:]}{'' if line.endswith('?') else '.'}"
     for prefix, words in (
@@ -376,28 +343,31 @@ def _words(name: str) -> str:
     return f"Ability: {name.replace('_', ' ')}, the mean of its judged dimensions."
 
 
-def _always(condition: str) -> bool:
-    return True
-
-
 def _only(wanted: str) -> Callable[[str], bool]:
-    return lambda condition: condition == wanted if wanted != "later" else condition != NORMAL
+    return lambda condition: condition == wanted
+
+
+def _deltas(condition: str) -> tuple[str, ...]:
+    return tuple(f"{condition}_delta{part}" for part in _PARTS)
 
 
 MEASURES: tuple[MeasureSet, ...] = (
     MeasureSet((COVERAGE, *map(_declared, _LOCATIONS)), locations),
     MeasureSet(tuple(map(_declared, _MEAN_NAMES)), means),
     MeasureSet(tuple(map(_declared, _OF_JUDGES)), judges),
-    MeasureSet(tuple(_declared(name, NORMAL, "step_a") for name in STEP_A_ALONE), first_step),
+    MeasureSet(
+        tuple(replace(_declared(name), conditions=_only(NORMAL), part="step_a") for name in STEP_A_ALONE),
+        first_step,
+    ),
     MeasureSet(
         (
             *(
-                _declared(name, condition)
-                for condition in EVERY
-                if condition != NORMAL
-                for name in (f"{condition}_delta{part}" for part in ("", "_base", "_scoring", "_behaviour"))
+                replace(_declared(name), conditions=_only(arm))
+                for arm in EVERY
+                if arm != NORMAL
+                for name in _deltas(arm)
             ),
-            _declared("changed_from_normal", "later"),
+            replace(_declared("changed_from_normal"), conditions=lambda condition: condition != NORMAL),
         ),
         changes,
     ),

@@ -94,14 +94,9 @@ def without_thinking(text: str) -> str:
 def parse_judgement(raw: str, *, reference: bool = False) -> Judgement:
     """Return the grades in a judge's reply. Never raises.
 
-    Parameters
-    ----------
-    raw
-        The judge's text.
-    reference
-        Read as the authors' package does: a number from 0 to 3 is rounded half to even, true and false are 1 and 0, and
-        anything else, missing grades included, counts as 1. Otherwise only the whole numbers 0 to 3 are grades, and
-        anything else is unscored.
+    Only the whole numbers 0 to 3 are grades, and anything else is unscored. With ``reference`` they are read as the
+    authors' package does: a number from 0 to 3 is rounded half to even, true and false are 1 and 0, and anything else,
+    missing grades included, counts as 1.
     """
     given = _judge_object(raw, reference)
     read = _lenient_grade if reference else _strict_grade

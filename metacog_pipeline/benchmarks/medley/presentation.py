@@ -77,20 +77,11 @@ REFERENCE_MASKING = Masking(anonymise=False, agreement="reference")
 def applicable(
     instances: Sequence[Instance], condition: str, stripped: Collection[str] | None = None
 ) -> list[Instance]:
-    """Return the instances that are asked in a condition.
+    """Return the instances that are asked in a condition; raise `StudyError` for an unknown one.
 
-    Parameters
-    ----------
-    condition
-        ``normal``, ``minimal``, ``nudged``: all. ``adversarial``: those with a known answer. ``stripped``: those with more
-        than two analysts; ``dose_K``: with more than K.
-    stripped
-        The ids of the instances to strip; None for all. The paper takes the fifty on which models differ most.
-
-    Raises
-    ------
-    StudyError
-        For an unknown condition.
+    ``normal``, ``minimal``, ``nudged``: all. ``adversarial``: those with a known answer. ``stripped``: those with more than
+    two analysts, and of these the ids ``stripped``, None for all; the paper takes the fifty on which models differ most.
+    ``dose_K``: those with more than K analysts.
     """
     checked(condition)
     if condition == ADVERSARIAL:

@@ -39,13 +39,7 @@ def quadrant(adversarial: float, stripped: float) -> str:
 
 
 def profile(adversarial: float, stripped: float) -> str:
-    """Return the profile of a model.
-
-    Parameters
-    ----------
-    adversarial, stripped
-        Change of MMS against ``normal``, in points of 0..100.
-    """
+    """Return the profile of a model from both changes of its MMS against ``normal``, in points of 0..100."""
     if adversarial > SWAYED_FROM:
         return "statistics-follower" if adversarial >= STRONGLY_FROM else "consensus-dependent"
     if adversarial < -SWAYED_FROM:
@@ -58,15 +52,11 @@ def profile(adversarial: float, stripped: float) -> str:
 def character(told: Mapping[str, float | None]) -> str | None:
     """Return which of `CHARACTERS` a respondent behaves like, None where there is too little to say.
 
-    Parameters
-    ----------
-    told
-        ``coverage``; under ``normal``: ``epistemic_cowardice`` (share of hedged ratings), ``self_revision_rate`` (share of
-        claims rated otherwise after looking over the own answer), ``change_rate`` (after reading the others); under
-        ``adversarial``: ``adversarial_changed`` (share of claims rated otherwise than under ``normal``). All 0..1.
+    ``told``, all 0..1: ``coverage``; under ``normal``: ``epistemic_cowardice`` (share of hedged ratings),
+    ``self_revision_rate`` (share of claims rated otherwise after looking over the own answer), ``change_rate`` (after
+    reading the others); under ``adversarial``: ``adversarial_changed`` (share of claims rated otherwise than under
+    ``normal``).
 
-    Notes
-    -----
     In this order: one that says nothing is silent; one that hedges nine ratings in ten, a hedger; one that changes half of
     its ratings although it has read nothing new is random; one that moves with a consensus whose arguments stayed the same
     is a crowd-follower; one that changes next to nothing is stubborn; one that is moved by what it reads, but not by the

@@ -30,7 +30,6 @@ from metacog_pipeline.llm.types import Message
 from metacog_pipeline.transcripts.parquet import without_surrogates
 
 STEP_A, B_PRIVATE, B_SOCIAL = STEPS
-MATERIAL = ("vignette", "claim_list", "step_a", "analysts", "consensus")
 _WORDS = ("scale", "claims", "claims_again")
 #: How two steps are worded in the conditions that differ in their words: the bare request, and the generic nudge.
 BARE, GENERIC = "b_social_minimal", "b_private_generic"
@@ -51,11 +50,7 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "own_claims": (),
     "given_claims": ("claim_list",),
     "given_claims_again": ("claim_list",),
-    STEP_A: ("vignette", "claim_list", *_WORDS),
-    B_PRIVATE: ("vignette", "claim_list", "step_a", *_WORDS),
-    B_SOCIAL: (*MATERIAL, *_WORDS),
-    GENERIC: ("vignette", "claim_list", "step_a", *_WORDS),
-    BARE: ("vignette", "claim_list", "step_a", "analysts", *_WORDS),
+    **{step: (needed[0], "claim_list", *needed[1:], *_WORDS) for step, needed in _NEEDED.items()},
 }
 PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
 _BEGIN = re.compile(r"=== BEGIN ([a-z_]+) ([0-9a-f]{16}) ===\n")
@@ -185,14 +180,9 @@ def bare_messages(instance: Instance, step_a: str, wording: Wording) -> tuple[Me
 def b_social_messages(
     instance: Instance, step_a: str, wording: Wording, masking: Masking = MASKING
 ) -> tuple[Message, ...]:
-    """Return the messages of B-social.
+    """Return the messages of B-social, with the whole reply to step A, not the private revision.
 
-    Parameters
-    ----------
-    instance
-        As its condition shows it (`presentation.presented`); its confidences are masked here.
-    step_a
-        The whole reply to step A, not the private revision.
+    ``instance`` is as its condition shows it (`presentation.presented`); its confidences are masked here.
     """
     shown = masked_consensus(instance.consensus, masking)
     if wording.authors:

@@ -26,6 +26,7 @@ _MAP = (
     f"models rest on behavioural parts of at least {LEAST_CASES} instances; printed changes cannot be split. What a "
     "respondent is moved by shows in what it rates otherwise (crowd pull: by the direction of the consensus alone)."
 )
+_INTERVALS = "95 % intervals: bootstrap of instances"
 _AGREED = "mean over the ten dimensions; 0 as by chance, 1 full"
 _BIASED = "what a form of fixed answers that deserves no more adds to a grade of 0 to 1, with Student's t"
 # The scores of the study beside the printed ones, each with its world.
@@ -65,18 +66,23 @@ def cognitive_map(home: Home) -> Markup:
         f"{_PARTS} from medley_profiles order by source, scoring, model",
     )
     columns = (
-        "model",
-        "scored as",
-        "inverted, behaviour",
-        "stripped, behaviour",
-        "inverted, scoring",
-        "inverted, whole",
-        "stripped, scoring",
-        "stripped, whole",
-        "crowd pull",
-        "argument pull",
-        "quadrant",
-        "profile",
+        *(
+            "model",
+            "scored as",
+            "inverted, behaviour",
+            "stripped, behaviour",
+            "inverted, scoring",
+            "inverted, whole",
+        ),
+        *(
+            "stripped, scoring",
+            "stripped, whole",
+            "crowd pull",
+            "argument pull",
+            "quadrant",
+            "profile",
+            "behaves like",
+        ),
     )
     figures, tables = [], []
     for title, own in pieces.by_world(found):
@@ -94,7 +100,7 @@ def cognitive_map(home: Home) -> Markup:
             named = "label in the paper" if published else "what they behave like"
             caption = f"{title}, by {named}. In points of MMS."
             n = "n = 30 and 50 instances" if published else pieces.counted(_changed(home), "instances")
-            said = "no interval" if published else "95 % intervals: bootstrap of instances"
+            said = "no interval" if published else _INTERVALS
             figures.append(pieces.figure(drawn, caption, n=n, method=said))
         if not published:
             body = [
@@ -105,7 +111,7 @@ def cognitive_map(home: Home) -> Markup:
                 )
                 for row in own
             ]
-            tables.append(pieces.table((*columns, "behaves like"), body, f"{title}: what others change"))
+            tables.append(pieces.table(columns, body, f"{title}: what others change"))
     return pieces.paragraph(_MAP, "soft") + pieces.joined([pieces.grid(figures), *tables], "No values yet.")
 
 
@@ -128,11 +134,7 @@ def tiers(home: Home) -> Markup:
             if points:
                 drawn = maps.plane(points, x=TIERS[x], y=TIERS[y], axes_at_zero=False)
                 n = pieces.counted(counts[world], "instances")
-                said = (
-                    "as printed, no interval"
-                    if world == "published"
-                    else "95 % intervals: bootstrap of instances"
-                )
+                said = "as printed, no interval" if world == "published" else _INTERVALS
                 caption = f"{title}: {TIERS[y]} against {TIERS[x]}, in points."
                 figures.append(pieces.figure(drawn, caption, n=n, method=said))
     return pieces.joined([pieces.grid(figures), *_t3_and_judges(home)], "No values yet.")

@@ -17,6 +17,7 @@ import polars as pl
 
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Call, Calls, Flag, Small
+from metacog_pipeline.benchmarks.medley.asking import DIFFICULTIES
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, claim_confidence
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
@@ -26,7 +27,6 @@ from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
 ALONE = "step_a_only"
 UNANSWERED = ("transport_error", "too_long", "not_run")
 UNPARSED = "answer_unparsed"
-DIFFICULTIES = ("easy", "moderate", "hard")
 Confidence = Annotated[
     float | None, "confidence in the claim under the reference map, 0..1; null where not rated"
 ]
@@ -87,47 +87,32 @@ class _Reading:
     reply: dict[str, Any] | None = None
     text: str = ""
 
-    @property
-    def rated(self) -> int:
-        return sum(value is not None for value in self.confidences)
-
-
-_NOT_RUN = _Reading("not_run", "not asked yet")
-
 
 def parse(item: Instance, calls: Calls) -> Response:
     """Return the reading of one instance's calls."""
-    read = [_reading(item, calls.get(step)) for step in STEPS]
-    a, p, s = read
-    failed = next((place for place, reading in enumerate(read) if reading.status != "ok"), None)
+    read = {step: _reading(item, calls.get(step)) for step in STEPS}
+    a, p, s = read.values()
+    failed = next((step for step, reading in read.items() if reading.status != "ok"), None)
     worst = a if failed is None else read[failed]
     told = s.reply or {}
-    rated = {
-        f"{letter}_{claim.lower()}": value
-        for letter, reading in zip(_LETTERS, read, strict=True)
-        for claim, value in zip(CLAIM_IDS, reading.confidences, strict=True)
-    }
+    by_step: dict[str, Any] = {}
+    for letter, (step, reading) in zip(_LETTERS, read.items(), strict=True):
+        by_step |= {f"status_{step}": reading.status, f"reply_{step}": _text(reading)}
+        by_step[f"claims_{step}"] = sum(value is not None for value in reading.confidences)
+        for claim, value in zip(CLAIM_IDS, reading.confidences, strict=True):
+            by_step[f"{letter}_{claim.lower()}"] = value
     return Response(
-        **rated,
+        **by_step,
         domain=item.domain,
         is_known_answer=item.is_known_answer,
         status=worst.status,
         reason=worst.reason,
-        failed_step=None if failed is None else STEPS[failed],
-        status_step_a=a.status,
-        status_b_private=p.status,
-        status_b_social=s.status,
-        claims_step_a=a.rated,
-        claims_b_private=p.rated,
-        claims_b_social=s.rated,
+        failed_step=failed,
         changed_private=_changed(a, p),
         changed_social=_changed(a, s),
         reported_changes=_length(told.get("what_changed")),
         reported_resisted=_length(told.get("what_i_resisted")),
         predicted_difficulty=_difficulty(a.reply),
-        reply_step_a=_text(a),
-        reply_b_private=_text(p),
-        reply_b_social=_text(s),
     )
 
 
@@ -186,7 +171,7 @@ def ended(call: Call, limit: str = "max_tokens") -> tuple[str, str] | None:
 
 def _reading(item: Instance, call: Call | None) -> _Reading:
     if call is None:
-        return _NOT_RUN
+        return _Reading("not_run", "not asked yet")
     cut = ended(call)
     return _read(item, call.text) if cut is None else _Reading(*cut)
 

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from metacog_pipeline.benchmark.seeded_sample import uniforms
+from metacog_pipeline.benchmarks.medley.asking import DIFFICULTIES
 from metacog_pipeline.benchmarks.medley.evidence import Social, social
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Instance
 from metacog_pipeline.benchmarks.medley.labels import REFERENCE_MAP, claim_confidence
@@ -135,7 +136,7 @@ class SimulatedRespondent:
         spoken = " ".join(rating.reasoning for rating in ratings[:2])
         reply: dict[str, object] = {"assessment": f"On the whole: {spoken}"}
         if alone:
-            reply["difficulty_prediction"] = ("easy", "moderate", "hard")[int(luck[5] * 3)]
+            reply["difficulty_prediction"] = DIFFICULTIES[int(luck[5] * 3)]
         items = []
         for claim, rating in zip(CLAIM_IDS, ratings, strict=True):
             entry = {"claim_id": claim}

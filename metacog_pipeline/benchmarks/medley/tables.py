@@ -12,7 +12,7 @@ import polars as pl
 from metacog_pipeline.asking.construction import KeptInputs
 from metacog_pipeline.benchmark.contract import Scored, Table, schema_of
 from metacog_pipeline.benchmarks.medley import contrasts
-from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, MAPS
+from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, strengths
 from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS
 from metacog_pipeline.benchmarks.medley.construction.gates import Evidence, with_judges
 from metacog_pipeline.benchmarks.medley.construction.tables import gate_frame, gates_of
@@ -158,21 +158,16 @@ def _numbers(own: pl.DataFrame, scoring: str) -> dict[str, Any]:
     def of(condition: str, measure: str, what: str = "estimate") -> Any:
         return found.get((condition, measure), {}).get(what)
 
+    changes: dict[str, Any] = {}
+    for condition in (ADVERSARIAL, STRIPPED):
+        for part in ("", "_scoring", "_behaviour"):
+            measure = f"{condition}_delta{part}"
+            changes[f"{condition}{part or '_delta'}"] = of(condition, measure)
+            changes |= {f"{condition}{part}_{end}": of(condition, measure, end) for end in ("low", "high")}
     share = found.get((NORMAL, "dominant_share"), {})
     dominant = re.search(r"dominant: (\w+)", share.get("method", ""))
-    ends = {"delta": "estimate", "low": "low", "high": "high"}
     return {
-        **{
-            f"{condition}_{end}": of(condition, f"{condition}_delta", column)
-            for condition in (ADVERSARIAL, STRIPPED)
-            for end, column in ends.items()
-        },
-        **{
-            f"{condition}_{part}{end}": of(condition, f"{condition}_delta_{part}", column)
-            for condition in (ADVERSARIAL, STRIPPED)
-            for part in ("scoring", "behaviour")
-            for end, column in (("", "estimate"), ("_low", "low"), ("_high", "high"))
-        },
+        **changes,
         "crowd_pull": of(ADVERSARIAL, "changed_from_normal"),
         "argument_pull": of(STRIPPED, "changed_from_normal"),
         **{name: of(NORMAL, f"ipsative_{name}") for name in ABILITIES},
@@ -188,12 +183,11 @@ def _printed() -> list[dict[str, Any]]:
         {row["model"]: row for row in pl.read_csv(folder / f"{name}.csv").iter_rows(named=True)}
         for name in ("table_s7", "table_s10", "table_1")
     )
+    told = {"dataset": "published", "wording": "authors", "source": "published"}
     return [
         {
-            "dataset": "published",
-            "wording": "authors",
+            **told,
             "model": model,
-            "source": "published",
             **_changes(changed.get(model)),
             **_abilities(row, ipsative.get(model)),
         }
@@ -220,27 +214,18 @@ def _abilities(whole: Mapping[str, Any], printed: Mapping[str, Any] | None) -> d
         return {**own, "dominant": printed["dominant"], "dominant_share": share, "place": "table S10"}
     if "monitoring" not in whole:
         return {}
-    sizes = {name: len(MAPS["notebook"][name]) for name in ABILITIES}
-    centre = sum(size * whole[name] for name, size in sizes.items()) / sum(sizes.values())
-    return {**{name: (whole[name] - centre) / 100 for name in ABILITIES}, "place": "table 1"}
+    return {**{name: own / 100 for name, own in strengths(whole).items()}, "place": "table 1"}
 
 
 TABLES = (
     Table(
-        "agreement",
-        Agreement,
-        agreements,
+        "agreement", Agreement, agreements,
         "How far the judges agree: all of them (Krippendorff's alpha, Fleiss' kappa) or two (Cohen's).",
         ("dataset", "source", "reading", "measure", "dimension", "a", "b"),
     ),
+    Table("gates", GateRow, gates, "Whether the set of instances is fit to be released.", ("dataset", "name")),
     Table(
-        "gates", GateRow, gates, "Whether the set of instances is fit to be released.", ("dataset", "name")
-    ),
-    Table(
-        "profiles",
-        Profile,
-        profiles,
-        "What others change in a model, what it behaves like, and where it is strong.",
+        "profiles", Profile, profiles, "What others change in a model, what it behaves like, and where it is strong.",
         ("dataset", "scoring", "model", "source"),
     ),
-)
+)  # fmt: skip

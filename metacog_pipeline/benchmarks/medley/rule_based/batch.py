@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +54,7 @@ class Batch:
     ----------
     a, p, s, minimal
         Shape ``(N, C)``: confidences.
-    strength, jsd, consensus, weight, mean, supporting, opposed
+    jsd, consensus, weight, mean, supporting, opposed
         Shape ``(N, C)``: see `panel.Panel`.
     high_strength, high_jsd, wrong
         Shape ``(N, C)``; ``wrong`` includes every claim of an instance shown with an inverted consensus.
@@ -77,7 +77,6 @@ class Batch:
     s: Floats
     minimal: Floats
     has_minimal: Bools
-    strength: Floats
     jsd: Floats
     consensus: Floats
     weight: Floats
@@ -114,11 +113,17 @@ def read(
     entries = _columns([_entries(triple.b_social, labels) for triple in triples])
     spoken = _columns([_spoken(panel, t.b_social) for panel, t in zip(panels, triples, strict=True)])
     failed = [[is_error(t.step_a), is_error(t.b_private), is_error(t.b_social)] for t in triples]
+
+    def said(replies: Iterable[object]) -> Floats:
+        rows = [row(reply, panel.claims, labels) for reply, panel in zip(replies, panels, strict=True)]
+        padded = [each if len(each) == width else each + [np.nan] * (width - len(each)) for each in rows]
+        return np.array(padded, dtype=np.float64).reshape(len(rows), width)
+
     return Batch(
-        a=_confidences([t.step_a for t in triples], panels, labels, width),
-        p=_confidences([t.b_private for t in triples], panels, labels, width),
-        s=_confidences([t.b_social for t in triples], panels, labels, width),
-        minimal=_confidences([t.b_minimal for t in triples], panels, labels, width),
+        a=said(t.step_a for t in triples),
+        p=said(t.b_private for t in triples),
+        s=said(t.b_social for t in triples),
+        minimal=said(t.b_minimal for t in triples),
         has_minimal=np.array([t.b_minimal is not None for t in triples], dtype=bool),
         n_analysts=np.array([panel.n_analysts for panel in panels], dtype=np.int64),
         n_items=entries[:, 0].astype(np.int64),
@@ -144,12 +149,6 @@ def _stack(tables: Sequence[NDArray[Any]], height: int, width: int, fill: float 
     for place, table in enumerate(tables):
         stacked[place, :, : table.shape[1]] = table
     return stacked
-
-
-def _confidences(replies: Sequence[object], panels: Sequence[Panel], labels: LabelMap, width: int) -> Floats:
-    rows = [row(reply, panel.claims, labels) for reply, panel in zip(replies, panels, strict=True)]
-    padded = [each if len(each) == width else each + [np.nan] * (width - len(each)) for each in rows]
-    return np.array(padded, dtype=np.float64).reshape(len(rows), width)
 
 
 def _entries(reply: object, labels: LabelMap) -> tuple[int, int, float]:
@@ -196,10 +195,8 @@ def _has_word(text: str, word: str) -> bool:
     """Say whether ``word`` stands in ``text`` with no letter, digit or underscore before or after it."""
     place = text.find(word)
     while place >= 0:
-        before, after = (
-            text[place - 1 : place] if place else "",
-            text[place + len(word) : place + len(word) + 1],
-        )
+        end = place + len(word)
+        before, after = text[place - 1 : place] if place else "", text[end : end + 1]
         if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
             return True
         place = text.find(word, place + 1)

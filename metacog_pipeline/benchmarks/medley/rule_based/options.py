@@ -19,7 +19,6 @@ articulation                   the package's thirteen parts        (names seven 
 flip_from                      1 - x                               1 - x
 ability_map                    notebook                            notebook
 ipsative_centre                the ten judged dimensions           the ten judged dimensions
-model_score                    trimmed mean                        trimmed mean
 =============================  ==================================  ==================================================
 
 Judges of other families are combined by their median in both (`judging.combine` has the mean and a single judge, too).
@@ -82,7 +81,6 @@ class Options:
     flip_from: float = 1.0
     ability_map: AbilityMap = "notebook"
     ipsative_centre: Literal["dimensions", "abilities"] = "dimensions"
-    model_score: Literal["trimmed_mean", "mean"] = "trimmed_mean"
 
 
 REFERENCE = Options()

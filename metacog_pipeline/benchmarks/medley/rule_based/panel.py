@@ -35,7 +35,7 @@ KEPT = 1024  # instances whose constants are remembered, about 0.25 MB each
 
 
 # Rows of `Panel.numbers` and `Panel.flags`.
-NUMBERS = ("strength", "jsd", "consensus", "weight", "mean", "supporting", "opposed")
+NUMBERS = ("jsd", "consensus", "weight", "mean", "supporting", "opposed")
 FLAGS = ("high_strength", "high_jsd", "wrong", "is_claim")
 
 
@@ -67,9 +67,9 @@ class Panel:
     claims
         The slots, in order.
     numbers
-        Shape ``(7, C)``, NaN where not known. ``strength``: number of raters; ``jsd``: disagreement; ``consensus``:
-        confidence; ``weight``: number of raters where that is neither missing nor 0, else disagreement; ``mean``: μ;
-        ``supporting``, ``opposed``: how many analyst entries support the claim, and how many take any other stance.
+        Shape ``(6, C)``, NaN where not known. ``jsd``: disagreement; ``consensus``: confidence; ``weight``: number of
+        raters where that is neither missing nor 0, else disagreement; ``mean``: μ; ``supporting``, ``opposed``: how many
+        analyst entries support the claim, and how many take any other stance.
     flags
         Shape ``(4, C)``. ``high_strength``, ``high_jsd``: at or above the median over the claims, missing values
         counting as 0 in the first and left out in the second; ``wrong``: the consensus was verified to be wrong;
@@ -99,7 +99,6 @@ def panel_of(instance: Instance, labels: LabelMap) -> Panel:
     taken = _stances(analysts)
     sides = [taken.get(claim.claim_id, []) for claim in claims]
     numbers = [
-        strength,
         jsd,
         [_number(told.get(claim.claim_id)) for claim in claims],
         [

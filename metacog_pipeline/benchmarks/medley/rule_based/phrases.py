@@ -55,10 +55,10 @@ def justification(response: object) -> str:
     return " ".join(parts)[:LONGEST_TEXT].lower()
 
 
-def trigrams(text: str) -> frozenset[str]:
+def trigrams(text: str) -> set[str]:
     """Return the three-word phrases of a text, lower-cased and joined by blanks, words being what blanks separate."""
     words = text.lower().split()
-    return frozenset(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
+    return set(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
 
 
 class Openings:
@@ -66,11 +66,8 @@ class Openings:
 
     def __init__(self, spoken: Iterable[str]) -> None:
         self._texts = tuple(spoken)
-        self._each: tuple[frozenset[str], ...] = ()
-        self._any: set[str] = set()
-        for text in self._texts:
-            words = text.lower().split()
-            self._any.update(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
+        self._each: tuple[set[str], ...] = ()
+        self._any = set[str]().union(*map(trigrams, self._texts))
 
     def overlap(self, text: str) -> float:
         """Return the largest share, 0..1, of the phrases of ``text`` that one text also has; NaN without a phrase."""
