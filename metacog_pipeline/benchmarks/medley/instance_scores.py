@@ -127,9 +127,9 @@ def score_triples(
         },
         **{name: _where(n_judged > 0, own) for name, own in by_name.items()},
         "n_judged": n_judged,
-        "known_answer": np.array([one and one.direction for one in known], dtype=object),
-        "known_answer_first": _floats([one and one.first for one in known]),
-        "known_answer_final": _floats([one and one.final for one in known]),
+        "known_answer": np.array([None if one is None else one.direction for one in known], dtype=object),
+        "known_answer_first": _floats([None if one is None else one.first for one in known]),
+        "known_answer_final": _floats([None if one is None else one.final for one in known]),
         "self_revision_rate": change_rate(batch.a, batch.p),
         "change_rate": change_rate(batch.a, batch.s),
         "susceptibility": _susceptibility(batch),
@@ -161,7 +161,8 @@ def _floats(values: Sequence[float | None]) -> Floats:
 
 
 def _where(here: NDArray[np.bool_], values: NDArray[Any]) -> NDArray[Any]:
-    return np.where(here, values, np.nan if values.dtype == np.float64 else None)
+    absent: Any = np.nan if values.dtype == np.float64 else None
+    return np.where(here, values, absent)
 
 
 def _susceptibility(batch: Batch) -> Floats:
@@ -188,7 +189,7 @@ def _of_step_a(batch: Batch, known: Sequence[KnownAnswerOutcome | None]) -> dict
         known_mean(batch.a),
         masked_mean(hedged, ~np.isnan(batch.a)),
         known_mean((batch.a - outcomes(batch)) ** 2),
-        _floats([one and one.resists_first for one in known]),
+        _floats([None if one is None else one.resists_first for one in known]),
     )
     return dict(zip(STEP_A_ALONE, columns, strict=True))
 
