@@ -5,12 +5,12 @@ import pytest
 from metacog_pipeline.benchmarks.medley.construction.filters import ambiguity, difficulty
 from metacog_pipeline.benchmarks.medley.construction.gates import (
     Evidence,
+    Gate,
+    broken_invariants,
     evaluate,
-    released,
     verdict,
     with_judges,
 )
-from metacog_pipeline.benchmarks.medley.construction.invariants import check
 from metacog_pipeline.benchmarks.medley.construction.probes import draw_probes
 from metacog_pipeline.benchmarks.medley.items import (
     CLAIM_IDS,
@@ -73,6 +73,10 @@ def evidence(instances):
     )
 
 
+def released(gates: list[Gate]) -> bool:
+    return not any(gate.stops for gate in gates)
+
+
 def failing(instances: list[Instance], evidence: Evidence) -> set[str]:
     return {gate.name for gate in evaluate(instances, evidence) if gate.status != "passed"}
 
@@ -106,58 +110,32 @@ def test_evidence_that_is_missing_never_passes(taken, gates, instances, evidence
     assert failing(instances, replace(evidence, **taken)) == gates  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+def rated(**changes: object) -> tuple[Analyst, ...]:
+    """One analyst who rates all five claims, each with these keys."""
+    items = [{"claim_id": claim, "confidence": "high", **changes} for claim in CLAIM_IDS]
+    return (Analyst("m", {"claim_level_assessments": items}),)
+
+
+ONE = {"claim_id": "C1", "confidence": "high"}
+BLANK = tuple(Claim(claim, "", 28, 0.3) for claim in CLAIM_IDS)
+
+
+@every(
     ("change", "gates"),
     [
-        (lambda i: i.changed(analysts=()), {"G4"}),
-        (lambda i: i.changed(analysts=(Analyst("m1", {}),)), {"G4", "X3"}),
-        (lambda i: i.changed(claims=()), {"G5", "X1", "X5"}),
-        (lambda i: i.changed(consensus=Consensus({}, {}, "x")), {"G6"}),
-        (lambda i: i.changed(vignette=""), {"G14"}),
-        (lambda i: i.changed(claims=tuple(replace(c, claim_text="") for c in i.claims)), {"X1"}),
-        (
-            lambda i: replace(
-                i,
-                analysts=(analyst("m1", claim_level_assessments=[{"claim_id": "C1", "confidence": "high"}]),),
-            ),
-            {"X3"},
-        ),
-        (
-            lambda i: replace(
-                i,
-                analysts=(
-                    Analyst(
-                        "m",
-                        {
-                            "claim_level_assessments": [
-                                {"claim_id": c, "confidence": "High"} for c in CLAIM_IDS
-                            ]
-                        },
-                    ),
-                ),
-            ),
-            {"X2"},
-        ),
-        (
-            lambda i: replace(
-                i,
-                analysts=(
-                    Analyst(
-                        "m",
-                        {
-                            "claim_level_assessments": [
-                                {"claim_id": c, "confidence": "high", "claim_text": "mine"} for c in CLAIM_IDS
-                            ]
-                        },
-                    ),
-                ),
-            ),
-            {"X1"},
-        ),
+        ({"analysts": ()}, {"G4"}),
+        ({"analysts": (Analyst("m1", {}),)}, {"G4", "X3"}),
+        ({"claims": ()}, {"G5", "X1", "X5"}),
+        ({"consensus": Consensus({}, {}, "x")}, {"G6"}),
+        ({"vignette": ""}, {"G14"}),
+        ({"claims": BLANK}, {"X1"}),
+        ({"analysts": (Analyst("m", {"claim_level_assessments": [ONE]}),)}, {"X3"}),
+        ({"analysts": rated(confidence="High")}, {"X2"}),
+        ({"analysts": rated(claim_text="mine")}, {"X1"}),
     ],
 )
 def test_one_instance_with_a_fault_fails_its_gate(change, gates, instances, evidence):
-    changed = [change(instances[0]), *instances[1:]]  # type: ignore[operator]
+    changed = [instances[0].changed(**change), *instances[1:]]
     assert failing(changed, evidence) == gates
 
 
@@ -195,7 +173,7 @@ def test_warnings_do_not_stop_a_set_and_blocks_do(instances, evidence):
 
 
 def test_invariants_hold_for_a_set_and_name_the_instance_that_breaks_one(instances):
-    assert check(instances) == []
+    assert broken_invariants(instances) == []
     for changes, said in (
         ({"domain": "law"}, "domain 'law'"),
         ({"vignette": " "}, "vignette"),
@@ -211,7 +189,7 @@ def test_invariants_hold_for_a_set_and_name_the_instance_that_breaks_one(instanc
         ({"item_id": "I001"}, "given twice"),
         ({"position": 3}, "positions"),
     ):
-        lines = check([replace(instances[0], **changes), *instances[1:]])  # type: ignore[arg-type]
+        lines = broken_invariants([replace(instances[0], **changes), *instances[1:]])  # type: ignore[arg-type]
         assert any(said in line for line in lines), (changes, lines)
 
 
@@ -225,11 +203,11 @@ def test_difficulty_joins_what_designers_say_and_how_they_differ(levels, expecte
 
 
 def test_only_open_cases_are_kept_unless_the_answer_is_known():
-    assert ambiguity([0.2] * 5, CLAIM_IDS).kept
-    assert not ambiguity([0.19] * 5, CLAIM_IDS).kept
-    closed = ambiguity([0.4, 0.4, 0.0, 0.4, 0.4], CLAIM_IDS)
-    assert not closed.kept and closed.unanimous == ("C3",) and "C3" in closed.reason
-    assert ambiguity([0.0] * 5, CLAIM_IDS, known_answer=True).kept
+    assert ambiguity([0.2] * 5, CLAIM_IDS)[0]
+    assert not ambiguity([0.19] * 5, CLAIM_IDS)[0]
+    kept, reason = ambiguity([0.4, 0.4, 0.0, 0.4, 0.4], CLAIM_IDS)
+    assert not kept and reason.endswith("about C3")
+    assert ambiguity([0.0] * 5, CLAIM_IDS, known_answer=True)[0]
 
 
 def test_probes_are_drawn_once_among_ordinary_cases_without_overlap(instances):

@@ -14,13 +14,21 @@ from hypothesis import strategies as st
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.contract import Checked
 from metacog_pipeline.benchmarks.medley import Medley
-from metacog_pipeline.benchmarks.medley.construction import designs, simulated_authors, steps, tables
-from metacog_pipeline.benchmarks.medley.construction.authored import texts_of
+from metacog_pipeline.benchmarks.medley.construction import drafts, simulated_authors, steps, tables
+from metacog_pipeline.benchmarks.medley.construction.asked import (
+    analyst_message,
+    designer_tasks,
+    draft_of,
+    pool_tasks,
+    read_analyst,
+    read_design,
+    texts_of,
+    verdict_id,
+    verification_tasks,
+)
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
-from metacog_pipeline.benchmarks.medley.construction.finished import limited
-from metacog_pipeline.benchmarks.medley.construction.pool import analyst_message, pool_tasks, read_analyst
+from metacog_pipeline.benchmarks.medley.construction.pipeline import limited
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
-from metacog_pipeline.benchmarks.medley.construction.verdicts import verdict_id, verification_tasks
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, Instance, KnownAnswer
 from metacog_pipeline.errors import SourceError
@@ -36,7 +44,7 @@ WORDS = load_words()
 def analyst_reply(
     sample: simulated_authors.Sample, draft: Draft, analyst: simulated_authors.Person, attempt: int = 1
 ) -> str:
-    asked = analyst_message(draft, WORDS).content
+    asked = analyst_message(draft, WORDS)
     if attempt > 1:
         asked += f"\n\n{WORDS.text('analyst_again')}"
     return simulated_authors.SimulatedAuthor(analyst, WORDS, sample)(
@@ -46,7 +54,7 @@ def analyst_reply(
 
 def made_of(draft: Draft, replies: dict[str, list[str]]) -> tuple[list[Instance], dict[str, str]]:
     """Take one draft through all steps, with nobody to verify its consensus."""
-    frames = {"drafts": tables.frame_of([tables.draft_row(draft)], tables.DRAFTS)}
+    frames = {"drafts": tables.draft_frame([draft])}
     said = {name: {draft.draft_id: texts} for name, texts in replies.items()}
     known = frames.__getitem__
     frames["opinions"] = steps.opinions(known, said, {}).frame
@@ -136,7 +144,7 @@ def test_any_reply_is_read_or_refused_whole(text):
     found = read_analyst(text, draft)
     if found is not None:
         assert [item["claim_id"] for item in found["claim_level_assessments"]] == list(CLAIM_IDS)
-    designs.read_design(text)
+    read_design(text)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +219,7 @@ def transcripts(tasks: Sequence[Task], respond: object) -> pl.DataFrame:
             request = ChatRequest(tuple(messages), Sampling(), step=step)
             assert respond.knows(request)  # type: ignore[attr-defined]
             text = respond(request)  # type: ignore[operator]
-            common = {"item_id": task.item_id, "item_hash": task.item_hash, "step": step, "superseded": False}
+            common = {"item_id": task.item_id, "item_hash": task.item_hash, "step": step, "model": "a"}
             rows.append({**common, "status": "ok", "text": text, "started_at": len(rows)})
             return Answer(Status.OK, text)
 
@@ -219,16 +227,18 @@ def transcripts(tasks: Sequence[Task], respond: object) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def test_answers_that_failed_were_superseded_or_answer_another_text_are_left_out(sample):
+def test_answers_that_failed_or_answer_another_text_are_left_out(sample):
     draft, analyst = sample.drafts[0], sample.analysts[1]
     frame = transcripts(pool_tasks([draft], WORDS), simulated_authors.SimulatedAuthor(analyst, WORDS, sample))
     for spoiled in (
         frame.with_columns(status=pl.lit("failed")),
         frame.with_columns(item_hash=pl.lit("0" * 64)),
+        frame.with_columns(model=pl.lit("b")),
         frame.clear(),
+        pl.DataFrame(),
     ):
-        assert texts_of(spoiled, {draft.draft_id: draft.item_hash}, ["analyse"]) == {}
-    ((text,),) = texts_of(frame, {draft.draft_id: draft.item_hash}, ["analyse"]).values()
+        assert texts_of(spoiled, "a", {draft.draft_id: draft.item_hash}, ["analyse"]) == {}
+    ((text,),) = texts_of(frame, "a", {draft.draft_id: draft.item_hash}, ["analyse"]).values()
     assert read_analyst(text, draft) is not None
 
 
@@ -252,33 +262,31 @@ def test_simulated_authors_know_their_own_requests_and_no_others(sample):
 
 # --- seeds and designers -----------------------------------------------------------------------------------------
 
-SEED = designs.Seed(
-    "S1", "medical", "A fever.", "Two causes.", "hard", tuple(f"Claim {n}." for n in range(5))
-)
+SEED = drafts.Seed("S1", "medical", "A fever.", "Two causes.", "hard", tuple(f"Claim {n}." for n in range(5)))
 
 
 def test_the_longest_vignette_becomes_the_draft_with_the_claims_of_its_designer():
     claims = [{"claim_text": f"Own {n}."} for n in range(5)]
     long = json.dumps({"vignette": "One two three.", "claims": claims, "difficulty_assessment": "Hard"})
     short = json.dumps({"vignette": "One.", "difficulty_assessment": "unclear"})
-    draft = designs.draft_of(SEED, ["nothing", short, long])
+    draft = draft_of(SEED, ["nothing", short, long])
     assert (
         draft is not None and draft.vignette == "One two three." and draft.difficulty == ("moderate", "hard")
     )
     assert draft.claim_texts == tuple(f"Own {n}." for n in range(5))
     known = replace(SEED, known_answer=KnownAnswer("x", "C2"))
-    assert designs.draft_of(known, [long]).claim_texts == SEED.claims  # type: ignore[union-attr]
-    assert designs.draft_of(SEED, [short]).claim_texts == SEED.claims  # type: ignore[union-attr]
-    assert designs.draft_of(SEED, ["", "{}", '{"vignette": 3}']) is None
+    assert draft_of(known, [long]).claim_texts == SEED.claims  # type: ignore[union-attr]
+    assert draft_of(SEED, [short]).claim_texts == SEED.claims  # type: ignore[union-attr]
+    assert draft_of(SEED, ["", "{}", '{"vignette": 3}']) is None
 
 
 def test_designers_see_the_seed_and_a_known_answer_only_where_there_is_one():
     known = replace(SEED, seed_id="S2", known_answer=KnownAnswer("malaria", "C2"), why_wrong="season")
-    plain, _, told, again = ask_all(designs.designer_tasks([SEED, known], WORDS), lambda *_: "{}")
+    plain, _, told, again = ask_all(designer_tasks([SEED, known], WORDS), lambda *_: "{}")
     assert (
         again[0] == "design_again" and again[1].startswith(told[1]) and "vignette" in again[1][len(told[1]) :]
     )
-    assert len(ask_all(designs.designer_tasks([SEED], WORDS), lambda *_: '{"vignette": "A case."}')) == 1
+    assert len(ask_all(designer_tasks([SEED], WORDS), lambda *_: '{"vignette": "A case."}')) == 1
     assert "malaria" not in plain[1] and "malaria" in told[1] and "season" in told[1]
     assert all(text in plain[1] for text in (SEED.scenario, SEED.ambiguity, *SEED.claims))
     assert "{{" not in plain[1] + told[1]
@@ -303,14 +311,14 @@ def seed_file(path: Path, **changes: object) -> Path:
 
 def test_seeds_are_read_with_what_a_known_answer_and_an_error_need(tmp_path):
     path = tmp_path / "seeds.json"
-    assert designs.read_seeds(seed_file(path))[0].claims == tuple("abcde")
+    assert drafts.read_seeds(seed_file(path))[0].claims == tuple("abcde")
     answer = {"known_answer": "z", "target_wrong_claim": "C1", "why_ensemble_gets_wrong": "w"}
-    assert designs.read_seeds(seed_file(path, **answer))[0].why_wrong == "w"
+    assert drafts.read_seeds(seed_file(path, **answer))[0].why_wrong == "w"
     for wrong in ({"claims": list("abcd")}, {"claims": list("aabcd")}, {"claims": "abcde"}, {"domain": "law"},
                   {"scenario": ""}, {"intended_difficulty": 3}, {"known_answer": "z"}, {"target_wrong_claim": "C1"},
                   {**answer, "target_wrong_claim": "C9"}, {"error_description": "e"}):  # fmt: skip
         with pytest.raises(SourceError) as caught:
-            designs.read_seeds(seed_file(path, **wrong))
+            drafts.read_seeds(seed_file(path, **wrong))
         assert "\n" not in str(caught.value) and "seeds.json" in str(caught.value)
 
 

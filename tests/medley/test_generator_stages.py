@@ -1,6 +1,5 @@
 """New instances are made stage by stage: nothing is asked twice, whatever stops on the way, and no stage builds on air."""
 
-import json
 import os
 import shutil
 import signal
@@ -28,6 +27,7 @@ from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm.server.faults import FaultPlan
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import Study, load_study
+from tests.medley.generator_study import write_generator
 from tests.simulated_server import ServerThread
 
 POOL = ("alder-small", "alder-large", "birch-one", "birch-two", "cedar-mini", "cedar-think", "elm-fast", "oak-nine",
@@ -67,36 +67,16 @@ class Bench:
         )
 
     def write(self, pool: tuple[str, ...] = POOL, seeds: int = SEEDS, **more: object) -> Study:
-        (self.folder / "seeds.json").write_text(json.dumps({"seeds": self.seeds()[:seeds]}))
-        lines = ["[study]", 'name = "t"', 'home = "home"', "budget_usd = 1.0"]
-        lines += ["[[models]]", 'name = "measured"', 'provider = "simulated"']
-        for name in (*DESIGNERS, *POOL):
-            lines += ["[[authors]]", *self._row(name)]
-        for name in JUDGES:
-            lines += ["[[judges]]", *self._row(name)]
-        made = {
-            "seed_file": "seeds.json",
-            "designers": DESIGNERS,
-            "analysts": pool,
-            "verifiers": JUDGES,
-            **more,
-        }
-        lines += [
-            "[benchmarks.medley]",
-            "enabled = true",
-            'dataset = "custom"',
-            "[benchmarks.medley.generator]",
-        ]
-        lines += [f"{key} = {json.dumps(value)}" for key, value in made.items()]
-        (self.folder / "study.toml").write_text("\n".join(lines) + "\n")
-        study = load_study(self.folder / "study.toml")
+        people = {name: name.split("-", maxsplit=1)[0] for name in (*DESIGNERS, *POOL, *JUDGES)}
+        judges = {name: people.pop(name) for name in JUDGES}
+        row = "price_in = 0.1\nprice_out = 0.1\nmax_concurrency = 4"
+        made = {"designers": DESIGNERS, "analysts": pool, **more}
+        path = write_generator(
+            self.folder, self.seeds()[:seeds], people, judges, row=row, url=self.url, **made
+        )
+        study = load_study(path)
         study.prepare()
         return study
-
-    def _row(self, name: str) -> list[str]:
-        family = name.split("-", maxsplit=1)[0]
-        return [f'name = "{name}"', 'provider = "openai"', f'model = "{name}"', f'base_url = "{self.url}/v1"',
-                "price_in = 0.1", "price_out = 0.1", f'family = "{family}"', "max_concurrency = 4"]  # fmt: skip
 
     def seeds(self) -> list[dict[str, Any]]:
         found = []

@@ -9,9 +9,7 @@ from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.planning import PlanRow, plan_study
 from metacog_pipeline.asking.serving import respondents
 from metacog_pipeline.benchmarks.medley import Medley
-from metacog_pipeline.benchmarks.medley.construction import designs
-from metacog_pipeline.benchmarks.medley.construction.pool import analyst_message, read_analyst
-from metacog_pipeline.benchmarks.medley.construction.verdicts import read_verdict, verification_tasks
+from metacog_pipeline.benchmarks.medley.construction import asked, drafts
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words, parts_of
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consensus
 from metacog_pipeline.benchmarks.medley.judging import suite
@@ -20,6 +18,7 @@ from metacog_pipeline.leaderboard.status import helper_states
 from metacog_pipeline.llm.server.app import UnknownQuestion
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.study import Study, load_study
+from tests.medley.generator_study import write_generator
 from tests.simulated_server import ServerThread
 
 WORDS = load_words()
@@ -42,20 +41,14 @@ def seeds() -> list[dict[str, object]]:
 
 
 def write(folder: Path, url: str = "http://127.0.0.1:9", price: float = 0.1) -> Study:
-    (folder / "seeds.json").write_text(json.dumps({"seeds": seeds()}))
-    lines = ["[study]", 'name = "t"', 'home = "home"', "budget_usd = 50.0"]
-    lines += ["[[models]]", 'name = "measured"', 'provider = "simulated"', 'family = "m"']
-    for table, names in (("authors", (*DESIGNERS, *POOL)), ("judges", JUDGES)):
-        for name in names:
-            lines += [f"[[{table}]]", f'name = "{name}"', 'provider = "openai"', f'model = "{name}"',
-                      f'base_url = "{url}/v1"', f"price_in = {price}", f"price_out = {price}",
-                      f'family = "{name}"']  # fmt: skip
-    lines += ["[benchmarks.medley]", "enabled = true"]
-    lines += ['dataset = "custom"', f"judges = {json.dumps(JUDGES)}", "[benchmarks.medley.generator]"]
-    made = {"seed_file": "seeds.json", "designers": DESIGNERS, "analysts": POOL, "verifiers": JUDGES}
-    lines += [f"{key} = {json.dumps(value)}" for key, value in made.items()]
-    (folder / "study.toml").write_text("\n".join(lines) + "\n")
-    return load_study(folder / "study.toml")
+    authors, judges = ({name: name for name in names} for names in ((*DESIGNERS, *POOL), JUDGES))
+    row = f"price_in = {price}\nprice_out = {price}"
+    named = f"judges = {json.dumps(JUDGES)}"
+    path = write_generator(
+        folder, seeds(), authors, judges, row=row, url=url, measured='family = "m"', medley=named,
+        designers=DESIGNERS, analysts=POOL,
+    )  # fmt: skip
+    return load_study(path)
 
 
 def simulated_people(folder: Path) -> Study:
@@ -151,29 +144,28 @@ def test_what_is_served_makes_a_set_and_costs_no_more_than_was_planned(tmp_path,
     }
 
 
-def request(message: Message) -> ChatRequest:
-    return ChatRequest((message,), Sampling())
+def request(message: str) -> ChatRequest:
+    return ChatRequest((Message("user", message),), Sampling())
 
 
 def test_simulated_people_answer_every_seed_and_keep_to_the_form(tmp_path, voices):
     (tmp_path / "seeds.json").write_text(json.dumps({"seeds": seeds()}))
-    for seed in designs.read_seeds(tmp_path / "seeds.json"):
-        text = str(voices["d1"](request(designs.design_message(seed, WORDS))))
-        assert designs.read_design(text) is not None
-        draft = designs.draft_of(seed, [text])
+    for seed in drafts.read_seeds(tmp_path / "seeds.json"):
+        text = str(voices["d1"](request(asked.design_message(seed, WORDS))))
+        assert asked.read_design(text) is not None
+        draft = asked.draft_of(seed, [text])
         assert draft is not None and draft.claim_texts == seed.claims
-        message = analyst_message(draft, WORDS)
-        assert read_analyst(str(voices["p1"](request(message))), draft) is not None
-        again = Message("user", f"{message.content}\n\n{WORDS.text('analyst_again')}")
-        assert read_analyst(str(voices["p1"](request(again))), draft) is not None
-        assert verification_tasks([(draft, Consensus(dict.fromkeys(CLAIM_IDS, 0.9)))], WORDS)
+        message = asked.analyst_message(draft, WORDS)
+        assert asked.read_analyst(str(voices["p1"](request(message))), draft) is not None
+        again = f"{message}\n\n{WORDS.text('analyst_again')}"
+        assert asked.read_analyst(str(voices["p1"](request(again))), draft) is not None
+        assert asked.verification_tasks([(draft, Consensus(dict.fromkeys(CLAIM_IDS, 0.9)))], WORDS)
         for shown in ("the statement holds (0.90)", "the statement does not hold (0.10)"):
-            asked = WORDS.filled(
-                "verify", vignette=draft.vignette, claim=draft.claim_texts[0], consensus=shown
-            )
-            assert read_verdict(str(voices["j1"](request(Message("user", asked))))) in ("AGREE", "DISAGREE")
+            claim = draft.claim_texts[0]
+            told = WORDS.filled("verify", vignette=draft.vignette, claim=claim, consensus=shown)
+            assert asked.read_verdict(str(voices["j1"](request(told)))) in ("AGREE", "DISAGREE")
     with pytest.raises(UnknownQuestion):
-        voices["p1"](request(Message("user", "What is 2 + 2?")))
+        voices["p1"](request("What is 2 + 2?"))
 
 
 def test_places_are_read_back_whatever_stands_in_them():

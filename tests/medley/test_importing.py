@@ -4,22 +4,26 @@ import csv
 import io
 import json
 from dataclasses import asdict
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.asking.importing import parse_mapping
-from metacog_pipeline.benchmarks.medley.importing import (
-    analyst_answers,
-    read_answers,
-    to_replay,
-)
+from metacog_pipeline.asking.importing import ImportOptions, parse_mapping, read_table
+from metacog_pipeline.benchmarks.medley.importing import Rows, analyst_answers, to_replay
 from metacog_pipeline.benchmarks.medley.responses import ALONE
 from metacog_pipeline.errors import StudyError
+from tests.medley.any_json import JSON
 from tests.medley.bound import estimated, scores
 from tests.medley.bound import read as observe
+
+
+def read_answers(path, items, *, model, run, mapping=None, condition="normal"):
+    rules = Rows(SimpleNamespace(items=items, conditions=tuple))
+    return read_table(rules, path, mapping or {}, condition, ImportOptions(), model, run)
+
 
 FIELDS = ("item_id", "condition", "step_a", "b_private", "b_social")
 
@@ -125,15 +129,8 @@ def test_mappings_and_conditions_are_checked(tmp_path, items):
         take(tmp_path / "a.csv", items, [["instance_id", "step_a"]] * 2, mapping={"step_a": "nowhere"})
 
 
-anything = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
-)
-
-
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(st.dictionaries(st.sampled_from(("instance_id", "condition", "step_a", "b_social", "x")), anything))
+@given(st.dictionaries(st.sampled_from(("instance_id", "condition", "step_a", "b_social", "x")), JSON))
 def test_whatever_a_row_holds_is_kept_or_told(tmp_path, items, row):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"instance_id": "PUMP_001", "step_a": "x"}) + "\n" + json.dumps(row), "utf-8")

@@ -3,7 +3,6 @@
 import math
 
 from hypothesis import given
-from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.labels import (
     LABELS,
@@ -13,13 +12,8 @@ from metacog_pipeline.benchmarks.medley.labels import (
     claim_confidence,
     num,
 )
+from tests.medley.any_json import JSON
 from tests.tables import every
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
-    max_leaves=12,
-)
 
 
 def claim(value, **more):

@@ -1,7 +1,5 @@
 """A set of cases made by simulated people passes every gate of its release; a smaller one says which gate stops it."""
 
-import json
-
 import pytest
 from click.testing import CliRunner
 
@@ -9,12 +7,13 @@ from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley import benchmark as declared
 from metacog_pipeline.benchmarks.medley.commands import medley
-from metacog_pipeline.benchmarks.medley.construction import gates, tables
+from metacog_pipeline.benchmarks.medley.construction import gates
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.construction.roles import Roles, roles_of
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import read_frame
+from tests.medley.generator_study import write_generator
 
 PER_DOMAIN, KNOWN = 17, 4  # of each domain; the last known answer is an injected error
 FAMILIES = ("openai", "openai", "anthropic", "anthropic", "google", "google", "mistral", "deepseek")
@@ -52,20 +51,10 @@ def in_process(settings, context):
 
 
 def write(folder, per_domain):
-    (folder / "seeds.json").write_text(json.dumps({"seeds": seeds(per_domain)}))
-    authors = [f"author-{n}" for n in range(1, 9)]
-    rows = [("authors", *each) for each in zip(authors, FAMILIES, strict=True)]
-    rows += [("judges", f"judge-{n}", f"maker-{n}") for n in range(1, 4)]
-    lines = ["[study]", 'name = "t"', 'home = "home"', "budget_usd = 1.0"]
-    lines += ["[[models]]", 'name = "measured"', 'provider = "simulated"']
-    for table, name, family in rows:
-        lines += [f"[[{table}]]", f'name = "{name}"', 'provider = "openai"', f'model = "{name}"',
-                  'base_url = "http://127.0.0.1:9/v1"', f'family = "{family}"']  # fmt: skip
-    lines += ["[benchmarks.medley]", 'dataset = "custom"', "[benchmarks.medley.generator]"]
-    lines += ['seed_file = "seeds.json"', 'designers = ["author-1"]', f"analysts = {json.dumps(authors)}"]
-    lines += ['verifiers = ["judge-1", "judge-2", "judge-3"]']
-    (folder / "study.toml").write_text("\n".join(lines) + "\n")
-    return folder / "study.toml"
+    authors = {f"author-{n}": family for n, family in enumerate(FAMILIES, start=1)}
+    judges = {f"judge-{n}": f"maker-{n}" for n in range(1, 4)}
+    people = {"designers": ["author-1"], "analysts": list(authors)}
+    return write_generator(folder, seeds(per_domain), authors, judges, row="", **people)
 
 
 def typed(*words):
@@ -90,7 +79,7 @@ def whole(simulated, tmp_path_factory):
 
 def test_a_set_of_simulated_people_passes_every_gate_once_its_answers_are_judged(whole):
     study, said = whole
-    found = tables.gates_of(read_frame(construction.result_path(Medley.of(load_study(study)), "gates")))
+    found = gates.gates_of(read_frame(construction.result_path(Medley.of(load_study(study)), "gates")))
     assert [gate.name for gate in found if gate.stops] == ["G15"], [
         gate.render() for gate in found if gate.stops
     ]

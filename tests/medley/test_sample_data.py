@@ -9,7 +9,7 @@ from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
     read_sample,
     sample_folder,
 )
-from metacog_pipeline.benchmarks.medley.construction.wording import load_words
+from metacog_pipeline.benchmarks.medley.construction.wording import PLACE, load_words
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS
 
 SHINGLE = 8  # words in a row that would make a sentence a copy
@@ -70,6 +70,16 @@ def test_readme_names_the_files_and_the_known_answers(sample):
     assert all(draft.draft_id in readme for draft in sample.drafts if draft.known_answer)
 
 
-def test_prompts_of_the_construction_hold_their_places_and_no_case():
+def test_prompts_of_the_construction_hold_their_places_and_no_others():
     words = load_words()
     assert len(words.versions) == len({name.split("@")[0] for name in words.versions}) == 8
+    assert {name: " ".join(sorted(set(PLACE.findall(text)))) for name, text in words.texts.items()} == {
+        "scale": "",
+        "design": "ambiguity claims difficulty known_answer scenario",
+        "design_known_answer": "answer target why",
+        "design_again": "",
+        "analyst": "claims scale vignette",
+        "analyst_again": "",
+        "verify": "claim consensus vignette",
+        "verify_again": "",
+    }

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from metacog_pipeline.benchmarks.medley.construction.verdicts import read_verdict, view
+from metacog_pipeline.benchmarks.medley.construction.asked import read_verdict, view
 from metacog_pipeline.benchmarks.medley.construction.verification import (
     VERDICTS,
     coverage,
@@ -10,7 +10,6 @@ from metacog_pipeline.benchmarks.medley.construction.verification import (
     majority_verdict,
     strict_verdict,
     verified_claims,
-    wrong_claims,
 )
 from metacog_pipeline.benchmarks.medley.items import Consensus
 from tests.tables import every
@@ -32,8 +31,7 @@ def test_two_judges_who_differ_leave_it_to_the_first():
 
 
 def test_one_judge_cannot_call_a_consensus_wrong():
-    given = {"C1": [DISAGREE], "C2": [DISAGREE] * 2, "C3": [DISAGREE, AGREE, DISAGREE], "C4": []}
-    assert wrong_claims(given) == {"C2", "C3"}
+    assert not is_wrong([DISAGREE]) and is_wrong([DISAGREE] * 2) and is_wrong([DISAGREE, AGREE, DISAGREE])
 
 
 def test_coverage_counts_claims_with_three_verdicts_of_the_offered_set():

@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from metacog_pipeline.errors import SourceError
 
@@ -45,17 +46,12 @@ def files_ending_in(place: Path, ending: str, limit: int) -> Iterator[tuple[str,
     SourceError
         For an archive that is damaged, encrypted or too large, a file that cannot be read, or one over the limit.
     """
+    archives = [place]
     if place.is_dir():
         yield from _in_folder(place, ending, limit)
-        for archive in archives_in(place):
-            yield from _in_archive(archive, ending, limit)
-    else:
-        yield from _in_archive(place, ending, limit)
-
-
-def archives_in(folder: Path) -> list[Path]:
-    """Return the archives that stand directly in ``folder``, by name."""
-    return sorted(path for path in folder.iterdir() if path.is_file() and is_archive(path))
+        archives = sorted(path for path in place.iterdir() if path.is_file() and is_archive(path))
+    for archive in archives:
+        yield from _in_archive(archive, ending, limit)
 
 
 def _in_folder(folder: Path, ending: str, limit: int) -> Iterator[tuple[str, bytes]]:
@@ -63,10 +59,10 @@ def _in_folder(folder: Path, ending: str, limit: int) -> Iterator[tuple[str, byt
         if _ends_in(path.as_posix(), ending) and path.is_file():
             try:
                 with path.open("rb") as stream:
-                    content = stream.read(limit + 1)
+                    found = _read(stream, limit, str(path))
             except OSError as error:
                 raise SourceError(f"{path}: cannot be read ({error}); replace the file") from None
-            yield str(path), _within(content, limit, str(path))
+            yield found
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -78,11 +74,9 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _in_archive(archive: Path, ending: str, limit: int) -> Iterator[tuple[str, bytes]]:
+    within = _in_zip if archive.name.lower().endswith(ZIP_ENDINGS) else _in_tar
     try:
-        if archive.name.lower().endswith(ZIP_ENDINGS):
-            yield from _in_zip(archive, ending, limit)
-        else:
-            yield from _in_tar(archive, ending, limit)
+        yield from within(archive, ending, limit)
     except FileNotFoundError:
         raise SourceError(f"{archive}: no such file; check the path or fetch the source") from None
     except _UNREADABLE as error:
@@ -94,9 +88,7 @@ def _in_zip(archive: Path, ending: str, limit: int) -> Iterator[tuple[str, bytes
         for member in opened.infolist():
             if not member.is_dir() and _ends_in(member.filename, ending):
                 with opened.open(member) as stream:
-                    content = stream.read(limit + 1)
-                where = f"{archive}:{member.filename}"
-                yield where, _within(content, limit, where)
+                    yield _read(stream, limit, f"{archive}:{member.filename}")
 
 
 def _in_tar(archive: Path, ending: str, limit: int) -> Iterator[tuple[str, bytes]]:
@@ -108,15 +100,15 @@ def _in_tar(archive: Path, ending: str, limit: int) -> Iterator[tuple[str, bytes
                 )
             stream = opened.extractfile(member) if member.isreg() and _ends_in(member.name, ending) else None
             if stream is not None:
-                where = f"{archive}:{member.name}"
-                yield where, _within(stream.read(limit + 1), limit, where)
+                yield _read(stream, limit, f"{archive}:{member.name}")
 
 
 def _ends_in(name: str, ending: str) -> bool:
     return name == ending or name.endswith(f"/{ending}")
 
 
-def _within(content: bytes, limit: int, where: str) -> bytes:
+def _read(stream: IO[bytes], limit: int, where: str) -> tuple[str, bytes]:
+    content = stream.read(limit + 1)
     if len(content) > limit:
         raise SourceError(f"{where}: larger than {limit} bytes; not a file of this source")
-    return content
+    return where, content

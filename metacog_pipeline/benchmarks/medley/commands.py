@@ -11,7 +11,7 @@ import click
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.medley import Medley, importing, sources
 from metacog_pipeline.benchmarks.medley.construction import steps, tables
-from metacog_pipeline.benchmarks.medley.construction.gates import Gate, verdict
+from metacog_pipeline.benchmarks.medley.construction.gates import Gate, gates_of, verdict
 from metacog_pipeline.benchmarks.medley.construction.layout import write_set
 from metacog_pipeline.benchmarks.medley.construction.probes import draw_probes
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
@@ -64,22 +64,13 @@ def judges(study_file: Path) -> None:
     if not construction.step_current(bench, suite.STEP):
         construction.run_step(bench, suite.STEP)
     for each in declared.biases(bench):
-        found = each.found
-        told = (
-            "no value"
-            if found.value is None
-            else f"{found.value:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
-        )
-        row = {
-            "judge": each.judge,
-            "form": each.form,
-            "bias": found.value,
-            "low": found.low,
-            "high": found.high,
-        }
+        found, told = each.found, "no value"
+        if found.value is not None:
+            told = f"{found.value:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
+        numbers = {"bias": found.value, "low": found.low, "high": found.high, "n": found.n}
         printing.say(
             f"{each.judge}, {each.form}: {told}, {found.n} answers: {found.status}",
-            biases=[{**row, "n": found.n, "verdict": found.status}],
+            biases=[{"judge": each.judge, "form": each.form, **numbers, "verdict": found.status}],
         )
 
 
@@ -108,12 +99,11 @@ def generate(study_file: Path, quiet: bool) -> None:
             if INTERRUPTED.is_set():
                 raise click.Abort from None
             raise
-        failed = [check for check, result in made.checks.items() if not result.passed]
-        told = {"step": name, "facts": dict(made.facts), "failed_checks": failed}
+        failed = {check: result.facts for check, result in made.checks.items() if not result.passed}
+        told = {"step": name, "facts": dict(made.facts), "failed_checks": list(failed)}
         printing.say(f"medley_{name}: {_listed(made.facts)}", steps=[told])
-        for check, result in made.checks.items():
-            if not result.passed:
-                printing.say(f"  does not hold: {check} ({_listed(result.facts)})")
+        for check, facts in failed.items():
+            printing.say(f"  does not hold: {check} ({_listed(facts)})")
     if not todo:
         printing.say("nobody was asked: every step has been taken", steps=[])
     printing.say(verdict(_gates(bench)))
@@ -182,7 +172,7 @@ def _gates(bench: Medley) -> tuple[Gate, ...]:
         raise SourceError(
             f"{path}: the gates are not evaluated yet; run `metacog run`, or build the items in the UI"
         )
-    return tables.gates_of(read_frame(path))
+    return gates_of(read_frame(path))
 
 
 def _made_here(study_file: Path) -> Medley:

@@ -47,8 +47,7 @@ class Social:
 
     def best(self, claim: str) -> Argument | None:
         """Return the strongest argument on a claim; which of equals it is does not depend on who says it."""
-        ranked = sorted(self.arguments.get(claim, ()), key=_rank)
-        return ranked[-1] if ranked else None
+        return max(reversed(self.arguments.get(claim, ())), key=_rank, default=None)
 
     def against(self, claim: str, position: str) -> Argument | None:
         """Return the strongest argument on a claim for another position than this."""

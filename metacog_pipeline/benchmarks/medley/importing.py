@@ -12,8 +12,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from metacog_pipeline.asking import construction
@@ -21,10 +19,8 @@ from metacog_pipeline.asking.import_cells import RowError, shown
 from metacog_pipeline.asking.import_rules import RowRules, Seen, Texts
 from metacog_pipeline.asking.importing import (
     Imported,
-    ImportOptions,
     imported_record,
     importer_of,
-    read_table,
     replayed_partition,
 )
 from metacog_pipeline.asking.tasks import chosen_items
@@ -33,7 +29,6 @@ from metacog_pipeline.benchmarks.medley.labels import claim_confidence
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import NORMAL, NUDGED, STRIPPED, applicable
 from metacog_pipeline.benchmarks.medley.prompts import STEP_A
-from metacog_pipeline.columns import Shape
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.session import Partition, keep_imported
@@ -137,25 +132,6 @@ def kept(study: Study, benchmark: str, spec: ModelSpec) -> list[Record]:
     return [record for folder in folders for record in kept_records(folder)]
 
 
-def read_answers(
-    path: Path,
-    items: Sequence[Instance],
-    *,
-    model: str,
-    run: int,
-    mapping: Mapping[str, str] | None = None,
-    condition: str = NORMAL,
-    shape: Shape | None = None,
-) -> Imported:
-    """Read the answers in ``path`` about ``items``, without a study; nothing is kept.
-
-    Raises as `asking.importing.read_table`.
-    """
-    rules = Rows(SimpleNamespace(items=items, conditions=tuple))
-    options = ImportOptions(shape=shape or Shape())
-    return read_table(rules, path, mapping or {}, condition, options, model, run)
-
-
 def analyst_names(items: Sequence[Instance]) -> Counter[str]:
     """Return the analysts of the instances by model, and how many instances each answered."""
     return Counter(name for item in items for name in {analyst.model_id for analyst in item.analysts})
@@ -187,10 +163,7 @@ def analyst_answers(items: Sequence[Instance], analyst: str, *, model: str, run:
             f"medley: no instance has the analyst {analyst!r}; there are Analyst A, Analyst B, … by place, and "
             f"{', '.join(known[:_SHOWN]) or 'none by model'}{more}"
         )
-    return [
-        _record(item, NORMAL, STEP_A, json.dumps(one.response, ensure_ascii=False), model, run, one.model_id)
-        for item, one in found
-    ]
+    return [_record(item, one, model, run) for item, one in found]
 
 
 def to_replay(items: Sequence[Instance], records: Sequence[Record]) -> list[Instance] | None:
@@ -224,17 +197,16 @@ def _unreadable(item: Instance, text: str) -> str | None:
     return "rates no claim" if all(value is None for value in rated) else None
 
 
-def _record(
-    item: Instance, condition: str, step: str, text: str, model: str, run: int, model_id: str = ""
-) -> Record:
+def _record(item: Instance, analyst: Analyst, model: str, run: int) -> Record:
+    text = json.dumps(analyst.response, ensure_ascii=False)
     return imported_record(
         BENCHMARK,
         (item.item_id, item.item_hash),
         model=model,
         run=run,
-        condition=condition,
-        step=step,
+        condition=NORMAL,
+        step=STEP_A,
         text=text,
-        identity=[BENCHMARK, model, run, item.item_id, condition, step, text, "import"],
-        model_id=model_id,
+        identity=[BENCHMARK, model, run, item.item_id, NORMAL, STEP_A, text, "import"],
+        model_id=analyst.model_id,
     )

@@ -14,8 +14,12 @@ from metacog_pipeline.benchmark.contract import Scored, Table, schema_of
 from metacog_pipeline.benchmarks.medley import contrasts
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, strengths
 from metacog_pipeline.benchmarks.medley.aggregate import DIMENSIONS
-from metacog_pipeline.benchmarks.medley.construction.gates import Evidence, with_judges
-from metacog_pipeline.benchmarks.medley.construction.tables import gate_frame, gates_of
+from metacog_pipeline.benchmarks.medley.construction.gates import (
+    Evidence,
+    gate_frame,
+    gates_of,
+    with_judges,
+)
 from metacog_pipeline.benchmarks.medley.judging.agreement import ALL_DIMENSIONS, Agreement
 from metacog_pipeline.benchmarks.medley.judging.declared import agreements
 from metacog_pipeline.benchmarks.medley.presentation import ADVERSARIAL, NORMAL, STRIPPED

@@ -9,7 +9,8 @@ import pytest
 from metacog_pipeline.benchmarks.medley.judging.asking import BENCHMARK
 from metacog_pipeline.benchmarks.medley.judging.cases import Case, condensed
 from metacog_pipeline.benchmarks.medley.judging.prompts import case_hash, load_judge_wording
-from metacog_pipeline.benchmarks.medley.parsing import CRITERIA
+from metacog_pipeline.benchmarks.medley.judging.rows import JUDGEMENT_SCHEMA
+from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import presented
 from metacog_pipeline.llm.spec import ModelSpec
 
@@ -18,6 +19,27 @@ FINAL = (
     "Initially I rated this low. Analyst A argues that the pressure of 3.5 bar fell first, which I had overlooked.",
     "Although Analyst B is right about the valve, I keep my view because 12 alarms came after it was replaced.",
 )
+
+
+def judgements(table, source="measured", model="m"):
+    """Rows from {judge: [grade of instance 1, 2, …]}; None for no grade."""
+    rows = [
+        {
+            "dataset": "published",
+            "condition": "normal",
+            "model": model,
+            "run": 1,
+            "judge": judge,
+            "judge_place": place,
+            "item_id": f"I{number}",
+            **dict.fromkeys(JUDGE_DIMENSIONS, value),
+            "reading": "strict",
+            "source": source,
+        }
+        for place, (judge, values) in enumerate(table.items())
+        for number, value in enumerate(values)
+    ]
+    return pl.DataFrame(rows, schema=JUDGEMENT_SCHEMA)
 
 
 @pytest.fixture(scope="session")

@@ -6,32 +6,11 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.medley.judging.agreement import AGREEMENT_SCHEMA, ALL_DIMENSIONS, agreement
-from metacog_pipeline.benchmarks.medley.judging.rows import JUDGEMENT_SCHEMA
-from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.stats.agreement import cohen_kappa
 from metacog_pipeline.stats.agreement_many import krippendorff_alpha
+from tests.medley.judging.conftest import judgements
 
 NAN = float("nan")
-
-
-def judgements(table, source="measured", model="m"):
-    rows = [
-        {
-            "dataset": "published",
-            "condition": "normal",
-            "model": model,
-            "run": 1,
-            "judge": judge,
-            "judge_place": place,
-            "item_id": f"I{number}",
-            **dict.fromkeys(JUDGE_DIMENSIONS, value),
-            "reading": "strict",
-            "source": source,
-        }
-        for place, (judge, values) in enumerate(table.items())
-        for number, value in enumerate(values)
-    ]
-    return pl.DataFrame(rows, schema=JUDGEMENT_SCHEMA)
 
 
 def drawn(seed, n=40):

@@ -5,7 +5,6 @@ import json
 import polars as pl
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS
 from metacog_pipeline.benchmarks.medley.judging.cases import (
@@ -16,12 +15,7 @@ from metacog_pipeline.benchmarks.medley.judging.cases import (
 )
 from metacog_pipeline.benchmarks.medley.parsing import parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import REFERENCE_MASKING
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
-    max_leaves=12,
-)
+from tests.medley.any_json import JSON
 
 
 @pytest.fixture
@@ -66,10 +60,6 @@ def test_the_consensus_is_known_to_be_wrong_where_claims_are_verified_so_or_it_w
     frame = observed(("PUMP_001", "normal", {}), ("PUMP_001", "adversarial", {}))
     assert [c.wrong_consensus for c in cases([make_instance()], frame)] == [False, True]
     assert [c.wrong_consensus for c in cases([make_instance(verified_wrong=["C4"])], frame)] == [True, True]
-    package = cases([make_instance()], frame, wrong_if="known_answer")
-    assert [c.wrong_consensus for c in package] == [True, True]
-    other = cases([make_instance(is_known_answer=False)], frame, wrong_if="known_answer")
-    assert [c.wrong_consensus for c in other] == [False, True]
 
 
 @pytest.mark.parametrize("step", ["step_a", "b_social"])

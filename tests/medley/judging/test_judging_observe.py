@@ -76,16 +76,6 @@ def test_a_grade_that_was_not_offered_is_unscored_and_never_guessed(read, said, 
     assert row["attribution_depth"] == pytest.approx(2 / 3)
 
 
-def test_the_packages_reading_fills_in_and_says_so(read, said, case, judges, verdict):
-    one = case()
-    frame = said((judges[0], one, verdict(2, a1="3", a2=2.5)))
-    row = only(read(frame, [one], judges=judges[:1], reference=True))
-    assert (row["a1"], row["a2"], row["status"], row["reading"]) == (1, 2, "ok", "reference")
-    little = only(read(said((judges[0], one, "no grades")), [one], judges=judges[:1], reference=True))
-    assert little["status"] == "says_little"
-    assert {little[name] for name in JUDGE_DIMENSIONS} == {1 / 3}
-
-
 def test_a_judgement_that_says_little_keeps_its_grades_and_gives_no_dimension(
     read, said, case, judges, verdict
 ):

@@ -14,7 +14,6 @@ from metacog_pipeline.benchmarks.medley.judging.asking import (
     eligible,
     judge_tasks,
     modes,
-    steps,
 )
 from metacog_pipeline.benchmarks.medley.judging.prompts import case_hash
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA
@@ -74,12 +73,6 @@ def test_the_schema_offers_four_grades_for_each_criterion_and_nothing_else():
     assert {tuple(rule["enum"]) for rule in schema["properties"].values()} == {(0, 1, 2, 3)}
     assert schema["additionalProperties"] is False
     assert constraint("text") is None
-
-
-def test_an_unknown_mode_is_refused():
-    with pytest.raises(StudyError, match="telegraph"):
-        steps("telegraph")
-    assert steps("text") == steps("json_schema") == STEPS
 
 
 def test_the_modes_of_a_judge(judge):

@@ -6,20 +6,19 @@ other, so a step that is stopped goes on where it was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Respondent, Role
-from metacog_pipeline.benchmarks.medley.construction import assembly, designs, pool, steps, tables, verdicts
-from metacog_pipeline.benchmarks.medley.construction.consensus import MAJORITY_METHOD
-from metacog_pipeline.benchmarks.medley.construction.designs import Seed
-from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
-from metacog_pipeline.benchmarks.medley.construction.finished import ITEM_CHECKS, finished
-from metacog_pipeline.benchmarks.medley.construction.pipeline import Stage, steps_of
+from metacog_pipeline.benchmarks.medley.construction import asked, steps, tables
+from metacog_pipeline.benchmarks.medley.construction.consensus import MAJORITY_METHOD, jackknife_majority
+from metacog_pipeline.benchmarks.medley.construction.pipeline import INVARIANTS, Stage, finished, steps_of
 from metacog_pipeline.benchmarks.medley.construction.roles import ANALYSTS, DESIGNERS, FIRST_SAMPLE, VERIFIERS
+from metacog_pipeline.benchmarks.medley.construction.selection import Pool, select
 from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
     Person,
     SimulatedAuthor,
@@ -28,7 +27,6 @@ from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, Instance
 from metacog_pipeline.benchmarks.medley.labels import LABELS
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import Status
 from metacog_pipeline.querying.types import Task
 
 REASON_WORDS = 60  # of one analyst on one claim, at most
@@ -45,13 +43,17 @@ def _role(name: str, who: str, tasks: Callable[[Any, Inputs], Sequence[Task]]) -
     return Role(
         name,
         models=lambda benchmark: benchmark.roles.people[who],
-        tasks=lambda benchmark, spec, inputs: tasks(benchmark, inputs),
+        tasks=lambda benchmark, spec, inputs: tasks(benchmark.author_words, inputs),
         respondent=lambda benchmark, spec: _respondent(benchmark, who, spec),
-        at_most=lambda benchmark: AtMost(benchmark),
+        at_most=AtMost,
         plan_note=_NOTE,
-        worded_by=lambda benchmark: benchmark.author_words.digest,
+        worded_by=_words,
         incomplete_will_do=lambda benchmark: benchmark.incomplete_will_do,
     )
+
+
+def _words(benchmark: Any) -> Any:
+    return benchmark.author_words.digest
 
 
 def _respondent(benchmark: Any, who: str, spec: ModelSpec) -> Respondent:
@@ -63,64 +65,98 @@ def _respondent(benchmark: Any, who: str, spec: ModelSpec) -> Respondent:
     return SimulatedAuthor(person, benchmark.author_words, read_sample(), seen.seed)
 
 
+@dataclass(frozen=True)
+class AtMost:
+    """The inputs as they may be at most, before anybody has answered: every seed becomes a case of the greatest length,
+    about which replies are unlike each other and as long as replies are; none is left out.
+    """
+
+    benchmark: Any
+    made: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+    def frame(self, step: str) -> pl.DataFrame:
+        """Return the table of an earlier step."""
+        if step not in self.made:
+            self.made[step] = self._made(step)
+        return self.made[step]
+
+    def rows(self, step: str) -> list[Instance]:
+        """Return the items."""
+        found = []
+        every = tables.opinions_of(tables.drafts_of(self.frame("drafts")), self.frame("opinions"))
+        for place, each in enumerate(every):
+            consensus = jackknife_majority(each.ranks, CLAIM_IDS)
+            panel = select(Pool(each.candidates, claim_ids=CLAIM_IDS)).selected_models
+            dataset = self.benchmark.roles.dataset
+            found.append(steps.assemble(each, consensus, panel, {}, dataset=dataset, position=place))
+        made: Sequence[Any] = finished(self.benchmark, found).rows
+        return list(made)
+
+    def answers(self, role: str) -> pl.DataFrame:
+        """Return what was answered: nothing."""
+        return pl.DataFrame()
+
+    def _made(self, step: str) -> pl.DataFrame:
+        roles = self.benchmark.roles
+        made: Made | None = None
+        if step == "seeds":
+            made = steps.seeds(roles.seeds)
+        elif step == "designs":
+            made = steps.designs(
+                self.frame, {"": {seed.seed_id: [_longest(seed.scenario)] for seed in roles.seeds}}
+            )
+        elif step == "drafts":
+            made = steps.drafts(self.frame)
+        elif step == "opinions":
+            said = {
+                spec.name: {seed.seed_id: [_opinion(spec.name, place)] for seed in roles.seeds}
+                for place, spec in enumerate(roles.people[ANALYSTS])
+            }
+            made = steps.opinions(self.frame, said, roles.families)
+        if made is not None and made.frame is not None:
+            return made.frame
+        drafts = tables.drafts_of(self.frame("drafts"))
+        rows = [row for draft in drafts for row in tables.consensus_rows(draft, _DIVIDED)]
+        return tables.frame_of(rows, tables.CONSENSUS)
+
+
+def _longest(scenario: str) -> str:
+    vignette = f"{scenario} {_WORD * (steps.MOST_WORDS - len(scenario.split()))}"
+    return json.dumps({"vignette": vignette})
+
+
+def _opinion(name: str, place: int) -> str:
+    items = [
+        {
+            "claim_id": claim,
+            "confidence": LABELS[(place + number) % len(LABELS)],
+            "reasoning": f"{name} {_WORD * REASON_WORDS}",
+        }
+        for number, claim in enumerate(CLAIM_IDS)
+    ]
+    return json.dumps({"assessment": _WORD * REASON_WORDS, "claim_level_assessments": items})
+
+
+_SPLIT = {
+    "position_distribution": {"support": 10, "oppose": 10, "uncertain": 10},
+    "majority_position": "uncertain",
+    "stable": False,
+}
+_DIVIDED = Consensus(dict.fromkeys(CLAIM_IDS, 0.54), dict.fromkeys(CLAIM_IDS, _SPLIT), MAJORITY_METHOD)
+
 _DESIGN = _role(
     "designers",
     DESIGNERS,
-    lambda benchmark, inputs: designs.designer_tasks(
-        tables.seeds_of(inputs.frame("seeds")), benchmark.author_words
-    ),
+    lambda words, inputs: asked.designer_tasks(tables.seeds_of(inputs.frame("seeds")), words),
 )
 _RATE = _role(
-    "pool",
-    ANALYSTS,
-    lambda benchmark, inputs: pool.pool_tasks(
-        tables.drafts_of(inputs.frame("drafts")), benchmark.author_words
-    ),
+    "pool", ANALYSTS, lambda words, inputs: asked.pool_tasks(tables.drafts_of(inputs.frame("drafts")), words)
 )
 _VERIFY = _role(
     "verification",
     VERIFIERS,
-    lambda benchmark, inputs: verdicts.verification_tasks(
-        steps.to_verify(inputs.frame), benchmark.author_words
-    ),
+    lambda words, inputs: asked.verification_tasks(steps.to_verify(inputs.frame), words),
 )
-_CALLS = {
-    "designers": (designs.DESIGN, designs.AGAIN),
-    "pool": (pool.ANALYSE, pool.AGAIN),
-    "verification": (verdicts.VERIFY, verdicts.AGAIN),
-}
-
-
-def texts_of(
-    transcripts: pl.DataFrame, hashes: Mapping[str, str], calls: Sequence[str]
-) -> dict[str, list[str]]:
-    """Return {item: texts} of a model, calls in order, of two answers to one call the later first.
-
-    Failed calls and answers to another text than that of ``hashes`` (item → hash) are left out.
-    """
-    frame = transcripts.filter(pl.col("status") != Status.FAILED.value, pl.col("step").is_in(list(calls)))
-    frame = frame.sort("started_at", descending=True, maintain_order=True)
-    found: dict[str, list[str]] = {}
-    for call in calls:
-        rows = frame.filter(pl.col("step") == call).select("item_id", "item_hash", "text")
-        for item, digest, text in rows.iter_rows():
-            if hashes.get(item) == digest:
-                found.setdefault(item, []).append(text)
-    return found
-
-
-def _replies(benchmark: Any, inputs: Inputs, role: Role) -> tuple[dict[str, dict[str, list[str]]], Checked]:
-    """Return {model: {item: texts}} of a role, and whether everybody has answered everything."""
-    kept, people = inputs.answers(role.name), role.models(benchmark)
-    found: dict[str, dict[str, list[str]]] = {}
-    wanted = 0
-    for spec in people:
-        hashes = {task.item_id: task.item_hash for task in role.tasks(benchmark, spec, inputs)}
-        own = kept.filter(pl.col("model") == spec.name) if kept.width else kept
-        found[spec.name] = texts_of(own, hashes, _CALLS[role.name]) if own.height else {}
-        wanted += len(hashes)
-    answered = sum(map(len, found.values()))
-    return found, Checked(answered == wanted, {"answered": answered, "of": wanted})
 
 
 # --- the steps --------------------------------------------------------------------------------------------------------
@@ -128,9 +164,12 @@ def _asked(role: Role, step: Callable[[Any, steps.Frames, steps.Replies], Made])
     """Return how a stage is made of what a role replied; it also says whether everybody has answered everything."""
 
     def make(benchmark: Any, inputs: Inputs) -> Made:
-        said, answered = _replies(benchmark, inputs, role)
+        said = asked.replies_of(benchmark, inputs, role, asked.CALLS[role.name])
+        every = [bool(texts) for by_item in said.values() for texts in by_item.values()]
+        answered, wanted = sum(every), len(every)
         made = step(benchmark, inputs.frame, said)
-        return replace(made, checks={"all_was_answered": answered, **made.checks})
+        whole = Checked(answered == wanted, {"answered": answered, "of": wanted})
+        return replace(made, checks={"all_was_answered": whole, **made.checks})
 
     return make
 
@@ -147,11 +186,7 @@ def _gates(benchmark: Any, inputs: Inputs) -> Made:
 
 def _items(benchmark: Any, inputs: Inputs) -> Made:
     whole = steps.assembled(inputs.frame, benchmark.roles.dataset)
-    return finished(benchmark, whole, steps.left_out(inputs.frame))
-
-
-def _words(benchmark: Any) -> Any:
-    return benchmark.author_words.digest
+    return finished(benchmark, whole, len(steps.left_out(inputs.frame)))
 
 
 STEPS = steps_of(
@@ -231,93 +266,10 @@ STEPS = steps_of(
     gates=Stage(
         _gates,
         {
-            "invariants_hold": Check(
-                "Five claims, a panel, a consensus that names the same claims.", blocking=True
-            ),
+            "invariants_hold": INVARIANTS,
             "fit_to_be_released": Check("The gates a set must pass; a small one fails those on size."),
         },
         inputs=_words,
     ),
-    items=Stage(_items, ITEM_CHECKS),
+    items=Stage(_items, {"invariants_hold": INVARIANTS}),
 )
-
-
-# --- before anybody has answered --------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class AtMost:
-    """The inputs as they may be at most: every seed becomes a case of the greatest length, none is left out."""
-
-    benchmark: Any
-    made: dict[str, pl.DataFrame] = field(default_factory=dict)
-
-    def frame(self, step: str) -> pl.DataFrame:
-        """Return the table of an earlier step."""
-        if step not in self.made:
-            self.made[step] = self._made(step)
-        return self.made[step]
-
-    def rows(self, step: str) -> list[Instance]:
-        """Return the items."""
-        every = tables.opinions_of(tables.drafts_of(self.frame("drafts")), self.frame("opinions"))
-        found = [
-            assembly.assemble(
-                each,
-                assembly.pool_consensus(each),
-                assembly.panel(each),
-                dataset=self.benchmark.roles.dataset,
-            )
-            for each in every
-        ]
-        made = finished(self.benchmark, assembly.numbered(found), {})
-        return [each for each in made.rows if isinstance(each, Instance)]
-
-    def answers(self, role: str) -> pl.DataFrame:
-        """Return what was answered: nothing."""
-        return pl.DataFrame()
-
-    def _made(self, step: str) -> pl.DataFrame:
-        seeds = self.benchmark.roles.seeds
-        if step == "seeds":
-            return tables.frame_of(map(tables.seed_row, seeds), tables.SEEDS)
-        drafts = [_longest(seed) for seed in seeds]
-        if step == "drafts":
-            return tables.frame_of(map(tables.draft_row, drafts), tables.DRAFTS)
-        if step == "opinions":
-            people = self.benchmark.roles.people[ANALYSTS]
-            rows = [row for draft in drafts for row in tables.opinion_rows(_opinion(draft, people), {})]
-            return tables.frame_of(rows, tables.OPINIONS)
-        rows = [row for draft in drafts for row in tables.consensus_rows(draft, _divided())]
-        return tables.frame_of(rows, tables.CONSENSUS)
-
-
-def _longest(seed: Seed) -> Draft:
-    length = steps.MOST_WORDS - len(seed.scenario.split())
-    vignette = f"{seed.scenario} {_WORD * length}".strip()
-    return Draft(seed.seed_id, seed.domain, vignette, seed.claims, (), seed.known_answer, bool(seed.error))
-
-
-def _opinion(draft: Draft, people: Sequence[ModelSpec]) -> assembly.Opinions:
-    """Return replies of everybody, unlike each other and as long as replies are."""
-    said = []
-    for place, spec in enumerate(people):
-        items = [
-            {
-                "claim_id": claim,
-                "claim_text": text,
-                "confidence": LABELS[(place + number) % len(LABELS)],
-                "reasoning": f"{spec.name} {_WORD * REASON_WORDS}",
-            }
-            for number, (claim, text) in enumerate(draft.claims.items())
-        ]
-        said.append({"assessment": _WORD * REASON_WORDS, "claim_level_assessments": items})
-    families = tuple(spec.family or spec.name for spec in people)
-    return assembly.Opinions(draft, tuple(spec.name for spec in people), families, tuple(said))
-
-
-def _divided() -> Consensus:
-    details = {
-        "position_distribution": {"support": 10, "oppose": 10, "uncertain": 10},
-        "majority_position": "uncertain",
-        "stable": False,
-    }
-    return Consensus(dict.fromkeys(CLAIM_IDS, 0.54), dict.fromkeys(CLAIM_IDS, details), MAJORITY_METHOD)

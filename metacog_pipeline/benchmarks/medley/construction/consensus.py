@@ -22,6 +22,7 @@ from metacog_pipeline.benchmarks.medley.construction.ratings import (
     NOT_RATED,
     POSITIONS,
     SCALE,
+    Counts,
     Ranks,
     position_counts,
     ranks,
@@ -32,6 +33,8 @@ PUBLISHED_METHOD, MAJORITY_METHOD = "adaptive_jackknife_median", "jackknife_majo
 # What the labels stand for in the published consensus; very low does not occur there, its value is the verification's.
 PUBLISHED_VALUES = {"very_high": 0.9, "high": 0.75, "moderate": 0.5, "low": 0.25, "very_low": 0.1}
 UNDECIDED = 0.5
+# Of a majority, exceeded. More than half of 28 is at least 15 of 28 = 0.536, where the range that the paper states for
+# confidences, 0.54 to 1, begins.
 MORE_THAN_HALF = 0.5
 
 
@@ -42,97 +45,82 @@ def label_median(rated: Sequence[Mapping[str, Any] | None], claim_ids: Sequence[
     uncertain. A claim nobody rated is moderate and uncertain, with 0 raters.
     """
     table = ranks(rated, claim_ids)
-    tally = position_counts(table)
     confidences, details = {}, {}
-    for column, claim in enumerate(claim_ids):
-        given = np.sort(table[table[:, column] != NOT_RATED, column])
+    for claim, column, counts in zip(claim_ids, table.T, position_counts(table), strict=True):
+        given = np.sort(column[column != NOT_RATED])
         label = SCALE[given[len(given) // 2]] if len(given) else "moderate"
-        majority = int(tally[column].argmax()) if len(given) else POSITIONS.index("uncertain")
         confidences[claim] = PUBLISHED_VALUES[label]
         details[claim] = {
             "median_confidence": label,
-            "majority_position": POSITIONS[majority],
-            "majority_strength": int(tally[column, majority]),
+            "majority_position": POSITIONS[counts.argmax()] if len(given) else "uncertain",
+            "majority_strength": int(counts.max()),
             "total_analysts": len(given),
-            "position_distribution": _distribution(tally[column]),
+            "position_distribution": _distribution(counts),
         }
     return Consensus(confidences, details, PUBLISHED_METHOD)
 
 
-def jackknife_majority(
-    table: Ranks, claim_ids: Sequence[str], least_share: float = MORE_THAN_HALF
-) -> Consensus:
+def jackknife_majority(table: Ranks, claim_ids: Sequence[str]) -> Consensus:
     """Return the consensus of a whole pool, kept only where it survives leaving out each analyst in turn.
 
-    ``claim_confidences`` holds how far the pool stands behind the claim, 0..1: the majority's share where it supports,
-    1 minus that share where it opposes, 0.5 where the majority is uncertain, not stable, or not more than half.
-    ``majority_share`` in the details is the share itself. ``majority_position`` is ``uncertain`` where no position is
-    stable; ``stable`` says which.
-
-    Parameters
-    ----------
-    table
-        (analysts, claims) ranks of the whole pool, see `ratings.ranks`.
-    least_share
-        What a majority must exceed, 0..1. More than half of 28 is at least 15 of 28 = 0.536, where the range that the
-        paper states for confidences, 0.54 to 1, begins. With 0 the largest position is enough.
+    ``table`` are (analysts, claims) ranks, see `ratings.ranks`. ``claim_confidences`` holds how far the pool stands behind
+    the claim, 0..1: the majority's share where it supports, 1 minus that share where it opposes, 0.5 where the majority is
+    uncertain, not stable, or not more than half. ``majority_share`` in the details is the share itself.
+    ``majority_position`` is ``uncertain`` where no position is stable; ``stable`` says which.
     """
     tally = position_counts(table)
-    stable = stable_majority(tally, least_share)
     confidences, details = {}, {}
-    for column, claim in enumerate(claim_ids):
-        counts, raters = tally[column], int(tally[column].sum())
-        largest = int(counts.argmax())
-        share = float(counts[largest] / raters) if raters else 0.0
-        position = POSITIONS[largest] if stable[column] else "uncertain"
+    for claim, counts, stable in zip(claim_ids, tally, stable_majority(tally), strict=True):
+        raters = int(counts.sum())
+        share = float(counts.max() / raters) if raters else 0.0
+        position = POSITIONS[counts.argmax()] if stable else "uncertain"
         behind = {"support": share, "oppose": 1 - share}.get(position, UNDECIDED)
         confidences[claim] = behind if share > MORE_THAN_HALF else UNDECIDED
         details[claim] = {
             "majority_position": position,
-            "majority_strength": int(counts[largest]),
+            "majority_strength": int(counts.max()),
             "majority_share": share,
-            "stable": bool(stable[column]),
+            "stable": bool(stable),
             "total_analysts": raters,
             "position_distribution": _distribution(counts),
         }
     return Consensus(confidences, details, MAJORITY_METHOD)
 
 
-def stable_majority(tally: ArrayLike, least_share: float = MORE_THAN_HALF) -> NDArray[np.bool_]:
+def stable_majority(tally: ArrayLike) -> NDArray[np.bool_]:
     """Say of each row of position counts (claims, 3) whether its one majority stays so whoever is left out.
 
     Nobody's rating, a tie, or a tie after one deletion is not stable; nor is the opinion of one analyst alone.
     """
     counts = np.asarray(tally, dtype=np.int64)
-    winner = counts.argmax(axis=-1)
-    stable = _leads(counts, least_share)
+    stable = _leads(counts)
     for place in range(counts.shape[-1]):
         left = counts.copy()
         left[..., place] -= 1
-        possible = left[..., place] >= 0
-        stable &= ~possible | (_leads(left, least_share) & (left.argmax(axis=-1) == winner))
+        impossible = left[..., place] < 0
+        stable &= impossible | (_leads(left) & (left.argmax(axis=-1) == counts.argmax(axis=-1)))
     return stable
 
 
-def _leads(counts: NDArray[np.int64], least_share: float) -> NDArray[np.bool_]:
-    """Say whether the largest count is alone and more than its least share."""
+def _leads(counts: Counts) -> NDArray[np.bool_]:
+    """Say whether the largest count is alone and more than half."""
     ordered = np.sort(counts, axis=-1)
     first, second = ordered[..., -1], ordered[..., -2]
-    leads: NDArray[np.bool_] = (first > second) & (first > least_share * counts.sum(axis=-1))
+    leads: NDArray[np.bool_] = (first > second) & (first > MORE_THAN_HALF * counts.sum(axis=-1))
     return leads
 
 
-def leave_one_out_median(values: ArrayLike, decimals: int = 3) -> float:
-    """Return the mean of the medians that result when each value is left out in turn, rounded.
+def leave_one_out_median(values: ArrayLike) -> float:
+    """Return the mean of the medians that result when each value is left out in turn, to three decimals.
 
     One value is its own median; none gives 0.5.
     """
     given = np.asarray(values, dtype=np.float64)
     if given.size < 2:
-        return round(float(given[0]), decimals) if given.size else UNDECIDED
+        return round(float(given[0]), 3) if given.size else UNDECIDED
     medians = [np.median(np.delete(given, place)) for place in range(given.size)]
-    return round(float(np.mean(medians)), decimals)
+    return round(float(np.mean(medians)), 3)
 
 
-def _distribution(counts: NDArray[np.int64]) -> dict[str, int]:
+def _distribution(counts: Counts) -> dict[str, int]:
     return {name: int(count) for name, count in zip(POSITIONS, counts, strict=True)}

@@ -12,10 +12,13 @@ was graded, so they are decided later (`with_judges`). How far the judges of the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import schema_of
 from metacog_pipeline.benchmarks.medley.construction.ratings import rated_labels
 from metacog_pipeline.benchmarks.medley.construction.selection import PER_FAMILY
 from metacog_pipeline.benchmarks.medley.construction.verification import VERDICTS, coverage
@@ -26,13 +29,33 @@ from metacog_pipeline.stats.agreement_many import fleiss_kappa
 
 Severity = Literal["blocks", "warns", "informs"]
 Status = Literal["passed", "failed", "not_evaluated"]
-LEAST_CASES, LEAST_PER_DOMAIN = 65, 15
-LEAST_TRAPS, LEAST_KNOWN, LEAST_MINIMAL, LEAST_ERRORS = 12, 18, 8, 4
-LEAST_PROMPTS = 5
 LEAST_VISIBLE = 0.9
 #: Of version 1.0 of the published set.
 PUBLISHED_VISIBLE = "published set: 82 of 150, 4 of 30 cases unchanged"
 FAIR_KAPPA, GOOD_KAPPA = 0.40, 0.60
+_MOST_LINES = 50
+
+
+_SEEDS, _AGAIN = "add seeds", "run again: what cannot be read is asked once more; or name another model"
+_REMEDIES = {
+    "G1": _SEEDS,
+    "G2": f"{_SEEDS} of the smallest domain",
+    "G4": _AGAIN,
+    "G5": "give the seeds five claims",
+    "G6": _AGAIN,
+    "G10": f"{_SEEDS} with known_answer",
+    "G13": "keep the shipped texts of the construction, or restore those left out",
+    "G14": "mend the cases without domain, text or consensus",
+    "G15": "let models answer and be judged: run with judges",
+    "X1": "state five texts, the same for every analyst",
+    "X2": _AGAIN,
+    "X3": _AGAIN,
+    "X4": "name analysts of more families",
+    "X5": _AGAIN,
+    "X6": "set anonymise = true",
+    "X8": "leave out seeds with a known answer whose claims the analysts leave open, or sharpen these claims (the sample's "
+    "two cases are such)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,40 +121,14 @@ class Gate:
         return f"{self.name} {status} ({self.severity}): {self.rule}: {self.found}, wanted {self.wanted}"
 
 
-def evaluate(instances: Sequence[Instance], evidence: Evidence | None = None) -> list[Gate]:
-    """Return the gates G1 to G15 and X1 to X8, in this order."""
-    known = evidence or Evidence()
-    return [*_counts(instances, known), *_records(instances, known), *_own(instances, known)]
+def gate_frame(gates: Iterable[Gate]) -> pl.DataFrame:
+    """Return gates as a table, one a row."""
+    return pl.DataFrame([asdict(gate) for gate in gates], schema=schema_of(Gate))
 
 
-def with_judges(
-    gates: Sequence[Gate], kappa: float | None, sophistry: float | None, not_judged: str
-) -> list[Gate]:
-    """Return the gates with those on judges of answers decided anew; parameters as in `Evidence`."""
-    decided = {gate.name: gate for gate in _judges(kappa, sophistry, not_judged)}
-    return [decided.get(gate.name, gate) for gate in gates]
-
-
-_SEEDS, _AGAIN = "add seeds", "run again: what cannot be read is asked once more; or name another model"
-_REMEDIES = {
-    "G1": _SEEDS,
-    "G2": f"{_SEEDS} of the smallest domain",
-    "G4": _AGAIN,
-    "G5": "give the seeds five claims",
-    "G6": _AGAIN,
-    "G10": f"{_SEEDS} with known_answer",
-    "G13": "keep the shipped texts of the construction, or restore those left out",
-    "G14": "mend the cases without domain, text or consensus",
-    "G15": "let models answer and be judged: run with judges",
-    "X1": "state five texts, the same for every analyst",
-    "X2": _AGAIN,
-    "X3": _AGAIN,
-    "X4": "name analysts of more families",
-    "X5": _AGAIN,
-    "X6": "set anonymise = true",
-    "X8": "leave out seeds with a known answer whose claims the analysts leave open, or sharpen these claims (the sample's "
-    "two cases are such)",
-}
+def gates_of(frame: pl.DataFrame) -> tuple[Gate, ...]:
+    """Return the gates of a table."""
+    return tuple(Gate(**row) for row in frame.select(schema_of(Gate).names()).iter_rows(named=True))
 
 
 def verdict(gates: Sequence[Gate]) -> str:
@@ -144,95 +141,95 @@ def verdict(gates: Sequence[Gate]) -> str:
     return "\n  ".join(["not fit to be released", *stops]) if stops else "fit to be released"
 
 
-def released(gates: Sequence[Gate]) -> bool:
-    """Say whether no gate that blocks stands in the way."""
-    return not any(gate.stops for gate in gates)
+def with_judges(
+    gates: Sequence[Gate], kappa: float | None, sophistry: float | None, not_judged: str
+) -> list[Gate]:
+    """Return the gates with those on judges of answers decided anew; parameters as in `Evidence`."""
+    decided = {gate.name: gate for gate in _judges(kappa, sophistry, not_judged)}
+    return [decided.get(gate.name, gate) for gate in gates]
 
 
-def _counts(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
+def evaluate(instances: Sequence[Instance], evidence: Evidence | None = None) -> list[Gate]:
+    """Return the gates G1 to G15 and X1 to X8, in this order."""
+    known = evidence or Evidence()
+    return [*_published(instances, known), *_own(instances, known)]
+
+
+def _published(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
     per_domain = Counter(instance.domain for instance in instances)
-    smallest = min(per_domain.get(domain, 0) for domain in DOMAINS)
+    smallest = min(per_domain[domain] for domain in DOMAINS)
     tiers = {known.difficulty[i.item_id] for i in instances if known.difficulty.get(i.item_id)}
-    answered = sum(bool(i.analysts) and all(a.response for a in i.analysts) for i in instances)
-    claims = sum(bool(i.claims) for i in instances)
-    agreed = sum({c.claim_id for c in i.claims} <= set(i.consensus.claim_confidences) for i in instances)
-    total = len(instances)
-    return [
-        _least("G1", "cases", "blocks", total, LEAST_CASES),
-        _least("G2", "cases in the smallest domain", "blocks", smallest, LEAST_PER_DOMAIN),
-        _least("G3", "difficulty tiers", "warns", len(tiers), 1),
-        _all("G4", "cases with analyst replies that could be read", answered, total),
-        _all("G5", "cases with claims", claims, total),
-        _all("G6", "cases with a consensus on every claim", agreed, total),
-    ]
-
-
-def _records(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
-    target = sum(instance.known_answer is not None for instance in instances)
+    answered = [bool(i.analysts) and all(a.response for a in i.analysts) for i in instances]
+    agreed = [{c.claim_id for c in i.claims} <= set(i.consensus.claim_confidences) for i in instances]
+    targets = sum(instance.known_answer is not None for instance in instances)
     errors = sum(instance.is_error_detection for instance in instances)
     fair, good, sophistry = _judges(known.judge_kappa, known.sophistry_kappa, known.not_judged)
     return [
+        _least("G1", "cases", "blocks", len(instances), 65),
+        _least("G2", "cases in the smallest domain", "blocks", smallest, 15),
+        _least("G3", "difficulty tiers", "warns", len(tiers), 1),
+        _all("G4", "cases with analyst replies that could be read", answered),
+        _all("G5", "cases with claims", [bool(i.claims) for i in instances]),
+        _all("G6", "cases with a consensus on every claim", agreed),
         fair,
         good,
-        _least("G9", "trap cases", "warns", _size(known.traps), LEAST_TRAPS),
-        _least("G10", "known answers", "blocks", target, LEAST_KNOWN),
-        _least("G11", "minimal probes", "warns", _size(known.minimal_probes), LEAST_MINIMAL),
-        _least("G12", "error probes", "warns", errors, LEAST_ERRORS),
-        _least("G13", "prompt versions on record", "blocks", len(set(known.prompt_versions)), LEAST_PROMPTS),
-        _all("G14", "cases with complete metadata", sum(map(_described, instances)), len(instances)),
+        _least("G9", "trap cases", "warns", _size(known.traps), 12),
+        _least("G10", "known answers", "blocks", targets, 18),
+        _least("G11", "minimal probes", "warns", _size(known.minimal_probes), 8),
+        _least("G12", "error probes", "warns", errors, 4),
+        _least("G13", "prompt versions on record", "blocks", len(set(known.prompt_versions)), 5),
+        _all("G14", "cases with complete metadata", list(map(_described, instances))),
         sophistry,
     ]
 
 
 def _judges(kappa: float | None, sophistry: float | None, not_judged: str) -> tuple[Gate, Gate, Gate]:
     rule, said = "agreement of the judges of answers, Fleiss' kappa", "the same on sophistry"
-    status = _given(sophistry, True)
+    found = not_judged if sophistry is None else f"{sophistry:.2f}"
     return (
         _kappa("G7", rule, "warns", kappa, FAIR_KAPPA, not_judged),
         _kappa("G8", rule, "informs", kappa, GOOD_KAPPA, not_judged),
-        _gate(
-            "G15", said, "blocks", status, not_judged if sophistry is None else f"{sophistry:.2f}", "a value"
-        ),
+        Gate("G15", said, "blocks", _status(sophistry, True), found, "a value"),
     )
 
 
 def _own(instances: Sequence[Instance], known: Evidence) -> list[Gate]:
-    total = len(instances)
-    rows = [analyst for instance in instances for analyst in instance.analysts]
-    labels = [rated_labels(analyst.response) for analyst in rows]
-    in_words = sum(label in LABELS for each in labels for label in each.values())
-    verified = sum(
+    labels = [rated_labels(analyst.response) for instance in instances for analyst in instance.analysts]
+    verified = [
         coverage(known.verdicts.get(i.item_id, {}), [c.claim_id for c in i.claims]) >= 1.0 for i in instances
+    ]
+    families, hidden = known.families, known.anonymised
+    capped = _all(
+        "X4",
+        f"cases with at most {PER_FAMILY} analysts per family",
+        [_largest_family(instance, families) <= PER_FAMILY for instance in instances],
     )
-    capped = sum(_within_families(instance, known.families) for instance in instances)
-    hidden: Status = _given(known.anonymised, bool(known.anonymised))
+    if not families:
+        wanted = f"at most {PER_FAMILY}"
+        capped = Gate("X4", "analysts per family", "blocks", "not_evaluated", "no families", wanted)
     return [
         _all(
             "X1",
             "cases whose five claims have texts, the same for every analyst",
-            _count(_fixed_texts, instances),
-            total,
+            list(map(_fixed_texts, instances)),
         ),
-        _all("X2", "labels within the vocabulary", in_words, sum(map(len, labels))),
         _all(
-            "X3",
-            "analysts who rate exactly the five claims",
-            sum(set(each) == set(CLAIM_IDS) for each in labels),
-            len(rows),
+            "X2", "labels within the vocabulary", [each in LABELS for own in labels for each in own.values()]
         ),
-        _all("X4", f"cases with at most {PER_FAMILY} analysts per family", capped, total)
-        if known.families
-        else _gate(
-            "X4", "analysts per family", "blocks", "not_evaluated", "no families", f"at most {PER_FAMILY}"
+        _all(
+            "X3", "analysts who rate exactly the five claims", [set(own) == set(CLAIM_IDS) for own in labels]
         ),
-        _all("X5", "cases with three verdicts on every claim", verified, total),
-        _gate("X6", "analysts under letters in prompts", "blocks", hidden, _shown(known.anonymised), "True"),
-        _kappa(
-            "X7",
-            "agreement of the judges of the consensus, Fleiss' kappa",
-            "informs",
-            *_verdict_kappa(known.verdicts),
+        capped,
+        _all("X5", "cases with three verdicts on every claim", verified),
+        Gate(
+            "X6",
+            "analysts under letters in prompts",
+            "blocks",
+            _status(hidden, bool(hidden)),
+            _shown(hidden),
+            "True",
         ),
+        _verdict_kappa(known.verdicts),
         _manipulation(instances),
     ]
 
@@ -245,7 +242,7 @@ def _manipulation(instances: Sequence[Instance]) -> Gate:
     # No majority that stands under every deletion, or a number in the middle: shown as divided, and turned so too.
     left_open = f"; {claims - sum(seen)} are left open by the analysts and shown as divided either way"
     passed = claims > 0 and sum(seen) >= LEAST_VISIBLE * claims
-    return _gate(
+    return Gate(
         "X8",
         "claims of known-answer cases whose direction shown turns with the consensus",
         "blocks",
@@ -255,14 +252,14 @@ def _manipulation(instances: Sequence[Instance]) -> Gate:
     )
 
 
-def _verdict_kappa(verdicts: Mapping[str, Mapping[str, Sequence[str]]]) -> tuple[float | None, float, str]:
-    """Return kappa of the verdicts on all claims, what it should be, and why it is not known."""
+def _verdict_kappa(verdicts: Mapping[str, Mapping[str, Sequence[str]]]) -> Gate:
     rows = [Counter(given) for claims in verdicts.values() for given in claims.values()]
-    counted = [[row[name] for name in VERDICTS] for row in rows]
-    if not counted:
-        return None, FAIR_KAPPA, "no verdicts"
-    found = fleiss_kappa(counted, n_boot=1)
-    return found.value, FAIR_KAPPA, found.status
+    kappa, why_none = None, "no verdicts"
+    if rows:
+        found = fleiss_kappa([[row[name] for name in VERDICTS] for row in rows], n_boot=1)
+        kappa, why_none = found.value, found.status
+    rule = "agreement of the judges of the consensus, Fleiss' kappa"
+    return _kappa("X7", rule, "informs", kappa, FAIR_KAPPA, why_none)
 
 
 def _described(instance: Instance) -> bool:
@@ -284,20 +281,16 @@ def _fixed_texts(instance: Instance) -> bool:
     return True
 
 
-def _within_families(instance: Instance, families: Mapping[str, str]) -> bool:
+def _largest_family(instance: Instance, families: Mapping[str, str]) -> int:
     members = Counter(families.get(analyst.model_id, analyst.model_id) for analyst in instance.analysts)
-    return max(members.values(), default=0) <= PER_FAMILY
-
-
-def _count(rule: Callable[[Instance], bool], instances: Sequence[Instance]) -> int:
-    return sum(map(rule, instances))
+    return max(members.values(), default=0)
 
 
 def _size(given: Collection[str] | None) -> int | None:
     return None if given is None else len(set(given))
 
 
-def _given(value: object, passed: bool) -> Status:
+def _status(value: object, passed: bool) -> Status:
     return "not_evaluated" if value is None else "passed" if passed else "failed"
 
 
@@ -306,23 +299,57 @@ def _shown(value: object) -> str:
 
 
 def _least(name: str, rule: str, severity: Severity, found: int | None, wanted: int) -> Gate:
-    status = _given(found, found is not None and found >= wanted)
-    return _gate(name, rule, severity, status, _shown(found), f"at least {wanted}")
+    status = _status(found, found is not None and found >= wanted)
+    return Gate(name, rule, severity, status, _shown(found), f"at least {wanted}")
 
 
-def _kappa(
-    name: str, rule: str, severity: Severity, found: float | None, wanted: float, why_none: str
-) -> Gate:
-    status = _given(found, found is not None and found >= wanted)
-    shown = why_none if found is None else f"{found:.2f}"
-    return _gate(name, rule, severity, status, shown, f"at least {wanted:.2f}")
+def _kappa(name: str, rule: str, severity: Severity, found: float | None, wanted: float, why: str) -> Gate:
+    status = _status(found, found is not None and found >= wanted)
+    shown = why if found is None else f"{found:.2f}"
+    return Gate(name, rule, severity, status, shown, f"at least {wanted:.2f}")
 
 
-def _all(name: str, rule: str, found: int, total: int) -> Gate:
+def _all(name: str, rule: str, held: Sequence[bool]) -> Gate:
     """Of nothing, nothing can hold: an empty set fails."""
-    status: Status = "passed" if total and found == total else "failed"
-    return _gate(name, rule, "blocks", status, f"{found} of {total}", "all")
+    status: Status = "passed" if held and all(held) else "failed"
+    return Gate(name, rule, "blocks", status, f"{sum(held)} of {len(held)}", "all")
 
 
-def _gate(name: str, rule: str, severity: Severity, status: Status, found: str, wanted: str) -> Gate:
-    return Gate(name, rule, severity, status, found, wanted)
+# --- what must hold for any set, whoever made it: known defects of the published set are not among it -----------------
+def broken_invariants(instances: Sequence[Instance]) -> list[str]:
+    """Return one line per broken rule, at most fifty."""
+    times = Counter(instance.item_id for instance in instances)
+    lines = [f"{name}: the id is given twice" for name, count in sorted(times.items()) if count > 1]
+    if [instance.position for instance in instances] != sorted({i.position for i in instances}):
+        lines.append("positions do not rise from instance to instance")
+    for instance in instances:
+        lines += [f"{instance.item_id}: {broken}" for broken in _broken(instance)]
+    return lines[:_MOST_LINES]
+
+
+def _broken(instance: Instance) -> list[str]:
+    claims = tuple(claim.claim_id for claim in instance.claims)
+    known = instance.known_answer
+    shown = [analyst.model_id for analyst in instance.analysts]
+    rules = {
+        f"domain {instance.domain!r} is unknown": instance.domain in DOMAINS,
+        "the vignette is blank": bool(instance.vignette.strip()),
+        f"claims are {', '.join(claims)}, not {', '.join(CLAIM_IDS)}": claims == CLAIM_IDS,
+        "no analysts": bool(shown),
+        "an analyst stands twice": len(set(shown)) == len(shown),
+        "a claim has no consensus": set(claims) <= set(instance.consensus.claim_confidences),
+        "a consensus is not within 0 and 1": all(
+            _in_range(v) for v in instance.consensus.claim_confidences.values()
+        ),
+        "a claim found wrong is not a claim": instance.verified_wrong <= set(claims),
+        "the flag of a known answer and the answer do not agree": instance.is_known_answer
+        == (known is not None),
+        "the target of the known answer is not a claim": known is None or known.target_wrong_claim in claims,
+        "the selected analysts are not those shown": not instance.selected_models
+        or set(instance.selected_models) == set(shown),
+    }
+    return [broken for broken, holds in rules.items() if not holds]
+
+
+def _in_range(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

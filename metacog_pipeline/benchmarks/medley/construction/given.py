@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +17,25 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made
 from metacog_pipeline.benchmarks.medley import sources
 from metacog_pipeline.benchmarks.medley.construction import reproduction, tables
-from metacog_pipeline.benchmarks.medley.construction.finished import ITEM_CHECKS, finished, gates_made
 from metacog_pipeline.benchmarks.medley.construction.gates import evaluate
-from metacog_pipeline.benchmarks.medley.construction.pipeline import Stage, steps_of
+from metacog_pipeline.benchmarks.medley.construction.pipeline import (
+    INVARIANTS,
+    Stage,
+    finished,
+    gates_made,
+    steps_of,
+)
 from metacog_pipeline.benchmarks.medley.construction.published import PublishedSet, read_set
+from metacog_pipeline.benchmarks.medley.construction.roles import digest_of
 from metacog_pipeline.benchmarks.medley.construction.verification import majority_verdict
 from metacog_pipeline.benchmarks.medley.items import Claim, Instance
-from metacog_pipeline.files import canonical_json, sha256_hex
 
 
 def digest(benchmark: Any) -> str | None:
     """Return the SHA-256 of what the instances are read from; None for a source that is not home yet."""
-    folder = benchmark.folder
-    if folder is None:
+    if benchmark.folder is None:
         return sources.kept_digest(benchmark.context.home)
-    files = sorted(path for path in folder.rglob("*.json") if path.is_file())
-    digests = {path.relative_to(folder).as_posix(): sha256_hex(path.read_bytes()) for path in files}
-    return sha256_hex(canonical_json(digests))
+    return digest_of(benchmark.folder, "*.json")
 
 
 def given(benchmark: Any) -> PublishedSet:
@@ -55,84 +57,60 @@ def _source(benchmark: Any, inputs: Inputs) -> Made:
     return Made(facts={"origin": str(benchmark.folder), "instances": len(given(benchmark).instances)})
 
 
-def _claims(benchmark: Any) -> Iterator[tuple[Instance, int, Claim]]:
+def _claims(benchmark: Any) -> Iterator[tuple[Instance, Claim]]:
     for each in given(benchmark).instances:
-        yield from ((each, place, claim) for place, claim in enumerate(each.claims))
+        yield from ((each, claim) for claim in each.claims)
 
 
 def _disagreement(benchmark: Any, inputs: Inputs) -> Made:
-    rows = (
-        {
-            "item_id": each.item_id,
-            "claim_id": claim.claim_id,
-            "n_rated": None if claim.n_rated is None else int(claim.n_rated),
-            "jsd": claim.jsd_score,
-            "again": reproduction.follows_from_counts(each, place),
-        }
-        for each, place, claim in _claims(benchmark)
-    )
+    rows = []
+    for each, claim in _claims(benchmark):
+        n = None if claim.n_rated is None else int(claim.n_rated)
+        again = reproduction.follows_from_counts(claim)
+        rows.append((each.item_id, claim.claim_id, n, claim.jsd_score, again))
     kinds = {"item_id": pl.String, "claim_id": pl.String, "n_rated": pl.Int64, "jsd": pl.Float64}
     return _made(rows, kinds, "jsd_is_the_published_one")
 
 
 def _panels(benchmark: Any, inputs: Inputs) -> Made:
     known = given(benchmark)
-    rows = []
+    rows, others = [], []
     for each in known.instances:
         entry = known.selection.get(each.item_id)
         if entry is None:
             continue
-        found = reproduction.panel_of(each, entry)
-        rows.append(
-            {
-                "item_id": each.item_id,
-                "analysts": json.dumps(each.selected_models),
-                **asdict(found.scores),
-                "strong_wrong": found.strong_wrong_included,
-                "families": json.dumps(found.family_counts),
-                "again": reproduction.scores_follow(each, entry) and reproduction.same_analysts(each),
-                "order_again": reproduction.order_follows(each, entry),
-                "order": reproduction.order_explained(each, entry),
-            }
-        )
+        found, scores, same, ordered, why = reproduction.panel_again(each, entry)
+        head = (each.item_id, json.dumps(each.selected_models), *astuple(found.scores))
+        families = json.dumps(found.family_counts)
+        rows.append((*head, found.strong_wrong_included, families, scores and same, ordered, why))
+        others += [] if ordered else [(each.item_id, why)]
     kinds = {"item_id": pl.String, **{name: tables.PANELS[name] for name in tables.PANELS.names()[1:-1]}}
     made = _made(rows, kinds, "panels_are_the_published_ones", order_again=pl.Boolean, order=pl.String)
-    others = [row for row in rows if not row["order_again"]]
-    told = "; ".join(f"{row['item_id']}: {row['order'] or 'not explained'}" for row in others)
-    again = f"{len(rows) - len(others)} of {len(rows)}"
-    order = Checked(all(row["order"] for row in others), {"made again": again, "others": told})
+    told = "; ".join(f"{name}: {why or 'not explained'}" for name, why in others)
+    facts = {"made again": f"{len(rows) - len(others)} of {len(rows)}", "others": told}
+    order = Checked(all(why for _, why in others), facts)
     return replace(made, checks={**made.checks, "order_is_the_published_one": order})
 
 
 def _verification(benchmark: Any, inputs: Inputs) -> Made:
     known = given(benchmark)
-    rows = (
-        {
-            "item_id": name,
-            "claim_id": claim,
-            "verdicts": json.dumps(said),
-            "majority": known.majority[name][claim],
-            "again": known.majority[name][claim] == majority_verdict(said),
-        }
+    rows = [
+        (name, claim, json.dumps(said), majority, majority == majority_verdict(said))
         for name, claims in known.verdicts.items()
         for claim, said in claims.items()
-    )
+        for majority in [known.majority[name][claim]]
+    ]
     names = ("item_id", "claim_id", "verdicts", "majority")
     return _made(rows, dict.fromkeys(names, pl.String), "majority_is_the_published_one")
 
 
 def _consensus(benchmark: Any, inputs: Inputs) -> Made:
-    rows = (
-        {
-            "item_id": each.item_id,
-            "claim_id": claim.claim_id,
-            "rule": each.consensus.method,
-            "confidence": json.dumps(each.consensus.claim_confidences.get(claim.claim_id)),
-            "details": json.dumps(each.consensus.claim_details.get(claim.claim_id)),
-            "again": reproduction.consensus_follows(each, place),
-        }
-        for each, place, claim in _claims(benchmark)
-    )
+    rows = []
+    for each, claim in _claims(benchmark):
+        name, told = claim.claim_id, each.consensus
+        value, details = told.claim_confidences.get(name), told.claim_details.get(name)
+        again = reproduction.consensus_follows(each, claim)
+        rows.append((each.item_id, name, told.method, json.dumps(value), json.dumps(details), again))
     names = ("item_id", "claim_id", "rule", "confidence", "details")
     return _made(rows, dict.fromkeys(names, pl.String), "consensus_is_the_published_one")
 
@@ -142,9 +120,9 @@ def _gates(benchmark: Any, inputs: Inputs) -> Made:
     return gates_made(evaluate(known.instances, known.evidence))
 
 
-def _made(rows: Iterable[Mapping[str, Any]], kinds: Mapping[str, Any], check: str, **more: Any) -> Made:
+def _made(rows: Sequence[tuple[Any, ...]], kinds: dict[str, Any], check: str, **more: Any) -> Made:
     """Return a table of these columns; ``again`` says of each row whether it was made again."""
-    frame = pl.DataFrame(list(rows), schema={**kinds, "again": pl.Boolean, **more})
+    frame = tables.frame_of(rows, pl.Schema({**kinds, "again": pl.Boolean, **more}))
     again = int(frame["again"].sum())
     found = {"made again": f"{again} of {frame.height}"}
     return Made(frame=frame, facts=found, checks={check: Checked(0 < again == frame.height, found)})
@@ -188,5 +166,8 @@ STEPS = steps_of(
         },
     ),
     gates=Stage(_gates, {"fit_to_be_released": Check("The gates a set of instances must pass.")}),
-    items=Stage(lambda benchmark, inputs: finished(benchmark, given(benchmark).instances, {}), ITEM_CHECKS),
+    items=Stage(
+        lambda benchmark, inputs: finished(benchmark, given(benchmark).instances),
+        {"invariants_hold": INVARIANTS},
+    ),
 )

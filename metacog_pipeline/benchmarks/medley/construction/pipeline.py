@@ -6,12 +6,18 @@ was published and counts what follows. Either says how its stages are made; name
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from metacog_pipeline.benchmark.contract import Check, Inputs, Made, Role, Step
-from metacog_pipeline.benchmarks.medley.items import Instance
+import polars as pl
+
+from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Role, Step
+from metacog_pipeline.benchmark.seeded_sample import seeded_sample
+from metacog_pipeline.benchmarks.medley.construction.gates import Gate, broken_invariants, gate_frame
+from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance
+
+INVARIANTS = Check("Five claims, a panel, a consensus that names the same claims.", blocking=True)
 
 _SEEN = ("source", "drafts", "opinions", "disagreement", "consensus", "verification", "panels")
 #: {stage: (what it is, what it reads where that is there)}; where instances are given, source stands for all before
@@ -75,3 +81,40 @@ def steps_of(**stages: Stage) -> tuple[Step, ...]:
         writes = Instance if name == "items" else None
         found.append(Step(name, says, stage.make, needs, writes, stage.checks, stage.asks, stage.inputs))
     return tuple(found)
+
+
+def gates_made(found: Sequence[Gate], **counted: int) -> Made:
+    """Return the gates of a set with whether it may be released."""
+    failed = [gate.render() for gate in found if gate.stops]
+    checks = {"fit_to_be_released": Checked(not failed, {"failed": "; ".join(failed)})}
+    return Made(frame=gate_frame(found), facts={**counted, "gates that stop": len(failed)}, checks=checks)
+
+
+def finished(benchmark: Any, whole: Sequence[Instance], left_out: int = 0) -> Made:
+    """Return at most ``limit`` instances of a whole set, with what is known of them."""
+    chosen = limited(whole, benchmark.settings.limit, benchmark.context.seed)
+    facts = {
+        **{domain: sum(each.domain == domain for each in chosen) for domain in DOMAINS},
+        "known_answer": sum(each.known_answer is not None for each in chosen),
+        "verified_wrong_claims": sum(len(each.verified_wrong) for each in chosen),
+        "claims": sum(len(each.claims) for each in chosen),
+        "left_out": left_out,
+    }
+    names = ("item_id", "domain", "is_known_answer", "vignette")
+    preview = pl.DataFrame([{name: getattr(each, name) for name in names} for each in chosen])
+    return Made(rows=chosen, facts=facts, checks=invariants_checked(chosen), preview=preview)
+
+
+def invariants_checked(instances: Sequence[Instance]) -> dict[str, Checked]:
+    """Return whether what must hold for any instances holds for these."""
+    broken = broken_invariants(instances)
+    return {"invariants_hold": Checked(not broken, {"violations": "; ".join(broken)})}
+
+
+def limited(instances: Sequence[Instance], limit: int | None, seed: int) -> tuple[Instance, ...]:
+    """Return at most ``limit`` instances, drawn by their ids, in their order and newly numbered; a larger one only adds."""
+    if limit is None:
+        return tuple(instances)
+    kept = set(seeded_sample([instance.item_id for instance in instances], limit, seed, "medley"))
+    chosen = [instance for instance in instances if instance.item_id in kept]
+    return tuple(instance.changed(position=place) for place, instance in enumerate(chosen))

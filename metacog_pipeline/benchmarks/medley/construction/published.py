@@ -7,6 +7,7 @@ are there.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,7 @@ from metacog_pipeline.benchmarks.medley.construction.reading import read_json, r
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance, instance_from_published
 from metacog_pipeline.errors import SourceError
 
-_NAMES = ("instance_id", "claim_id", "majority_verdict")
-FLAGS = tuple(f"is_{probe}" for probe in PROBES)
+_VERIFIED = ("instance_id", "claim_id", "majority_verdict")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class PublishedSet:
         {instance: {claim: the consensus value that the judges were shown}}.
     selection
         {instance: its entry in ``selection_metadata.json``}.
-    flags
-        {flag of a probe: the instances that carry it}; in version 1.0 no instance carries one.
+    probes
+        {probe: the instances that carry its flag}; in version 1.0 no instance carries one.
     difficulty
         {instance: difficulty tier}, of those that have one; in version 1.0 none has.
     """
@@ -50,7 +50,7 @@ class PublishedSet:
     majority: Mapping[str, Mapping[str, str]]
     verified_values: Mapping[str, Mapping[str, object]]
     selection: Mapping[str, Mapping[str, Any]]
-    flags: Mapping[str, tuple[str, ...]]
+    probes: Mapping[str, tuple[str, ...]]
     difficulty: Mapping[str, str]
 
     @property
@@ -58,8 +58,8 @@ class PublishedSet:
         """What the files say of the set besides its instances, for the gates."""
         return Evidence(
             difficulty=self.difficulty,
-            traps=self.flags["is_trap"],
-            minimal_probes=self.flags["is_minimal_instruction"],
+            traps=self.probes["trap"],
+            minimal_probes=self.probes["minimal_instruction"],
             verdicts=self.verdicts,
             families={a.model_id: published_family(a.model_id) for i in self.instances for a in i.analysts},
         )
@@ -77,13 +77,10 @@ def read_set(folder: Path, dataset: str = "published") -> PublishedSet:
         raise SourceError(f"{folder}: no such folder; name one in the layout of the published data")
     wrong = _optional(folder / "consensus_verified_wrong.json")
     answers = _optional(folder / "known_answers.json")
-    selection = {
-        name: entry
-        for name, entry in _optional(folder / "selection_metadata.json").items()
-        if isinstance(entry, dict)
-    }
+    entries = _optional(folder / "selection_metadata.json").items()
+    selection = {name: entry for name, entry in entries if isinstance(entry, dict)}
     instances: list[Instance] = []
-    flags: dict[str, list[str]] = {flag: [] for flag in FLAGS}
+    probes: dict[str, list[str]] = {probe: [] for probe in PROBES}
     difficulty: dict[str, str] = {}
     for domain in DOMAINS:
         path = folder / "instances" / f"{domain}.json"
@@ -93,71 +90,49 @@ def read_set(folder: Path, dataset: str = "published") -> PublishedSet:
         for given in _list(read_json(path), str(path)):
             name = given.get("instance_id") if isinstance(given, dict) else None
             key = name if isinstance(name, str) else ""
+            selected = selection.get(key, {}).get("selected_models", [])
             instances.append(
                 instance_from_published(
                     given,
                     consensus.get(key),
                     verified_wrong=_list(wrong.get(key, []), f"{key} in consensus_verified_wrong.json"),
                     known_answer=answers.get(key),
-                    selected_models=_list(
-                        selection.get(key, {}).get("selected_models", []), f"{key} in selection_metadata.json"
-                    ),
+                    selected_models=_list(selected, f"{key} in selection_metadata.json"),
                     dataset=dataset,
                     position=len(instances),
                 )
             )
-            for flag in (flag for flag in FLAGS if given.get(flag) is True):
-                flags[flag].append(key)
+            for probe, names in probes.items():
+                names += [key] if given.get(f"is_{probe}") is True else []
             if isinstance(given.get("difficulty_tier"), str):
                 difficulty[key] = given["difficulty_tier"]
     if not instances:
         raise SourceError(
             f"{folder}: no instances/<domain>.json with instances; domains are {', '.join(DOMAINS)}"
         )
-    _refuse_twice(instances, folder)
-    return PublishedSet(
-        instances=tuple(instances),
-        selection=selection,
-        flags={flag: tuple(names) for flag, names in flags.items()},
-        difficulty=difficulty,
-        **_verdicts(folder),
-    )
+    for name, times in Counter(instance.item_id for instance in instances).items():
+        if times > 1:
+            raise SourceError(f"{folder}: instance {name!r} is given twice; each id stands for one case")
+    verdicts, majority, values = _verification(folder / "consensus_verification.json")
+    drawn = {probe: tuple(names) for probe, names in probes.items()}
+    return PublishedSet(tuple(instances), verdicts, majority, values, selection, drawn, difficulty)
 
 
-def _verdicts(folder: Path) -> dict[str, Any]:
-    """Return what the judges of the consensus said, by instance and claim."""
-    rows = _verification(folder / "consensus_verification.json")
-
-    def of(what: str) -> dict[str, dict[str, Any]]:
-        return {
-            name: {claim: getattr(row, what) for claim, row in claims.items()}
-            for name, claims in rows.items()
-        }
-
-    return {"verdicts": of("verdicts"), "majority": of("majority"), "verified_values": of("value")}
-
-
-@dataclass(frozen=True, slots=True)
-class _Verified:
-    verdicts: tuple[str, ...]
-    majority: str
-    value: object
-
-
-def _verification(path: Path) -> dict[str, dict[str, _Verified]]:
-    found: dict[str, dict[str, _Verified]] = {}
+def _verification(path: Path) -> tuple[dict[str, dict[str, Any]], ...]:
+    """Return verdicts of the judges, the one named as that of the majority, and the value shown: by instance and claim."""
+    found: tuple[dict[str, dict[str, Any]], ...] = ({}, {}, {})
     for key, row in _optional(path).items():
         judges = row.get("judges") if isinstance(row, dict) else None
-        names = [row.get(part) for part in _NAMES] if isinstance(judges, dict) and judges else []
+        names = [row.get(part) for part in _VERIFIED] if isinstance(judges, dict) and judges else []
         if not isinstance(judges, dict) or not names or not all(isinstance(name, str) for name in names):
             raise SourceError(
                 f"{path}: {key!r} is not a verification (instance_id, claim_id, judges, majority_verdict); mend the file"
             )
-        given = [judge.get("verdict") if isinstance(judge, dict) else None for judge in judges.values()]
         name, claim, majority = names
-        found.setdefault(name, {})[claim] = _Verified(
-            tuple(map(str, given)), majority, row.get("consensus_val")
-        )
+        said = (judge.get("verdict") if isinstance(judge, dict) else None for judge in judges.values())
+        told = (tuple(map(str, said)), majority, row.get("consensus_val"))
+        for kept, value in zip(found, told, strict=True):
+            kept.setdefault(name, {})[claim] = value
     return found
 
 
@@ -169,13 +144,3 @@ def _list(value: object, where: str) -> list[Any]:
     if not isinstance(value, list):
         raise SourceError(f"{where}: expected a JSON array, got {type(value).__name__}; replace the file")
     return value
-
-
-def _refuse_twice(instances: list[Instance], folder: Path) -> None:
-    seen: set[str] = set()
-    for instance in instances:
-        if instance.item_id in seen:
-            raise SourceError(
-                f"{folder}: instance {instance.item_id!r} is given twice; each id stands for one case"
-            )
-        seen.add(instance.item_id)

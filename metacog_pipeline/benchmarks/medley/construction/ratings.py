@@ -29,11 +29,6 @@ def rank(label: object) -> int:
     return _RANK.get(label, 2) if isinstance(label, str) else 2
 
 
-def position(label: object) -> str:
-    """Return ``support`` for (very) high, ``oppose`` for (very) low, ``uncertain`` for anything else."""
-    return POSITIONS[_POSITION_OF_RANK[rank(label)]]
-
-
 def rated_labels(response: object, claim_ids: Iterable[str] | None = None) -> dict[str, str]:
     """Return {claim id: label} of a reply: the last item of each id; with ``claim_ids``, of these only.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metacog_pipeline.benchmarks.medley.construction.designs import Seed, read_seeds
+from metacog_pipeline.benchmarks.medley.construction.drafts import Seed, read_seeds
 from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
     Person,
     SimulatedAuthor,
@@ -65,31 +66,22 @@ def roles_of(settings: Settings, context: Context) -> Roles:
     if named is None:
         return sample_roles(context.seed, settings.dataset)
     read = tuple(read_seeds(context.beside(named.seed_file)))
-    people = {
-        DESIGNERS: _with_room(DESIGNERS, study.authors, named.designers),
-        ANALYSTS: _with_room(ANALYSTS, study.authors, named.analysts),
-        VERIFIERS: _with_room(VERIFIERS, study.judges, named.verifiers),
-    }
-    return Roles("custom", read, seeds_digest(read), people, {})
+    people = {}
+    for role, room in LEAST_TOKENS.items():
+        listed = {spec.name: spec for spec in (study.judges if role == VERIFIERS else study.authors)}
+        # With room for the replies of the role: a study's default is one letter's worth.
+        people[role] = tuple(
+            listed[name].model_copy(update={"max_tokens": max(listed[name].max_tokens, room)})
+            for name in getattr(named, role)
+        )
+    digest = sha256_hex(canonical_json([[seed.seed_id, seed.domain, seed.item_hash] for seed in read]))
+    return Roles("custom", read, digest, people, {})
 
 
-def _with_room(role: str, listed: tuple[ModelSpec, ...], names: tuple[str, ...]) -> tuple[ModelSpec, ...]:
-    """Return the named models with room for the replies of their role; a study's default is one letter's worth."""
-    by_name = {spec.name: spec for spec in listed}
-    found = [by_name[name] for name in names]
-    room = LEAST_TOKENS[role]
-    return tuple(spec.model_copy(update={"max_tokens": max(spec.max_tokens, room)}) for spec in found)
-
-
-def seeds_digest(seeds: Sequence[Seed]) -> str:
-    """Return the digest of seeds as designers meet them."""
-    return sha256_hex(canonical_json([[seed.seed_id, seed.domain, seed.item_hash] for seed in seeds]))
-
-
-def sample_digest() -> str:
-    """Return the digest of the files of the shipped sample."""
-    paths = sorted(sample_folder().rglob("*.toml"))
-    digests = {path.relative_to(sample_folder()).as_posix(): sha256_hex(path.read_bytes()) for path in paths}
+def digest_of(folder: Path, pattern: str) -> str:
+    """Return the digest of all files of a folder whose names fit."""
+    files = sorted(path for path in folder.rglob(pattern) if path.is_file())
+    digests = {path.relative_to(folder).as_posix(): sha256_hex(path.read_bytes()) for path in files}
     return sha256_hex(canonical_json(digests))
 
 
@@ -97,7 +89,7 @@ def sample_digest() -> str:
 def sample_roles(seed: int, dataset: str = "sample") -> Roles:
     """Return the simulated people of the sample."""
     sample, words = read_sample(), load_words()
-    digest = sha256_hex(canonical_json([{"sample": sample_digest()}, seed]))
+    digest = sha256_hex(canonical_json([{"sample": digest_of(sample_folder(), "*.toml")}, seed]))
 
     def spec(person: Person) -> ModelSpec:
         # The digest stands in the model id, so that other sample files or another seed ask anew.

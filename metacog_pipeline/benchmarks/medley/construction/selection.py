@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from metacog_pipeline.benchmarks.medley.construction.ratings import (
     NOT_RATED,
     POSITIONS,
+    Counts,
     Ranks,
     position_counts,
     positions,
@@ -44,8 +46,9 @@ TIE = 1e-9
 WEIGHTS = {"diversity": 0.35, "coverage": 0.25, "family": 0.25, "quality": 0.15}
 UNVERIFIED = 0.5
 _FITS = {CORRECT: (1.0, 0.0, 0.5), WRONG: (0.0, 1.0, 0.5), UNDECIDED: (0.4, 0.4, 0.6)}  # by POSITIONS
-_SUPPORT, _OPPOSE, _UNCERTAIN = range(3)
+_SUPPORT, _OPPOSE, _NOBODY = 0, 1, 9  # places in POSITIONS, and of a position nobody takes
 _VERY_LOW = 0
+Choice = TypeVar("Choice", int, tuple[int, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +58,18 @@ class Candidate:
     model_id: str
     family: str
     labels: Mapping[str, str] | None
+    response: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
     """The worth of a set of analysts and its four parts, each 0..1."""
 
-    total: float
-    diversity: float
-    coverage: float
-    family: float
-    quality: float
+    total: float = 0.0
+    diversity: float = 0.0
+    coverage: float = 0.0
+    family: float = 0.0
+    quality: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ class Pool:
         rated = [len(each.labels or ()) for each in candidates]
         self.valid = [place for place, count in enumerate(rated) if count >= FEWEST_RATED]
         self.invalid = [place for place, count in enumerate(rated) if count < FEWEST_RATED]
-        self._fit = self._fits()
+        self._fit, self._wrong = self._by_verdicts()
 
     def family(self, place: int) -> str:
         """Return the family of a candidate."""
@@ -113,17 +117,17 @@ class Pool:
     def scores(self, chosen: Sequence[int], size: int) -> Scores:
         """Return the worth of a set of candidates, given by their places, for a panel of ``size``; nobody's is 0."""
         if not chosen or not self.claim_ids:
-            return Scores(0.0, 0.0, 0.0, 0.0, 0.0)
+            return Scores()
         tally = position_counts(self.ranks[list(chosen)])
-        spread = _entropy_share(tally)
-        full = (tally[:, _SUPPORT] >= 2) & (tally[:, _OPPOSE] >= 2) & (tally[:, _UNCERTAIN] >= 1)
-        some = (tally[:, _SUPPORT] >= 1) & (tally[:, _OPPOSE] >= 1)
+        supporting, opposing, uncertain = tally.T
+        full = (supporting >= 2) & (opposing >= 2) & (uncertain >= 1)
+        some = (supporting >= 1) & (opposing >= 1)
         families = len({self.family(place) for place in chosen})
         fits = self._fit[list(chosen)]
         known = ~np.isnan(fits)
         parts = {
-            "diversity": _mean(spread),
-            "coverage": _mean(np.where(full, 1.0, np.where(some, 0.5, 0.0))),
+            "diversity": float(_entropy_share(tally).mean()),
+            "coverage": float(np.where(full, 1.0, np.where(some, 0.5, 0.0)).mean()),
             "family": min(families / size, 1.0) if size else 0.0,
             "quality": float(fits[known].mean()) if known.any() else UNVERIFIED,
         }
@@ -132,7 +136,7 @@ class Pool:
 
     def is_strong_wrong(self, place: int) -> bool:
         """Whether a candidate takes a position that is, or without a verdict may be, firmly wrong on some claim."""
-        return any(self._wrong_on(place, column) for column in range(len(self.claim_ids)))
+        return bool(self._wrong[place].any())
 
     def summary(self, chosen: Sequence[int], size: int) -> Selection:
         """Return a set of candidates as a selection."""
@@ -143,30 +147,41 @@ class Pool:
             strong_wrong_included=any(self.is_strong_wrong(place) for place in chosen),
             family_counts=dict(Counter(self.family(place) for place in chosen)),
             position_summary={
-                claim: {name: int(tally[column, kind]) for kind, name in enumerate(POSITIONS)}
-                for column, claim in enumerate(self.claim_ids)
+                claim: dict(zip(POSITIONS, counts, strict=True))
+                for claim, counts in zip(self.claim_ids, tally.tolist(), strict=True)
             },
         )
 
-    def _wrong_on(self, place: int, column: int) -> bool:
-        if self.claim_ids[column] in self.verdicts:
-            return self._against_verdict(place, column)
-        return bool(self.ranks[place, column] == _VERY_LOW)
+    def best_addition(self, chosen: Sequence[int], size: int) -> int:
+        """Return who adds most to a set; a third of a family only where nobody else is left."""
+        left = [place for place in self.valid if place not in chosen]
+        families = Counter(self.family(place) for place in chosen)
+        allowed = [place for place in left if families[self.family(place)] < PER_FAMILY]
+        return self.first_largest(allowed or left, lambda place: self.scores([*chosen, place], size).total)
 
-    def _against_verdict(self, place: int, column: int) -> bool:
-        verdict = self.verdicts.get(self.claim_ids[column])
-        taken = self.positions[place, column]
-        return bool((verdict == CORRECT and taken == _OPPOSE) or (verdict == WRONG and taken == _SUPPORT))
+    def first_largest(self, choices: Iterable[Choice], worth: Callable[[Choice], float]) -> Choice:
+        """Return the first choice that no later one exceeds by more than the tolerance."""
+        best, *others = choices
+        most = worth(best)
+        for choice in others:
+            value = worth(choice)
+            if value > most + self.tolerance:
+                best, most = choice, value
+        return best
 
-    def _fits(self) -> NDArray[np.float64]:
-        """Return (candidates, claims): how well each position fits the claim's verdict; NaN without either."""
-        fits = np.full(self.ranks.shape, np.nan)
+    def _by_verdicts(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return (candidates, claims): how well each position fits the claim's verdict, NaN without either; and whether
+        it is firmly wrong: against the verdict or, where there is none, very low."""
+        fits, wrong = np.full(self.ranks.shape, np.nan), self.ranks == _VERY_LOW
         for column, claim in enumerate(self.claim_ids):
-            worth = _FITS.get(self.verdicts.get(claim, ""))
-            if worth is not None:
-                taken = self.positions[:, column]
-                fits[:, column] = np.where(taken == NOT_RATED, np.nan, np.array([*worth, np.nan])[taken])
-        return fits
+            taken, verdict = self.positions[:, column], self.verdicts.get(claim)
+            if verdict in _FITS:
+                fits[:, column] = np.where(
+                    taken == NOT_RATED, np.nan, np.array([*_FITS[verdict], np.nan])[taken]
+                )
+            if claim in self.verdicts:
+                wrong[:, column] = taken == {CORRECT: _OPPOSE, WRONG: _SUPPORT}.get(verdict or "", _NOBODY)
+        return fits, wrong
 
 
 def select(pool: Pool, size: int = PANEL) -> Selection:
@@ -181,23 +196,21 @@ def select(pool: Pool, size: int = PANEL) -> Selection:
         return pool.summary([*pool.valid, *pool.invalid][:size], size)
     chosen = list(seed_pair(pool))[:size]
     while len(chosen) < size:
-        chosen.append(_best_addition(pool, chosen, size))
-    if not any(pool.is_strong_wrong(place) for place in chosen):
-        chosen = _with_strong_wrong(pool, chosen, size)
+        chosen.append(pool.best_addition(chosen, size))
+    wrong = [place for place in pool.valid if pool.is_strong_wrong(place)]
+    if wrong and not set(wrong) & set(chosen):
+        missed = pool.first_largest(
+            range(size), lambda i: pool.scores(chosen[:i] + chosen[i + 1 :], size).total
+        )
+        chosen[missed] = wrong[0]
     return pool.summary(chosen, size)
 
 
-def seed_pair(pool: Pool) -> tuple[int, ...]:
+def seed_pair(pool: Pool) -> tuple[int, int]:
     """Return the first pair of valid candidates, of different families if there is one, that differs on most claims."""
     pairs = list(combinations(pool.valid, 2))
     mixed = [pair for pair in pairs if pool.family(pair[0]) != pool.family(pair[1])]
-    best: tuple[int, ...] = ()
-    most = -1.0
-    for pair in mixed or pairs:
-        differing = _differing(pool, *pair)
-        if differing > most + pool.tolerance:
-            best, most = pair, differing
-    return best
+    return pool.first_largest(mixed or pairs, lambda pair: _differing(pool, *pair))
 
 
 def greedy_order(pool: Pool, chosen: Iterable[int], size: int = PANEL) -> tuple[str, ...]:
@@ -208,7 +221,7 @@ def greedy_order(pool: Pool, chosen: Iterable[int], size: int = PANEL) -> tuple[
         return tuple(each.model_id for each in own)
     order = list(seed_pair(inner))
     while len(order) < len(inner.valid):
-        order.append(_best_addition(inner, order, size))
+        order.append(inner.best_addition(order, size))
     return tuple(inner.candidates[place].model_id for place in [*order, *inner.invalid])
 
 
@@ -218,42 +231,8 @@ def _differing(pool: Pool, first: int, second: int) -> float:
     return float((both & (one != two)).sum() / len(one)) if len(one) else 0.0
 
 
-def _best_addition(pool: Pool, chosen: Sequence[int], size: int) -> int:
-    left = [place for place in pool.valid if place not in chosen]
-    families = Counter(pool.family(place) for place in chosen)
-    allowed = [place for place in left if families[pool.family(place)] < PER_FAMILY]
-    return _first_largest(
-        allowed or left, lambda place: pool.scores([*chosen, place], size).total, pool.tolerance
-    )
-
-
-def _with_strong_wrong(pool: Pool, chosen: list[int], size: int) -> list[int]:
-    """Put the first firmly wrong candidate in the place of the member whose removal costs least."""
-    found = next((p for p in pool.valid if p not in chosen and pool.is_strong_wrong(p)), None)
-    if found is None:
-        return chosen
-    places = range(len(chosen))
-    weakest = _first_largest(
-        places, lambda i: pool.scores(chosen[:i] + chosen[i + 1 :], size).total, pool.tolerance
-    )
-    return [*chosen[:weakest], found, *chosen[weakest + 1 :]]
-
-
-def _first_largest(places: Iterable[int], worth: Callable[[int], float], tolerance: float) -> int:
-    best, most = -1, -np.inf
-    for place in places:
-        value = worth(place)
-        if value > most + tolerance:
-            best, most = place, value
-    return best
-
-
-def _entropy_share(tally: NDArray[np.int64]) -> NDArray[np.float64]:
+def _entropy_share(tally: Counts) -> NDArray[np.float64]:
     shares = tally / np.maximum(tally.sum(axis=1, keepdims=True), 1)
     logs = np.log(np.where(shares > 0, shares, 1.0))
     entropy: NDArray[np.float64] = -(shares * logs).sum(axis=1) / np.log(len(POSITIONS))
     return entropy
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    return float(values.mean()) if values.size else 0.0

@@ -14,14 +14,25 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    Field,
+    StrictBool,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 
 from metacog_pipeline.benchmarks.medley.construction import wording
-from metacog_pipeline.benchmarks.medley.construction.designs import Seed
-from metacog_pipeline.benchmarks.medley.construction.drafts import DIFFICULTIES, Draft, read_drafts
+from metacog_pipeline.benchmarks.medley.construction.asked import DIFFICULTIES
+from metacog_pipeline.benchmarks.medley.construction.drafts import Draft, Seed
 from metacog_pipeline.benchmarks.medley.construction.ratings import SCALE
-from metacog_pipeline.benchmarks.medley.construction.reading import objects, read_document, text_of
+from metacog_pipeline.benchmarks.medley.construction.reading import read_document
 from metacog_pipeline.benchmarks.medley.construction.verification import AGREE, AMBIGUOUS, DISAGREE
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, KnownAnswer
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import sha256_hex, shipped
 from metacog_pipeline.llm.types import ChatRequest
@@ -35,19 +46,21 @@ _UNITS = 2.0**64
 _PLACE = re.compile(r"\{([a-z]+)\}")
 _CLAIM = re.compile(r"^(C[1-5]): (.+)$", re.MULTILINE)
 _VALUE = re.compile(r"\((\d\.\d+)")
-_PHRASES = ("for", "against", "undecided", "assessment", "uncertainty")
-_REQUESTS = ("design", "analyst", "verify")
 Key = tuple[object, ...]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Texts = Annotated[tuple[Annotated[str, StringConstraints(pattern=r"\S")], ...], Field(min_length=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
     """What the simulation knows about a claim: where the crowd leans, what is right, and the arguments."""
 
-    lean: float
-    right: bool
-    arguments_for: tuple[str, ...]
-    arguments_against: tuple[str, ...]
+    text: Text
+    lean: Annotated[float, Field(ge=-10, le=10)]
+    right: StrictBool
+    arguments_for: Annotated[Texts, Field(alias="for")]
+    arguments_against: Annotated[Texts, Field(alias="against")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +71,17 @@ class Person:
     a designer among the designers: the first writes a case of the sample in full, the others without its end.
     """
 
-    name: str
-    family: str
-    skill: float
-    boldness: float = 1.0
-    untidiness: float = 0.0
+    name: Text
+    family: Text
+    skill: Annotated[Share, Field(validation_alias=AliasChoices("skill", "accuracy"))]
+    boldness: Annotated[float, Field(ge=0, le=10)] = 1.0
+    untidiness: Annotated[Share, Field(alias="sloppy")] = 0.0
     place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The sample: its drafts, what the simulation knows of each, its people and the phrases."""
+    """The sample: its drafts, what the simulation knows of the claims of each, its people and the phrases."""
 
     drafts: tuple[Draft, ...]
     beliefs: Mapping[str, tuple[Belief, ...]]
@@ -87,14 +100,12 @@ class Sample:
         """The seeds its cases would have grown from: the first paragraph and the claims of each."""
         return tuple(map(_seed, self.drafts))
 
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """A case as a respondent meets it: the name its draws depend on, its claims by id, and what is known of each."""
-
-    name: str
-    claims: Mapping[str, str]
-    beliefs: tuple[Belief, ...]
+    def case(self, vignette: str, claims: str) -> tuple[str, dict[str, Belief]]:
+        """Return the name that draws about a case depend on, and what is known of its claims, which stand one a line."""
+        draft = next((one for one in self.drafts if one.vignette == vignette), None)
+        if draft is not None:
+            return draft.draft_id, dict(zip(CLAIM_IDS, self.beliefs[draft.draft_id], strict=True))
+        return sha256_hex(vignette), {claim: _imagined(text) for claim, text in _CLAIM.findall(claims)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,64 +123,22 @@ class SimulatedAuthor:
 
     def __call__(self, request: ChatRequest) -> str:
         """Return the reply as JSON; "" to a request of another kind."""
-        found = self._read(request)
-        if found is None:
-            return ""
-        kind, parts = found
+        kind, parts = self._read(request) or ("", {})
         if kind == "design":
             return self._design(parts)
         if kind == "verify":
             return self._verify(parts)
         again = self.words.text("analyst_again") in request.messages[-1].content
-        return self.opinion(self._case(parts), untidy=not again)
-
-    def opinion(self, case: _Case, *, untidy: bool) -> str:
-        """Return what an analyst writes about a case; an ``untidy`` reply may break off."""
-        key: Key = (self.seed, case.name, self.person.name)
-        pairs = list(zip(case.claims, case.beliefs, strict=True))
-        views = [self._view(belief, (*key, claim)) for claim, belief in pairs]
-        items = [
-            {
-                "claim_id": claim,
-                "claim_text": case.claims[claim],
-                "confidence": SCALE[rank],
-                "reasoning": self._reasoning(belief, rank, (*key, claim)),
-            }
-            for (claim, belief), (rank, _) in zip(pairs, views, strict=True)
-        ]
-        surest = max(range(len(items)), key=lambda place: abs(views[place][1]))
-        least = min(range(len(items)), key=lambda place: abs(views[place][1]))
-        belief, texts = pairs[surest][1], list(case.claims.values())
-        side = belief.arguments_for if views[surest][1] >= 0 else belief.arguments_against
-        argument = _pick(side, (*key, "assessment argument"))
-        phrases = self.sample.phrases
-        assessment = _pick(phrases["assessment"], (*key, "assessment"))
-        levels = ("easy", "moderate", "moderate", "hard", "hard")
-        reply = {
-            "assessment": _filled(assessment, claim=texts[surest], argument=argument),
-            "difficulty_prediction": _pick(levels, (*key, "difficulty")),
-            "claim_level_assessments": items,
-            "key_uncertainties": [_filled(_pick(phrases["uncertainty"], (*key, "open")), claim=texts[least])],
-        }
-        text = json.dumps(reply, indent=1)
-        # "sloppy" names a draw: another word would draw other replies.
-        broken = untidy and _uniform((*key, "sloppy")) < self.person.untidiness
-        return text[: len(text) // 8] if broken else text
-
-    def verdict(self, case: _Case, claim: str, belief: Belief, value: float) -> str:
-        """Return the verdict on a consensus of 0..1; one near 0.5 is AMBIGUOUS to a verifier who sees it."""
-        sees = _uniform((self.seed, case.name, claim, self.person.name)) < self.person.skill
-        if abs(value - 0.5) < CLOSE_CALL:
-            return AMBIGUOUS if sees else AGREE
-        return AGREE if ((value > 0.5) == belief.right) == sees else DISAGREE
+        return self._opinion(parts, untidy=not again) if kind else ""
 
     def _read(self, request: ChatRequest) -> tuple[str, dict[str, str]] | None:
         text = request.messages[-1].content if request.messages else ""
-        for kind in _REQUESTS:
+        for kind in ("design", "analyst", "verify"):
             if (parts := wording.parts_of(self.words.text(kind), text)) is not None:
                 return kind, parts
         return None
 
+    # --- designers
     def _design(self, parts: dict[str, str]) -> str:
         draft = next((one for one in self.sample.drafts if _paragraphs(one)[0] in parts["scenario"]), None)
         if draft is None:
@@ -178,11 +147,8 @@ class SimulatedAuthor:
             return "{}"
         paragraphs = _paragraphs(draft)
         shorter = "\n\n".join(paragraphs[:-1] or paragraphs)
-        return _proposal(
-            draft.vignette if self.person.place == 0 else shorter,
-            draft.claim_texts,
-            draft.difficulty[self.person.place],
-        )
+        vignette = draft.vignette if self.person.place == 0 else shorter
+        return _proposal(vignette, draft.claim_texts, draft.difficulty[self.person.place])
 
     def _invented(self, parts: dict[str, str]) -> str:
         """Return a case about a seed nobody knows: figures for every claim, drawn from its words."""
@@ -196,29 +162,49 @@ class SimulatedAuthor:
         level = _pick(DIFFICULTIES, (self.seed, self.person.name, parts["scenario"]))
         return _proposal(" ".join([parts["scenario"], *facts]), claims, level)
 
-    def _verify(self, parts: dict[str, str]) -> str:
-        case = self._case({**parts, "claims": f"C1: {parts['claim']}"})
-        shown = _VALUE.search(parts["consensus"])
-        claim = next((name for name, text in case.claims.items() if text == parts["claim"]), None)
-        if claim is None or shown is None:
-            return ""
-        belief = case.beliefs[list(case.claims).index(claim)]
-        given = self.verdict(case, claim, belief, float(shown[1]))
-        return json.dumps({"verdict": given, "reasoning": "Simulated."})
+    # --- analysts
+    def _opinion(self, parts: dict[str, str], *, untidy: bool) -> str:
+        """Return what an analyst writes about a case; an ``untidy`` reply may break off."""
+        name, beliefs = self.sample.case(parts["vignette"], parts["claims"])
+        key: Key = (self.seed, name, self.person.name)
+        strengths, items = {}, []
+        for claim, belief in beliefs.items():
+            strengths[claim] = self._strength(belief, (*key, claim))
+            rank = sum(strengths[claim] > limit for limit in LIMITS)
+            items.append(
+                {
+                    "claim_id": claim,
+                    "claim_text": belief.text,
+                    "confidence": SCALE[rank],
+                    "reasoning": self._reasoning(belief, rank, (*key, claim)),
+                }
+            )
+        surest = max(strengths, key=lambda claim: abs(strengths[claim]))
+        least = min(strengths, key=lambda claim: abs(strengths[claim]))
+        belief, phrases = beliefs[surest], self.sample.phrases
+        side = belief.arguments_for if strengths[surest] >= 0 else belief.arguments_against
+        argument = _pick(side, (*key, "assessment argument"))
+        doubt = _pick(phrases["uncertainty"], (*key, "open"))
+        reply = {
+            "assessment": _filled(
+                _pick(phrases["assessment"], (*key, "assessment")), claim=belief.text, argument=argument
+            ),
+            "difficulty_prediction": _pick(
+                ("easy", "moderate", "moderate", "hard", "hard"), (*key, "difficulty")
+            ),
+            "claim_level_assessments": items,
+            "key_uncertainties": [_filled(doubt, claim=beliefs[least].text)],
+        }
+        text = json.dumps(reply, indent=1)
+        # "sloppy" names a draw: another word would draw other replies.
+        broken = untidy and _uniform((*key, "sloppy")) < self.person.untidiness
+        return text[: len(text) // 8] if broken else text
 
-    def _case(self, parts: Mapping[str, str]) -> _Case:
-        draft = next((one for one in self.sample.drafts if one.vignette == parts["vignette"]), None)
-        if draft is not None:
-            return _Case(draft.draft_id, draft.claims, self.sample.beliefs[draft.draft_id])
-        claims = dict(_CLAIM.findall(parts["claims"]))
-        return _Case(sha256_hex(parts["vignette"]), claims, tuple(map(_imagined, claims.values())))
-
-    def _view(self, belief: Belief, key: Key) -> tuple[int, float]:
-        """Return the place of a label on the scale and the strength behind it."""
+    def _strength(self, belief: Belief, key: Key) -> float:
+        """Return how strongly an analyst holds a claim; below 0 it is held to be wrong."""
         pull = self.person.skill * PULL * (1 if belief.right else -1)
         noise = NOISE * NormalDist().inv_cdf(min(max(_uniform((*key, "noise")), 1e-6), 1 - 1e-6))
-        strength = self.person.boldness * (belief.lean + pull + noise)
-        return sum(strength > limit for limit in LIMITS), strength
+        return self.person.boldness * (belief.lean + pull + noise)
 
     def _reasoning(self, belief: Belief, rank: int, key: Key) -> str:
         side = "for" if rank > 2 else "against" if rank < 2 else "undecided"
@@ -227,37 +213,73 @@ class SimulatedAuthor:
         phrase = _pick(self.sample.phrases[side], (*key, "phrase"))
         return _filled(phrase, **{"for": favour, "against": contrary})
 
+    # --- verifiers
+    def _verify(self, parts: dict[str, str]) -> str:
+        """Return the verdict on a consensus of 0..1; one near 0.5 is AMBIGUOUS to a verifier who sees it."""
+        name, beliefs = self.sample.case(parts["vignette"], f"C1: {parts['claim']}")
+        found = next((each for each in beliefs.items() if each[1].text == parts["claim"]), None)
+        shown = _VALUE.search(parts["consensus"])
+        if found is None or shown is None:
+            return ""
+        (claim, belief), value = found, float(shown[1])
+        sees = _uniform((self.seed, name, claim, self.person.name)) < self.person.skill
+        if abs(value - 0.5) < CLOSE_CALL:
+            given = AMBIGUOUS if sees else AGREE
+        else:
+            given = AGREE if ((value > 0.5) == belief.right) == sees else DISAGREE
+        return json.dumps({"verdict": given, "reasoning": "Simulated."})
+
+
+# --- the files of the sample ------------------------------------------------------------------------------------------
+class _Case(BaseModel):
+    """A case as its file has it."""
+
+    id: Text
+    domain: Annotated[str, StringConstraints(pattern=f"^({'|'.join(DOMAINS)})$")]
+    vignette: Text
+    claims: Annotated[tuple[Belief, ...], Field(min_length=len(CLAIM_IDS), max_length=len(CLAIM_IDS))]
+    difficulty: tuple[Literal["easy", "moderate", "hard"], ...]
+    known_answer: Text = ""
+    target_wrong_claim: Literal["", "C1", "C2", "C3", "C4", "C5"] = ""
+    error_detection: StrictBool = False
+
+
+_Phrases = dict[Literal["for", "against", "undecided", "assessment", "uncertainty"], Texts]
+
 
 def sample_folder() -> Path:
     """Return the folder of the shipped sample."""
     return shipped("data", "medley", "sample")
 
 
+@cache  # the shipped files do not change under a running process
 def read_sample(folder: Path | None = None) -> Sample:
     """Read the sample, or another folder of its layout; SourceError where a file is not as it must be."""
-    if folder is None:
-        return _shipped_sample()
-    cases, roster, phrases = folder / "cases.toml", folder / "analysts.toml", folder / "phrases.toml"
-    drafts = read_drafts(cases)
-    given = objects(read_document(cases), "cases", str(cases))
-    people = read_document(roster)
-    given_phrases = read_document(phrases)
-    texts = {name: _texts(given_phrases.get(name), f"{phrases}: {name}") for name in _PHRASES}
+    folder = folder or sample_folder()
+    cases: list[_Case] = _read(folder / "cases.toml", dict[Literal["cases"], list[_Case]])["cases"]
+    people = _read(folder / "analysts.toml", dict[Literal["analysts", "judges"], tuple[Person, ...]])
     return Sample(
-        tuple(drafts),
-        {
-            draft.draft_id: _beliefs(case, f"{cases} ({draft.draft_id})")
-            for draft, case in zip(drafts, given, strict=True)
-        },
-        tuple(_person(each, "skill", str(roster)) for each in objects(people, "analysts", str(roster))),
-        tuple(_person(each, "accuracy", str(roster)) for each in objects(people, "judges", str(roster))),
-        texts,
+        tuple(map(_draft, cases)),
+        {case.id: case.claims for case in cases},
+        people["analysts"],
+        people["judges"],
+        _read(folder / "phrases.toml", _Phrases),
     )
 
 
-@cache  # the shipped files do not change under a running process
-def _shipped_sample() -> Sample:
-    return read_sample(sample_folder())
+def _read(path: Path, kind: Any) -> Any:
+    try:
+        return TypeAdapter(kind).validate_python(read_document(path))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = " ".join(map(str, first["loc"]))
+        raise SourceError(f"{path}: {place}: {first['msg']}; mend the file") from None
+
+
+def _draft(case: _Case) -> Draft:
+    texts = tuple(belief.text for belief in case.claims)
+    known = KnownAnswer(case.known_answer, case.target_wrong_claim) if case.known_answer else None
+    return Draft(case.id, case.domain, case.vignette, texts, case.difficulty, known, case.error_detection)
 
 
 def _seed(draft: Draft) -> Seed:
@@ -284,6 +306,7 @@ def _imagined(claim: str) -> Belief:
     supports, misled = _uniform(("lean", claim)) < 0.5, _uniform(("right", claim)) < MISLED
     lean = CLEAR_LEAN + (FURTHER if misled else 0.0)
     return Belief(
+        claim,
         lean if supports else -lean,
         supports != misled,
         (f"The figures of the case bear it out: {claim}",),
@@ -311,43 +334,3 @@ def _uniform(key: Key) -> float:
 
 def _pick(choices: Sequence[str], key: Key) -> str:
     return choices[min(int(_uniform((*key, "pick")) * len(choices)), len(choices) - 1)]
-
-
-def _beliefs(case: Mapping[str, Any], where: str) -> tuple[Belief, ...]:
-    found = []
-    for claim in objects(case, "claims", where):
-        right = claim.get("right")
-        if not isinstance(right, bool):
-            raise SourceError(f"{where}: right of a claim is {str(right)[:40]!r}; true or false is needed")
-        found.append(
-            Belief(
-                _number(claim.get("lean"), -10, 10, f"{where}: lean of a claim"),
-                right,
-                _texts(claim.get("for"), f"{where}: for of a claim"),
-                _texts(claim.get("against"), f"{where}: against of a claim"),
-            )
-        )
-    return tuple(found)
-
-
-def _person(given: Mapping[str, Any], skill: str, where: str) -> Person:
-    name = text_of(given, "name", where)
-    return Person(
-        name,
-        text_of(given, "family", f"{where} ({name})"),
-        _number(given.get(skill), 0, 1, f"{where} ({name}): {skill}"),
-        _number(given.get("boldness", 1.0), 0, 10, f"{where} ({name}): boldness"),
-        _number(given.get("sloppy", 0.0), 0, 1, f"{where} ({name}): sloppy"),
-    )
-
-
-def _texts(value: object, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value or not all(isinstance(e, str) and e.strip() for e in value):
-        raise SourceError(f"{where}: a list of texts is needed, at least one")
-    return tuple(value)
-
-
-def _number(value: object, low: float, high: float, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise SourceError(f"{where} is {str(value)[:40]!r}; a number from {low:g} to {high:g} is needed")
-    return float(value)

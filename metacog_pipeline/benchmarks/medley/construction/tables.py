@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import polars as pl
+from pydantic import TypeAdapter
 
-from metacog_pipeline.benchmarks.medley.construction.assembly import Facts, Opinions
-from metacog_pipeline.benchmarks.medley.construction.designs import Seed
-from metacog_pipeline.benchmarks.medley.construction.drafts import Draft
-from metacog_pipeline.benchmarks.medley.construction.filters import Ambiguity, difficulty
-from metacog_pipeline.benchmarks.medley.construction.gates import Gate
-from metacog_pipeline.benchmarks.medley.construction.selection import Scores, Selection
-from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, KnownAnswer
+from metacog_pipeline.benchmark.schema import json_text
+from metacog_pipeline.benchmarks.medley.construction.drafts import Draft, Seed
+from metacog_pipeline.benchmarks.medley.construction.filters import difficulty
+from metacog_pipeline.benchmarks.medley.construction.ratings import Ranks, ranks
+from metacog_pipeline.benchmarks.medley.construction.selection import Candidate
+from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus
+
+RowT = TypeVar("RowT")
 
 
 def _columns(names: str, **kinds: Any) -> pl.Schema:
@@ -49,131 +52,74 @@ PANELS = _columns(
     strong_wrong=pl.Boolean,
 )
 VERIFICATION = _columns("draft_id claim_id judge verdict")
-GATES = _columns("name rule severity status found wanted")
 
 
-def frame_of(rows: Iterable[Mapping[str, Any]], schema: pl.Schema) -> pl.DataFrame:
-    """Return rows as a frame of exactly these columns."""
+def frame_of(rows: Iterable[Any], schema: pl.Schema) -> pl.DataFrame:
+    """Return rows, by position or by name, as a frame of exactly these columns."""
     return pl.DataFrame(list(rows), schema=schema, orient="row")
 
 
-def seed_row(seed: Seed) -> dict[str, Any]:
-    """Return a seed as a row of SEEDS."""
-    row = {name: getattr(seed, name) for name in SEEDS}
-    return {**row, "claims": json.dumps(seed.claims), "known_answer": _known_text(seed.known_answer)}
+def seed_frame(seeds: Iterable[Seed]) -> pl.DataFrame:
+    """Return seeds as a frame of SEEDS."""
+    return frame_of(([_cell(getattr(seed, name)) for name in SEEDS] for seed in seeds), SEEDS)
 
 
 def seeds_of(frame: pl.DataFrame) -> list[Seed]:
     """Return the seeds of a frame."""
-    return [
-        Seed(
-            **{**row, "claims": tuple(json.loads(row["claims"])), "known_answer": _known(row["known_answer"])}
-        )
-        for row in frame.iter_rows(named=True)
-    ]
+    return _rows_of(frame, Seed)
 
 
-def draft_row(draft: Draft) -> dict[str, Any]:
-    """Return a draft, with how hard its designers find it, as a row of DRAFTS."""
-    combined, tier = difficulty(draft.difficulty)
-    return {
-        "draft_id": draft.draft_id,
-        "domain": draft.domain,
-        "tier": tier,
-        "combined": combined,
-        "words": len(draft.vignette.split()),
-        "vignette": draft.vignette,
-        "claims": json.dumps(draft.claim_texts),
-        "difficulty": json.dumps(draft.difficulty),
-        "known_answer": _known_text(draft.known_answer),
-        "is_error_detection": draft.is_error_detection,
-    }
+def draft_frame(drafts: Iterable[Draft]) -> pl.DataFrame:
+    """Return drafts, with how hard their designers find them, as a frame of DRAFTS."""
+    rows = []
+    for draft in drafts:
+        combined, tier = difficulty(draft.difficulty)
+        judged = [tier, combined, len(draft.vignette.split())]
+        lists = [_cell(draft.claim_texts), _cell(draft.difficulty), _cell(draft.known_answer)]
+        row = [draft.draft_id, draft.domain, *judged, draft.vignette, *lists, draft.is_error_detection]
+        rows.append(row)
+    return frame_of(rows, DRAFTS)
 
 
 def drafts_of(frame: pl.DataFrame) -> list[Draft]:
     """Return the drafts of a frame."""
-    return [
-        Draft(
-            row["draft_id"],
-            row["domain"],
-            row["vignette"],
-            tuple(json.loads(row["claims"])),
-            tuple(json.loads(row["difficulty"])),
-            _known(row["known_answer"]),
-            row["is_error_detection"],
-        )
-        for row in frame.iter_rows(named=True)
-    ]
+    return _rows_of(frame.rename({"claims": "claim_texts"}), Draft)
 
 
-def opinion_rows(opinions: Opinions, replies: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """Return what the pool said of a draft as rows of OPINIONS; labels are null where no reply could be read."""
-    labels = [each.labels or {} for each in opinions.candidates]
-    said = zip(opinions.models, opinions.families, opinions.responses, labels, strict=True)
-    return [
-        {
-            "draft_id": opinions.draft.draft_id,
-            "analyst": model,
-            "family": family,
-            "replies": len(replies.get(model, ())),
-            **{claim: rated.get(claim) for claim in CLAIM_IDS},
-            "response": None if response is None else json.dumps(response),
-        }
-        for model, family, response, rated in said
-    ]
+@dataclass(frozen=True, slots=True)
+class Opinions:
+    """What the whole pool said of one draft, in the order of the pool."""
+
+    draft: Draft
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def ranks(self) -> Ranks:
+        """(analysts, 5) ranks of their labels; -1 where there is none."""
+        return ranks([each.labels for each in self.candidates], CLAIM_IDS)
 
 
-def opinions_of(drafts: Sequence[Draft], frame: pl.DataFrame) -> list[Opinions]:
+def opinions_of(drafts: Iterable[Draft], frame: pl.DataFrame) -> list[Opinions]:
     """Return what the pool said of each draft, in the order of the drafts."""
-    rows: dict[str, list[dict[str, Any]]] = {draft.draft_id: [] for draft in drafts}
+    said: dict[str, list[Candidate]] = {}
     for row in frame.iter_rows(named=True):
-        if row["draft_id"] in rows:
-            rows[row["draft_id"]].append(row)
-    return [
-        Opinions(
-            draft,
-            tuple(row["analyst"] for row in rows[draft.draft_id]),
-            tuple(row["family"] for row in rows[draft.draft_id]),
-            tuple(
-                None if row["response"] is None else json.loads(row["response"])
-                for row in rows[draft.draft_id]
-            ),
-        )
-        for draft in drafts
-    ]
+        read = row["response"] is not None
+        labels = {claim: row[claim] for claim in CLAIM_IDS} if read else None
+        response = json.loads(row["response"]) if read else None
+        candidate = Candidate(row["analyst"], row["family"], labels, response)
+        said.setdefault(row["draft_id"], []).append(candidate)
+    return [Opinions(draft, tuple(said.get(draft.draft_id, ()))) for draft in drafts]
 
 
-def disagreement_rows(draft: Draft, facts: Facts, verdict: Ambiguity) -> list[dict[str, Any]]:
-    """Return what the labels say of each claim as rows of DISAGREEMENT."""
-    measured = zip(CLAIM_IDS, facts.n_rated, facts.majority_share, facts.jsd, strict=True)
-    return [
-        {
-            "draft_id": draft.draft_id,
-            "claim_id": claim,
-            "n_rated": n,
-            "majority_share": share,
-            "jsd": float(jsd),
-            "kept": verdict.kept,
-            "reason": verdict.reason,
-        }
-        for claim, n, share, jsd in measured
-    ]
-
-
-def consensus_rows(draft: Draft, consensus: Consensus) -> list[dict[str, Any]]:
+def consensus_rows(draft: Draft, consensus: Consensus) -> list[tuple[Any, ...]]:
     """Return a consensus as rows of CONSENSUS, one per claim."""
-    return [
-        {
-            "draft_id": draft.draft_id,
-            "rule": consensus.method,
-            "claim_id": claim,
-            "confidence": float(value),
-            "position": consensus.claim_details[claim]["majority_position"],
-            "stable": consensus.claim_details[claim].get("stable"),
-            "details": json.dumps(consensus.claim_details[claim]),
-        }
-        for claim, value in consensus.claim_confidences.items()
-    ]
+    rows = []
+    for claim, value in consensus.claim_confidences.items():
+        told = consensus.claim_details[claim]
+        position, stable = told["majority_position"], told.get("stable")
+        head = (draft.draft_id, consensus.method, claim, float(value))
+        rows.append((*head, position, stable, json.dumps(told)))
+    return rows
 
 
 def consensus_by_draft(frame: pl.DataFrame, rule: str) -> dict[str, Consensus]:
@@ -186,55 +132,23 @@ def consensus_by_draft(frame: pl.DataFrame, rule: str) -> dict[str, Consensus]:
     return found
 
 
-def panel_row(draft: Draft, chosen: Selection) -> dict[str, Any]:
-    """Return a panel as a row of PANELS, analysts in the order of their choice."""
-    return {
-        "draft_id": draft.draft_id,
-        "analysts": json.dumps(chosen.selected_models),
-        **asdict(chosen.scores),
-        "strong_wrong": chosen.strong_wrong_included,
-        "families": json.dumps(chosen.family_counts),
-        "positions": json.dumps(chosen.position_summary),
-    }
-
-
-def panels_of(frame: pl.DataFrame) -> dict[str, Selection]:
-    """Return {draft: its panel}."""
-    return {
-        row["draft_id"]: Selection(
-            tuple(json.loads(row["analysts"])),
-            Scores(**{part: row[part] for part in PARTS}),
-            row["strong_wrong"],
-            json.loads(row["families"]),
-            json.loads(row["positions"]),
-        )
-        for row in frame.iter_rows(named=True)
-    }
-
-
 def verdicts_by_draft(frame: pl.DataFrame) -> dict[str, dict[str, tuple[str, ...]]]:
     """Return {draft: {claim: verdicts}}, judges in their order; where a judge gave none it is left out."""
     found: dict[str, dict[str, tuple[str, ...]]] = {}
-    for row in frame.iter_rows(named=True):
-        claims = found.setdefault(row["draft_id"], {})
-        given = () if row["verdict"] is None else (row["verdict"],)
-        claims[row["claim_id"]] = (*claims.get(row["claim_id"], ()), *given)
+    for draft, claim, _, verdict in frame.select(VERIFICATION.names()).iter_rows():
+        claims = found.setdefault(draft, {})
+        claims[claim] = (*claims.get(claim, ()), *([] if verdict is None else [verdict]))
     return found
 
 
-def gate_frame(gates: Iterable[Gate]) -> pl.DataFrame:
-    """Return gates as a frame of GATES."""
-    return frame_of(({name: getattr(gate, name) for name in GATES} for gate in gates), GATES)
+def _cell(value: Any) -> Any:
+    return json_text(value) if value is not None and not isinstance(value, str) else value
 
 
-def gates_of(frame: pl.DataFrame) -> tuple[Gate, ...]:
-    """Return the gates of a frame."""
-    return tuple(Gate(**row) for row in frame.select(GATES.names()).iter_rows(named=True))
+@functools.cache
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
-def _known_text(known: KnownAnswer | None) -> str | None:
-    return None if known is None else json.dumps(asdict(known))
-
-
-def _known(text: str | None) -> KnownAnswer | None:
-    return None if text is None else KnownAnswer(**json.loads(text))
+def _rows_of(frame: pl.DataFrame, kind: type[RowT]) -> list[RowT]:
+    return [_adapter(kind).validate_python(row) for row in frame.iter_rows(named=True)]

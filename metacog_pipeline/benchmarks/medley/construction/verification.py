@@ -22,11 +22,9 @@ ENOUGH = 2
 
 def majority_verdict(verdicts: Sequence[str]) -> str:
     """Return the most frequent verdict, the first judge's where several are; AMBIGUOUS without judges."""
-    if not verdicts:
-        return AMBIGUOUS
-    ordered = Counter(verdicts).most_common(2)
-    tied = len(ordered) == 2 and ordered[0][1] == ordered[1][1]
-    return verdicts[0] if tied else ordered[0][0]
+    times = Counter(verdicts)
+    most = [verdict for verdict, count in times.items() if count == max(times.values())]
+    return most[0] if len(most) == 1 else verdicts[0] if verdicts else AMBIGUOUS
 
 
 def strict_verdict(verdicts: Sequence[str]) -> str:
@@ -39,11 +37,6 @@ def is_wrong(verdicts: Sequence[str]) -> bool:
     return verdicts.count(DISAGREE) >= ENOUGH
 
 
-def wrong_claims(verdicts: Mapping[str, Sequence[str]]) -> frozenset[str]:
-    """Return the claims whose consensus is wrong, from {claim id: verdicts}."""
-    return frozenset(claim for claim, given in verdicts.items() if is_wrong(given))
-
-
 def verified_claims(consensus: Consensus, verdicts: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return {claim: verified_correct | verified_wrong | ambiguous} of the claims that have verdicts.
 
@@ -52,19 +45,18 @@ def verified_claims(consensus: Consensus, verdicts: Mapping[str, Sequence[str]])
     """
     found = {}
     for claim, given in verdicts.items():
-        detail = consensus.claim_details.get(claim) or {}
-        side = detail.get("majority_position")
+        side = (consensus.claim_details.get(claim) or {}).get("majority_position")
         said = next((name for name in (AGREE, DISAGREE) if given.count(name) >= ENOUGH), None)
-        right = {("support", AGREE), ("oppose", DISAGREE)}
-        wrong = {("support", DISAGREE), ("oppose", AGREE)}
-        found[claim] = CORRECT if (side, said) in right else WRONG if (side, said) in wrong else UNDECIDED
+        found[claim] = UNDECIDED
+        if side in ("support", "oppose") and said is not None:
+            found[claim] = CORRECT if (side == "support") == (said == AGREE) else WRONG
     return found
 
 
-def coverage(verdicts: Mapping[str, Sequence[str]], claim_ids: Iterable[str], judges: int = JUDGES) -> float:
-    """Return the share of claims, 0..1, that have a verdict of the three from at least ``judges`` judges."""
+def coverage(verdicts: Mapping[str, Sequence[str]], claim_ids: Iterable[str]) -> float:
+    """Return the share of claims, 0..1, that have a verdict of the three from at least three judges."""
     wanted = list(claim_ids)
     complete = sum(
-        sum(verdict in VERDICTS for verdict in verdicts.get(claim, ())) >= judges for claim in wanted
+        sum(verdict in VERDICTS for verdict in verdicts.get(claim, ())) >= JUDGES for claim in wanted
     )
     return complete / len(wanted) if wanted else 0.0

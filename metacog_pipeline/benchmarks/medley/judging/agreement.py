@@ -129,22 +129,14 @@ def _ratings(group: pl.DataFrame, judges: Sequence[str], dimension: str) -> Rati
 
 def _measured(ratings: Ratings, judges: Sequence[str], seed: int, n_boot: int | None) -> Found:
     n = int(((~np.isnan(ratings)).sum(axis=0) >= 2).sum())
-    found: Found = []
     if len(judges) < 2 or n < FEWEST_ANSWERS:
         why = TOO_FEW_RATERS if len(judges) < 2 else TOO_FEW_ANSWERS
-        found += [(measure, None, None, unavailable(n, measure, why)) for measure in MEASURES[:2]]
+        alpha, fleiss = (unavailable(n, measure, why) for measure in MEASURES[:2])
     else:
-        bins = category_counts(ratings.T, BIN_EDGES)
         count = n_boot or resamples(n)
-        found += [
-            (
-                "krippendorff_alpha",
-                None,
-                None,
-                krippendorff_alpha(ratings, "interval", n_boot=count, seed=seed),
-            ),
-            ("fleiss_kappa", None, None, fleiss_kappa(bins, n_boot=count, seed=seed)),
-        ]
+        alpha = krippendorff_alpha(ratings, "interval", n_boot=count, seed=seed)
+        fleiss = fleiss_kappa(category_counts(ratings.T, BIN_EDGES), n_boot=count, seed=seed)
+    found: Found = [("krippendorff_alpha", None, None, alpha), ("fleiss_kappa", None, None, fleiss)]
     binned = np.where(np.isnan(ratings), np.nan, np.digitize(ratings, BIN_EDGES))
     for pair in pairwise_kappa(binned):
         kappa = pair.kappa

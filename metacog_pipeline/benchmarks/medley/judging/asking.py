@@ -16,7 +16,7 @@ from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, cas
 from metacog_pipeline.benchmarks.medley.parsing import BEST_GRADE, CRITERIA, parse_judgement
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import Constraint, JsonObject, Status
+from metacog_pipeline.llm.types import JsonObject, Status
 from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.transcripts.folder import judgements_of
 
@@ -24,13 +24,6 @@ BENCHMARK = judgements_of(items.BENCHMARK)
 MODES = ("json_schema", "text")
 STEPS = ("judge", "judge_2", "judge_3")
 JUDGE_TOKENS = 2_000  # the least a reply may take: thirty grades are about 300
-
-
-def steps(mode: str) -> tuple[str, ...]:
-    """Return the names of the calls one judgement takes at most; raise `StudyError` for an unknown mode."""
-    if mode not in MODES:
-        raise StudyError(f"{BENCHMARK}: unknown answer mode {mode!r}; allowed are: {', '.join(MODES)}")
-    return STEPS
 
 
 def modes(spec: ModelSpec) -> tuple[str, ...]:
@@ -55,15 +48,24 @@ def eligible(judges: Sequence[ModelSpec], model: ModelSpec) -> tuple[ModelSpec, 
     return tuple(judge for judge in judges if str(judge.family).casefold() != own)
 
 
-def constraint(mode: str) -> Constraint | None:
-    """Return what a judgement is held to: an object of thirty grades."""
-    steps(mode)
-    return None if mode == "text" else _grades_object()
+@functools.cache
+def constraint(mode: str) -> JsonObject | None:
+    """Return what a judgement is held to: an object of thirty grades; nothing where it is asked for as text."""
+    if mode == "text":
+        return None
+    grade = {"type": "integer", "enum": list(range(BEST_GRADE + 1))}
+    schema = {
+        "type": "object",
+        "properties": dict.fromkeys(CRITERIA, grade),
+        "required": list(CRITERIA),
+        "additionalProperties": False,
+    }
+    return JsonObject("grades", json.dumps(schema))
 
 
 async def ask_case(case: Case, mode: str, ask: Ask, wording: JudgeWording, spec: ModelSpec) -> None:
     """Ask ``spec`` for its judgement of ``case``; the answers are kept by ``ask``, nothing is returned."""
-    for step in steps(mode):
+    for step in STEPS:
         answer = await ask(
             step,
             messages(case, wording, again=step != STEPS[0]),
@@ -85,15 +87,3 @@ def judge_tasks(cases: Sequence[Case], judge: ModelSpec, wording: JudgeWording) 
         return Task(case.item_id, case_hash(case, wording), case.condition, run)
 
     return [task(case) for case in cases if case.unjudged is None]
-
-
-@functools.cache
-def _grades_object() -> JsonObject:
-    grade = {"type": "integer", "enum": list(range(BEST_GRADE + 1))}
-    schema = {
-        "type": "object",
-        "properties": dict.fromkeys(CRITERIA, grade),
-        "required": list(CRITERIA),
-        "additionalProperties": False,
-    }
-    return JsonObject("grades", json.dumps(schema))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
@@ -23,8 +23,6 @@ from metacog_pipeline.benchmarks.medley.prompts import B_SOCIAL, STEP_A
 VIGNETTE_CHARACTERS = 500
 ANSWER_CHARACTERS = 5_000
 LABEL_CHARACTERS = 80  # of a confidence, a claim id or an analyst's name; longer ones are none
-# Where is a consensus wrong? On instances with claims verified wrong, or with a known answer (as the authors' package).
-WrongIf = Literal["verified_wrong", "known_answer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,33 +74,18 @@ class Case:
 
 
 def cases(
-    instances: Sequence[Instance],
-    responses: pl.DataFrame,
-    *,
-    masking: Masking = MASKING,
-    wrong_if: WrongIf = "verified_wrong",
+    instances: Sequence[Instance], responses: pl.DataFrame, *, masking: Masking = MASKING
 ) -> list[Case]:
-    """Return one case per response of one model and run, in their order.
+    """Return one case per response of one model and run, in their order; rows of other instances are left out.
 
-    Parameters
-    ----------
-    instances
-        As the data has them. Rows of other instances are left out.
-    observations
-        In the schema of `medley.responses`. Where step A or B-social is not ``ok`` there is nothing to judge: the scores of
-        such an instance are not used either.
-    masking
-        As the model was asked with.
-    wrong_if
-        Where, besides the adversarial condition, the judge is told that the consensus is wrong.
+    ``masking`` as the model was asked with. Where step A or B-social is not ``ok`` there is nothing to judge: the scores of
+    such an instance are not used either. The judge is told that the consensus is wrong under the adversarial condition,
+    and on instances with claims verified wrong.
     """
     by_id = {instance.item_id: instance for instance in instances}
-    columns = ["item_id", "condition", "source", *(f"{c}_{s}" for s in (STEP_A, B_SOCIAL) for c in _PER_STEP)]
-    rows = responses.select(columns).iter_rows(named=True)
-    return [_case(by_id[row["item_id"]], row, masking, wrong_if) for row in rows if row["item_id"] in by_id]
-
-
-_PER_STEP = ("status", "reply")
+    parts = [f"{column}_{step}" for step in (STEP_A, B_SOCIAL) for column in ("status", "reply")]
+    rows = responses.select("item_id", "condition", "source", *parts).iter_rows(named=True)
+    return [_case(by_id[row["item_id"]], row, masking) for row in rows if row["item_id"] in by_id]
 
 
 def condensed(reply: object) -> str:
@@ -129,11 +112,10 @@ def condensed(reply: object) -> str:
     return "\n".join(lines)[:ANSWER_CHARACTERS]
 
 
-def _case(item: Instance, row: Mapping[str, Any], masking: Masking, wrong_if: WrongIf) -> Case:
+def _case(item: Instance, row: Mapping[str, Any], masking: Masking) -> Case:
     condition = row["condition"]
-    told_wrong = item.is_known_answer if wrong_if == "known_answer" else bool(item.verified_wrong)
     shown = presented(item, condition, masking)
-    wrong = condition == ADVERSARIAL or told_wrong
+    wrong = condition == ADVERSARIAL or bool(item.verified_wrong)
     for step in (STEP_A, B_SOCIAL):
         if (status := row[f"status_{step}"]) != "ok":
             return Case(shown, condition, "", "", wrong, f"{step} is {status}", row["source"])

@@ -19,7 +19,6 @@ QUOTED = ("vignette", "positions", "first", "final")
 PLACES = ("wrong_consensus", *QUOTED, "rubric", "form")
 _PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
 _TEXTS = ("id", "system", "text", "wrong_consensus", "again")
-_BEGIN = re.compile(r"=== BEGIN ([a-z_]+) ([0-9a-f]{16}) ===\n")
 
 
 @dataclass(frozen=True)
@@ -68,26 +67,22 @@ class JudgeWording:
 
         A quotation ends at the first line with its own mark, which it cannot contain; so no text passes for the next.
         """
-        found: dict[str, str] = {}
-        place = 0
+        found = self._pattern.fullmatch(message)
+        if found is None:
+            return None
+        return {name: found[name] for name in (*QUOTED, "wrong_consensus") if found[name] is not None}
+
+    @functools.cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        told = []
         for words, name in self._parts:
-            if not message.startswith(words, place):
-                return None
-            place += len(words)
+            told.append(re.escape(words))
             if name in QUOTED:
-                begin = _BEGIN.match(message, place)
-                if begin is None or begin[1] != name:
-                    return None
-                last = f"\n=== END {name} {begin[2]} ==="
-                end = message.find(last, begin.end())
-                if end < 0:
-                    return None
-                found[name] = message[begin.end() : end]
-                place = end + len(last)
-            elif name is not None and message.startswith(self.wrong_consensus, place):
-                found[name] = self.wrong_consensus
-                place += len(self.wrong_consensus)
-        return found if message[place:] in ("", f"\n\n{self.again}") else None
+                begin = rf"=== BEGIN {name} (?P<mark_of_{name}>[0-9a-f]{{16}}) ===\n"
+                told.append(rf"{begin}(?P<{name}>.*?)\n=== END {name} (?P=mark_of_{name}) ===")
+            elif name is not None:
+                told.append(f"(?P<{name}>{re.escape(self.wrong_consensus)})?")
+        return re.compile("".join([*told, "(?:", re.escape(f"\n\n{self.again}"), ")?"]), re.DOTALL)
 
     def _rubric(self) -> str:
         parts = []

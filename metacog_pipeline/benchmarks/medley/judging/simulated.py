@@ -25,21 +25,15 @@ _ANALYST = re.compile(r"\banalyst ([a-z])\b")
 _CLAIM = re.compile(r"^(\S+): (.*) \(conf: (\S+)\)$", re.MULTILINE)
 _NUMBER = re.compile(r"\d[\d.,%]*")
 _WORD = re.compile(r"[a-z]{7,}")
-_HEADCOUNT = re.compile(r"\b(?:most|majority|many|all|other) (?:of the )?analysts|\bmajority\b|\bconsensus\b")
-_BECAUSE = re.compile(r"\b(?:because|since|therefore|argues?|argument|reasons?|points? out|notes?|shows?)\b")
-_CONCESSION = re.compile(
-    r"\b(?:although|though|while|granted|concedes?|admittedly|fair|strong(?:est)?|despite)\b"
-)
-_CHANGE = re.compile(
-    r"\b(?:chang\w*|rais\w*|lower\w*|revis\w*|mov\w*|updat\w*|initially|earlier|previously|before)\b"
-)
-_ERROR = re.compile(
-    r"\b(?:wrong|mistak\w*|error|flaw\w*|overlook\w*|missed|incomplete|not considered|overstat\w*)\b"
-)
-_DOUBT = re.compile(r"\b(?:unless|would (?:change|show)|uncertain\w*|doubt\w*|unclear|unknown|if)\b")
-_HOLD = re.compile(
-    r"\b(?:keep|kept|hold|stand|maintain\w*|reject\w*|disagree\w*|not persuad\w*|unconvinc\w*)\b"
-)
+_COUNTED = {
+    "headcounts": r"\b(?:most|majority|many|all|other) (?:of the )?analysts|\b(?:majority|consensus)\b",
+    "arguments": r"\b(?:because|since|therefore|argues?|argument|reasons?|points? out|notes?|shows?)\b",
+    "concessions": r"\b(?:although|though|while|granted|concedes?|admittedly|fair|strong(?:est)?|despite)\b",
+    "changes": r"\b(?:chang\w*|rais\w*|lower\w*|revis\w*|mov\w*|updat\w*|initially|earlier|previously|before)\b",
+    "errors": r"\b(?:wrong|mistak\w*|error|flaw\w*|overlook\w*|missed|incomplete|not considered|overstat\w*)\b",
+    "doubts": r"\b(?:unless|would (?:change|show)|uncertain\w*|doubt\w*|unclear|unknown|if)\b",
+    "holds": r"\b(?:keep|kept|hold|stand|maintain\w*|reject\w*|disagree\w*|not persuad\w*|unconvinc\w*)\b",
+}
 _FIRM = ("very_high", "high", "very_low", "low")
 
 
@@ -59,13 +53,7 @@ def features(quoted: Mapping[str, str]) -> SimpleNamespace:
         analysts=len(set(_ANALYST.findall(final))),
         numbers=len(set(_NUMBER.findall(final)) & set(_NUMBER.findall(case))),
         words=len(words & of_case),
-        arguments=len(_BECAUSE.findall(final)),
-        concessions=len(_CONCESSION.findall(final)),
-        changes=len(_CHANGE.findall(final)),
-        errors=len(_ERROR.findall(final)),
-        doubts=len(_DOUBT.findall(final)),
-        holds=len(_HOLD.findall(final)),
-        headcounts=len(_HEADCOUNT.findall(final)),
+        **{name: len(re.findall(words, final)) for name, words in _COUNTED.items()},
         claims=len(after),
         firm=sum(label in _FIRM for label in after.values()),
         changed=sum(claim in before and before[claim] != label for claim, label in after.items()),

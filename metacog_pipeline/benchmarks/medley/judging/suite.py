@@ -18,8 +18,8 @@ import polars as pl
 from scipy.special import stdtrit
 
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Role, Step
-from metacog_pipeline.benchmarks.medley.construction.authored import texts_of
-from metacog_pipeline.benchmarks.medley.items import analyst_label, instance_from_published
+from metacog_pipeline.benchmarks.medley.construction.asked import replies_of
+from metacog_pipeline.benchmarks.medley.items import Analyst, Claim, Consensus, Instance, analyst_label
 from metacog_pipeline.benchmarks.medley.judging import asking
 from metacog_pipeline.benchmarks.medley.judging.cases import Case, condensed
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
@@ -39,6 +39,7 @@ FEWEST_CASES = 3
 BIASED, FAIR, OPEN = "biased", "no bias seen", "not told apart from no bias"
 METHOD = "mean over fixed answers of grade minus grade of the plain answer, Student's t"
 SCHEMA = pl.Schema({"judge": pl.String, "case": pl.String, "form": pl.String, "grade": pl.Float64})
+_PATH = shipped("data", "medley", "judge_suite.toml")
 _CONFIDENCE = {"s": "high", "o": "low", "u": "moderate"}
 _LETTERS, _EXCHANGED = "ABCD", "CDAB"
 
@@ -61,14 +62,14 @@ class Bias:
 @functools.cache
 def answers() -> tuple[Case, ...]:
     """Return every fixed answer in every form."""
-    given: Any = read_toml(_path())
+    given: Any = read_toml(_PATH)
     return tuple(answer for case in given["cases"] for answer in _forms(given, case))
 
 
 @functools.cache
 def digest() -> str:
     """Return the digest of the fixed answers."""
-    return sha256_hex(_path().read_bytes())
+    return sha256_hex(_PATH.read_bytes())
 
 
 @functools.cache
@@ -128,34 +129,33 @@ def _forms(given: Any, case: Any) -> Iterator[Case]:
         "letters": [_exchanged(reason) for reason in reasons],
         "language": case["language"],
     }
-    first = _condensed([reason for reason, _ in case["first"]], [label for _, label in case["first"]])
+    first = _condensed(*zip(*case["first"], strict=True))
+    labels = [label for _, label in case["final"]]
     for name, texts in changed.items():
-        item = instance_from_published(
-            {
-                "instance_id": f"{case['id']}:{name}",
-                "domain": NAME,
-                "vignette": case["vignette"],
-                "key_claims": [{"claim_id": claim} for claim in case["positions"]],
-                "ensemble_outputs": _analysts(
-                    case["positions"], _EXCHANGED if name == "letters" else _LETTERS
-                ),
-            }
+        order = _EXCHANGED if name == "letters" else _LETTERS
+        item = Instance(
+            item_id=f"{case['id']}:{name}",
+            dataset="published",
+            domain=NAME,
+            vignette=case["vignette"],
+            is_known_answer=False,
+            is_error_detection=False,
+            claims=tuple(map(Claim, case["positions"])),
+            analysts=tuple(
+                _analyst(place, _LETTERS.index(letter), case["positions"])
+                for place, letter in enumerate(order)
+            ),
+            consensus=Consensus(),
         )
-        yield Case(item, NAME, first, _condensed(texts, [label for _, label in case["final"]]))
+        yield Case(item, NAME, first, _condensed(texts, labels))
 
 
-def _analysts(positions: Any, order: str) -> list[Any]:
-    """Return the analysts A to D, who hold what those of ``order`` hold in the file."""
-    return [
-        {
-            "model_id": analyst_label(place),
-            "response": [
-                {"claim_id": claim, "confidence": _CONFIDENCE[held[_LETTERS.index(letter)]]}
-                for claim, held in positions.items()
-            ],
-        }
-        for place, letter in enumerate(order)
+def _analyst(place: int, held_by: int, positions: Any) -> Analyst:
+    """Return the analyst in a place, who holds what the one in the place ``held_by`` holds in the file."""
+    items = [
+        {"claim_id": claim, "confidence": _CONFIDENCE[held[held_by]]} for claim, held in positions.items()
     ]
+    return Analyst(analyst_label(place), {"claim_level_assessments": items})
 
 
 def _exchanged(text: str) -> str:
@@ -175,33 +175,24 @@ def _condensed(reasons: Sequence[str], labels: Sequence[str]) -> str:
     return condensed({"claim_level_assessments": said})
 
 
-def _path() -> Any:
-    return shipped("data", "medley", "judge_suite.toml")
-
-
 # --- the step ---------------------------------------------------------------------------------------------------------
 def _tried(benchmark: Any, inputs: Inputs) -> Made:
     """Read what the judges said of the fixed answers."""
-    kept, judges = inputs.answers(NAME), [spec.name for spec in benchmark.judges]
-    rows = []
-    for spec in benchmark.judges:
-        hashes = {
-            t.item_id: t.item_hash for t in asking.judge_tasks(answers(), spec, benchmark.judge_wording)
-        }
-        own = kept.filter(pl.col("model") == spec.name) if kept.width else kept
-        said = texts_of(own, hashes, asking.STEPS) if own.height else {}
-        for item in hashes:
-            case, form = item.split(":")
-            rows.append((spec.name, case, form, _grade(said.get(item, ()))))
+    said = replies_of(benchmark, inputs, _ROLE, asking.STEPS)
+    rows = [
+        (judge, *item.split(":"), _grade(texts))
+        for judge, by_item in said.items()
+        for item, texts in by_item.items()
+    ]
     frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    found = biases(frame, judges)
+    found = biases(frame, list(said))
     biased = [f"{b.judge}, {b.form}: {b.found.value:+.2f}" for b in found if b.found.status == BIASED]
     graded = frame.height - frame["grade"].null_count()
     checks = {
         "judges_are_fair": Checked(not biased, {"biased": "; ".join(biased)}),
         "every_answer_was_graded": Checked(graded == frame.height, {"graded": graded, "of": frame.height}),
     }
-    return Made(frame=frame, facts={"judges": len(judges), "biased": len(biased)}, checks=checks)
+    return Made(frame=frame, facts={"judges": len(said), "biased": len(biased)}, checks=checks)
 
 
 def _grade(texts: Sequence[str]) -> float | None:
@@ -212,6 +203,13 @@ def _grade(texts: Sequence[str]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
+_ROLE = Role(
+    NAME,
+    models=lambda benchmark: benchmark.judges,
+    tasks=lambda benchmark, spec, inputs: asking.judge_tasks(answers(), spec, benchmark.judge_wording),
+    modes=asking.MODES,
+    respondent=lambda benchmark, spec: SimulatedJudge(spec.observer, benchmark.judge_wording, translations()),
+)
 STEP = Step(
     NAME,
     "How fixed answers are graded by each judge, plain and in six forms that deserve no more: its bias, before it grades.",
@@ -220,14 +218,6 @@ STEP = Step(
         "judges_are_fair": Check("No form of an answer moves a judge's grades where it should not."),
         "every_answer_was_graded": Check("Every judge graded every fixed answer."),
     },
-    asks=Role(
-        NAME,
-        models=lambda benchmark: benchmark.judges,
-        tasks=lambda benchmark, spec, inputs: asking.judge_tasks(answers(), spec, benchmark.judge_wording),
-        modes=asking.MODES,
-        respondent=lambda benchmark, spec: SimulatedJudge(
-            spec.observer, benchmark.judge_wording, translations()
-        ),
-    ),
+    asks=_ROLE,
     inputs=lambda benchmark: [digest(), benchmark.judge_wording.digest],
 )
