@@ -39,12 +39,8 @@ def is_archive(path: Path) -> bool:
 def files_ending_in(place: Path, ending: str, limit: int) -> Iterator[tuple[str, bytes]]:
     """Yield (where, content) of each file in a folder or an archive whose path ends in ``/ending`` or is ``ending``.
 
-    Files of a folder come before those of the archives in it. Nothing larger than ``limit`` bytes is read.
-
-    Raises
-    ------
-    SourceError
-        For an archive that is damaged, encrypted or too large, a file that cannot be read, or one over the limit.
+    Files of a folder come before those of the archives in it. Nothing larger than ``limit`` bytes is read. Raises
+    SourceError for an archive that is damaged, encrypted or too large, a file that cannot be read, or one over the limit.
     """
     archives = [place]
     if place.is_dir():

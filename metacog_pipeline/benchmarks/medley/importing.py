@@ -111,10 +111,7 @@ IMPORTER = importer_of(Rows)
 def import_analyst(benchmark: Any, analyst: str, model: str, run: int) -> Imported:
     """Keep what one analyst of the instances wrote as a replayed model's answers to step A.
 
-    Raises
-    ------
-    StudyError
-        If the model is not a replayed one, the run is not in the study, or no instance has that analyst.
+    Raises StudyError if the model is not a replayed one, the run is not in the study, or no instance has that analyst.
     """
     study = benchmark.context.study
     partition = replayed_partition(study, BENCHMARK, model, run)
@@ -138,22 +135,10 @@ def analyst_names(items: Sequence[Instance]) -> Counter[str]:
 
 
 def analyst_answers(items: Sequence[Instance], analyst: str, *, model: str, run: int = 1) -> list[Record]:
-    """Return one imported answer to step A for each instance the analyst answered.
+    """Return one imported answer to step A for each of ``items`` the analyst answered, kept as of ``model`` and ``run``.
 
-    Parameters
-    ----------
-    items
-        The instances of the study, with their analysts as the data has them.
-    analyst
-        A model of `analyst_names`; or ``Analyst A``, ``Analyst B``, … for whoever stands in that place, so that eight
-        such respondents cover all analysts of all instances.
-    model, run
-        What the answers are kept under; hand them to `querying.session.keep_imported`.
-
-    Raises
-    ------
-    StudyError
-        When no instance has that analyst.
+    ``analyst`` is a model of `analyst_names`; or ``Analyst A``, ``Analyst B``, … for whoever stands in that place, so that
+    eight such respondents cover all analysts of all instances. Raises StudyError when no instance has that analyst.
     """
     found = [(item, one) for item in items if (one := _chosen(item, analyst)) is not None]
     if not found:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from metacog_pipeline.benchmark.contract import Item
 from metacog_pipeline.benchmark.schema import AsJson
@@ -24,6 +24,8 @@ STEPS = ("step_a", "b_private", "b_social")
 DOMAINS = ("medical", "troubleshooting", "code_review", "architecture", "statistical_reasoning")
 CLAIM_IDS = ("C1", "C2", "C3", "C4", "C5")
 _LARGEST = 1e100  # of a weight; its square stays finite
+_CALLED: Mapping[type, str] = {dict: "a JSON object", list: "a JSON array", str: "text"}
+KindT = TypeVar("KindT")
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -78,18 +80,9 @@ class KnownAnswer:
 class Instance(Item):
     """One case as it is asked and scored.
 
-    Attributes
-    ----------
-    claims
-        The slots, in order; five in the published set.
-    analysts
-        As presented, in file order.
-    verified_wrong
-        Claim ids on which the consensus was found wrong.
-    known_answer
-        Only in cases with a known answer.
-    selected_models
-        The analysts' models in the order of their selection, the weakest last; may be empty.
+    ``claims`` are the slots, in order, five in the published set; ``analysts`` as presented, in file order;
+    ``verified_wrong`` the claim ids on which the consensus was found wrong; ``selected_models`` the analysts' models in the
+    order of their selection, the weakest last; it may be empty.
     """
 
     domain: str
@@ -148,31 +141,20 @@ def instance_from_published(
 ) -> Instance:
     """Return an instance from the JSON objects of the published files.
 
-    Parameters
-    ----------
-    published
-        One object of ``instances/<domain>.json``.
-    consensus
-        Its object in ``consensus/<domain>.json``; None for none.
-    verified_wrong
-        Its claim ids in ``consensus_verified_wrong.json``.
-    known_answer
-        Its object in ``known_answers.json``, or None.
-    selected_models
-        Its models in ``selection_metadata.json``, in selection order.
-
-    Raises
-    ------
-    SourceError
-        Where a part that scoring rests on is missing or of the wrong type.
+    ``published`` is one object of ``instances/<domain>.json``, ``consensus`` its object in ``consensus/<domain>.json``,
+    ``verified_wrong`` its claim ids in ``consensus_verified_wrong.json``, ``known_answer`` its object in
+    ``known_answers.json``, ``selected_models`` those in ``selection_metadata.json``, in selection order. Raises SourceError
+    where a part that scoring rests on is missing or of the wrong type.
     """
-    given = _object(published, "an instance")
+    given = _typed(published, dict, "an instance")
     name = _text(given.get("instance_id"), "instance_id", "an instance")
-    claims = tuple(_claim(entry, name) for entry in _array(given.get("key_claims"), "key_claims", name))
+    claims = tuple(
+        _claim(entry, name) for entry in _typed(given.get("key_claims"), list, f"instance {name}: key_claims")
+    )
     if len({claim.claim_id for claim in claims}) < len(claims):
         raise SourceError(f"instance {name}: a claim id stands twice in key_claims; each slot needs its own")
     outputs = given.get("ensemble_outputs")
-    analysts = () if outputs is None else _array(outputs, "ensemble_outputs", name)
+    analysts = () if outputs is None else _typed(outputs, list, f"instance {name}: ensemble_outputs")
     return Instance(
         item_id=name,
         domain=_text(given.get("domain"), "domain", name),
@@ -191,7 +173,7 @@ def instance_from_published(
 
 
 def _claim(entry: object, name: str) -> Claim:
-    given = _object(entry, f"a claim of instance {name}")
+    given = _typed(entry, dict, f"a claim of instance {name}")
     return Claim(
         claim_id=_text(given.get("claim_id"), "claim_id", name),
         claim_text=_text(given.get("claim_text") or "", "claim_text", name),
@@ -201,7 +183,7 @@ def _claim(entry: object, name: str) -> Claim:
 
 
 def _analyst(entry: object, name: str) -> Analyst:
-    given = _object(entry, f"an analyst output of instance {name}")
+    given = _typed(entry, dict, f"an analyst output of instance {name}")
     response = given.get("response")
     if isinstance(response, list):
         response = {"claim_level_assessments": response}
@@ -212,10 +194,10 @@ def _analyst(entry: object, name: str) -> Analyst:
 def _consensus(given: object, name: str) -> Consensus:
     if given is None:
         return Consensus()
-    parts = _object(given, f"the consensus of instance {name}")
+    parts = _typed(given, dict, f"the consensus of instance {name}")
     return Consensus(
-        claim_confidences=dict(_object(parts.get("claim_confidences") or {}, f"claim_confidences of {name}")),
-        claim_details=dict(_object(parts.get("claim_details") or {}, f"claim_details of {name}")),
+        claim_confidences=_typed(parts.get("claim_confidences") or {}, dict, f"claim_confidences of {name}"),
+        claim_details=_typed(parts.get("claim_details") or {}, dict, f"claim_details of {name}"),
         method=_text(parts.get("method") or "", "method of the consensus", name),
     )
 
@@ -223,31 +205,23 @@ def _consensus(given: object, name: str) -> Consensus:
 def _known(given: object, name: str) -> KnownAnswer | None:
     if given is None:
         return None
-    parts = _object(given, f"the known answer of instance {name}")
+    parts = _typed(given, dict, f"the known answer of instance {name}")
     return KnownAnswer(
         _text(parts.get("correct_answer"), "correct_answer", name),
         _text(parts.get("target_wrong_claim"), "target_wrong_claim", name),
     )
 
 
-def _object(value: object, what: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise SourceError(f"{what} is {_kind(value)}, not a JSON object: fetch the source again")
-    return value
-
-
-def _array(value: object, key: str, name: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise SourceError(
-            f"instance {name}: {key} is {_kind(value)}, not a JSON array: fetch the source again"
-        )
+def _typed(value: object, kind: type[KindT], what: str) -> KindT:
+    """Return a value of this kind; SourceError where it is missing or of another."""
+    if not isinstance(value, kind):
+        found = "missing" if value is None else type(value).__name__
+        raise SourceError(f"{what} is {found}, not {_CALLED[kind]}: fetch the source again")
     return value
 
 
 def _text(value: object, key: str, name: str) -> str:
-    if not isinstance(value, str):
-        raise SourceError(f"instance {name}: {key} is {_kind(value)}, not text: fetch the source again")
-    return value
+    return _typed(value, str, f"instance {name}: {key}")
 
 
 def _number(value: object, key: str, name: str) -> float | None:
@@ -258,7 +232,3 @@ def _number(value: object, key: str, name: str) -> float | None:
             f"instance {name}: {key} is {str(value)[:40]!r}, not a number that can be used: mend the file"
         )
     return value
-
-
-def _kind(value: object) -> str:
-    return "missing" if value is None else type(value).__name__

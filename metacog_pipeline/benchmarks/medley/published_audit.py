@@ -36,10 +36,8 @@ _CONCAVE = (
 def audit_tables(data: Path) -> pl.DataFrame:
     """Return one row per check of the tables in ``data``, in `AUDIT_SCHEMA`.
 
-    Notes
-    -----
-    ``subject`` is the model, the group of claims, or the table as a whole. ``difference`` is recomputed minus published.
-    ``tolerance`` is what rounding of the printed parts explains; ``follows`` says whether the difference stays within it.
+    ``subject`` is the model, the group of claims, or the table as a whole. ``tolerance`` is what rounding of the printed
+    parts explains.
     """
     given = {name: pl.read_csv(data / name) for name in FILES}
     table = given["table_1.csv"]

@@ -97,12 +97,8 @@ def fetch(
     """Bring the named sources (all when empty) into ``home``, verified; what is already there is left alone.
 
     With ``folder`` they are taken from it: a folder with the files, or with an archive of them, or such an archive
-    itself (wheel, zip, tar). Without it they are downloaded. ``sources`` are :data:`SOURCES` where none are given.
-
-    Raises
-    ------
-    SourceError
-        For an unknown name, a file that is not there or cannot be downloaded, or one that is not the pinned one.
+    itself (wheel, zip, tar). Without it they are downloaded. ``sources`` are :data:`SOURCES` where none are given. Raises
+    SourceError for an unknown name, a file that is not there or cannot be downloaded, or one that is not the pinned one.
     """
     sources = SOURCES if sources is None else sources
     if folder is not None and not folder.is_dir() and not (folder.is_file() and is_archive(folder)):

@@ -28,7 +28,7 @@ def test_a_dimension_only_some_judges_graded_is_combined_from_these():
 
 
 def test_models_with_other_judges_are_combined_each_by_its_own():
-    both = pl.concat([judgements({"x": [0.0], "y": [1.0]}, "m"), judgements({"y": [1.0]}, "n")])
+    both = pl.concat([judgements({"x": [0.0], "y": [1.0]}), judgements({"y": [1.0]}, model="n")])
     found = combined(both)
     assert set(found["m", 1, "normal", "I0"].values()) == {0.5}
     assert set(found["n", 1, "normal", "I0"].values()) == {1.0}

@@ -16,6 +16,7 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Respondent, Role
 from metacog_pipeline.benchmarks.medley.construction import asked, steps, tables
 from metacog_pipeline.benchmarks.medley.construction.consensus import MAJORITY_METHOD, jackknife_majority
+from metacog_pipeline.benchmarks.medley.construction.drafts import Draft, Seed
 from metacog_pipeline.benchmarks.medley.construction.pipeline import INVARIANTS, Stage, finished, steps_of
 from metacog_pipeline.benchmarks.medley.construction.roles import ANALYSTS, DESIGNERS, FIRST_SAMPLE, VERIFIERS
 from metacog_pipeline.benchmarks.medley.construction.selection import Pool, select
@@ -98,31 +99,26 @@ class AtMost:
 
     def _made(self, step: str) -> pl.DataFrame:
         roles = self.benchmark.roles
-        made: Made | None = None
         if step == "seeds":
-            made = steps.seeds(roles.seeds)
-        elif step == "designs":
-            made = steps.designs(
-                self.frame, {"": {seed.seed_id: [_longest(seed.scenario)] for seed in roles.seeds}}
-            )
-        elif step == "drafts":
-            made = steps.drafts(self.frame)
-        elif step == "opinions":
+            return tables.seed_frame(roles.seeds)
+        if step == "drafts":
+            return tables.draft_frame(map(_longest, roles.seeds))
+        if step == "opinions":
             said = {
                 spec.name: {seed.seed_id: [_opinion(spec.name, place)] for seed in roles.seeds}
                 for place, spec in enumerate(roles.people[ANALYSTS])
             }
-            made = steps.opinions(self.frame, said, roles.families)
-        if made is not None and made.frame is not None:
-            return made.frame
+            found = steps.opinions(self.frame, said, roles.families).frame
+            assert found is not None
+            return found
         drafts = tables.drafts_of(self.frame("drafts"))
         rows = [row for draft in drafts for row in tables.consensus_rows(draft, _DIVIDED)]
         return tables.frame_of(rows, tables.CONSENSUS)
 
 
-def _longest(scenario: str) -> str:
-    vignette = f"{scenario} {_WORD * (steps.MOST_WORDS - len(scenario.split()))}"
-    return json.dumps({"vignette": vignette})
+def _longest(seed: Seed) -> Draft:
+    vignette = f"{seed.scenario} {_WORD * (steps.MOST_WORDS - len(seed.scenario.split()))}".strip()
+    return Draft(seed.seed_id, seed.domain, vignette, seed.claims, (), seed.known_answer, bool(seed.error))
 
 
 def _opinion(name: str, place: int) -> str:

@@ -23,17 +23,9 @@ Floats = NDArray[np.float64]
 
 
 def disagreement(counts: ArrayLike) -> Floats:
-    """Return the disagreement in nats, 0..0.42281; fewer than two raters give 0.
+    """Return the disagreement in nats, 0..0.42281, from (..., 5) counts of labels in any order; below two raters it is 0.
 
-    Parameters
-    ----------
-    counts
-        (..., 5) how often each label was given; the order of the labels does not matter.
-
-    Raises
-    ------
-    ValueError
-        For another last dimension than 5, or a count that is negative or not finite.
+    Raises ValueError for another last dimension than 5, or a count that is negative or not finite.
     """
     table = np.asarray(counts, dtype=np.float64)
     if table.ndim == 0 or table.shape[-1] != len(SCALE):

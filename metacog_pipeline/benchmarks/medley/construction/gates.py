@@ -62,24 +62,11 @@ _REMEDIES = {
 class Evidence:
     """What is known of a set besides its instances; None and empty mean: not known.
 
-    Attributes
-    ----------
-    difficulty
-        {instance: tier}.
-    judge_kappa, sophistry_kappa
-        Agreement of the judges of answers, over all dimensions and for those of sophistry; -1..1.
-    not_judged
-        Why the two are not known.
-    traps, minimal_probes
-        Ids of the instances drawn for these probes.
-    prompt_versions
-        Names or digests of the prompts on record.
-    verdicts
-        {instance: {claim: verdicts of the judges}}.
-    families
-        {model: family} of the analysts.
-    anonymised
-        Whether prompts show analysts under letters.
+    ``difficulty`` is {instance: tier}; ``judge_kappa`` and ``sophistry_kappa`` the agreement (-1..1) of the judges of
+    answers, over all dimensions and for those of sophistry, ``not_judged`` why the two are not known; ``traps`` and
+    ``minimal_probes`` the ids drawn for these probes; ``prompt_versions`` names or digests of the prompts on record;
+    ``verdicts`` {instance: {claim: those of the judges}}; ``families`` {analyst: family}; ``anonymised`` whether prompts
+    show analysts under letters.
     """
 
     difficulty: Mapping[str, str] = field(default_factory=dict)

@@ -25,24 +25,12 @@ _VERIFIED = ("instance_id", "claim_id", "majority_verdict")
 
 @dataclass(frozen=True, slots=True)
 class PublishedSet:
-    """A set as published.
+    """A set as published: ``instances`` domain by domain, in file order.
 
-    Attributes
-    ----------
-    instances
-        Domain by domain, in file order.
-    verdicts
-        {instance: {claim: verdicts of its judges, in the file's order}}.
-    majority
-        {instance: {claim: the verdict the file names as that of the majority}}.
-    verified_values
-        {instance: {claim: the consensus value that the judges were shown}}.
-    selection
-        {instance: its entry in ``selection_metadata.json``}.
-    probes
-        {probe: the instances that carry its flag}; in version 1.0 no instance carries one.
-    difficulty
-        {instance: difficulty tier}, of those that have one; in version 1.0 none has.
+    By instance and claim: ``verdicts`` of its judges in the file's order, ``majority`` as the file names it, and
+    ``verified_values``, the consensus that the judges were shown. ``selection`` is {instance: its entry in
+    ``selection_metadata.json``}. In version 1.0 no instance stands in ``probes`` {probe: instances that carry its flag} or
+    ``difficulty`` {instance: tier}.
     """
 
     instances: tuple[Instance, ...]
@@ -68,10 +56,7 @@ class PublishedSet:
 def read_set(folder: Path, dataset: str = "published") -> PublishedSet:
     """Read a folder in the published layout.
 
-    Raises
-    ------
-    SourceError
-        For a folder without instances, or a file that is damaged or not of the published form.
+    Raises SourceError for a folder without instances, or a file that is damaged or not of the published form.
     """
     if not folder.is_dir():
         raise SourceError(f"{folder}: no such folder; name one in the layout of the published data")

@@ -36,16 +36,9 @@ LEAST_TOKENS = {DESIGNERS: 4_000, ANALYSTS: 3_000, VERIFIERS: 600}
 class Roles:
     """Everybody who takes part.
 
-    Attributes
-    ----------
-    dataset
-        What the instances are called: ``sample``, ``sample-v1`` or ``custom``.
-    seeds, seeds_digest
-        The seeds in file order, and the digest of what they were read from.
-    people
-        {designers | analysts | verifiers: their models, in the order of the study file}.
-    respondents
-        {(role, name): simulated respondent}; empty outside the sample.
+    ``dataset`` is what the instances are called: ``sample``, ``sample-v1`` or ``custom``; ``seeds_digest`` that of what the
+    seeds were read from; ``people`` are {designers | analysts | verifiers: their models, in the order of the study file},
+    ``respondents`` {(role, name): simulated respondent}, empty outside the sample.
     """
 
     dataset: str

@@ -48,7 +48,7 @@ UNVERIFIED = 0.5
 _FITS = {CORRECT: (1.0, 0.0, 0.5), WRONG: (0.0, 1.0, 0.5), UNDECIDED: (0.4, 0.4, 0.6)}  # by POSITIONS
 _SUPPORT, _OPPOSE, _NOBODY = 0, 1, 9  # places in POSITIONS, and of a position nobody takes
 _VERY_LOW = 0
-Choice = TypeVar("Choice", int, tuple[int, int])
+Choice = TypeVar("Choice")
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,17 +67,9 @@ Found = list[tuple[str, str | None, str | None, Estimate]]
 def agreement(judgements: pl.DataFrame, *, seed: int = 0, n_boot: int | None = None) -> pl.DataFrame:
     """Return the agreement of all judges and of every two, per dimension and over all, in `AGREEMENT_SCHEMA`.
 
-    Parameters
-    ----------
-    judgements
-        In `JUDGEMENT_SCHEMA`, of all models and runs. Judgements of simulated respondents, or by simulated judges, are a
-        group of their own.
-    seed, n_boot
-        Of the resampling of answers behind the intervals; None: 1,000 times, fewer where there are many answers, at
-        least 100 times.
+    ``judgements`` are those of all models and runs; of simulated respondents, or by simulated judges, they are a group of
+    their own. ``n_boot`` is how often answers are resampled for the intervals; None: see `resamples`.
 
-    Notes
-    -----
     Values are at most 1 (full agreement; 0: as by chance); alpha weighs how far apart two grades are. ``n`` counts
     answers graded by two judges or more, for ``cohen_kappa`` by judges ``a`` and ``b``. The dimension ``all`` is the plain
     mean over the dimensions that have a value, without an interval. Below five answers there is no value.

@@ -34,13 +34,7 @@ def modes(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def eligible(judges: Sequence[ModelSpec], model: ModelSpec) -> tuple[ModelSpec, ...]:
-    """Return the judges that may judge ``model``: those of another family.
-
-    Raises
-    ------
-    StudyError
-        Where the model or a judge has no family, so that nobody can tell.
-    """
+    """Return the judges that may judge ``model``: those of another family; StudyError where nobody can tell."""
     for spec in (model, *judges):
         if not spec.family:
             raise StudyError(f'"{spec.name}": family is missing; no judge may grade its own family')

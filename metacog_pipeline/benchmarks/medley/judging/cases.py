@@ -29,18 +29,10 @@ LABEL_CHARACTERS = 80  # of a confidence, a claim id or an analyst's name; longe
 class Case:
     """One answer of the judged model, as a judge reads it.
 
-    Attributes
-    ----------
-    item
-        The instance as it was presented under ``condition``.
-    first, final
-        Step A and B-social, condensed to at most 5,000 characters each; empty where there is nothing to judge.
-    wrong_consensus
-        Whether the judge is told that the consensus is wrong.
-    unjudged
-        Why there is nothing to judge; None where there is.
-    source
-        What the judged answers are: measured, imported or simulated.
+    ``item`` is the instance as it was presented under ``condition``; ``first`` and ``final`` are step A and B-social,
+    condensed to at most 5,000 characters each, empty where there is nothing to judge, and ``unjudged`` says why;
+    ``wrong_consensus`` whether the judge is told that the consensus is wrong; ``source`` is what the judged answers are:
+    measured, imported or simulated.
     """
 
     item: Instance

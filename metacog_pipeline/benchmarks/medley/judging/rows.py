@@ -58,26 +58,14 @@ def read_judgements(
     run: int,
     wording: JudgeWording,
 ) -> pl.DataFrame:
-    """Return one row per case × judge that may judge ``model``, in `JUDGEMENT_SCHEMA`.
+    """Return one row per case × judge that may judge ``model``, in `JUDGEMENT_SCHEMA`; cases with nothing to judge too.
 
-    Parameters
-    ----------
-    transcripts
-        Kept calls of the partition of the judged model and run; superseded ones are passed over.
-    cases
-        What is judged; those with nothing to judge get rows too, with the status ``no_answer``.
-    judges
-        All judges of the study, in its order; those of the model's own family are left out.
-    wording
-        As the judges were asked with; a judgement of another text than the case's is passed over.
-
-    Notes
-    -----
-    Of the up to three calls the last one counts. ``ok``: all thirty criteria graded, five or more otherwise than 1.
-    ``partial``: some without a grade; a dimension is the mean of what is graded in it. ``says_little``: fewer than five
-    grades other than 1, after all calls; the grades stand in their columns, the dimensions are null. ``unreadable``: no
-    grade at all. ``n_unscored`` counts the criteria without a grade in a reply. Criteria are 0 to 3, dimensions 0 to 1.
-    Latency (seconds), cost (dollars) and tokens are sums over the calls.
+    ``judges`` are all of the study, in its order. Superseded calls, and judgements of another text than the case's, are
+    passed over; of the up to three calls the last one counts. ``ok``: all thirty criteria graded, five or more otherwise
+    than 1. ``partial``: some without a grade; a dimension is the mean of what is graded in it. ``says_little``: fewer than
+    five grades other than 1, after all calls; the grades stand in their columns, the dimensions are null. ``unreadable``:
+    no grade at all. ``n_unscored`` counts the criteria without a grade in a reply. Criteria are 0 to 3, dimensions 0 to 1;
+    latency (seconds), cost (dollars) and tokens are sums over the calls.
     """
     calls = _calls(transcripts)
     hashes = {id(case): case_hash(case, wording) for case in cases if case.unjudged is None}
