@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 from pydantic import TypeAdapter
@@ -17,8 +17,6 @@ from metacog_pipeline.benchmarks.medley.construction.filters import difficulty
 from metacog_pipeline.benchmarks.medley.construction.ratings import Ranks, ranks
 from metacog_pipeline.benchmarks.medley.construction.selection import Candidate
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus
-
-RowT = TypeVar("RowT")
 
 
 def _columns(names: str, **kinds: Any) -> pl.Schema:
@@ -66,7 +64,7 @@ def seed_frame(seeds: Iterable[Seed]) -> pl.DataFrame:
 
 def seeds_of(frame: pl.DataFrame) -> list[Seed]:
     """Return the seeds of a frame."""
-    return _rows_of(frame, Seed)
+    return _seeds().validate_python(frame.to_dicts())
 
 
 def draft_frame(drafts: Iterable[Draft]) -> pl.DataFrame:
@@ -83,7 +81,7 @@ def draft_frame(drafts: Iterable[Draft]) -> pl.DataFrame:
 
 def drafts_of(frame: pl.DataFrame) -> list[Draft]:
     """Return the drafts of a frame."""
-    return _rows_of(frame.rename({"claims": "claim_texts"}), Draft)
+    return _drafts().validate_python(frame.rename({"claims": "claim_texts"}).to_dicts())
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +144,10 @@ def _cell(value: Any) -> Any:
 
 
 @functools.cache
-def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+def _seeds() -> TypeAdapter[list[Seed]]:
+    return TypeAdapter(list[Seed])
 
 
-def _rows_of(frame: pl.DataFrame, kind: type[RowT]) -> list[RowT]:
-    return [_adapter(kind).validate_python(row) for row in frame.iter_rows(named=True)]
+@functools.cache
+def _drafts() -> TypeAdapter[list[Draft]]:
+    return TypeAdapter(list[Draft])

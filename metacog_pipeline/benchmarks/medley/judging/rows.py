@@ -124,7 +124,7 @@ def _graded(case: Case, call: Kept | None) -> dict[str, Any]:
         return {**none, **told, "n_unscored": len(CRITERIA)}
     known = {**none, **found.criteria, "n_unscored": len(found.unscored)}
     if found.tells_little:
-        reason = f"{found.non_default} of {graded} grades differ from 1"
-        return {**known, "status": "says_little", "reason": reason}
+        little = f"{found.non_default} of {graded} grades differ from 1"
+        return {**known, "status": "says_little", "reason": little}
     reason = f"no grade from 0 to 3 for {', '.join(found.unscored)}" if found.unscored else None
     return {**known, **found.dimensions, "status": "partial" if reason else "ok", "reason": reason}
