@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.answers import word_answers
-from metacog_pipeline.benchmarks.selfknowledge.dates import as_date, date_of
+from metacog_pipeline.benchmark.answers.dates import as_date, date_of
 from metacog_pipeline.benchmarks.selfknowledge.matching import matches
 from metacog_pipeline.benchmarks.selfknowledge.person_names import as_person
 from metacog_pipeline.benchmarks.selfknowledge.sounds import alike

@@ -11,6 +11,7 @@ from typing import Any
 
 from metacog_pipeline.asking import question_files
 from metacog_pipeline.asking.logs.sample import Sample
+from metacog_pipeline.benchmark.answers.dates import sure_date_of
 from metacog_pipeline.benchmark.answers.question_rows import Question, content_digest, question_of
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmark.answers.units import quantity
@@ -136,7 +137,10 @@ def _same_key(item: Question, fields: Mapping[str, Any]) -> bool:
 
 
 def _plain(form: str) -> str:
-    """Return a right answer as it is compared: of a number with its unit the number, as logs before had both as text."""
+    """Return a right answer as it is compared: of a number with its unit the number, as logs before had both as text; a
+    date in one spelling."""
+    if date := sure_date_of(form):
+        return date.said()
     found = quantity(form)
     return folded(form if found is None else found[0])
 

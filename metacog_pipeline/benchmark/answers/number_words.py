@@ -9,8 +9,15 @@ import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from metacog_pipeline.benchmark.answers.numbers import TENS, UNITS, Number
+from metacog_pipeline.benchmark.answers.numbers import Number
 
+_TO_NINETEEN = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+UNITS = _TO_NINETEEN.split()
+TENS = dict(zip(_TENS.split(), range(20, 100, 10), strict=True))
 _EN: Mapping[str, int] = {
     **{word: value for value, word in enumerate(UNITS)},
     **TENS,
@@ -27,6 +34,12 @@ _NOT_ONE_BEFORE = re.compile(
     r"\b(?:the|this|that|which|each|every|any|no|only|second|first|last|correct|right|other|some|another) $",
     re.I,
 )
+
+_ONE_TO_NINE = "|".join(sorted(UNITS[1:10], key=len, reverse=True))
+_SMALL = "|".join(sorted((*UNITS, *TENS, "nil", "nought", "naught", "fourty"), key=len, reverse=True))
+_BELOW_100 = rf"(?:(?:{'|'.join(TENS)}|fourty)[- ](?:{_ONE_TO_NINE})|{_SMALL})"
+#: The pattern of an English number below 1,000, for readers with a pattern of their own; `word_value` reads it.
+WORDS = rf"\b(?:(?:(?:a|{_ONE_TO_NINE})[- ])hundred(?:(?: and |[- ]){_BELOW_100})?|hundred|{_BELOW_100})\b"
 
 _ES: Mapping[str, int] = {
     "cero": 0, "un": 1, "uno": 1, "una": 1, "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5, "seis": 6, "siete": 7,
@@ -130,9 +143,9 @@ def word_numbers(text: str) -> Iterator[Number]:
 def _fractions(text: str) -> Iterator[Number]:
     for found in _FRACTION_RX.finditer(text):
         if found["below"]:
-            top = found["top"].lower()
+            top = found["top"].casefold()
             above = 1 if top in ("a", "an") else int(top) if top.isdigit() else _EN[top]
-            below = _FRACTIONS[found["below"].lower()]
+            below = _FRACTIONS[found["below"].casefold()]
         elif found["zh"]:
             above, below = (
                 _positional(found["zh_top"], _ZH_DIGITS, _ZH_POWERS),
@@ -146,7 +159,7 @@ def _fractions(text: str) -> Iterator[Number]:
 
 def _english(text: str) -> Iterator[Number]:
     for found in _EN_RX.finditer(text):
-        words = [word for word in re.split(r"[- ,]+", found[0].lower()) if word not in ("and", "")]
+        words = [word for word in re.split(r"[- ,]+", found[0].casefold()) if word not in ("and", "")]
         if words == ["one"] and (
             _NOT_ONE_AFTER.match(text, found.end()) or _NOT_ONE_BEFORE.search(text[: found.start()][-16:])
         ):
@@ -162,9 +175,15 @@ def _english(text: str) -> Iterator[Number]:
             yield Number(Fraction(value), found.start(), found.end())
 
 
+def word_value(words: str) -> int:
+    """Return the value of number words that match `WORDS`: ``one hundred and five`` is 105."""
+    known = {**_EN, "a": 1, "naught": 0}
+    return _grouped([known[word] for word in re.split(r"[- ]+", words.casefold()) if word != "and"]) or 0
+
+
 def _spanish(text: str) -> Iterator[Number]:
     for found in _ES_RX.finditer(text):
-        words = [word for word in found[0].lower().split() if word != "y"]
+        words = [word for word in found[0].casefold().split() if word != "y"]
         if (
             len(words) == 1
             and words[0] in _ES_ALONE

@@ -1,4 +1,4 @@
-"""Numbers as people and models write them: groups, decimal commas, powers of ten, fractions, words.
+"""Numbers as people and models write them: groups, decimal commas, powers of ten, fractions.
 
 Values are exact `Fraction` numbers, so that ten-digit products and 3/4 compare without rounding.
 """
@@ -13,37 +13,6 @@ from fractions import Fraction
 
 _LONGEST_NUMERAL = 400
 _LARGEST_EXPONENT = 400
-
-UNITS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-TENS = {
-    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
-}  # fmt: skip
-_SMALL = {**{w: i for i, w in enumerate(UNITS)}, **TENS, "nil": 0, "nought": 0, "naught": 0, "fourty": 40}
-_UNIT_RX = "|".join(sorted(UNITS[1:10], key=len, reverse=True))
-_SMALL_RX = "|".join(sorted(_SMALL, key=len, reverse=True))
-_BELOW_100 = rf"(?:(?:{'|'.join(TENS)}|fourty)[- ](?:{_UNIT_RX})|{_SMALL_RX})"
-WORDS = rf"\b(?:(?:(?:a|{_UNIT_RX})[- ])hundred(?:(?: and |[- ]){_BELOW_100})?|hundred|{_BELOW_100})\b"
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _MAGNITUDES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "mn": 6, "bn": 9}
@@ -60,8 +29,7 @@ _NUMBER = re.compile(
     rf"(?P<sign>(?<![\w.,)])[-+])?(?<![A-Za-z_\d])(?<!\d[.,])(?P<body>{NUMERAL})"
     rf"(?:(?P<exp>[eE][-+]?\d{{1,4}})(?!\w)| ?[×x*] ?10 ?(?P<ten>{_POWER})|(?P<pow>{_POWER})"
     rf"| ?/ ?(?P<den>\d+(?:\.\d+)?)(?![\d/])| (?P<mixed>[1-9]\d?/[1-9]\d{{0,2}})(?![\d/]|[.,]\d)"
-    rf"|[ -]?(?P<mag>{'|'.join(_MAGNITUDES)})\b|(?P<kilo>(?-i:k))\b)?"
-    rf"|(?P<minus>\b(?:minus|negative) )?(?P<words>{WORDS})(?:[ -](?P<wordmag>thousand|million|billion|trillion)\b)?",
+    rf"|[ -]?(?P<mag>{'|'.join(_MAGNITUDES)})\b|(?P<kilo>(?-i:k))\b)?",
     re.IGNORECASE,
 )
 
@@ -84,7 +52,7 @@ def numerals(text: str) -> Iterator[Number]:
     if _DIGIT.search(text) is None:
         return
     for found in _NUMBER.finditer(text):
-        value = None if found["words"] else _value(found)
+        value = _value(found)
         if value is not None:
             parts = (numeral_value(found["body"]), numeral_value(found["den"])) if found["den"] else None
             yield Number(value, found.start(), found.end(), parts)  # type: ignore[arg-type]
@@ -107,19 +75,6 @@ def numeral_value(body: str) -> Fraction | None:
     return Fraction(Decimal(body))
 
 
-def word_value(words: str) -> int:
-    """Return the value of number words that match `WORDS`: ``one hundred and five`` is 105."""
-    total = 0
-    for word in re.split(r"[- ]+", words.lower()):
-        if word == "hundred":
-            total = max(total, 1) * 100
-        elif word == "a":
-            total = 1
-        elif word != "and":
-            total += _SMALL[word]
-    return total
-
-
 def exact(value: int | float | str | Fraction) -> Fraction | None:
     """Return a key as an exact number (a float as its shortest decimal form), or None where it is none."""
     try:
@@ -130,9 +85,6 @@ def exact(value: int | float | str | Fraction) -> Fraction | None:
 
 def _value(found: re.Match[str]) -> Fraction | None:
     value: Fraction | None
-    if found["words"]:
-        spelled = Fraction(word_value(found["words"]) * 10 ** _magnitude(found["wordmag"]))
-        return -spelled if found["minus"] else spelled
     body = numeral_value(found["body"])
     if body is None:
         return None
@@ -163,4 +115,4 @@ def _to_the(base: Fraction, exponent: int) -> Fraction | None:
 
 
 def _magnitude(word: str | None) -> int:
-    return _MAGNITUDES[word.lower()] if word else 0
+    return _MAGNITUDES[word.casefold()] if word else 0

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
-from metacog_pipeline.benchmark.answers.dates import spellings
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, prepared
 from metacog_pipeline.benchmark.answers.shares import spelled_out
 from metacog_pipeline.benchmark.answers.text import folded
@@ -93,10 +92,7 @@ class Question(Item):
         about = self.stem if self.options else self.question
         forms = (self.answer, *self.accept) if self.answer else ()
         if self.kind == "text":
-            read = filter(None, map(_as_read, forms))
-            forms = tuple(
-                dict.fromkeys((*forms, *read, *(each for form in forms for each in spellings(form))))
-            )
+            forms = tuple(dict.fromkeys((*forms, *filter(None, map(_as_read, forms)))))
         return AnswerKey(self.kind, forms, self.reject, self.tolerance, unit=self.unit, question=about)
 
 

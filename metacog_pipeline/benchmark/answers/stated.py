@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from metacog_pipeline.benchmark.answers import shares
-from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
+from metacog_pipeline.benchmark.answers.dates import as_date, sure_date_of
+from metacog_pipeline.benchmark.answers.reading import AnswerKey, Reading, read_stated
 from metacog_pipeline.benchmark.answers.sureness import STATED
 from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.columns import number
@@ -67,11 +68,26 @@ def answer_of(reply: str, key: AnswerKey) -> Stated:
         return Stated(text, text == key.forms[0]) if key.forms else Stated(text, False)
     if key.type == "text" and _bare(text) in key.forms:  # a sign or a formula has no words to be found by
         return Stated(_bare(text), True)
-    found = read_stated(text, key if key.forms else replace(key, forms=("?",)), labelled=bool(framed))
+    found = _read(text, key if key.forms else replace(key, forms=("?",)), labelled=bool(framed))
     said = found.said if key.type in ("choice", "number") else one_line(text, 500)
     if found.correct is not True and _equal(text, found.said, key, labelled=bool(framed)):
         return Stated(said or one_line(text, 500), True)
     return Stated(said or None, found.correct)
+
+
+def _read(text: str, key: AnswerKey, *, labelled: bool) -> Reading:
+    """Return the reading of a text; a date that is right, or rejected, is met in every way it can be written."""
+    found = read_stated(text, key, labelled=labelled)
+    dates = [sure_date_of(str(form)) for form in key.forms] if key.type == "text" else []
+    wanted = tuple(dict.fromkeys(filter(None, dates)))
+    if found.correct is True or not wanted:
+        return found
+    rejected = [*key.reject]
+    for date in wanted:
+        text, *rejected = (as_date(each, date, either=False) for each in (text, *rejected))
+    said = replace(key, forms=tuple(date.said() for date in wanted), reject=tuple(rejected))
+    dated = read_stated(text, said, labelled=labelled)
+    return found if dated.correct is False else dated
 
 
 def _equal(text: str, said: str | None, key: AnswerKey, *, labelled: bool) -> bool:

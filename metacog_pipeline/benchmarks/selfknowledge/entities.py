@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from metacog_pipeline.benchmark.answers import word_answers
+from metacog_pipeline.benchmark.answers.dates import date_of
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, prepared
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmarks.selfknowledge import name_words
 from metacog_pipeline.benchmarks.selfknowledge.cjk_names import says_cjk
-from metacog_pipeline.benchmarks.selfknowledge.dates import date_of
 from metacog_pipeline.benchmarks.selfknowledge.mentions import (
     answered_before,
     beside_another,

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from metacog_pipeline.benchmark.answers.candidates import CONTEXT, Candidate, candidates
+from metacog_pipeline.benchmark.answers.dates import date_of
 from metacog_pipeline.benchmark.answers.number_words import word_numbers
 from metacog_pipeline.benchmark.answers.numbers import numerals
 from metacog_pipeline.benchmark.answers.question import question_of
 from metacog_pipeline.benchmark.answers.reading import Prepared
 from metacog_pipeline.benchmark.answers.units import unit_after
-from metacog_pipeline.benchmarks.selfknowledge.dates import date_of
 
 _COUNTS = re.compile(
     r"\bhow (?:many|much|long|far|tall|high|deep)\b|多少|几[个座]|몇 (?!년)|\bcuánt", re.IGNORECASE

@@ -7,33 +7,18 @@ from __future__ import annotations
 
 import re
 
+from metacog_pipeline.benchmark.answers.dates import ENGLISH
+from metacog_pipeline.benchmark.answers.number_words import TENS, UNITS
+from metacog_pipeline.benchmark.answers.ordinals import ordinals
 
-def _listed(words: str) -> list[str]:
-    return words.split()
-
-
-_ONES = _listed("first second third fourth fifth sixth seventh eighth ninth")
-_TEENS = _listed(
-    "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
-)
-_TENS = _listed("twenty thirty forty fifty sixty seventy eighty ninety")
-_CARDINALS = _listed("two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen")
-_SPANISH = _listed("primero segundo tercero cuarto quinto sexto séptimo octavo noveno décimo")
-_ORDINALS = {
-    **{word: place for place, word in enumerate([*_ONES, *_TEENS], 1)},
-    **{f"{word[:-1]}ieth": 10 * ten for ten, word in enumerate(_TENS, 2)},
-    **{
-        f"{word}-{one}": 10 * ten + place
-        for ten, word in enumerate(_TENS, 2)
-        for place, one in enumerate(_ONES, 1)
-    },
-}
-_ANY_ORDINAL = "|".join(sorted(_ORDINALS, key=len, reverse=True)).replace("-", "[- ]")
-_ORDINAL = re.compile(rf"\b(?:({_ANY_ORDINAL})|(\d{{1,3}})(?:st|nd|rd|th|º|ª))\b", re.IGNORECASE)
+_TENS = tuple(TENS)
+_CARDINALS = UNITS[2:16]
+_TO_TENTH = "primero segundo tercero cuarto quinto sexto séptimo octavo noveno décimo"
+_SPANISH = _TO_TENTH.split()
 _ROMAN = r"(?:X{0,3}(?:IX|IV|VI{0,3}|I{1,3})|X{1,3})"
 _PLAIN = (
     "In|On|At|The|During|By|Since|From|It|This|That|And|Of|To|An?|Its|For|With|Under|After|Before|Then|So|But|If|As|Is|Was"
-    "|When|While|January|February|March|April|May|June|July|August|September|October|November|December|Siglo"
+    f"|When|While|{'|'.join(ENGLISH)}|Siglo"
 )
 _REIGN = re.compile(
     rf"\b(?!(?:{_PLAIN})\b)([A-Z][\w'-]+),? (?:the |el |la )?(?:"
@@ -96,21 +81,10 @@ def spelled(text: str) -> str:
     return _SPAN.sub(_years, text)
 
 
-def ordinals(text: str) -> str:
-    """Return a text with its ordinals in digits, all with the one ending: the fourteenth is the 14th."""
-    return _ORDINAL.sub(_ordinal, text)
-
-
 def initials(name: str) -> str:
     """Return the initials of a name of several capitalised words, small words aside; "" of fewer than two."""
     made = "".join(word[0] for word in re.findall(r"[^\W\d_][\w'-]*", name) if word[0].isupper())
     return made if len(made) > 1 else ""
-
-
-def _ordinal(found: re.Match[str]) -> str:
-    """Return an ordinal in digits; "th" is the ending of all, so that 2nd and second are the same."""
-    value = found[2] or str(_ORDINALS[found[1].lower().replace(" ", "-")])
-    return f"{value}th"
 
 
 def _number(name: re.Match[str]) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from metacog_pipeline.benchmark.answers.dates import as_date, date_of
 from metacog_pipeline.benchmark.answers.text import folded
-from metacog_pipeline.benchmarks.selfknowledge.dates import as_date, date_of
 from metacog_pipeline.benchmarks.selfknowledge.person_names import as_person, asks_person
 from metacog_pipeline.benchmarks.selfknowledge.sounds import alike, swapped
 from metacog_pipeline.benchmarks.selfknowledge.spelling import initials

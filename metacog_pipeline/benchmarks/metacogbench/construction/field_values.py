@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from metacog_pipeline.benchmark.answers.numbers import UNITS
+from metacog_pipeline.benchmark.answers.number_words import UNITS
 from metacog_pipeline.benchmarks.metacogbench.items import Field
 
 SLACK = 1e-9

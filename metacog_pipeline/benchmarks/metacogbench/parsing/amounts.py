@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from metacog_pipeline.benchmark.answers.numbers import WORDS, numeral_value, word_value
+from metacog_pipeline.benchmark.answers.number_words import WORDS, word_value
+from metacog_pipeline.benchmark.answers.numbers import numeral_value
 
 Scale = Literal["tokens", "percent"]
 Kind = Literal["value", "invalid", "placeholder", "words"]
