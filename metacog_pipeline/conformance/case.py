@@ -141,13 +141,10 @@ def small_study(benchmark: type[Any], folder: Path, settings: Mapping[str, Any])
     """Return a study of one benchmark and two simulated respondents, one run each; its home is below ``folder``."""
     specs = [
         {
-            "name": name,
-            "provider": "simulated",
-            "family": name,
-            "observer": {"accuracy": accuracy, "seed": place},
+            "name": name, "provider": "simulated", "family": name, "observer": {"accuracy": accuracy, "seed": place},
         }
         for place, (name, accuracy) in enumerate(RESPONDENTS.items(), 1)
-    ]
+    ]  # fmt: skip
     # Not through the registry: a class is checked before its package is installed.
     return Study.model_validate(
         {

@@ -85,25 +85,18 @@ def test_two_rewritings_after_each_other_change_no_verdict(item: Item, first: st
 @every(
     ("item_id", "answer"),
     [
-        ("bet.ramp.1.2x2", "2470 bolts (95 × 26)"),
-        ("bet.ramp.1.2x2", "2.47k"),
-        ("bet.ramp.1.2x2", "2_470"),
-        ("bet.missing.twin.1", "5 hours (noon + 5)"),
-        ("predict.freezing", "32 °F (0 °C)"),
-        ("predict.freezing", "0 °C"),
-        ("predict.census", "31,275 (as of 2010)"),
-        ("predict.syllogism", "some weavers own a bell"),
-        ("predict.syllogism", "the second option"),
-        ("bet.temporal.twin.1", "1932-03-19"),
-        ("predict.litres", "3.1 kilolitres"),
-        ("predict.dice", "16.67 %"),
+        ("bet.ramp.1.2x2", "2470 bolts (95 × 26)"), ("bet.ramp.1.2x2", "2.47k"), ("bet.ramp.1.2x2", "2_470"),
+        ("bet.missing.twin.1", "5 hours (noon + 5)"), ("predict.freezing", "32 °F (0 °C)"),
+        ("predict.freezing", "0 °C"), ("predict.census", "31,275 (as of 2010)"),
+        ("predict.syllogism", "some weavers own a bell"), ("predict.syllogism", "the second option"),
+        ("bet.temporal.twin.1", "1932-03-19"), ("predict.litres", "3.1 kilolitres"), ("predict.dice", "16.67 %"),
         ("predict.knights_2", "Ada is a knight, Ben is a knave"),
         ("predict.knights_4", "Knights: Ada, Dov. Knaves: Ben, Cleo."),
         ("predict.knights_4", "Ada and Dov are knights, the others are knaves"),
         ("predict.knights_4", "K for Ada, N for Ben and Cleo, K for Dov"),
         ("predict.knights_4", "Knight, knave, knave, knight"),
     ],
-)
+)  # fmt: skip
 def test_units_brackets_dates_and_options_are_read(item_id, answer):
     assert read_stated(answer, AnswerKey.of(ITEMS[item_id])).correct is True
 
@@ -126,42 +119,11 @@ def test_two_answers_of_equal_standing_are_ambiguous_and_right_is_not_guessed(it
 
 PIECES = st.sampled_from(
     [
-        "(",
-        ")",
-        "[",
-        "]",
-        "=",
-        "×",
-        "+",
-        "-",
-        "/",
-        "or",
-        "not",
-        "7",
-        "1932",
-        "2010",
-        "°F",
-        "5%",
-        "wait,",
-        "so",
-        "一百",
-        "일곱",
-        "siete",
-        "\\boxed{",
-        "}",
-        "**",
-        "<think>",
-        "</think>",
-        "A)",
-        "B",
-        ".",
-        ";",
-        "\n",
-        ",",
-        "±",
+        "(", ")", "[", "]", "=", "×", "+", "-", "/", "or", "not", "7", "1932", "2010", "°F", "5%", "wait,", "so",
+        "一百", "일곱", "siete", "\\boxed{", "}", "**", "<think>", "</think>", "A)", "B", ".", ";", "\n", ",", "±",
         "to",
     ]
-)
+)  # fmt: skip
 
 
 @settings(max_examples=150, deadline=None)

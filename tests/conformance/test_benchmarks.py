@@ -12,11 +12,8 @@ from tests.draws import few_draws
 from tests.scoring import degenerate as odd
 
 ALONE = (
-    [odd.silent, odd.one_rating],
-    [odd.one_missing, odd.all_right],
-    [odd.few_items, odd.one_answer],
-    [odd.nobody],
-)
+    [odd.silent, odd.one_rating], [odd.one_missing, odd.all_right], [odd.few_items, odd.one_answer], [odd.nobody],
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=registry.names())

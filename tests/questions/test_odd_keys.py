@@ -248,15 +248,10 @@ def taken(reply, options=("Mars", "Jupiter", "Venus"), answer="B"):
 @pytest.mark.parametrize(
     "reply",
     [
-        "A or B",
-        "It's between A and B.",
-        "A/B",
-        "Either (A) or (B).",
-        "Both A and B",
-        "B & C",
+        "A or B", "It's between A and B.", "A/B", "Either (A) or (B).", "Both A and B", "B & C",
         "Maybe B or perhaps C",
     ],
-)
+)  # fmt: skip
 def test_two_letters_offered_for_one_are_no_answer(reply):
     assert taken(reply).correct is None
 
@@ -276,33 +271,11 @@ def test_not_available_is_no_letter(reply):
 
 
 TRUE = (
-    "True",
-    "true.",
-    "T",
-    "1",
-    "Yes",
-    "Wahr",
-    "vrai",
-    "正确",
-    "not false",
-    "**True**",
-    "The statement is true.",
-    "A",
-)
+    "True", "true.", "T", "1", "Yes", "Wahr", "vrai", "正确", "not false", "**True**", "The statement is true.", "A",
+)  # fmt: skip
 FALSE = (
-    "False",
-    "F",
-    "f.",
-    "0",
-    "No",
-    "falsch",
-    "нет",
-    "not true",
-    "It isn't true.",
-    "This is incorrect.",
-    "untrue",
-    "B",
-)
+    "False", "F", "f.", "0", "No", "falsch", "нет", "not true", "It isn't true.", "This is incorrect.", "untrue", "B",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -123,13 +123,10 @@ def test_right_answers_are_taken_as_data_sets_write_them(tmp_path, answer, first
 @pytest.mark.parametrize(
     ("options", "answer", "letter"),
     [
-        (["CO", "Co", "co2"], "Co", "B"),
-        (["p53", "P53"], "P53", "B"),
-        ({"A": "u", "B": "v", "C": None}, "B", "B"),
-        (["u", "v", None, ""], 1.0, "B"),
-        (["1", "2", "0"], "2", "B"),
+        (["CO", "Co", "co2"], "Co", "B"), (["p53", "P53"], "P53", "B"), ({"A": "u", "B": "v", "C": None}, "B", "B"),
+        (["u", "v", None, ""], 1.0, "B"), (["1", "2", "0"], "2", "B"),
     ],
-)
+)  # fmt: skip
 def test_an_option_is_named_by_its_own_spelling_first_and_missing_ones_at_the_end_are_none(
     tmp_path, options, answer, letter
 ):
@@ -183,17 +180,8 @@ def test_the_same_question_has_the_same_id_whatever_its_spaces_and_case(tmp_path
         *(
             (f"Answer: B\nConfidence: {said}", 1, 0.85)
             for said in (
-                "80-90",
-                "80–90 %",
-                "80% to 90%",
-                "between 80 and 90",
-                "0.8-0.9",
-                "8-9/10",
-                "8 to 9 out of 10",
-                "**80** - **90**%",
-                "80 bis 90",
-                "80～90",
-                "80-90/100",
+                "80-90", "80–90 %", "80% to 90%", "between 80 and 90", "0.8-0.9", "8-9/10", "8 to 9 out of 10",
+                "**80** - **90**%", "80 bis 90", "80～90", "80-90/100",
             )
         ),
         *(
@@ -204,7 +192,7 @@ def test_the_same_question_has_the_same_id_whatever_its_spaces_and_case(tmp_path
         ("Answer: B\nConfidence: 90-80", 1, 0.9),
         ("Answer: B", 1, None),
     ],
-)
+)  # fmt: skip
 def test_answer_and_percent_are_read(choice, text, right, sure):
     found = said(choice, "verbal_percent", text)
     assert (found.correct, found.confidence) == (right, sure)

@@ -71,18 +71,9 @@ def test_a_number_in_brackets_that_is_doubted_or_stands_beside_another_is_a_rema
 
 
 WORDS = (
-    "Antwort",
-    "Réponse",
-    "Réponse finale",
-    "Resposta",
-    "Risposta",
-    "Ответ",
-    "答え",
-    "回答",
-    "الإجابة",
-    "उत्तर",
+    "Antwort", "Réponse", "Réponse finale", "Resposta", "Risposta", "Ответ", "答え", "回答", "الإجابة", "उत्तर",
     "Cevap",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("word", WORDS)

@@ -12,21 +12,11 @@ from tests.tables import every
     "text",
     [
         *(
-            "I don't know",
-            "I don’t know.",
-            "I do not know",
-            "i dont know",
-            "I don't  know",
-            "**I don't know**",
+            "I don't know", "I don’t know.", "I do not know", "i dont know", "I don't  know", "**I don't know**",
             "“I don't know”",
         ),
         *(
-            "Sorry, I don't know the answer",
-            "I really don't know that.",
-            "Don't know",
-            "IDK",
-            "Unknown",
-            "No idea.",
+            "Sorry, I don't know the answer", "I really don't know that.", "Don't know", "IDK", "Unknown", "No idea.",
             "I have no clue",
         ),
         *(
@@ -44,7 +34,7 @@ from tests.tables import every
         *(each for forms in ABSTENTIONS.values() for each in forms),
         REFUSALS["en"].replace("help with", "answer"),
     ],
-)
+)  # fmt: skip
 def test_the_default_reads_an_abstention(text):
     assert abstains(text)
 
@@ -53,23 +43,15 @@ def test_the_default_reads_an_abstention(text):
     "text",
     [
         *(
-            "Paris",
-            "",
-            "I didn't know",
-            "Je ne sais pas",
-            "You don't know Jack",
-            "The Unknown Soldier",
+            "Paris", "", "I didn't know", "Je ne sais pas", "You don't know Jack", "The Unknown Soldier",
             "Paris, I'm not sure",
         ),
         *(
-            "<think>I don't know... or Paris</think>Paris",
-            "The Known World",
-            "They don't know",
-            "Unknown Pleasures",
+            "<think>I don't know... or Paris</think>Paris", "The Known World", "They don't know", "Unknown Pleasures",
         ),
         *(form.format(answer="Paris") for form in ANSWERS),
     ],
-)
+)  # fmt: skip
 def test_the_default_reads_an_answer(text):
     assert not abstains(text)
 

@@ -135,16 +135,8 @@ def test_the_same_observer_answers_alike_in_process_and_behind_a_server(tmp_path
         asked = study(there, section, row)
         outside = read(ask(asked))
     kept = [
-        "item_id",
-        "condition",
-        "output",
-        "meta_output",
-        "correct",
-        "yes",
-        "abstained",
-        "confidence",
-        "status",
-    ]
+        "item_id", "condition", "output", "meta_output", "correct", "yes", "abstained", "confidence", "status",
+    ]  # fmt: skip
     assert outside.select(kept).equals(inside.select(kept))
 
 
@@ -239,21 +231,15 @@ def test_each_step_is_asked_alone_and_told_how(bench, tmp_path):
 @every(
     ("section", "said"),
     [
-        ('dataset = "trivia"', "trivia_qa"),
-        ('languages = ["en", "fr"]', "languages"),
-        ('languages = ["en", "en"]', "twice"),
-        ("languages = []", "languages"),
+        ('dataset = "trivia"', "trivia_qa"), ('languages = ["en", "fr"]', "languages"),
+        ('languages = ["en", "en"]', "twice"), ("languages = []", "languages"),
         ('languages = ["zh"]\nidk = ["en"]', 'idk names "en"'),
         ('dataset = "nq_open"\nlanguages = ["ko"]', "English questions only"),
-        ('matching = "fuzzy"', "token_boundary"),
-        ('yes_no = "lenient"', "strict"),
-        ('decoding = "beam"', "checkpoint"),
-        ('idk = "no"', "idk"),
-        ('folder = "mine"', "comes with the package"),
-        ("limit = 0", "limit"),
-        ("limt = 3", 'did you mean "limit"'),
+        ('matching = "fuzzy"', "token_boundary"), ('yes_no = "lenient"', "strict"),
+        ('decoding = "beam"', "checkpoint"), ('idk = "no"', "idk"), ('folder = "mine"', "comes with the package"),
+        ("limit = 0", "limit"), ("limt = 3", 'did you mean "limit"'),
     ],
-)
+)  # fmt: skip
 def test_a_section_that_cannot_be_is_refused_in_one_line(section, said, tmp_path):
     with pytest.raises(StudyError) as refused:
         study(tmp_path, section)

@@ -38,16 +38,11 @@ def test_inclusion_agrees_far_less(name):
 @every(
     ("text", "withheld"),
     [
-        ("Paris. I don't know more details", False),
-        ("I don't knowingly lie: Paris", False),
-        ("北京。其他细节我不知道", False),
-        ("서울입니다. 더는 모르겠습니다", False),
-        ("Madrid. No sé nada más", False),
-        ("不知道", True),
-        ("모르겠습니다", True),
-        ("No lo sé", True),
+        ("Paris. I don't know more details", False), ("I don't knowingly lie: Paris", False),
+        ("北京。其他细节我不知道", False), ("서울입니다. 더는 모르겠습니다", False),
+        ("Madrid. No sé nada más", False), ("不知道", True), ("모르겠습니다", True), ("No lo sé", True),
     ],
-)
+)  # fmt: skip
 def test_an_answer_before_the_phrase_is_an_answer(text, withheld):
     assert abstains(text) is withheld
 

@@ -50,28 +50,19 @@ MKQA = {
     },
 }
 FICTIONAL = {
-    "event_id": "event_000",
-    "question_id": "event_000_style_news_num_000_question_000",
-    "question": "What rose?",
-    "natural_answer": "the tide",
-    "span_answer": "a tide",
-    "duplicate_relationship": None,
-    "duplicate_root": "x",
-}
+    "event_id": "event_000", "question_id": "event_000_style_news_num_000_question_000", "question": "What rose?",
+    "natural_answer": "the tide", "span_answer": "a tide", "duplicate_relationship": None, "duplicate_root": "x",
+}  # fmt: skip
 GOLDEN = {"id": "test_1", "question": "Who?", "golden_answers": ["Me"], "metadata": {"prop": "author"}}
 AWARE = {"question_id": 1, "question": "Why?", "answer": ["so"], "answerable": True, "source": "hotpot"}
 
 LAYOUTS: dict[str, tuple[Load, dict[str, Any], str | None]] = {
-    "trivia_qa": (loaders.trivia_qa, TRIVIA, "Data"),
-    "freebase_qa": (loaders.freebase_qa, FREEBASE, "Questions"),
-    "nq_open": (loaders.nq_open, NQ, None),
-    "web_hub": (loaders.web_questions, HUB, None),
-    "web_brmson": (loaders.web_questions, BRMSON, None),
-    "mkqa": (loaders.mkqa, MKQA, None),
-    "fictional_qa": (loaders.fictional_qa, FICTIONAL, None),
-    "golden": (loaders.golden_answers, GOLDEN, None),
+    "trivia_qa": (loaders.trivia_qa, TRIVIA, "Data"), "freebase_qa": (loaders.freebase_qa, FREEBASE, "Questions"),
+    "nq_open": (loaders.nq_open, NQ, None), "web_hub": (loaders.web_questions, HUB, None),
+    "web_brmson": (loaders.web_questions, BRMSON, None), "mkqa": (loaders.mkqa, MKQA, None),
+    "fictional_qa": (loaders.fictional_qa, FICTIONAL, None), "golden": (loaders.golden_answers, GOLDEN, None),
     "selfaware": (loaders.selfaware, AWARE, "example"),
-}
+}  # fmt: skip
 
 
 def lines(path: Path, *rows: object) -> Path:
@@ -212,11 +203,8 @@ def test_selfaware_has_no_answer_exactly_where_it_says_so(tmp_path):
     whole.write_text(json.dumps({"example": [AWARE, nobody]}, indent=2))
     assert [row.answers["en"] for row in loaders.selfaware(whole).rows] == [("so",), ()]
     others: list[dict[str, object]] = [
-        {"answerable": False},
-        {"answer": None},
-        {"answerable": "yes"},
-        {"answer": []},
-    ]
+        {"answerable": False}, {"answer": None}, {"answerable": "yes"}, {"answer": []},
+    ]  # fmt: skip
     for wrong in others:
         assert ":1: answerable is" in said(loaders.selfaware, lines(tmp_path / "a.jsonl", {**AWARE, **wrong}))
 

@@ -213,21 +213,11 @@ def test_rows_come_back_from_disk_as_they_were(tmp_path_factory, made):
 @every(
     "wrong",
     [
-        {"questions": {}},
-        {"questions": {"en": "q", "de": "f"}},
-        {"questions": {"en": ""}},
-        {"questions": ["q"]},
-        {"answers": {"en": ["", "a"]}},
-        {"answers": {"en": "a"}},
-        {"answers": {"en": ["a"], "ko": ["b"]}},
-        {"answers": None},
-        {"row": -1},
-        {"row": "0"},
-        {"row": True},
-        {"question_id": None},
-        {"topic": 3},
+        {"questions": {}}, {"questions": {"en": "q", "de": "f"}}, {"questions": {"en": ""}}, {"questions": ["q"]},
+        {"answers": {"en": ["", "a"]}}, {"answers": {"en": "a"}}, {"answers": {"en": ["a"], "ko": ["b"]}},
+        {"answers": None}, {"row": -1}, {"row": "0"}, {"row": True}, {"question_id": None}, {"topic": 3},
     ],
-)
+)  # fmt: skip
 def test_a_wrong_row_of_our_own_form_is_named(wrong, tmp_path):
     good = {"question_id": "a", "questions": {"en": "q"}, "answers": {"en": ["a"]}}
     path = tmp_path / "x.jsonl"

@@ -124,18 +124,11 @@ def test_leave_to_abstain_is_read_from_one_reply(bench):
         ([("direct", "Paris", "truncated"), ("meta", "Yes", "truncated")], "ok", 1, 1, None),
         ([("direct", "", "truncated"), ("meta", "Yes", "ok")], "too_long", None, 1, "direct: cut"),
         (
-            [("direct", "<think>Paris", "truncated"), ("meta", "Yes", "ok")],
-            "too_long",
-            None,
-            1,
-            "direct: cut",
+            [("direct", "<think>Paris", "truncated"), ("meta", "Yes", "ok")], "too_long", None, 1, "direct: cut",
         ),
         ([("direct", "Paris", "ok"), ("meta", "<think>Yes", "truncated")], "too_long", 1, None, "meta: cut"),
         (
-            [("direct", "Paris", "ok"), ("meta", "Well it", "truncated")],
-            "meta_invalid",
-            1,
-            None,
+            [("direct", "Paris", "ok"), ("meta", "Well it", "truncated")], "meta_invalid", 1, None,
             "cut by the length",
         ),
         ([("direct", "Paris", "ok"), ("meta", "", "ok")], "meta_invalid", 1, None, "says nothing"),
@@ -143,7 +136,7 @@ def test_leave_to_abstain_is_read_from_one_reply(bench):
         ([("direct", "", "refused"), ("meta", "Yes", "ok")], "refused", 0, 1, "direct: the provider"),
         ([("direct", "Paris", "ok"), ("meta", "", "refused")], "refused", 1, 0, "meta: the provider"),
     ],
-)
+)  # fmt: skip
 def test_every_end_of_a_call_has_its_status(bench, calls, status, correct, yes, said):
     made = [
         bench.call(step, text, status=ended, error_message="boom" if ended == "failed" else None)

@@ -19,24 +19,11 @@ from tests.tables import every
 @every(
     "said",
     [
-        *(
-            "12/25/1991",
-            "25/12/1991",
-            "1991-12-25",
-            "25.12.1991",
-            "25.12.91",
-            "the 25th of December, 1991",
-            "Dec. 25 1991",
-        ),
-        *(
-            "25 de diciembre de 1991",
-            "le 25 décembre 1991",
-            "25. Dezember 1991",
-            "1991年12月25日",
-            "1991년 12월 25일",
-        ),
+        "12/25/1991", "25/12/1991", "1991-12-25", "25.12.1991", "25.12.91", "the 25th of December, 1991",
+        "Dec. 25 1991", "25 de diciembre de 1991", "le 25 décembre 1991", "25. Dezember 1991", "1991年12月25日",
+        "1991년 12월 25일",
     ],
-)
+)  # fmt: skip
 def test_a_date_is_the_same_in_every_way_of_writing_it(said):
     assert matches(said, ["December 25, 1991"], "entities", "When was it dissolved?")
     assert not matches(said, ["December 26, 1991"], "entities", "When was it dissolved?")
@@ -63,22 +50,13 @@ def test_any_text_is_read_for_dates(text, form):
 @every(
     ("said", "wanted", "same"),
     [
-        ("Chaikovskii", "Tchaikovsky", True),
-        ("Tschaikowsky", "Tchaikovsky", True),
-        ("Dostoïevski", "Dostoevsky", True),
-        ("Rachmaninov", "Rachmaninoff", True),
-        ("Flemming", "Fleming", True),
-        ("Mediteranean", "Mediterranean", True),
-        ("Muhammad", "Mohammed", True),
-        ("Monet", "Manet", False),
-        ("Zambia", "Gambia", False),
-        ("Iranian", "Iran", False),
-        ("Christine", "Christina", False),
-        ("Slovenia", "Slovakia", False),
-        ("nitrite", "nitrate", False),
-        ("Australian", "Australia", False),
+        ("Chaikovskii", "Tchaikovsky", True), ("Tschaikowsky", "Tchaikovsky", True),
+        ("Dostoïevski", "Dostoevsky", True), ("Rachmaninov", "Rachmaninoff", True), ("Flemming", "Fleming", True),
+        ("Mediteranean", "Mediterranean", True), ("Muhammad", "Mohammed", True), ("Monet", "Manet", False),
+        ("Zambia", "Gambia", False), ("Iranian", "Iran", False), ("Christine", "Christina", False),
+        ("Slovenia", "Slovakia", False), ("nitrite", "nitrate", False), ("Australian", "Australia", False),
     ],
-)
+)  # fmt: skip
 def test_another_spelling_is_the_same_name_and_another_name_is_not(said, wanted, same):
     assert alike(said, wanted) is same
 
@@ -117,14 +95,11 @@ def test_a_person_is_written_as_accepted_and_somebody_else_is_left(said, name, w
         ("It used to be Federer, but Djokovic has it now.", "Roger Federer", "Who holds the record?", False),
         ("Georg Solti, with 31. Beyoncé is close.", "Beyoncé", "Who has won the most?", False),
         (
-            "The Vltava; the Danube runs through Vienna.",
-            "Danube",
-            "Which river runs through Budapest?",
-            False,
+            "The Vltava; the Danube runs through Vienna.", "Danube", "Which river runs through Budapest?", False,
         ),
         ("| Who | n |\n|---|---|\n| Roger Federer | 8 |", "Federer", "Who holds the record?", True),
     ],
-)
+)  # fmt: skip
 def test_what_is_said_counts_however_it_is_said(said, accepted, question, right):
     assert matches(said, [accepted], "entities", question) is right
 

@@ -51,21 +51,11 @@ def test_the_words_of_the_prompt_are_read_alike_by_every_rule(language):
 @every(
     ("language", "text", "value"),
     [
-        ("en", "Yes, I do", 1),
-        ("en", "**No**: unsure", 0),
-        ("en", "I think yes", None),
-        ("en", "Yesterday", None),
-        ("es", "Si", None),
-        ("es", "Si\u0301", 1),
-        ("zh", "是的", None),
-        ("zh", "是。", 1),
-        ("zh", "不是", None),
-        ("ko", "예상", None),
-        ("ko", "Yes", None),
-        ("en", "", None),
-        ("en", "?!", None),
+        ("en", "Yes, I do", 1), ("en", "**No**: unsure", 0), ("en", "I think yes", None), ("en", "Yesterday", None),
+        ("es", "Si", None), ("es", "Si\u0301", 1), ("zh", "是的", None), ("zh", "是。", 1), ("zh", "不是", None),
+        ("ko", "예상", None), ("ko", "Yes", None), ("en", "", None), ("en", "?!", None),
     ],
-)
+)  # fmt: skip
 def test_the_strict_rule_takes_the_first_word_as_asked_for(language, text, value):
     assert read_yes_no(text, language, "strict").value == value
 

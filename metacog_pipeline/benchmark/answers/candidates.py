@@ -32,10 +32,8 @@ FINAL, MAIN, LATER, BRACKET, CONTEXT, WORKING = 5.0, 4.0, 3.0, 2.0, 1.0, 0.0
 
 _MONTH = (
     r"(?:jan(?:uary|\.)?|feb(?:ruary|\.)?|mar(?:ch|\.)?|apr(?:il|\.)?|may|june?\.?|july?\.?|aug(?:ust|\.)?"
-    r"|sept?(?:ember|\.)?"
-    r"|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?|enero|febrero|marzo|abril"
-    r"|mayo|junio|julio|agosto|septiembre"
-    r"|octubre|noviembre|diciembre)"
+    r"|sept?(?:ember|\.)?|oct(?:ober|\.)?|nov(?:ember|\.)?|dec(?:ember|\.)?|enero|febrero|marzo|abril|mayo|junio"
+    r"|julio|agosto|septiembre|octubre|noviembre|diciembre)"
 )
 _DATE = re.compile(
     rf"(?P<a>[12]\d{{3}})-\d{{1,2}}-\d{{1,2}}(?!\d)|\b\d{{1,2}}(?:st|nd|rd|th)?(?: of| de)? {_MONTH},?(?:"
@@ -69,15 +67,11 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _FINAL = re.compile(
-    r"\b(?:so|thus|hence|therefore|total(?:s|ling|ing)?|totals? of|altogether|in total|in all|overall"
-    r"|com(?:es|ing) (?:out"
-    r" )?to"
-    r"|gives?|giving|makes?|making|yields?|leaves?|leaving|adds? up to|sums? to|result(?: is)?"
-    r"|(?:final |correct |my )?answer"
-    r"(?: is| would be|:)?|final(?:ly)?|conclusion|así que|por (?:lo )?tanto|en total|total|la respuesta es"
-    r"|el resultado es"
-    r"|in fact|i\.e|that is|that makes)\b|∴|因此|所以|答案(?:是|为)?|总共|一共|共有"
-    r"|共(?=\d)|따라서|그러므로|답은|총",
+    r"\b(?:so|thus|hence|therefore|total(?:s|ling|ing)?|totals? of|altogether|in total|in all|overall|com(?:es"
+    r"|ing) (?:out )?to|gives?|giving|makes?|making|yields?|leaves?|leaving|adds? up to|sums? to|result(?: is)?"
+    r"|(?:final |correct |my )?answer(?: is| would be|:)?|final(?:ly)?|conclusion|así que|por (?:lo )?tanto|en total"
+    r"|total|la respuesta es|el resultado es|in fact|i\.e|that is|that makes)\b|∴|因此|所以|答案(?:是|为)?|总共|一共"
+    r"|共有|共(?=\d)|따라서|그러므로|답은|총",
     re.IGNORECASE,
 )
 _FINAL_AFTER = re.compile(
@@ -85,11 +79,9 @@ _FINAL_AFTER = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(
-    r"(?:\b(?:step|case|part|method|option|figure(?! is)|fig|table|chapter|section|eq|equation|line|row"
-    r"|column|note|ref|question"
-    r"|problem|example|vol|volume|pages?|pp?|issue|article|nature|group|period|place|position"
-    r"|zr-?|mod|modulo|of|among|out of|for"
-    r"|doi|issn|isbn|at km|km)\.?|[#§\[±])\s*(?:is )?$",
+    r"(?:\b(?:step|case|part|method|option|figure(?! is)|fig|table|chapter|section|eq|equation|line|row|column|note"
+    r"|ref|question|problem|example|vol|volume|pages?|pp?|issue|article|nature|group|period|place|position|zr-?|mod"
+    r"|modulo|of|among|out of|for|doi|issn|isbn|at km|km)\.?|[#§\[±])\s*(?:is )?$",
     re.IGNORECASE,
 )
 _YEARISH = re.compile(

@@ -15,34 +15,24 @@ _SHORT = re.compile(
     re.IGNORECASE,
 )
 CORRECTION = re.compile(
-    r"\bwait\b|\bscratch that\b|\bcorrection\b|\bno,? (?:wait|that(?:'s| is)|sorry|rather|actually)\b"
-    r"|\bno[:] |[.,;?-] no, "
-    r"|\bactually,? (?:no|it(?:'s| is)|that)\b|\blet me (?:re-?check|recompute|recalculate"
-    r"|re-?count|redo|correct)\b"
-    r"|\bsorry[,:]|\bi mean\b|\boops\b|\bmake (?:that|it)\b|\bi meant\b|不对|等等|等一下|아니,|아니요,"
-    r"|\bmejor dicho\b|\bno, espera\b"
-    r"|\? no\b|\bcorrecting\b|\brecalculat\w+\b|\bon reflection\b|\bre-?check(?:ing|ed)?\b|\b(?:it|that"
-    r"|this) should (?:actually )?(?:be|read|have been)\b"
-    r"|更正|纠正|应该是|应为|重新算|再算一[遍次]|算错了|다시 계산하면|다시 세어|정정|수정하면|틀렸"
-    r"|corrigiendo|corrección|rectifico"
+    r"\bwait\b|\bscratch that\b|\bcorrection\b|\bno,? (?:wait|that(?:'s| is)|sorry|rather|actually)\b|\bno[:] "
+    r"|[.,;?-] no, |\bactually,? (?:no|it(?:'s| is)|that)\b|\blet me (?:re-?check|recompute|recalculate|re-?count"
+    r"|redo|correct)\b|\bsorry[,:]|\bi mean\b|\boops\b|\bmake (?:that|it)\b|\bi meant\b|不对|等等|等一下|아니,"
+    r"|아니요,|\bmejor dicho\b|\bno, espera\b|\? no\b|\bcorrecting\b|\brecalculat\w+\b|\bon reflection\b"
+    r"|\bre-?check(?:ing|ed)?\b|\b(?:it|that|this) should (?:actually )?(?:be|read|have been)\b|更正|纠正|应该是|应为"
+    r"|重新算|再算一[遍次]|算错了|다시 계산하면|다시 세어|정정|수정하면|틀렸|corrigiendo|corrección|rectifico"
     r"|\ben realidad (?:es|son)\b|\bperdón\b|\bcorrijo\b|\bon second thoughts?\b|\bafter re-?checking\b"
     r"|\bi misspoke\b|\bcorrected\b",
     re.IGNORECASE,
 )
 SUBORDINATE = re.compile(
-    r"\b(?:after|before|although|though|while|whereas|versus|vs|compared (?:to|with)|unlike|than|following"
-    r"|since|because"
-    r"|followed by|preceded by|next to|ahead of|behind|as opposed to|despite|besides|apart from|aunque"
-    r"|mientras|porque"
-    r"|después del?|antes (?:del?|que)|frente a|for reference|by comparison|in comparison"
-    r"|up from|down from|e\.g"
-    r"|for example|such as"
-    r"|a diferencia de|al contrario que|en comparación con|^ ?(?:que|which|who|whose)"
-    r"|sometimes|some sources?|other sources?|some say|many (?:people|would|say|think)"
-    r"|people often"
-    r"|often (?:said|assumed"
-    r"|mistaken)|commonly|(?:un)?like|if|^ ?as|(?<=, )as|where"
-    r"|given that|namely|of which|consisting of|made up of|mass number)\b|虽然|因为|比|据说|다음으로|보다",
+    r"\b(?:after|before|although|though|while|whereas|versus|vs|compared (?:to|with)|unlike|than|following|since"
+    r"|because|followed by|preceded by|next to|ahead of|behind|as opposed to|despite|besides|apart from|aunque"
+    r"|mientras|porque|después del?|antes (?:del?|que)|frente a|for reference|by comparison|in comparison|up from"
+    r"|down from|e\.g|for example|such as|a diferencia de|al contrario que|en comparación con|^ ?(?:que|which|who"
+    r"|whose)|sometimes|some sources?|other sources?|some say|many (?:people|would|say|think)|people often"
+    r"|often (?:said|assumed|mistaken)|commonly|(?:un)?like|if|^ ?as|(?<=, )as|where|given that|namely|of which"
+    r"|consisting of|made up of|mass number)\b|虽然|因为|比|据说|다음으로|보다",
     re.IGNORECASE,
 )
 _ENDED = re.compile(  # "after Baikal comes ...": what follows the verb is the main clause

@@ -18,17 +18,10 @@ _LONGEST_QUANTITY = 60  # characters
 _PREFIXES: Mapping[str, tuple[str, Fraction]] = {
     name: (symbol, Fraction(10) ** power)
     for name, symbol, power in (
-        *(
-            ("tera", "T", 12),
-            ("giga", "G", 9),
-            ("mega", "M", 6),
-            ("kilo", "k", 3),
-            ("hecto", "h", 2),
-            ("deca", "da", 1),
-        ),
-        *(("deci", "d", -1), ("centi", "c", -2), ("milli", "m", -3), ("micro", "µ", -6), ("nano", "n", -9)),
+        ("tera", "T", 12), ("giga", "G", 9), ("mega", "M", 6), ("kilo", "k", 3), ("hecto", "h", 2), ("deca", "da", 1),
+        ("deci", "d", -1), ("centi", "c", -2), ("milli", "m", -3), ("micro", "µ", -6), ("nano", "n", -9),
     )
-}
+}  # fmt: skip
 _PREFIXED = {"m": "metre meter metro", "l": "litre liter litro", "g": "gram gramo", "kpa": "pascal"}
 _SCALES = {("华氏", "화씨", "華氏"): "°F", ("摄氏", "섭씨", "攝氏"): "°C"}
 _SYMBOLS = ("€", "$", "US$")  # may stand before the number

@@ -18,24 +18,17 @@ from metacog_pipeline.files import shipped
 
 FINAL, MAIN, LATER, BRACKET, DENIED = 5.0, 4.0, 3.0, 2.0, 0.0
 _DENIED = re.compile(
-    r"(?:\b(?:not|no(?! ?[-,.:])|never|neither|nor|without|cannot(?: be)?|isn't|wasn't"
-    r"|aren't|ain't|hardly|non|rather"
-    r" than|instead of|other"
-    r" than"
-    r"|(?:as )?opposed to|not in|except|nicht|kein|pas|et non|plutôt que)|n't|不是|并非|no (?:es|son|fue|era)n?)[\s\"'-]*"
-    r"(?:(?:the"
-    r"|an?|be|in|simply|actually"
-    r"|really|lake|river|el|la|los|las|en|der|die|das|le) ){0,2}[\"']?$",
+    r"(?:\b(?:not|no(?! ?[-,.:])|never|neither|nor|without|cannot(?: be)?|isn't|wasn't|aren't|ain't|hardly|non|rather"
+    r" than|instead of|other than|(?:as )?opposed to|not in|except|nicht|kein|pas|et non|plutôt que)|n't|不是|并非"
+    r"|no (?:es|son|fue|era)n?)[\s\"'-]*(?:(?:the|an?|be|in|simply|actually|really|lake|river|el|la|los|las|en|der"
+    r"|die|das|le) ){0,2}[\"']?$",
     re.IGNORECASE,
 )
 _OTHERS_SAY = re.compile(
-    r"\b(?:many|most|some|people|others?|one|you|often|sometimes|commonly|frequently)\b[^.;]{0,40}\b(?:say"
-    r"|think|thought|assume[ds]?"
-    r"|believe[ds]?|guess|confused?|mistaken?|mistake|expect|suppose)\w*\b|\b(?:commonly|often|frequently)"
-    r" (?:assumed|mistaken|confused)"
-    r"|\b(?:muchos|algunos|la gente|se suele)\b[^.;]{0,30}\b(?:cree|piens|dice|confund)\w*"
-    r"|以为|误认为|착각|흔히"
-    r"|\bconfused with\b|\bnot to be\b|\bmisconception\b",
+    r"\b(?:many|most|some|people|others?|one|you|often|sometimes|commonly|frequently)\b[^.;]{0,40}\b(?:say|think"
+    r"|thought|assume[ds]?|believe[ds]?|guess|confused?|mistaken?|mistake|expect|suppose)\w*\b|\b(?:commonly|often"
+    r"|frequently) (?:assumed|mistaken|confused)|\b(?:muchos|algunos|la gente|se suele)\b[^.;]{0,30}\b(?:cree|piens"
+    r"|dice|confund)\w*|以为|误认为|착각|흔히|\bconfused with\b|\bnot to be\b|\bmisconception\b",
     re.IGNORECASE,
 )
 _STRONG = re.compile(
@@ -255,11 +248,8 @@ def _focus(text: str, places: Places, each: Mention, words: frozenset[str]) -> f
     )
     near = _PLACE.sub(lambda place: f" {_PLACES[place[0]]} ", near)
     shared = {word for word in folded(near).split() if word in words and len(word) > 2} - {
-        "the",
-        "and",
-        "which",
-        "what",
-    }
+        "the", "and", "which", "what",
+    }  # fmt: skip
     ordinals = words & _ORDINALS
     other = ordinals and set(folded(near).split()) & (_ORDINALS - ordinals)
     return min(0.3 * len(shared), 0.9) - (1.0 if other else 0.0)

@@ -12,11 +12,8 @@ from metacog_pipeline.files import shipped
 
 # What the prompts ask for: the word that says yes and the word that says no.
 YES_NO: Mapping[str, tuple[str, str]] = {
-    "en": ("Yes", "No"),
-    "zh": ("是", "否"),
-    "ko": ("예", "아니요"),
-    "es": ("Sí", "No"),
-}
+    "en": ("Yes", "No"), "zh": ("是", "否"), "ko": ("예", "아니요"), "es": ("Sí", "No"),
+}  # fmt: skip
 _GROUPS = ("both", "trap", "no", "yes")
 _MARKS = r"[^\w]{0,40}"
 

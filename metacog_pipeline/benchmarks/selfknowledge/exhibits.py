@@ -15,15 +15,10 @@ from metacog_pipeline.report.exhibits import PRINTED, Column, Key
 from metacog_pipeline.report.figures import Point
 
 _VARIANTS = {
-    "original": "as released",
-    "esma": "after ESMA",
-    "sft": "after training on yes and no",
-    "joint": "joint reward",
-    "fictional_sft": "taught the facts",
-    "fictional_sft_then_esma": "taught the facts, then ESMA",
-    "direct": "direct reward",
-    "meta": "meta reward",
-}
+    "original": "as released", "esma": "after ESMA", "sft": "after training on yes and no", "joint": "joint reward",
+    "fictional_sft": "taught the facts", "fictional_sft_then_esma": "taught the facts, then ESMA",
+    "direct": "direct reward", "meta": "meta reward",
+}  # fmt: skip
 _D = Column("d′", "d_prime", "d_type2_reference", 1.0, 2)
 _ALIGNED = Column("raw alignment, %", "raw_alignment_pct", "raw_alignment", 100.0, 2)
 _RIGHT = Column("accuracy, %", "accuracy_pct", "accuracy", 100.0, 2)

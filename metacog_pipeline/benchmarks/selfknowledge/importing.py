@@ -30,32 +30,19 @@ class Rows(RowRules):
     condition = "dual"
     own: ClassVar = {
         "answer": (
-            "answer",
-            "model_answer",
-            "prediction",
-            "predicted",
-            "pred",
-            "keywords",
-            "extracted_answer",
+            "answer", "model_answer", "prediction", "predicted", "pred", "keywords", "extracted_answer",
         ),
         "knows": ("knows", "known", "knows_answer", "self_knowledge", "yes_no"),
-    }
+    }  # fmt: skip
     made_by: ClassVar = {"answer": DIRECT, "knows": META}
     usual: ClassVar = {
         DIRECT: ("direct", "direct_output", "direct_response", "output_direct", "response_direct"),
         META: ("meta", "meta_output", "meta_response", "output_meta", "response_meta"),
         IDK: ("idk", "idk_output", "idk_response", "output_idk", "response_idk"),
         "key": (
-            "key",
-            "gold",
-            "gold_answer",
-            "answers",
-            "aliases",
-            "correct_answer",
-            "ground_truth",
-            "target",
+            "key", "gold", "gold_answer", "answers", "aliases", "correct_answer", "ground_truth", "target",
         ),
-    }
+    }  # fmt: skip
     step_words: ClassVar = {"answer": DIRECT, "question": DIRECT, "knows": META, "self_knowledge": META}
 
     def questions(self, item: Item) -> Iterable[str]:

@@ -159,9 +159,6 @@ def _without_article(text: str) -> str:
 
 
 RULES: Mapping[str, Callable[[str, Iterable[str]], bool]] = {
-    "entities": entities,
-    "inclusion": inclusion,
-    "normalized_inclusion": normalized_inclusion,
-    "exact_match": exact_match,
-    "token_boundary": token_boundary,
-}
+    "entities": entities, "inclusion": inclusion, "normalized_inclusion": normalized_inclusion,
+    "exact_match": exact_match, "token_boundary": token_boundary,
+}  # fmt: skip

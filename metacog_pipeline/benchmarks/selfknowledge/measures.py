@@ -243,27 +243,16 @@ def _measure(name: str, label: str, compute: Compute, words: str, **more: Any) -
 _ALL = (0, 1, 2, 3)
 _SHARES: tuple[tuple[str, str, tuple[int, ...], tuple[int, ...], str, bool | None, str], ...] = (
     (
-        "raw_alignment",
-        "alignment",
-        (0, 3),
-        _ALL,
-        NO_ITEMS,
-        True,
-        "Share of items on which right and yes agree.",
+        "raw_alignment", "alignment", (0, 3), _ALL, NO_ITEMS, True, "Share of items on which right and yes agree.",
     ),
     ("yfr", "YFR", (2,), (0, 2), NEVER_YES, False, "Share of the yeses given to wrong answers."),
     ("nfr", "NFR", (1,), (1, 3), NEVER_NO, False, "Share of the noes given to right answers."),
     ("hit_rate", "hits", (0,), (0, 1), ALL_WRONG, True, "Share of right answers that got a yes."),
     (
-        "false_alarm_rate",
-        "false alarms",
-        (2,),
-        (2, 3),
-        ALL_CORRECT,
-        False,
+        "false_alarm_rate", "false alarms", (2,), (2, 3), ALL_CORRECT, False,
         "Share of wrong answers that got a yes.",
     ),
-)
+)  # fmt: skip
 _YES_WORDS = "Share of the answers said to be known."
 _D_WORDS = "d′ of type 2: how far yes goes with being right, by log-linear rates; 0 is not at all."
 MEASURES: tuple[Measure, ...] = (

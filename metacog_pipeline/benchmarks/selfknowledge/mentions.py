@@ -25,22 +25,16 @@ _CONCLUDED = re.compile(
     r"|,? but (?:it|that|this|they) (?:was|is|were|are)(?: \w+){0,3}?(?: (?:in|by|from|at|to|the))? ([A-Z][\w'-]+)"
 )
 _RELATED = re.compile(
-    r"\b(?:contemporary|rival|friend|student|pupil|teacher|successor|predecessor|brother|sister|son"
-    r"|daughter|father|mother"
-    r"|wife|husband|neighbou?r|colleague|partner|assistant|protégé|admirer|relative|cousin|suburb|outskirts"
-    r"|near|close|next|until|till"
-    r"|north|south|east|west|borders|bordering|beside|inspired|influenced|defeated|beat|succeeded|preceded"
-    r"|replaced|unlike"
-    r"|follow\w*|precedes|admires?|admired|rather than|with|below|above|behind|under|beneath|inside|among"
-    r"|beyond|alongside|over|whom|beating|against"
-    r"|contemporáneo|hij[oa]|padre|madre|herman[oa]|espos[oa]|sucesora?|discípul[oa]|amig[oa]|cerca"
-    r"|vecin[oa]|después|across(?: from)?|(?:second|third|next|\d+th)(?: only)?"
-    r"|(?:just|right|immediately|directly) (?:after|before)"
-    r"|detrás|junto"
-    r"|delante|contra|dans|près de|im|nahe|que \w+|(?:más|menos) \w+ que|admirador[a]?|(?:an|pos)terior"
-    r"|previo|as told)(?: (?:of"
-    r"|to|with|by|de|del|a))? (?:the |an? |some |also |el |la |algo de )?$"
-    r"|, (?:the|a) (?:sister|brother|twin|rival) \w+ of (?:the )?$",
+    r"\b(?:contemporary|rival|friend|student|pupil|teacher|successor|predecessor|brother|sister|son|daughter|father"
+    r"|mother|wife|husband|neighbou?r|colleague|partner|assistant|protégé|admirer|relative|cousin|suburb|outskirts"
+    r"|near|close|next|until|till|north|south|east|west|borders|bordering|beside|inspired|influenced|defeated|beat"
+    r"|succeeded|preceded|replaced|unlike|follow\w*|precedes|admires?|admired|rather than|with|below|above|behind"
+    r"|under|beneath|inside|among|beyond|alongside|over|whom|beating|against|contemporáneo|hij[oa]|padre|madre"
+    r"|herman[oa]|espos[oa]|sucesora?|discípul[oa]|amig[oa]|cerca|vecin[oa]|después|across(?: from)?|(?:second|third"
+    r"|next|\d+th)(?: only)?|(?:just|right|immediately|directly) (?:after|before)|detrás|junto|delante|contra|dans"
+    r"|près de|im|nahe|que \w+|(?:más|menos) \w+ que|admirador[a]?|(?:an|pos)terior|previo|as told)(?: (?:of|to|with"
+    r"|by|de|del|a))? (?:the |an? |some |also |el |la |algo de )?$|, (?:the|a) (?:sister|brother|twin"
+    r"|rival) \w+ of (?:the )?$",
     re.IGNORECASE,
 )
 _KIN_BEFORE = re.compile(
@@ -51,12 +45,10 @@ _KIN_BEFORE = re.compile(
 _HEAD_END = re.compile(r"[,;:(\[](?!\d)|[.!](?=\s)|\n| [—–-] |—")
 _GLOSS = re.compile(r"\W*(?:(?:the|an?|or|i\.?e\.?|aka|a\.k\.a\.|namely|that is)\W+){0,2}", re.IGNORECASE)
 _TURNS = re.compile(
-    r"\b(?:but|though|although|however|actually|instead|rather|known|called|named|namely|aka|i\.?e|that is"
-    r"|better|real name|born|or|nee|née"
-    r"|correct|answer|so|hence|thus|therefore|in fact|specifically|more precisely|meaning|alias|stage name"
-    r"|sino|pero|mais|aber|sondern|if|es decir|o sea|c'est-à-dire|das heißt"
-    r"|present-day|modern-day|nowadays|now)\b"
-    r"|[:=→]\s*\Z",
+    r"\b(?:but|though|although|however|actually|instead|rather|known|called|named|namely|aka|i\.?e|that is|better"
+    r"|real name|born|or|nee|née|correct|answer|so|hence|thus|therefore|in fact|specifically|more precisely|meaning"
+    r"|alias|stage name|sino|pero|mais|aber|sondern|if|es decir|o sea|c'est-à-dire|das heißt|present-day|modern-day"
+    r"|nowadays|now)\b|[:=→]\s*\Z",
     re.IGNORECASE,
 )
 _SUBORDINATE = re.compile(

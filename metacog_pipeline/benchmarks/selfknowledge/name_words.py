@@ -29,20 +29,14 @@ KIND_BEHIND = _words(
 )
 
 NO_NAME = _words(
-    "the a an it its this that these those he she they we i in on at of for from by as to and but so or "
-    "if is was are were "
-    "there here then thus hence therefore sure great good answer short final let well okay ok yes no not "
-    "think based after "
-    "according while although though when what which who where how my your his her their our most many "
-    "some both one two "
-    "known born also however actually certainly absolutely correct historically question step first "
-    "second given because "
-    "el la los las un una es fue se en de su respuesta según le il der die das british english american "
-    "french german italian "
-    "spanish russian chinese japanese dutch greek roman austrian swiss polish swedish norwegian scottish "
-    "irish king queen "
-    "madame monsieur lady president dr sir prime minister professor general author physicist novelist "
-    "poet composer painter artist"
+    "the a an it its this that these those he she they we i in on at of for from by as to and but so or if is was "
+    "are were there here then thus hence therefore sure great good answer short final let well okay ok yes no not "
+    "think based after according while although though when what which who where how my your his her their our most "
+    "many some both one two known born also however actually certainly absolutely correct historically question step "
+    "first second given because el la los las un una es fue se en de su respuesta según le il der die das british "
+    "english american french german italian spanish russian chinese japanese dutch greek roman austrian swiss polish "
+    "swedish norwegian scottish irish king queen madame monsieur lady president dr sir prime minister professor "
+    "general author physicist novelist poet composer painter artist"
 )
 
 NATIONAL = _words(
@@ -151,26 +145,11 @@ _SAME = (
 SAME_FIRST_NAMES = tuple(map(_words, _SAME.split(";")))
 
 ADJECTIVES = _words(
-    "late early mid deep bright dark light pale pure liquid solid common raw native molten standard simple "
-    "plain whole real true elemental three four "
-    "five six seven eight "
-    "about just only probably maybe perhaps likely definitely modern old mashed dried fresh main big small "
-    "red green white "
-    "male female adult young their your some any each every"
+    "late early mid deep bright dark light pale pure liquid solid common raw native molten standard simple plain "
+    "whole real true elemental three four five six seven eight about just only probably maybe perhaps likely "
+    "definitely modern old mashed dried fresh main big small red green white male female adult young their your some "
+    "any each every"
 )
 ADJECTIVE_ENDINGS = (
-    "al",
-    "ic",
-    "ive",
-    "ed",
-    "ing",
-    "ful",
-    "ous",
-    "ern",
-    "ish",
-    "an",
-    "ese",
-    "y",
-    "less",
-    "ary",
-)
+    "al", "ic", "ive", "ed", "ing", "ful", "ous", "ern", "ish", "an", "ese", "y", "less", "ary",
+)  # fmt: skip

@@ -48,12 +48,10 @@ _PERSON = re.compile(
     re.IGNORECASE,
 )
 _THING = re.compile(
-    r"\b(?:which|what|in which|name (?:the|a))(?: [\w'’-]+){0,2} (?:film|movie|novel|book|play|song|album"
-    r"|band|group|opera|ballet"
-    r"|ship|city|town|country|state|street|company|brand|firm|musical|series|show|programme|program|magazine"
-    r"|newspaper|river"
-    r"|mountain|island|lake|award|prize|club|team|university|college|school|poem|painting|animal|plant"
-    r"|element|planet)s?\b",
+    r"\b(?:which|what|in which|name (?:the|a))(?: [\w'’-]+){0,2} (?:film|movie|novel|book|play|song|album|band|group"
+    r"|opera|ballet|ship|city|town|country|state|street|company|brand|firm|musical|series|show|programme|program"
+    r"|magazine|newspaper|river|mountain|island|lake|award|prize|club|team|university|college|school|poem|painting"
+    r"|animal|plant|element|planet)s?\b",
     re.IGNORECASE,
 )
 

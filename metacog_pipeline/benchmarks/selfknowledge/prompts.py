@@ -27,11 +27,8 @@ STEPS = (DIRECT, META, IDK)
 PLACE = "{question}"
 #: How the prompts ask to abstain, by language: the words a text of the step must name.
 ABSTENTIONS: Mapping[str, str] = {
-    "en": "I don't know",
-    "zh": "我不知道",
-    "ko": "모르겠습니다",
-    "es": "No lo sé",
-}
+    "en": "I don't know", "zh": "我不知道", "ko": "모르겠습니다", "es": "No lo sé",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,24 +34,15 @@ RATES_SCHEMA = pl.Schema(
 )
 #: Questions of the part of each data set that published numbers are about.
 QUESTIONS: Mapping[str, int] = {
-    "trivia_qa": 17_944,
-    "freebase_qa": 3_996,
-    "nq_open": 3_610,
-    "web_questions": 2_032,
-    "mkqa": 10_000,
+    "trivia_qa": 17_944, "freebase_qa": 3_996, "nq_open": 3_610, "web_questions": 2_032, "mkqa": 10_000,
     "fictional_qa": 1_797,
-}
+}  # fmt: skip
 #: What was done to a model → what stands behind its name.
 VARIANTS: Mapping[str, str] = {
-    "original": "",
-    "esma": " ESMA",
-    "sft": " SFT on yes and no",
-    "fictional_sft": " taught the facts",
-    "fictional_sft_then_esma": " taught the facts, then ESMA",
-    "joint": " joint reward",
-    "direct": " direct reward",
+    "original": "", "esma": " ESMA", "sft": " SFT on yes and no", "fictional_sft": " taught the facts",
+    "fictional_sft_then_esma": " taught the facts, then ESMA", "joint": " joint reward", "direct": " direct reward",
     "meta": " meta reward",
-}
+}  # fmt: skip
 HALF = 0.005  # what two printed decimals hide
 NOT_STATED = "size not stated"
 _Row = Mapping[str, float | str]

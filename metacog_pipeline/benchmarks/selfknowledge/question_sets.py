@@ -82,10 +82,7 @@ SOURCES: Mapping[str, Source] = {
             loaders.trivia_qa,
             17_944,
             (
-                "trivia_qa.parquet",
-                "trivia_qa.jsonl",
-                "trivia_qa.json",
-                "validation-00000-of-00001.parquet",
+                "trivia_qa.parquet", "trivia_qa.jsonl", "trivia_qa.json", "validation-00000-of-00001.parquet",
                 "trivia_qa_validation.jsonl",
             ),
             redirects=_HUB_HOSTS,
@@ -128,12 +125,8 @@ SOURCES: Mapping[str, Source] = {
             loaders.web_questions,
             2_032,
             (
-                "webquestions_test.jsonl",
-                "web_questions.jsonl",
-                "web_questions.json",
-                "web_questions.parquet",
-                "test.json",
-                "test-00000-of-00001.parquet",
+                "webquestions_test.jsonl", "web_questions.jsonl", "web_questions.json", "web_questions.parquet",
+                "test.json", "test-00000-of-00001.parquet",
             ),
             {"brmson": "377afab8a85fe3f7b179269651a55454a4d66812bf8f98960dbab5071757c107"},
         ),
@@ -152,10 +145,7 @@ SOURCES: Mapping[str, Source] = {
             loaders.fictional_qa,
             1_797,
             (
-                "fictional_qa.parquet",
-                "fictional_qa.jsonl",
-                "fict_qa.parquet",
-                "fict_qa.jsonl",
+                "fictional_qa.parquet", "fictional_qa.jsonl", "fict_qa.parquet", "fict_qa.jsonl",
                 "train-00000-of-00001.parquet",
             ),
             redirects=_HUB_HOSTS,
@@ -197,4 +187,4 @@ SOURCES: Mapping[str, Source] = {
             {"selfaware": "66f782d34252a91d2761b546c618941f9c8a9e903f5413577e6da8535d950915"},
         ),
     )
-}
+}  # fmt: skip

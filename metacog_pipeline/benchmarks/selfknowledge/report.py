@@ -17,28 +17,17 @@ from metacog_pipeline.report.pieces import WORLDS
 from metacog_pipeline.report.queries import rows
 
 _SENSITIVITY = {
-    "d_type2": "d′",
-    "d_type2_clip": "d′, clipped",
-    "d_type2_threshold": "d′ at P(yes) > P(no)",
-    "d_type2_reference": "d′, published rules",
-    "auroc2": "AUROC2",
-    "rmi": "RMI",
-}
+    "d_type2": "d′", "d_type2_clip": "d′, clipped", "d_type2_threshold": "d′ at P(yes) > P(no)",
+    "d_type2_reference": "d′, published rules", "auroc2": "AUROC2", "rmi": "RMI",
+}  # fmt: skip
 _YESES = {
-    "yes_ratio": "yes",
-    "hit_rate": "yes when right",
-    "false_alarm_rate": "yes when wrong",
-    "yfr": "yeses that fail",
-    "nfr": "noes that fail",
-    "invalid_share": "neither",
-}
+    "yes_ratio": "yes", "hit_rate": "yes when right", "false_alarm_rate": "yes when wrong", "yfr": "yeses that fail",
+    "nfr": "noes that fail", "invalid_share": "neither",
+}  # fmt: skip
 _ASKED_ONCE = {
-    "idk_accuracy": "accuracy",
-    "idk_rate": "abstains",
-    "idk_alignment": "alignment",
-    "idk_d_type2": "d′",
+    "idk_accuracy": "accuracy", "idk_rate": "abstains", "idk_alignment": "alignment", "idk_d_type2": "d′",
     "all_alignment": "all alignment",
-}
+}  # fmt: skip
 _FAMILIES = {
     "models_paired": "between models",
     "languages_paired": "between languages",

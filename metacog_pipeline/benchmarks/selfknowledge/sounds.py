@@ -14,17 +14,8 @@ from metacog_pipeline.benchmark.answers.text import folded
 
 _SHORTEST, _LONG, _LONGEST = 4, 7, 40
 _LETTERS = {
-    "č": "ch",
-    "š": "sh",
-    "ž": "zh",
-    "ß": "ss",
-    "ø": "o",
-    "ł": "l",
-    "đ": "d",
-    "ð": "d",
-    "þ": "th",
-    "ı": "i",
-}
+    "č": "ch", "š": "sh", "ž": "zh", "ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i",
+}  # fmt: skip
 _SOUNDS = [
     (re.compile(pattern), to)
     for pattern, to in (

@@ -35,16 +35,9 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.sources import named_files, read_bytes
 
 __all__ = [
-    "SOURCES",
-    "Fetched",
-    "Source",
-    "fetch",
-    "folder_digest",
-    "kept_digest",
-    "load_source",
-    "read_folder",
+    "SOURCES", "Fetched", "Source", "fetch", "folder_digest", "kept_digest", "load_source", "read_folder",
     "source_path",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

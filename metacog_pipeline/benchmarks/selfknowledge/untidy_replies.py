@@ -6,25 +6,19 @@ from collections.abc import Mapping
 
 # Of an answer; {answer} is what was meant. All of these are read as meant.
 ANSWERS = (
-    "**{answer}**",
-    "“{answer}”.",
-    "<think>It could be something else.</think>\n{answer}",
-    "- {answer}",
+    "**{answer}**", "“{answer}”.", "<think>It could be something else.</think>\n{answer}", "- {answer}",
     "{answer}, {answer}",
-)
+)  # fmt: skip
 # Instead of "I don't know".
 ABSTENTIONS: Mapping[str, tuple[str, ...]] = {
     "en": (
-        "I don’t know.",
-        "I do not know",
-        "<think>Hm.</think>I don't know",
-        "I really don't know that.",
+        "I don’t know.", "I do not know", "<think>Hm.</think>I don't know", "I really don't know that.",
         "**I don't know**",
     ),
     "zh": ("我不知道。", "不知道", "抱歉，我不知道答案。"),
     "ko": ("모릅니다.", "잘 모르겠습니다", "**모르겠습니다**"),
     "es": ("No lo sé.", "no lo se", "Lo siento, no lo sé."),
-}
+}  # fmt: skip
 # Of a yes and of a no. All of these are read as meant.
 YES: Mapping[str, tuple[str, ...]] = {
     "en": ("yes.", "“Yes”", "**Yes**", "Yes, I know that.", "<think>No, wait.</think>\nYes"),
@@ -36,21 +30,14 @@ NO: Mapping[str, tuple[str, ...]] = {
     "en": ("no.", "“No”", "**No**", "I do not know.", "<think>Yes, or is it?</think>\nNo, I am not sure."),
     "zh": ("不是", "“否”。", "**否**", "我不知道。", "<think>是吧？</think>否"),
     "ko": (
-        "아니오",
-        "“아니요”",
-        "**아니요**",
-        "모르겠습니다.",
-        "<think>예?</think>아니요, 예를 들면 어렵습니다.",
+        "아니오", "“아니요”", "**아니요**", "모르겠습니다.", "<think>예?</think>아니요, 예를 들면 어렵습니다.",
     ),
     "es": ("no", "«No»", "**No**", "No lo sé.", "<think>Sí, creo.</think>No, así que no."),
-}
+}  # fmt: skip
 # Neither a yes nor a no.
 NEITHER: Mapping[str, tuple[str, ...]] = {
-    "en": ("Yes and no", ""),
-    "zh": ("但是", ""),
-    "ko": ("예상", ""),
-    "es": ("Sí y no", ""),
-}
+    "en": ("Yes and no", ""), "zh": ("但是", ""), "ko": ("예상", ""), "es": ("Sí y no", ""),
+}  # fmt: skip
 REFUSALS: Mapping[str, str] = {
     "en": "I'm sorry, I can't help with that.",
     "zh": "抱歉，我无法回答这个问题。",
