@@ -67,11 +67,11 @@ if TYPE_CHECKING:
     from metacog_pipeline.study import Study
 
 __all__ = [
-    "PLAIN", "Benchmark", "Board", "Call", "Calls", "Chat", "Check", "Checked", "Choice", "Column", "Comparison",
-    "Condition", "Context", "Contrast", "Estimate", "Exhibit", "Flag", "Group", "Importer", "Inputs", "Item",
-    "Judging", "Made", "Measure", "MeasureSet", "Paper", "Published", "Question", "Respondent", "Response", "Role",
-    "Scored", "Section", "Settings", "Small", "Source", "Stage", "Step", "Table", "TrainingStep", "Unit",
-    "lost_items", "schema_of", "setting",
+    "PLAIN", "Benchmark", "Board", "Call", "Calls", "Chat", "Check", "Checked", "Choice", "Column",
+    "Comparison", "Condition", "Context", "Contrast", "Estimate", "Exhibit", "Flag", "Group", "Importer",
+    "Inputs", "Item", "Judging", "Made", "Measure", "MeasureSet", "Paper", "Published", "Question",
+    "Respondent", "Response", "Role", "Scored", "Section", "Settings", "Small", "Source", "Stage", "Step",
+    "Table", "TrainingStep", "Unit", "lost_items", "schema_of", "setting",
 ]  # fmt: skip
 
 

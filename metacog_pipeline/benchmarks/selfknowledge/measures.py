@@ -219,10 +219,6 @@ def _dual(condition: str) -> bool:
     return not gives_leave(condition)
 
 
-def _idk(condition: str) -> bool:
-    return gives_leave(condition)
-
-
 def _measure(name: str, label: str, compute: Compute, words: str, **more: Any) -> Measure:
     unit = more.pop("unit", Unit.SHARE)
     limits = (None, None) if unit is Unit.SD else (0.0, 1.0)
@@ -242,187 +238,66 @@ def _measure(name: str, label: str, compute: Compute, words: str, **more: Any) -
 
 _ALL = (0, 1, 2, 3)
 _SHARES: tuple[tuple[str, str, tuple[int, ...], tuple[int, ...], str, bool | None, str], ...] = (
-    (
-        "raw_alignment", "alignment", (0, 3), _ALL, NO_ITEMS, True, "Share of items on which right and yes agree.",
-    ),
+    ("raw_alignment", "alignment", (0, 3), _ALL, NO_ITEMS, True, "Share of items on which right and yes agree."),
     ("yfr", "YFR", (2,), (0, 2), NEVER_YES, False, "Share of the yeses given to wrong answers."),
     ("nfr", "NFR", (1,), (1, 3), NEVER_NO, False, "Share of the noes given to right answers."),
     ("hit_rate", "hits", (0,), (0, 1), ALL_WRONG, True, "Share of right answers that got a yes."),
-    (
-        "false_alarm_rate", "false alarms", (2,), (2, 3), ALL_CORRECT, False,
-        "Share of wrong answers that got a yes.",
-    ),
+    ("false_alarm_rate", "false alarms", (2,), (2, 3), ALL_CORRECT, False,
+        "Share of wrong answers that got a yes."),
 )  # fmt: skip
 _YES_WORDS = "Share of the answers said to be known."
 _D_WORDS = "d′ of type 2: how far yes goes with being right, by log-linear rates; 0 is not at all."
 MEASURES: tuple[Measure, ...] = (
-    _measure(
-        "accuracy", "accuracy", share({"correct": 1}), "Share of answers that are right by the study's rule."
-    ),
-    _measure(
-        "accuracy_inclusion",
-        "accuracy, inclusion",
-        share({"correct_inclusion": 1}),
-        "The same where an accepted answer is any part of the reply, as published.",
-    ),
+    _measure("accuracy", "accuracy", share({"correct": 1}), "Share of answers that are right by the study's rule."),
+    _measure("accuracy_inclusion", "accuracy, inclusion", share({"correct_inclusion": 1}),
+        "The same where an accepted answer is any part of the reply, as published."),
     _measure("accuracy_strict", "accuracy, strict", share({"correct_strict": 1}), "The same as whole words."),
-    _measure(
-        "accuracy_answerable",
-        "accuracy, answerable",
-        share({"correct": 1}, only={"answerable": 1}),
-        "Accuracy on the items that have an accepted answer.",
-    ),
+    _measure("accuracy_answerable", "accuracy, answerable", share({"correct": 1}, only={"answerable": 1}),
+        "Accuracy on the items that have an accepted answer."),
     _measure("yes_ratio", "yes", share({"yes": 1}), _YES_WORDS, better=None),
-    *(
-        _measure(name, label, outcome_share(top, of, why), words, better=better)
-        for name, label, top, of, why, better, words in _SHARES
-    ),
-    _measure(
-        "d_type2",
-        "d′",
-        sensitivity("d_type2"),
-        _D_WORDS,
-        unit=Unit.SD,
-        headline=True,
-        trait="monitoring",
-        trait_under=("dual",),
-        paper="section 3, equation 2",
-    ),
-    _measure(
-        "d_type2_clip",
-        "d′, clipped",
-        sensitivity("d_type2_clip"),
-        "d′ of rates kept 1e-4 from 0 and 1.",
-        unit=Unit.SD,
-    ),
-    _measure(
-        "d_type2_inclusion",
-        "d′, inclusion",
-        sensitivity("d_type2", INCLUSION),
-        "d′ where an accepted answer is any part of the reply, as published.",
-        unit=Unit.SD,
-    ),
-    _measure(
-        "d_type2_strict",
-        "d′, strict",
-        sensitivity("d_type2", STRICT),
-        "d′ by whole words and the first word of the reply.",
-        unit=Unit.SD,
-    ),
-    _measure(
-        "d_type2_reference",
-        "d′, published rules",
-        sensitivity("d_type2_clip", REFERENCE),
+    *(_measure(name, label, outcome_share(top, of, why), words, better=better)
+      for name, label, top, of, why, better, words in _SHARES),
+    _measure("d_type2", "d′", sensitivity("d_type2"), _D_WORDS, unit=Unit.SD, headline=True, trait="monitoring",
+        trait_under=("dual",), paper="section 3, equation 2"),
+    _measure("d_type2_clip", "d′, clipped", sensitivity("d_type2_clip"), "d′ of rates kept 1e-4 from 0 and 1.",
+        unit=Unit.SD),
+    _measure("d_type2_inclusion", "d′, inclusion", sensitivity("d_type2", INCLUSION),
+        "d′ where an accepted answer is any part of the reply, as published.", unit=Unit.SD),
+    _measure("d_type2_strict", "d′, strict", sensitivity("d_type2", STRICT),
+        "d′ by whole words and the first word of the reply.", unit=Unit.SD),
+    _measure("d_type2_reference", "d′, published rules", sensitivity("d_type2_clip", REFERENCE),
         "Clipped d′ by the published rules: an answer as any part of the reply, a yes anywhere in the reply.",
-        unit=Unit.SD,
-        paper="tables 1 to 7",
-    ),
-    _measure(
-        "rmi", "information", sensitivity("rmi"), "I(right; yes) / H(right): 0 says nothing, 1 everything."
-    ),
-    _measure(
-        "invalid_share",
-        "neither",
-        invalid_share,
-        "Share of meta replies that say neither yes nor no.",
-        better=False,
-    ),
-    _measure(
-        "truncated_share",
-        "cut",
-        share({"truncated": 1}),
-        "Share of answers cut by the length limit.",
-        better=False,
-    ),
-    _measure(
-        "auroc2",
-        "AUROC2",
-        graded(lambda group, *at: auroc(*at)),
+        unit=Unit.SD, paper="tables 1 to 7"),
+    _measure("rmi", "information", sensitivity("rmi"), "I(right; yes) / H(right): 0 says nothing, 1 everything."),
+    _measure("invalid_share", "neither", invalid_share, "Share of meta replies that say neither yes nor no.",
+        better=False),
+    _measure("truncated_share", "cut", share({"truncated": 1}), "Share of answers cut by the length limit.",
+        better=False),
+    _measure("auroc2", "AUROC2", graded(lambda group, *at: auroc(*at)),
         "Area under the type-2 ROC of D: chance that a right answer has more confidence than a wrong one.",
-        paper="figure 2",
-    ),
-    _measure(
-        "d_type2_threshold",
-        "d′ at D > ½",
-        graded(lambda group, *at: sensitivity("d_type2", THRESHOLD)(group)),
-        "d′ where yes is said by P(yes) > P(no).",
-        unit=Unit.SD,
-    ),
-    _measure(
-        "yes_ratio_threshold", "yes at D > ½", where_graded(share({"threshold": 1})), _YES_WORDS, better=None
-    ),
-    *(
-        _measure(
-            f"{name}_threshold",
-            f"{label} at D > ½",
-            where_graded(outcome_share(top, of, why, THRESHOLD)),
-            words,
-            better=better,
-        )
-        for name, label, top, of, why, better, words in _SHARES[:3]
-    ),
-    _measure(
-        "mean_confidence",
-        "confidence",
-        graded(lambda group, d, right, at: resampling.mean(d, at)),
-        "Mean of D.",
-        better=None,
-    ),
-    _measure(
-        "ece",
-        "ECE",
-        graded(calibration_error),
-        "Expected calibration error of D over ten equal bins.",
-        better=False,
-    ),
-    _measure(
-        "brier",
-        "Brier",
-        graded(lambda group, d, right, at: resampling.mean((d - right) ** 2, at)),
-        "Mean squared difference of D and being right.",
-        better=False,
-    ),
-    _measure(
-        "idk_accuracy",
-        "IDK acc.",
-        share({"correct": 1}),
-        "Accuracy with leave to abstain.",
-        on=_idk,
-        paper="table 2",
-    ),
-    _measure("idk_rate", "abstains", share({"yes": 0}), "Share of withheld answers.", on=_idk, better=None),
-    _measure(
-        "idk_alignment",
-        "IDK align.",
-        outcome_share((0, 3), _ALL),
-        "Share of items on which right and not abstaining agree.",
-        on=_idk,
-        trait="control",
-        trait_under=(IDK,),
-    ),
-    _measure(
-        "idk_d_type2",
-        "IDK d′",
-        sensitivity("d_type2"),
-        "d′ of not abstaining: large because an abstention is hardly ever right.",
-        on=_idk,
-        unit=Unit.SD,
-    ),
-    _measure(
-        "idk_d_type2_clip",
-        "IDK d′, clipped",
-        sensitivity("d_type2_clip"),
-        "The same, clipped.",
-        on=_idk,
-        unit=Unit.SD,
-    ),
-    _measure(
-        "all_alignment",
-        "all align.",
-        share({"all_aligned": 1}, why="not asked under dual as well"),
-        "Share of items on which right, yes under dual and not abstaining under idk are all the same.",
-        on=_idk,
-        paper="table 2",
-        needs=("_partner_failed", "under dual"),
-    ),
-)
+        paper="figure 2"),
+    _measure("d_type2_threshold", "d′ at D > ½", graded(lambda group, *at: sensitivity("d_type2", THRESHOLD)(group)),
+        "d′ where yes is said by P(yes) > P(no).", unit=Unit.SD),
+    _measure("yes_ratio_threshold", "yes at D > ½", where_graded(share({"threshold": 1})), _YES_WORDS, better=None),
+    *(_measure(f"{name}_threshold", f"{label} at D > ½", where_graded(outcome_share(top, of, why, THRESHOLD)), words,
+               better=better)
+      for name, label, top, of, why, better, words in _SHARES[:3]),
+    _measure("mean_confidence", "confidence", graded(lambda group, d, right, at: resampling.mean(d, at)),
+        "Mean of D.", better=None),
+    _measure("ece", "ECE", graded(calibration_error), "Expected calibration error of D over ten equal bins.",
+        better=False),
+    _measure("brier", "Brier", graded(lambda group, d, right, at: resampling.mean((d - right) ** 2, at)),
+        "Mean squared difference of D and being right.", better=False),
+    _measure("idk_accuracy", "IDK acc.", share({"correct": 1}), "Accuracy with leave to abstain.", on=gives_leave,
+        paper="table 2"),
+    _measure("idk_rate", "abstains", share({"yes": 0}), "Share of withheld answers.", on=gives_leave, better=None),
+    _measure("idk_alignment", "IDK align.", outcome_share((0, 3), _ALL),
+        "Share of items on which right and not abstaining agree.", on=gives_leave, trait="control", trait_under=(IDK,)),
+    _measure("idk_d_type2", "IDK d′", sensitivity("d_type2"),
+        "d′ of not abstaining: large because an abstention is hardly ever right.", on=gives_leave, unit=Unit.SD),
+    _measure("idk_d_type2_clip", "IDK d′, clipped", sensitivity("d_type2_clip"), "The same, clipped.", on=gives_leave,
+        unit=Unit.SD),
+    _measure("all_alignment", "all align.", share({"all_aligned": 1}, why="not asked under dual as well"),
+        "Share of items on which right, yes under dual and not abstaining under idk are all the same.", on=gives_leave,
+        paper="table 2", needs=("_partner_failed", "under dual")),
+)  # fmt: skip

@@ -8,17 +8,15 @@ from metacog_pipeline.benchmark.contract import Published
 from metacog_pipeline.benchmark.published_rows import Tables, audited, long
 from metacog_pipeline.benchmarks.selfknowledge.headline_claims import ledger
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK
-from metacog_pipeline.benchmarks.selfknowledge.published_audit import audit_tables, rates_behind
+from metacog_pipeline.benchmarks.selfknowledge.published_audit import (
+    NOT_STATED,
+    QUESTIONS,
+    VARIANTS,
+    audit_tables,
+    rates_behind,
+)
 from metacog_pipeline.files import shipped
 
-_SUFFIX = {
-    "original": "", "esma": " ESMA", "sft": " SFT on yes and no", "fictional_sft": " taught the facts",
-    "fictional_sft_then_esma": " taught the facts, then ESMA", "direct": " direct reward", "meta": " meta reward",
-}  # fmt: skip
-_SIZES = {
-    "trivia_qa": 17944, "freebase_qa": 3996, "nq_open": 3610, "web_questions": 2032, "mkqa": 10000, "fictional_qa": 1797,
-}  # fmt: skip
-_UNSTATED = "size not stated"
 _PERCENT = {
     "raw_alignment": "raw_alignment_pct", "accuracy": "accuracy_pct", "yes_ratio": "yes_ratio_pct",
     "yfr": "yfr_pct", "nfr": "nfr_pct",
@@ -48,8 +46,8 @@ def values(tables: Tables) -> pl.DataFrame:
     stated = pl.concat([twice, long(once, list(_ASKED_ONCE)), areas], how="diagonal")
     sized = ~pl.col("measure").is_in(["yfr", "nfr"])
     return stated.with_columns(
-        model=pl.col("model") + pl.col("variant").replace_strict(_SUFFIX),
-        n=pl.when(sized).then(pl.col("dataset").replace_strict(_SIZES)),
+        model=pl.col("model") + pl.col("variant").replace_strict(dict(VARIANTS)),
+        n=pl.when(sized).then(pl.col("dataset").replace_strict(dict(QUESTIONS))),
     )
 
 
@@ -85,7 +83,7 @@ def _dual(tables: Tables) -> pl.DataFrame:
     model = ("Qwen2.5 " + pl.col("size").cast(pl.String)).alias("model")
     parts = [
         tables("table_1").with_columns(_at("table 1", "trivia_qa", "dual")),
-        tables("table_3").with_columns(*_at("table 3", "fictional_qa", "dual"), model=pl.lit(_UNSTATED)),
+        tables("table_3").with_columns(*_at("table 3", "fictional_qa", "dual"), model=pl.lit(NOT_STATED)),
         fourth.with_columns(*_at("table 4", "trivia_qa", "dual"), model=pl.lit("Qwen2.5 1.5B")),
         tables("table_5").filter(variant="sft").with_columns(_at("table 5", "trivia_qa", "dual")),
         tables("table_6").with_columns(model, place=pl.lit("table 6"), condition=pl.lit("dual")),
@@ -93,7 +91,7 @@ def _dual(tables: Tables) -> pl.DataFrame:
             place=pl.lit("table 7"),
             condition=pl.col("dataset").str.replace("mkqa", "dual"),
             dataset=pl.lit("mkqa"),
-            model=pl.lit(_UNSTATED),
+            model=pl.lit(NOT_STATED),
         ),
     ]
     whole = pl.concat(parts, how="diagonal_relaxed")

@@ -59,10 +59,6 @@ class Source:
     redirects: tuple[str, ...] = ()
 
 
-def _hub(repo: str, revision: str, file: str) -> str:
-    return f"{_HUB}/{repo}/resolve/{revision}/{file}"
-
-
 _TRIVIA = "0f7faf33a3908546c6fd5b73a660e0f8ff173c2f"
 _FICTIONAL = "adad911d2518d62c4434ac590cc48d202f2aad83"
 _FREEBASE = "1773919d816f87bafc586ecf022a4f9b1f9f6690"
@@ -72,119 +68,57 @@ _BRMSON = "668890853388010fe6ae9a5eb035a7917b88933b"
 _SAMPLES = "45495b576c768f0d5996789e2db29eaa285a3c54"
 _SELFAWARE = "f0bad1ff77bd42fc4eb2360281ed646c7bb7bd0c"
 
-SOURCES: Mapping[str, Source] = {
-    source.name: source
-    for source in (
-        Source(
-            "trivia_qa",
-            _hub("mandarjoshi/trivia_qa", _TRIVIA, "rc.nocontext/validation-00000-of-00001.parquet"),
-            _TRIVIA,
-            loaders.trivia_qa,
-            17_944,
-            (
-                "trivia_qa.parquet", "trivia_qa.jsonl", "trivia_qa.json", "validation-00000-of-00001.parquet",
-                "trivia_qa_validation.jsonl",
-            ),
-            redirects=_HUB_HOSTS,
-        ),
-        Source(
-            "trivia_qa_train",
-            _hub("mandarjoshi/trivia_qa", _TRIVIA, "rc.nocontext/train-00000-of-00001.parquet"),
-            _TRIVIA,
-            loaders.trivia_qa,
-            138_384,
-            (
-                "trivia_qa_train.parquet",
-                "trivia_qa_train.jsonl",
-                "trivia_qa_train.json",
-                "train-00000-of-00001.parquet",
-            ),
-            redirects=_HUB_HOSTS,
-        ),
-        Source(
-            "freebase_qa",
-            f"{_RAW}/kelvin-jiang/FreebaseQA/{_FREEBASE}/FreebaseQA-eval.json",
-            _FREEBASE,
-            loaders.freebase_qa,
-            3_996,
-            ("FreebaseQA-eval.json", "freebase_qa.json", "freebase_qa.jsonl"),
-        ),
-        Source(
-            "nq_open",
-            f"{_RAW}/google-research-datasets/natural-questions/{_NQ}/nq_open/NQ-open.dev.jsonl",
-            _NQ,
-            loaders.nq_open,
-            3_610,
-            ("NQ-open.dev.jsonl", "nq_open_dev.jsonl", "nq_open.jsonl", "nq_open.parquet"),
-            {"nq_open": "6cce8b8ebbed6bb77717444b93bc316640830e8566e2ccabe59c7138790e9b8f"},
-        ),
-        Source(
-            "web_questions",
-            f"{_RAW}/brmson/dataset-factoid-webquestions/{_BRMSON}/main/test.json",
-            _BRMSON,
-            loaders.web_questions,
-            2_032,
-            (
-                "webquestions_test.jsonl", "web_questions.jsonl", "web_questions.json", "web_questions.parquet",
-                "test.json", "test-00000-of-00001.parquet",
-            ),
-            {"brmson": "377afab8a85fe3f7b179269651a55454a4d66812bf8f98960dbab5071757c107"},
-        ),
-        Source(
-            "mkqa",
-            f"{_RAW}/apple/ml-mkqa/{_MKQA}/dataset/mkqa.jsonl.gz",
-            _MKQA,
-            loaders.mkqa,
-            10_000,
-            ("mkqa.jsonl", "mkqa.parquet", "test_mkqa.jsonl", "mkqa_fixture_6.jsonl"),
-        ),
-        Source(
-            "fictional_qa",
-            _hub("tomg-group-umd/fictionalqa", _FICTIONAL, "fict_qa/train-00000-of-00001.parquet"),
-            _FICTIONAL,
-            loaders.fictional_qa,
-            1_797,
-            (
-                "fictional_qa.parquet", "fictional_qa.jsonl", "fict_qa.parquet", "fict_qa.jsonl",
-                "train-00000-of-00001.parquet",
-            ),
-            redirects=_HUB_HOSTS,
-        ),
-        Source(
-            "efficientqa",
-            f"{_RAW}/google-research-datasets/natural-questions/{_NQ}/nq_open/NQ-open.efficientqa.dev.1.1.jsonl",
-            _NQ,
-            loaders.nq_open,
-            1_800,
-            ("NQ-open.efficientqa.dev.1.1.jsonl", "nq_efficientqa_dev_1.1.jsonl", "efficientqa.jsonl"),
-            {"nq_open": "fa60fbc6a87b75e3feb1e3ac436426a836ee06866aed8689c0728298f2416ea0"},
-        ),
-        Source(
-            "trivia_sample",
-            f"{_RAW}/GaurisankarJ/reason_over_search/{_SAMPLES}/data_subsample/triviaqa/test.jsonl",
-            _SAMPLES,
-            loaders.golden_answers,
-            1_000,
-            ("triviaqa_unfiltered_validation_1000.jsonl", "trivia_sample.jsonl"),
-            {"golden_answers": "6de6a3f8713afcf84067e3b4bed11fe4909a7d43dc03d26f702f623e4ee18efa"},
-        ),
-        Source(
-            "popqa",
-            f"{_RAW}/GaurisankarJ/reason_over_search/{_SAMPLES}/data_subsample/popqa/test.jsonl",
-            _SAMPLES,
-            loaders.golden_answers,
-            1_000,
-            ("popqa_test_1000.jsonl", "popqa.jsonl"),
-            {"golden_answers": "62a24940ca7612eb5a58e2fc5d1daf6659d1724b4952c718e1af713a17645bba"},
-        ),
-        Source(
-            "selfaware",
-            f"{_RAW}/yinzhangyue/SelfAware/{_SELFAWARE}/data/SelfAware.json",
-            _SELFAWARE,
-            loaders.selfaware,
-            3_369,
-            ("SelfAware.json", "selfaware.jsonl", "selfaware.json"),
-            {"selfaware": "66f782d34252a91d2761b546c618941f9c8a9e903f5413577e6da8535d950915"},
-        ),
+
+def _on_hub(name: str, place: str, load: Callable[[Path], Loaded], rows: int, names: str) -> Source:
+    """Return a source of the hub; ``place`` is repository, revision and file, ``names`` those looked for in a folder."""
+    repo, revision, file = place.split(" ")
+    url = f"{_HUB}/{repo}/resolve/{revision}/{file}"
+    return Source(name, url, revision, load, rows, tuple(names.split()), redirects=_HUB_HOSTS)
+
+
+def _on_github(
+    name: str, place: str, load: Callable[[Path], Loaded], rows: int, names: str, **digests: str
+) -> Source:
+    """Return a source of a repository; as `_on_hub`, with the digests that are known."""
+    repo, revision, file = place.split(" ")
+    return Source(
+        name, f"{_RAW}/{repo}/{revision}/{file}", revision, load, rows, tuple(names.split()), digests
     )
-}  # fmt: skip
+
+
+_SOURCES = (
+    _on_hub("trivia_qa", f"mandarjoshi/trivia_qa {_TRIVIA} rc.nocontext/validation-00000-of-00001.parquet",
+            loaders.trivia_qa, 17_944, "trivia_qa.parquet trivia_qa.jsonl trivia_qa.json "
+            "validation-00000-of-00001.parquet trivia_qa_validation.jsonl"),
+    _on_hub("trivia_qa_train", f"mandarjoshi/trivia_qa {_TRIVIA} rc.nocontext/train-00000-of-00001.parquet",
+            loaders.trivia_qa, 138_384,
+            "trivia_qa_train.parquet trivia_qa_train.jsonl trivia_qa_train.json train-00000-of-00001.parquet"),
+    _on_github("freebase_qa", f"kelvin-jiang/FreebaseQA {_FREEBASE} FreebaseQA-eval.json",
+               loaders.freebase_qa, 3_996, "FreebaseQA-eval.json freebase_qa.json freebase_qa.jsonl"),
+    _on_github("nq_open", f"google-research-datasets/natural-questions {_NQ} nq_open/NQ-open.dev.jsonl",
+               loaders.nq_open, 3_610, "NQ-open.dev.jsonl nq_open_dev.jsonl nq_open.jsonl nq_open.parquet",
+               nq_open="6cce8b8ebbed6bb77717444b93bc316640830e8566e2ccabe59c7138790e9b8f"),
+    _on_github("web_questions", f"brmson/dataset-factoid-webquestions {_BRMSON} main/test.json",
+               loaders.web_questions, 2_032, "webquestions_test.jsonl web_questions.jsonl web_questions.json "
+               "web_questions.parquet test.json test-00000-of-00001.parquet",
+               brmson="377afab8a85fe3f7b179269651a55454a4d66812bf8f98960dbab5071757c107"),
+    _on_github("mkqa", f"apple/ml-mkqa {_MKQA} dataset/mkqa.jsonl.gz",
+               loaders.mkqa, 10_000, "mkqa.jsonl mkqa.parquet test_mkqa.jsonl mkqa_fixture_6.jsonl"),
+    _on_hub("fictional_qa", f"tomg-group-umd/fictionalqa {_FICTIONAL} fict_qa/train-00000-of-00001.parquet",
+            loaders.fictional_qa, 1_797, "fictional_qa.parquet fictional_qa.jsonl fict_qa.parquet fict_qa.jsonl "
+            "train-00000-of-00001.parquet"),
+    _on_github("efficientqa", f"google-research-datasets/natural-questions {_NQ} "
+               "nq_open/NQ-open.efficientqa.dev.1.1.jsonl", loaders.nq_open, 1_800,
+               "NQ-open.efficientqa.dev.1.1.jsonl nq_efficientqa_dev_1.1.jsonl efficientqa.jsonl",
+               nq_open="fa60fbc6a87b75e3feb1e3ac436426a836ee06866aed8689c0728298f2416ea0"),
+    _on_github("trivia_sample", f"GaurisankarJ/reason_over_search {_SAMPLES} data_subsample/triviaqa/test.jsonl",
+               loaders.golden_answers, 1_000, "triviaqa_unfiltered_validation_1000.jsonl trivia_sample.jsonl",
+               golden_answers="6de6a3f8713afcf84067e3b4bed11fe4909a7d43dc03d26f702f623e4ee18efa"),
+    _on_github("popqa", f"GaurisankarJ/reason_over_search {_SAMPLES} data_subsample/popqa/test.jsonl",
+               loaders.golden_answers, 1_000, "popqa_test_1000.jsonl popqa.jsonl",
+               golden_answers="62a24940ca7612eb5a58e2fc5d1daf6659d1724b4952c718e1af713a17645bba"),
+    _on_github("selfaware", f"yinzhangyue/SelfAware {_SELFAWARE} data/SelfAware.json",
+               loaders.selfaware, 3_369, "SelfAware.json selfaware.jsonl selfaware.json",
+               selfaware="66f782d34252a91d2761b546c618941f9c8a9e903f5413577e6da8535d950915"),
+)  # fmt: skip
+SOURCES: Mapping[str, Source] = {source.name: source for source in _SOURCES}

@@ -5,17 +5,9 @@ from __future__ import annotations
 from metacog_pipeline.benchmark.contract import Question
 
 QUESTIONS = (
-    Question(
-        "Does one model know better than another what it knows?",
-        ("models_paired", "d_type2"),
-        ("mcnemar",),
-    ),
-    Question(
-        "Does a model know better in one language than in another what it knows?",
-        ("languages_paired", "d_type2"),
-    ),
-    Question(
-        "Does asking apart whether a model knows say more than leave to abstain?",
-        ("dual_idk", "raw_alignment"),
-    ),
-)
+    Question("Does one model know better than another what it knows?", ("models_paired", "d_type2"), ("mcnemar",)),
+    Question("Does a model know better in one language than in another what it knows?", ("languages_paired",
+        "d_type2")),
+    Question("Does asking apart whether a model knows say more than leave to abstain?", ("dual_idk",
+        "raw_alignment")),
+)  # fmt: skip

@@ -50,14 +50,8 @@ def _one(name: str, *splits: str, languages: tuple[str, ...] = ("en",)) -> Datas
 
 _INFO = (
     DatasetInfo(SAMPLE, {"all": (), "train": (), "validation": ()}, LANGUAGES),
-    DatasetInfo(
-        "trivia_qa",
-        {
-            "validation": ("trivia_qa",),
-            "train": ("trivia_qa_train",),
-            "all": ("trivia_qa_train", "trivia_qa"),
-        },
-    ),
+    DatasetInfo("trivia_qa", {"validation": ("trivia_qa",), "train": ("trivia_qa_train",),
+        "all": ("trivia_qa_train", "trivia_qa")}),
     _one("freebase_qa", "test", "all"),
     _one("nq_open", "validation", "all"),
     _one("web_questions", "test", "all"),
@@ -67,7 +61,7 @@ _INFO = (
     _one("trivia_sample", "validation", "all"),
     _one("popqa", "test", "all"),
     _one("selfaware", "all"),
-)
+)  # fmt: skip
 _BY_NAME: Mapping[str, DatasetInfo] = {info.name: info for info in _INFO}
 
 
