@@ -63,12 +63,8 @@ _POSITION = re.compile(
     re.IGNORECASE,
 )
 _NEITHER = re.compile(r"\bnone of (?:them|these|the (?:above|options|others))\b|\bneither\b", re.IGNORECASE)
-_STOP = frozenset(
-    [
-        "the", "a", "an", "of", "is", "are", "be", "to", "it", "that", "this", "in", "from", "what", "which", "and",
-        "or", "by", "must", "at", "least", "for", "with",
-    ]
-)  # fmt: skip
+_SMALL = "the a an of is are be to it that this in from what which and or by must at least for with"
+_STOP = frozenset(_SMALL.split())
 _NO_TELLING = re.compile(
     r"\b(?:cannot|can't|can not|could not|impossible|not possible|no way|undetermin\w*|indetermin\w*|not"
     r" enough|insufficient)\b",

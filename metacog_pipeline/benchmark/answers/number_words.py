@@ -64,15 +64,10 @@ _ZH_DIGITS: Mapping[str, int] = {c: i for i, c in enumerate("零一二三四五�
     "兩": 2,
 }
 _ZH_POWERS: Mapping[str, int] = {
-    "十": 10,
-    "百": 100,
-    "千": 1_000,
-    "万": 10**4,
-    "萬": 10**4,
-    "亿": 10**8,
-    "億": 10**8,
-}
+    "十": 10, "百": 100, "千": 1_000, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8,
+}  # fmt: skip
 _ZH_RX = re.compile(r"[零〇一二三四五六七八九十百千万萬亿億两兩]{1,24}(?:点[零〇一二三四五六七八九]{1,12})?")
+_ZH_A = ("个", "個", "种", "種", "条", "座", "位", "名", "次")  # behind 一, which is "a" then
 _ZH_AFTER = re.compile(
     r"\s*(?:[条個个年天度米升页頁人次步键鍵种種边邊角号號位分点倍只座名本公里小时欧元字符摄华%]|$|[。，、；！）)\n.,;(\[\"'*`-])"
 )
@@ -80,8 +75,7 @@ _ZH_AFTER = re.compile(
 _KO_DIGITS: Mapping[str, int] = {c: i for i, c in enumerate("영일이삼사오육칠팔구")} | {"공": 0}
 _KO_POWERS: Mapping[str, int] = {"십": 10, "백": 100, "천": 1_000, "만": 10**4, "억": 10**8}
 _KO_TENS = {
-    "열": 10, "스물": 20, "스무": 20, "서른": 30, "마흔": 40, "쉰": 50, "예순": 60, "일흔": 70, "여든": 80,
-    "아흔": 90,
+    "열": 10, "스물": 20, "스무": 20, "서른": 30, "마흔": 40, "쉰": 50, "예순": 60, "일흔": 70, "여든": 80, "아흔": 90,
 }  # fmt: skip
 _KO_ONES = {"하나": 1, "한": 1, "둘": 2, "두": 2, "셋": 3, "세": 3, "넷": 4, "네": 4, "다섯": 5, "여섯": 6, "일곱": 7,
             "여덟": 8, "아홉": 9}  # fmt: skip
@@ -139,10 +133,7 @@ def _fractions(text: str) -> Iterator[Number]:
             above = 1 if top in ("a", "an") else int(top) if top.isdigit() else _EN[top]
             below = _FRACTIONS[found["below"].casefold()]
         elif found["zh"]:
-            above, below = (
-                _positional(found["zh_top"], _ZH_DIGITS, _ZH_POWERS),
-                _positional(found["zh"], _ZH_DIGITS, _ZH_POWERS),
-            )
+            above, below = (_positional(found[part], _ZH_DIGITS, _ZH_POWERS) for part in ("zh_top", "zh"))
         else:
             above, below = int(found["ko_top"]), int(found["ko"])
         if below and not (found["below"] and found["top"].lower() in ("a", "an") and found[0].endswith("s")):
@@ -176,11 +167,8 @@ def word_value(words: str) -> int:
 def _spanish(text: str) -> Iterator[Number]:
     for found in _ES_RX.finditer(text):
         words = [word for word in found[0].casefold().split() if word != "y"]
-        if (
-            len(words) == 1
-            and words[0] in _ES_ALONE
-            and not (words[0] in ("once", "mil", "uno") and spanish(text))
-        ):
+        alone = len(words) == 1 and words[0] in _ES_ALONE
+        if alone and not (words[0] in ("once", "mil", "uno") and spanish(text)):
             continue
         value = _grouped([_ES[word] for word in words])
         if value is not None:
@@ -206,24 +194,11 @@ def _grouped(values: list[int]) -> int | None:
 def _chinese(text: str) -> Iterator[Number]:
     for found in _ZH_RX.finditer(text):
         whole, _, part = found[0].partition("点")
-        sure = (
-            len(whole) > 1
-            and any(c in _ZH_DIGITS or c in "十百" for c in whole)
-            and whole not in ("千万", "万一")
-        )
+        telling = len(whole) > 1 and any(c in _ZH_DIGITS or c in "十百" for c in whole)
+        sure = telling and whole not in ("千万", "万一")
         if not sure and not part and _ZH_AFTER.match(text, found.end()) is None:
             continue
-        if whole == "一" and text[found.end() : found.end() + 1] in (
-            "个",
-            "個",
-            "种",
-            "種",
-            "条",
-            "座",
-            "位",
-            "名",
-            "次",
-        ):
+        if whole == "一" and text.startswith(_ZH_A, found.end()):
             continue
         value = Fraction(_positional(whole, _ZH_DIGITS, _ZH_POWERS))
         if part:
@@ -235,19 +210,14 @@ def _korean(text: str) -> Iterator[Number]:
     letters = [each.start() for each in _HANGUL.finditer(text)]
     for found in _KO_RX.finditer(text):
         alone = letters[0] >= found.start() and letters[-1] < found.end()
-        if (
-            found[0] in _KO_NEEDS_COUNTER
-            and not alone
-            and re.match(r"\s*(?:개|도|명|시간|미터|리터|쪽|페이지|변)", text[found.end() :][:8]) is None
-        ):
+        counter = re.match(r"\s*(?:개|도|명|시간|미터|리터|쪽|페이지|변)", text[found.end() :][:8])
+        if found[0] in _KO_NEEDS_COUNTER and not alone and counter is None:
             continue
         yield Number(Fraction(_positional(found[0], _KO_DIGITS, _KO_POWERS)), found.start(), found.end())
     for found in _KO_NATIVE.finditer(text):
         one = found["one"] or found["only"]
-        if (
-            found["only"] in _KO_NEEDS_COUNTER
-            and re.match(r" ?(?:개|시간|명|마리|곳|변)", text[found.end() :][:4]) is None
-        ):
+        counter = re.match(r" ?(?:개|시간|명|마리|곳|변)", text[found.end() :][:4])
+        if found["only"] in _KO_NEEDS_COUNTER and counter is None:
             continue
         value = _KO_TENS.get(found["ten"] or "", 0) + _KO_ONES.get(one or "", 0)
         yield Number(Fraction(value), found.start(), found.end())

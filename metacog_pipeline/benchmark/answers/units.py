@@ -15,13 +15,12 @@ from metacog_pipeline.files import shipped
 
 _LONGEST_QUANTITY = 60  # characters
 
+_POWERS = "tera T 12 giga G 9 mega M 6 kilo k 3 hecto h 2 deca da 1 deci d -1 centi c -2 milli m -3 micro µ -6 nano n -9"
+_WORDS = _POWERS.split()
 _PREFIXES: Mapping[str, tuple[str, Fraction]] = {
-    name: (symbol, Fraction(10) ** power)
-    for name, symbol, power in (
-        ("tera", "T", 12), ("giga", "G", 9), ("mega", "M", 6), ("kilo", "k", 3), ("hecto", "h", 2), ("deca", "da", 1),
-        ("deci", "d", -1), ("centi", "c", -2), ("milli", "m", -3), ("micro", "µ", -6), ("nano", "n", -9),
-    )
-}  # fmt: skip
+    name: (symbol, Fraction(10) ** int(power))
+    for name, symbol, power in zip(_WORDS[::3], _WORDS[1::3], _WORDS[2::3], strict=True)
+}
 _PREFIXED = {"m": "metre meter metro", "l": "litre liter litro", "g": "gram gramo", "kpa": "pascal"}
 _SCALES = {("华氏", "화씨", "華氏"): "°F", ("摄氏", "섭씨", "攝氏"): "°C"}
 _SYMBOLS = ("€", "$", "US$")  # may stand before the number

@@ -7,7 +7,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from metacog_pipeline.benchmark.answers import signs
@@ -229,7 +229,7 @@ def _ranked(each: Mention, text: str, places: Places, words: frozenset[str], *, 
         if labelled and places.sentence(each.start) > places.first_sentence():
             rank = min(rank, MAIN + 0.2 if rank == FINAL else MAIN - 0.5)
         rank += _focus(text, places, each, words)
-    return Mention(each.right, each.start, each.end, rank)
+    return replace(each, rank=rank)
 
 
 @lru_cache(maxsize=64)  # as `subordinate`
@@ -241,17 +241,13 @@ def _of_before(clause: str) -> bool:
 def _focus(text: str, places: Places, each: Mention, words: frozenset[str]) -> float:
     """Return a little more where the clause speaks in the words of the question: "Baikal is first, X comes second"."""
     start = max(places.sentence_start(each.start), each.start - 100)
-    near = (
-        re.split(r"[,;:(]", text[start : each.start])[-1]
-        + " "
-        + re.split(r"[.,;:(]", text[each.end : each.end + 60])[0]
-    )
-    near = _PLACE.sub(lambda place: f" {_PLACES[place[0]]} ", near)
-    shared = {word for word in folded(near).split() if word in words and len(word) > 2} - {
-        "the", "and", "which", "what",
-    }  # fmt: skip
+    before = re.split(r"[,;:(]", text[start : each.start])[-1]
+    behind = re.split(r"[.,;:(]", text[each.end : each.end + 60])[0]
+    near = _PLACE.sub(lambda place: f" {_PLACES[place[0]]} ", f"{before} {behind}")
+    plain = set(folded(near).split())
+    shared = {word for word in plain & words if len(word) > 2} - {"the", "and", "which", "what"}
     ordinals = words & _ORDINALS
-    other = ordinals and set(folded(near).split()) & (_ORDINALS - ordinals)
+    other = ordinals and plain & (_ORDINALS - ordinals)
     return min(0.3 * len(shared), 0.9) - (1.0 if other else 0.0)
 
 
@@ -273,7 +269,7 @@ def _another_name(text: str, key: AnswerKey, standing: list[Mention]) -> str | N
 
 def _with_emphasis(found: list[Mention], spans: tuple[tuple[int, int], ...]) -> list[Mention]:
     return [
-        Mention(m.right, m.start, m.end, m.rank + 0.5)
+        replace(m, rank=m.rank + 0.5)
         if m.rank > BRACKET and any(start <= m.start and m.end <= end + 1 for start, end in spans)
         else m
         for m in found
@@ -284,7 +280,7 @@ def _corrected(places: Places, found: list[Mention]) -> list[Mention]:
     cut = places.corrected_from()
     if cut < 0 or not any(each.start >= cut and each.rank >= LATER for each in found):
         return found
-    return [Mention(m.right, m.start, m.end, DENIED if m.start < cut else m.rank) for m in found]
+    return [replace(each, rank=DENIED) if each.start < cut else each for each in found]
 
 
 def _alternatives(text: str, standing: list[Mention], top: list[Mention], key: AnswerKey) -> bool:

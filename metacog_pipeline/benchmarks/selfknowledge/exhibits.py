@@ -60,15 +60,10 @@ def _table(
         drawn = exhibits.of_printed(rows, [first], lambda row: ", ".join(row[name] for name in keys))
         return made + pieces.grid(
             exhibits.forests(
-                drawn,
-                found,
-                [first],
-                x=first.label,
-                n=_asked(stem),
-                method="no interval printed",
+                drawn, found, [first], x=first.label, n=_asked(stem), method="no interval printed",
                 name_of=lambda key: ", ".join(named(key)),
             )
-        )
+        )  # fmt: skip
 
     return render
 
@@ -122,13 +117,8 @@ def figure_4(home: Home) -> Markup:
     columns = ("changes kept", "d′", "raw alignment, %", "of the whole gain, %")
     rows = [(subject, {"d′": Point(float(own["d_prime"]))}) for subject, own in found.items()]
     drawn = exhibits.forests(
-        rows,
-        {},
-        [Column("d′")],
-        x="d′",
-        n=_asked(""),
-        method="no interval printed",
-    )
+        rows, {}, [Column("d′")], x="d′", n=_asked(""), method="no interval printed",
+    )  # fmt: skip
     return pieces.table(columns, body, PRINTED) + pieces.grid(drawn)
 
 

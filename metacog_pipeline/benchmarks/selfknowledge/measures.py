@@ -223,17 +223,9 @@ def _measure(name: str, label: str, compute: Compute, words: str, **more: Any) -
     unit = more.pop("unit", Unit.SHARE)
     limits = (None, None) if unit is Unit.SD else (0.0, 1.0)
     return Measure(
-        name,
-        label,
-        compute,
-        unit,
-        limits,
-        more.pop("better", True),
-        conditions=more.pop("on", _dual),
-        paper=more.pop("paper", "section 3"),
-        words=words,
-        **more,
-    )
+        name, label, compute, unit, limits, more.pop("better", True), conditions=more.pop("on", _dual),
+        paper=more.pop("paper", "section 3"), words=words, **more,
+    )  # fmt: skip
 
 
 _ALL = (0, 1, 2, 3)

@@ -68,13 +68,9 @@ def read(
     first, meta = calls.get(steps[0]), calls.get(META) if META in steps else None
     response = Response(
         *(item.split, language, item.question_id or None, item.event_id or None),
-        answerable=int(item.answerable(language)),
-        output=_text(first),
-        meta_output=_text(meta),
-        matching=rule,
-        yes_no=yes_no,
-        wording=wording,
-    )
+        answerable=int(item.answerable(language)), output=_text(first), meta_output=_text(meta),
+        matching=rule, yes_no=yes_no, wording=wording,
+    )  # fmt: skip
     if first is not None:
         _read_answer(response, first, item, condition, rule, yes_no)
     unclear = None if meta is None else _read_meta(response, meta, yes_no)

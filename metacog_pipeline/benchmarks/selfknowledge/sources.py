@@ -89,15 +89,10 @@ def fetch(
                 source.name, source.names, folder, lambda path: _keep(home, source, path, str(path))
             )
         return downloaded(
-            source.name,
-            source.url,
-            source_path(home, source.name).with_suffix(".download"),
-            lambda path: _keep(home, source, path, source.url),
-            transport=transport,
-            progress=progress,
-            limit=MAX_BYTES,
-            redirects=source.redirects,
-        )
+            source.name, source.url, source_path(home, source.name).with_suffix(".download"),
+            lambda path: _keep(home, source, path, source.url), transport=transport, progress=progress,
+            limit=MAX_BYTES, redirects=source.redirects,
+        )  # fmt: skip
 
     return fetch_each("selfknowledge", home, sources, names, bring)
 

@@ -22,6 +22,9 @@ _KIN = re.compile(
     re.IGNORECASE,
 )
 _NO_PERSON = frozenset(("lake", "mount", "mt", "river", "city", "town", "island", "port", "lago", "monte"))
+_NOT_OWNED = frozenset(
+    ("the", "a", "an", "my", "it", "been", "also", "not", "who", "what", "where", "in", "is")
+)
 _REGNAL = re.compile(r"\b(?:king|queen|pope|emperor)\b", re.IGNORECASE)
 
 
@@ -187,21 +190,7 @@ def _possessive(text: str, start: int, end: int, question: str) -> bool:
     if owned is None:
         return False
     words = owned[1].split()
-    if words[0].lower() in (
-        "the",
-        "a",
-        "an",
-        "my",
-        "it",
-        "been",
-        "also",
-        "not",
-        "who",
-        "what",
-        "where",
-        "in",
-        "is",
-    ):
+    if words[0].lower() in _NOT_OWNED:
         return False
     asked = folded(question).split()
     if re.match(

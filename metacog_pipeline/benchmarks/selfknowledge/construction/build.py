@@ -80,16 +80,7 @@ def _train_half(names: Sequence[str]) -> set[str]:
 
 def _item(name: str, dataset: str, split: str, position: int, part: Part, row: Row) -> Item:
     return Item(
-        item_id=name,
-        dataset=dataset,
-        split=split,
-        position=position,
-        questions=tuple(row.questions.items()),
-        answers=tuple(row.answers.items()),
-        question_id=row.question_id,
-        event_id=row.event_id,
-        topic=row.topic,
-        difficulty=row.difficulty,
-        source=part.source,
-        source_row=row.number,
-    )
+        item_id=name, dataset=dataset, split=split, position=position, questions=tuple(row.questions.items()),
+        answers=tuple(row.answers.items()), question_id=row.question_id, event_id=row.event_id,
+        topic=row.topic, difficulty=row.difficulty, source=part.source, source_row=row.number,
+    )  # fmt: skip

@@ -43,13 +43,9 @@ def build(benchmark: Any, inputs: Inputs) -> Made:
     """Build the items the study asks from the sources at home."""
     settings, parts = benchmark.settings, benchmark.parts()
     items = pipeline.items_of(
-        parts,
-        settings.dataset,
-        benchmark.split,
-        languages=settings.languages,
-        limit=settings.limit,
+        parts, settings.dataset, benchmark.split, languages=settings.languages, limit=settings.limit,
         seed=benchmark.context.seed,
-    )
+    )  # fmt: skip
     broken = check(items, parts)
     without = sum(not any(accepted for _, accepted in item.answers) for item in items)
     preview = [
