@@ -108,9 +108,8 @@ def test_another_rule_reads_kept_answers_again_and_asks_nothing(tmp_path):
 
 def test_other_words_decoding_or_length_ask_again(tmp_path):
     first = ask(study(tmp_path, "limit = 2"))
-    assert {
-        (each["sampling"]["temperature"], each["sampling"]["max_tokens"]) for each in requests(first)
-    } == {(0.0, 32)}
+    sampled = [each["sampling"] for each in requests(first)]
+    assert {(each["temperature"], each["max_tokens"]) for each in sampled} == {(0.0, 32)}
     (tmp_path / "words.toml").write_text("[en]\ndirect = 'Say: {question}'\n", "utf-8")
     worded = requests(ask(study(tmp_path, 'limit = 2\nwording = "words.toml"')))
     new = [each for each in worded if str(each["messages"][0][1]).startswith("Say: ")]
@@ -170,9 +169,8 @@ def test_items_follow_what_they_are_made_from_and_nothing_else(tmp_path):
     with pytest.raises(SourceError, match="not built yet"):
         _ = first.items
     built = construction.build(first)
-    assert built.facts["rows"] == len(first.items) == 20 and all(
-        each.passed for each in built.checks.values()
-    )
+    assert built.facts["rows"] == len(first.items) == 20
+    assert all(each.passed for each in built.checks.values())
     assert construction.items_current(of(study(tmp_path, 'limit = 20\nlanguages = ["en", "ko"]')))
     for other in ("limit = 21", 'limit = 20\nsplit = "train"'):
         assert not construction.items_current(of(study(tmp_path, other)))

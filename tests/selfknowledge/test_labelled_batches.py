@@ -28,10 +28,8 @@ def test_the_headline_rule_agrees_with_the_labels(name):
 
 @pytest.mark.parametrize("name", ["matching_apart", "matching_tuned"])
 def test_inclusion_agrees_far_less(name):
-    found = [
-        (row["correct"], int(matches(row["response"], row["answers"], "inclusion")))
-        for row in batches.rows(name)
-    ]
+    rows = batches.rows(name)
+    found = [(row["correct"], int(matches(row["response"], row["answers"], "inclusion"))) for row in rows]
     assert batches.kappa(found) < 0.5
 
 

@@ -166,11 +166,8 @@ def test_nq_open_names_questions_by_row(tmp_path):
 def test_web_questions_of_the_hub_may_share_a_url_or_have_none(tmp_path):
     none = {"question": "who?", "answers": ["X"]}
     found = loaders.web_questions(lines(tmp_path / "a.jsonl", HUB, HUB, none))
-    assert found.layout == "hub" and [r.question_id for r in found.rows] == [
-        "http://x/en/a",
-        "http://x/en/a",
-        "2",
-    ]
+    assert found.layout == "hub"
+    assert [row.question_id for row in found.rows] == ["http://x/en/a", "http://x/en/a", "2"]
     assert loaders.web_questions(lines(tmp_path / "b.jsonl", BRMSON)).layout == "brmson"
 
 

@@ -98,11 +98,8 @@ def test_fictional_questions_are_split_by_event_as_published(events):
     random.Random(42).shuffle(names)
     assert {each.event_id for each in train} == set(names[: len(names) // 2])
     assert {each.event_id for each in train}.isdisjoint(each.event_id for each in validation)
-    assert (
-        sorted(train + validation, key=lambda each: each.number)
-        == rows
-        == select(rows, "fictional_qa", "all")
-    )
+    assert sorted(train + validation, key=lambda each: each.number) == rows
+    assert select(rows, "fictional_qa", "all") == rows
 
 
 def test_the_split_of_a_hundred_events_is_pinned():
@@ -112,11 +109,8 @@ def test_the_split_of_a_hundred_events_is_pinned():
 
 
 def test_the_halves_of_the_sample_share_nothing_and_are_the_same_for_every_seed(tmp_path):
-    halves = [
-        construct(tmp_path, split=split, seed=seed).items
-        for split in ("train", "validation")
-        for seed in (0, 9)
-    ]
+    drawn = [(split, seed) for split in ("train", "validation") for seed in (0, 9)]
+    halves = [construct(tmp_path, split=split, seed=seed).items for split, seed in drawn]
     ids = [{item.item_id for item in half} for half in halves]
     assert ids[0] == ids[1] and ids[2] == ids[3] and not ids[0] & ids[2]
     assert ids[0] | ids[2] == {item.item_id for item in construct(tmp_path).items}
@@ -162,9 +156,8 @@ def test_questions_of_a_folder_never_go_under_the_name_of_the_published_set(tmp_
     folder = nq_folder(tmp_path / "mine")
     built = construct(tmp_path, "nq_open", folder=folder)
     assert {item.dataset for item in built.items} == {"nq_open-local"} and built.violations == ()
-    assert pipeline.needed_sources("nq_open", folder=folder) == () and pipeline.needed_sources("nq_open") == (
-        "nq_open",
-    )
+    assert pipeline.needed_sources("nq_open", folder=folder) == ()
+    assert pipeline.needed_sources("nq_open") == ("nq_open",)
     before = pipeline.input_digests(Home(tmp_path), "nq_open", folder=folder)
     nq_folder(folder, 9)
     assert pipeline.input_digests(Home(tmp_path), "nq_open", folder=folder) != before
@@ -196,13 +189,7 @@ def test_questions_without_an_answer_are_kept_and_counted_and_repeated_ones_too(
 @given(st.lists(st.tuples(st.text(st.characters(codec="utf-8"), min_size=1), st.booleans()), min_size=1))
 def test_rows_come_back_from_disk_as_they_were(tmp_path_factory, made):
     rows = [
-        Row(
-            f"q{n}",
-            {"ko": f"?{text}"},
-            {"ko": (f"a{text}",) if answered else ()},
-            n,
-            topic="t" if answered else "",
-        )
+        Row(f"q{n}", {"ko": f"?{text}"}, {"ko": (f"a{text}",) * answered}, n, topic="t" * answered)
         for n, (text, answered) in enumerate(made)
     ]
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl"

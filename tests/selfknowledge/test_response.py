@@ -26,21 +26,16 @@ def test_a_right_answer_and_a_yes(bench):
     listed = (("Yes", math.log(0.8)), ("No", math.log(0.2)))
     meta = bench.call("meta", "Yes", logprobs=(TokenLogprob("Yes", math.log(0.8), listed),), after=1)
     row = one(bench, bench.call("direct", "Paris."), meta)
-    assert (row["correct"], row["correct_strict"], row["yes"], row["yes_strict"], row["yes_reference"]) == (
-        1,
-    ) * 5
+    flags = ("correct", "correct_strict", "yes", "yes_strict", "yes_reference")
+    assert [row[name] for name in flags] == [1] * 5
     assert row["confidence"] == pytest.approx(0.8)
     assert (row["status"], row["reason"], row["abstained"]) == ("ok", None, None)
     assert (row["output"], row["meta_output"], row["answerable"]) == ("Paris.", "Yes", 1)
     assert (row["latency_s"], row["cost_usd"], row["input_tokens"], row["output_tokens"]) == (2.0, 1.0, 20, 4)
     assert (row["matching"], row["yes_no"], row["source"]) == ("inclusion", "default", "measured")
     assert len(row["wording"]) == 64
-    assert (row["language"], row["question_id"], row["event_id"], row["split"]) == (
-        "en",
-        "1",
-        "france",
-        "all",
-    )
+    told = ("language", "question_id", "event_id", "split")
+    assert [row[name] for name in told] == ["en", "1", "france", "all"]
     assert len(set(row["answer_ids"])) == 2
 
 
@@ -94,22 +89,12 @@ def test_what_no_answer_is_accepted_of_is_never_right(bench):
 
 
 def test_leave_to_abstain_is_read_from_one_reply(bench):
-    for text, right, withheld in (
-        ("Paris", 1, 0),
-        ("I don’t know", 0, 1),
-        ("I don't know, Paris", 1, 1),
-        ("Lyon", 0, 0),
-    ):
+    said = (("Paris", 1, 0), ("I don’t know", 0, 1), ("I don't know, Paris", 1, 1), ("Lyon", 0, 0))
+    for text, right, withheld in said:
         row = one(bench, bench.call("idk", text, condition="idk"), condition="idk")
         assert (row["correct"], row["abstained"], row["status"]) == (right, withheld, "ok")
-        assert (
-            row["yes"]
-            is row["yes_strict"]
-            is row["yes_reference"]
-            is row["confidence"]
-            is row["meta_output"]
-            is None
-        )
+        empty = ("yes", "yes_strict", "yes_reference", "confidence", "meta_output")
+        assert [row[name] for name in empty] == [None] * 5
     curly = bench.call("idk", "I don’t know", condition="idk")
     assert one(bench, curly, condition="idk", yes_no="reference")["abstained"] == 0
 

@@ -85,9 +85,8 @@ def test_sources_are_found_below_a_folder_and_kept_with_a_note(home, folder, sma
     note = json.loads(two.path.with_suffix(".json").read_text())
     assert note["origin"].endswith("mkqa.jsonl.gz") and note["revision"] is None and note["layout"] == "mkqa"
     assert note["unanswerable"] == 1
-    assert [row.questions["en"] for row in sources.load_source(home, "nq_open")] == [
-        f"question {n}" for n in range(5)
-    ]
+    questions = [row.questions["en"] for row in sources.load_source(home, "nq_open")]
+    assert questions == [each["question"] for each in NQ]
     assert sources.kept_digest(home, "nq_open") == one.digest
     stamp = one.path.stat().st_mtime_ns
     again = sources.fetch(home, sources=small)
@@ -182,9 +181,8 @@ def test_a_download_is_verified_and_kept_with_its_revision(home, small):
         home, ["mkqa"], sources=small, transport=server(packed), progress=lambda *told: seen.append(told)
     )
     note = json.loads(found.path.with_suffix(".json").read_text())
-    assert (
-        found.origin == sources.SOURCES["mkqa"].url and note["revision"] == sources.SOURCES["mkqa"].revision
-    )
+    source = sources.SOURCES["mkqa"]
+    assert (found.origin, note["revision"]) == (source.url, source.revision)
     assert seen[-1] == ("mkqa", len(packed), len(packed))
     assert sorted(p.name for p in found.path.parent.iterdir()) == ["mkqa.json", "mkqa.jsonl"]
 

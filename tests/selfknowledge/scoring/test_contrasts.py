@@ -38,9 +38,8 @@ def test_equal_answers_differ_in_nothing(observer, compared):
     found = compared(one, one.with_columns(model=pl.lit("beta")))
     paired = found.filter(family="models_paired")
     assert paired["value"].to_list() == [0.0] * paired.height
-    assert paired["verdict"].to_list() == [
-        None if m == "auroc2" else "not_significant" for m in paired["measure"]
-    ]
+    verdicts = [None if m == "auroc2" else "not_significant" for m in paired["measure"]]
+    assert paired["verdict"].to_list() == verdicts
     assert row(found, "mcnemar", "accuracy")["status"] == "no item on which they differ"
 
 
@@ -97,13 +96,8 @@ def test_languages_of_a_model_and_ways_of_asking_are_compared(observer, rows, co
     idk = rows(right, [1] * 300, condition="idk")
     found = compared(dual, chinese, idk)
     assert row(found, "languages_paired", "accuracy")["verdict"] == "significant"
-    assert (
-        row(found, "languages_paired", "accuracy")["a"],
-        row(found, "languages_paired", "accuracy")["b"],
-    ) == (
-        "dual",
-        "dual_zh",
-    )
+    paired = row(found, "languages_paired", "accuracy")
+    assert (paired["a"], paired["b"]) == ("dual", "dual_zh")
     alignment = row(found, "dual_idk", "raw_alignment")
     assert (alignment["a"], alignment["b"], alignment["model"]) == ("dual", "idk", "alpha")
     share = np.mean(np.array(right) == dual["yes"].to_numpy()) - np.mean(right)

@@ -42,19 +42,11 @@ def test_one_yes_in_1797_answers_is_no_sensitivity(rows, estimates):
 
 def test_what_cannot_be_formed_has_a_status_and_no_number(rows, estimates):
     for correct, yes, why in (
-        (
-            [1] * 5,
-            [1, 1, 0, 1, 0],
-            {"d_type2": "all correct", "false_alarm_rate": "all correct", "rmi": "all correct"},
-        ),
+        ([1] * 5, [1, 1, 0, 1, 0], dict.fromkeys(("d_type2", "false_alarm_rate", "rmi"), "all correct")),
         ([0] * 5, [1, 1, 0, 1, 0], {"d_type2_clip": "all wrong", "hit_rate": "all wrong"}),
         ([1, 0, 1], [0, 0, 0], {"yfr": "never said yes"}),
         ([1, 0, 1], [1, 1, 1], {"nfr": "never said no"}),
-        (
-            [1, 0, 1],
-            [None, None, None],
-            {"yes_ratio": "no items", "raw_alignment": "no items", "d_type2": "no items"},
-        ),
+        ([1, 0, 1], [None] * 3, dict.fromkeys(("yes_ratio", "raw_alignment", "d_type2"), "no items")),
     ):
         found = estimates(rows(correct, yes))
         for measure, status in why.items():
@@ -63,19 +55,12 @@ def test_what_cannot_be_formed_has_a_status_and_no_number(rows, estimates):
 
 
 def test_no_number_is_nan_or_without_a_method(rows, observer, scoring):
-    frame = pl.concat(
-        [
-            rows([1], [1]),
-            observer(50, 0.5, 1.0, model="b"),
-            rows([0, 1], [None, 1], model="c", condition="idk"),
-        ]
-    )
+    third = rows([0, 1], [None, 1], model="c", condition="idk")
+    frame = pl.concat([rows([1], [1]), observer(50, 0.5, 1.0, model="b"), third])
     for made in (scoring.score(frame), scoring.pool(frame)):
         assert made.schema == ESTIMATE
-        assert made.select(pl.col("estimate", "low", "high", "sem").is_nan().any()).row(0) in (
-            (False,) * 4,
-            (None,) * 4,
-        )
+        nan = made.select(pl.col("estimate", "low", "high", "sem").is_nan().any()).row(0)
+        assert nan in ((False,) * 4, (None,) * 4)
         assert made.filter(pl.col("estimate").is_null() & (pl.col("status") == "ok")).is_empty()
         assert made["method"].null_count() == 0
 
@@ -95,12 +80,8 @@ def test_failed_calls_are_never_scored(rows, estimates):
     assert withheld["accuracy"]["estimate"] is None
     assert withheld["accuracy"]["status"] == "incomplete: 2 of 4 not answered"
     shown = estimates(frame, allow_incomplete=True)
-    assert (shown["accuracy"]["estimate"], shown["accuracy"]["n"], shown["accuracy"]["n_failed"]) == (
-        0.5,
-        2,
-        2,
-    )
-    assert shown["accuracy"]["status"] == "incomplete: 2 of 4 not answered"
+    told = ("estimate", "n", "n_failed", "status")
+    assert [shown["accuracy"][name] for name in told] == [0.5, 2, 2, "incomplete: 2 of 4 not answered"]
 
 
 def test_questions_nobody_can_answer_are_left_out_of_one_accuracy(rows, estimates):
@@ -208,10 +189,8 @@ def test_all_alignment_never_exceeds_raw_alignment(rows, scoring, answers):
     correct, yes, idk_correct, abstained = ([int(x) for x in column] for column in zip(*answers, strict=True))
     idk = rows(idk_correct, [1 - each for each in abstained], condition="idk")
     made = scoring.score(pl.concat([rows(correct, yes), idk]))
-    raw, both = (
-        values(made, condition="dual")["raw_alignment"],
-        values(made, condition="idk")["all_alignment"],
-    )
+    raw = values(made, condition="dual")["raw_alignment"]
+    both = values(made, condition="idk")["all_alignment"]
     assert both["estimate"] <= raw["estimate"]  # type: ignore[operator]
     expected = np.mean([c == y == 1 - k for c, y, k in zip(correct, yes, abstained, strict=True)])
     assert both["estimate"] == pytest.approx(expected)

@@ -70,15 +70,12 @@ def test_no_other_part_of_the_invented_facts_prints_so(n):
 
 def test_rates_give_back_what_is_printed(rates):
     assert rates.schema == published_audit.RATES_SCHEMA
-    assert (
-        rates.select(pl.col("hit_rate", "false_alarm_rate", "yes_ratio").is_between(0, 1).all()).row(0)
-        == (True,) * 3
-    )
+    shares = pl.col("hit_rate", "false_alarm_rate", "yes_ratio")
+    assert rates.select(shares.is_between(0, 1).all()).row(0) == (True,) * 3
     several = rates.filter(pl.col("correct").is_null())
     n1 = several["n"] * 1.0
-    assert clipped_dprime(
-        several["hit_rate"] * n1, several["false_alarm_rate"] * n1, n1, n1
-    ) == pytest.approx(several["d_clip"].to_numpy(), abs=1e-6)
+    d = clipped_dprime(several["hit_rate"] * n1, several["false_alarm_rate"] * n1, n1, n1)
+    assert d == pytest.approx(several["d_clip"].to_numpy(), abs=1e-6)
 
 
 def test_a_changed_figure_is_found(tmp_path):
@@ -87,9 +84,8 @@ def test_a_changed_figure_is_found(tmp_path):
     table = tmp_path / "table_1.csv"
     table.write_text(table.read_text("utf-8").replace("0.94,84.66", "1.04,84.66"), "utf-8")
     odd = published_audit.audit_tables(tmp_path).filter(~pl.col("follows"))
-    assert ("table 1", "OpenAI GPT 5.2", "d_prime") in set(
-        odd.select("place", "subject", "quantity").iter_rows()
-    )
+    named = odd.select("place", "subject", "quantity").rows()
+    assert ("table 1", "OpenAI GPT 5.2", "d_prime") in named
 
 
 @settings(max_examples=40, deadline=None)
@@ -111,8 +107,7 @@ def test_rates_are_found_again_from_what_they_make(accuracy, hit, alarm):
     made = published_audit.derived(yes, (1 - accuracy) * alarm / yes, accuracy * (1 - hit) / (1 - yes))
     assert made["accuracy_pct"] == pytest.approx(100 * accuracy)
     found = implied_rates(made["d_prime"], made["raw_alignment_pct"] / 100, accuracy)
+    slack = 1e-3 * accuracy / (1 - accuracy) + 1e-3
     assert any(
-        abs(each.hit_rate - hit) < 1e-3
-        and abs(each.false_alarm_rate - alarm) < 1e-3 * accuracy / (1 - accuracy) + 1e-3
-        for each in found
+        abs(each.hit_rate - hit) < 1e-3 and abs(each.false_alarm_rate - alarm) < slack for each in found
     )
