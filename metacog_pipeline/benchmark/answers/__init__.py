@@ -6,7 +6,8 @@ of equal rank are ambiguous: that is said, never guessed.
 
 =================  ====================================================================
 ``text``           thinking, characters and markup prepared
-``numbers``        numerals; ``number_words`` words in English, Chinese, Korean, Spanish
+``numbers``        numerals; ``number_words`` words in four languages, ``ordinals`` English ones
+``dates``          dates in six languages, in one spelling
 ``units``          units by name, with what converts them
 ``candidates``     the numbers of a text with their roles; ``number_answers`` decides
 ``word_answers``   names and short texts; ``codes`` strings of letters; ``choices`` options

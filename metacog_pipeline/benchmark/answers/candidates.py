@@ -478,7 +478,7 @@ def _favoured(
     elif noun is False:
         rank = CONTEXT
     if (question.asks_after and re.search(r"\b(?:after|al cabo de)(?: about| exactly)? $", before)) or (
-        question.rate is not None
+        question.asks_rate
         and (
             _RATE.search(text[each.start : each.end + 24], each.end - each.start - 2)
             or _RATE_BEFORE.search(before)

@@ -39,26 +39,22 @@ class Question:
         self.numbers = frozenset(each.value for read in _NUMBERS for each in read(self.text))
         lowered = self.text.lower()
         self.asks_year = year or _ASKS_YEAR.search(lowered) is not None
-        self.rate = re.search(
-            r"\b(?:does|per|each|every) (?:a |one )?(?:kg|kilo\w*|metre|hour|litre)\b", lowered
-        )
-        self.asks_page = re.search(r"\bwhich page\b|\bwhat page\b", lowered) is not None
-        self.asks_end = (
-            re.search(r"\b(?:ends?|ended|finish\w*|until when|terminó|acabó)\b|结束|끝난|끝났", lowered)
-            is not None
-        )
-        self.asks_remainder = re.search(r"\bremainder\b", lowered) is not None
         self.stems = stems(self.text) - {stem(word) for word in _COMMON}
-        self.asks_beginning = (
-            re.search(r"\b(?:beg[ia]ns?|begun|(?<=[a-z] )start(?:s|ed)?|comenzó|empezó)\b|开始|시작", lowered)
-            is not None
+
+        def asks(pattern: str) -> bool:
+            return re.search(pattern, lowered) is not None
+
+        self.asks_rate = asks(r"\b(?:does|per|each|every) (?:a |one )?(?:kg|kilo\w*|metre|hour|litre)\b")
+        self.asks_page = asks(r"\bwhich page\b|\bwhat page\b")
+        self.asks_end = asks(r"\b(?:ends?|ended|finish\w*|until when|terminó|acabó)\b|结束|끝난|끝났")
+        self.asks_remainder = asks(r"\bremainder\b")
+        self.asks_beginning = asks(
+            r"\b(?:beg[ia]ns?|begun|(?<=[a-z] )start(?:s|ed)?|comenzó|empezó)\b|开始|시작"
         )
-        self.asks_after = re.search(r"\bafter how (?:many|much|long)\b", lowered) is not None
+        self.asks_after = asks(r"\bafter how (?:many|much|long)\b")
         self.asks_percent = self.unit is not None and self.unit.dimension == "percent"
-        self.asks_share = (
-            re.search(r"\b(?:probability|chance|fraction)\b", lowered) is not None and not self.asks_percent
-        )
-        self.asks_numerator = re.search(r"\bnumerator\b", lowered) is not None
+        self.asks_share = asks(r"\b(?:probability|chance|fraction)\b") and not self.asks_percent
+        self.asks_numerator = asks(r"\bnumerator\b")
         self.counts = _HOW_MANY.search(self.text) is not None and self.unit is None
         self.asked = self._asked_nouns(lowered)
         self.others = (
@@ -69,14 +65,11 @@ class Question:
 
     def _asked_nouns(self, lowered: str) -> frozenset[str]:
         found = {word for each in _HOW_MANY.finditer(lowered) for word in each.groups() if word}
-        found |= {
-            each[1]
-            for each in re.finditer(
-                r"\bwhat is the (?:\w+ )?(remainder|numerator|sum|product|number)\b", lowered
-            )
-        }
+        found |= set(
+            re.findall(r"\bwhat is the (?:\w+ )?(remainder|numerator|sum|product|number)\b", lowered)
+        )
         found |= set(re.findall(r"\bcuánt[oa]s ([a-záéíóúñ]+)", lowered))
-        found |= {each[1] for each in re.finditer(r"\bnumber of ([a-z]{3,})\b", lowered)}
+        found |= set(re.findall(r"\bnumber of ([a-z]{3,})\b", lowered))
         return frozenset(_singular(word) for word in found - _OF_A_KIND - _COMMON)
 
     def in_asked_unit(self, value: Fraction, unit: Unit | None, given: Candidate) -> Candidate:
@@ -123,10 +116,8 @@ class Question:
 
     def focus_word(self, label: str) -> str | None:
         """Return a word of a label that the question asks for."""
-        return next(
-            (w for w in re.findall(r"[a-z]+", label.lower()) if _singular(w) in self.asked and w != "of"),
-            None,
-        )
+        words = re.findall(r"[a-z]+", label.lower())
+        return next((word for word in words if _singular(word) in self.asked and word != "of"), None)
 
 
 _OPENING = re.compile(r"通车|开通|启用|开放|개통|\binaugur\w*")

@@ -42,17 +42,14 @@ def says_entity(output: str, answers: Iterable[str], question: str = "") -> bool
     forms = [answer for answer in answers if answer.strip()]
     if not forms or not output.strip():
         return False
-    bare = (
-        len(output) <= _TERSE
-        and not re.search(r"[A-Z]", output)
-        and any(form[:1].isupper() for form in forms)
-    )
-    said = prepared(_capitalised(output) if bare else output)
-    numbers = [value for form in forms if (value := number_of(form)) is not None]
-    names = [form for form in forms if number_of(form) is None]
-    return bool(numbers and says_number(said, numbers, question)) or bool(
-        names and _says_name(said, names, question)
-    )
+    terse = len(output) <= _TERSE and not re.search(r"[A-Z]", output)
+    said = prepared(_capitalised(output) if terse and any(form[:1].isupper() for form in forms) else output)
+    read = {form: number_of(form) for form in forms}
+    numbers = [value for form in forms if (value := read[form]) is not None]
+    names = [form for form in forms if read[form] is None]
+    if numbers and says_number(said, numbers, question):
+        return True
+    return bool(names) and _says_name(said, names, question)
 
 
 def _capitalised(reply: str) -> str:
@@ -67,14 +64,10 @@ def _says_name(said: Prepared, names: Sequence[str], question: str) -> bool:
     symbols = [name for name in names if re.search(r"\w(?:#|\+\+)", name)]
     if any(name.lower() in text.lower() for name in symbols):
         return True
-    names = [
-        each for name in forms_of(names) for each in (name, *word_answers.exonyms().get(folded(name), ()))
-    ]
-    latin = [
-        _ARTICLE.sub("", spelled(_as_itself(name)))
-        for name in names
-        if not _CJK.search(name) or date_of(name)
-    ]
+    exonyms = word_answers.exonyms()
+    names = [each for name in forms_of(names) for each in (name, *exonyms.get(folded(name), ()))]
+    latin_or_date = [name for name in names if not _CJK.search(name) or date_of(name)]
+    latin = [_ARTICLE.sub("", spelled(_as_itself(name))) for name in latin_or_date]
     text = as_accepted(text, names, question)
     if any(says_cjk(text, name, question, names) for name in names if _CJK.search(name)):
         return True
@@ -136,7 +129,7 @@ def _other_ways(names: Sequence[str], text: str, question: str) -> list[list[str
         [
             made
             for name in names
-            if len(made := initials(name)) > 1 and made in text and re.search(rf"\b{made}\b", text)
+            if (made := initials(name)) and made in text and re.search(rf"\b{made}\b", text)
         ],
         [run for run in _RUN.findall(text) if initials(run) in names],
         [name for name, old in zip(short, names, strict=True) if name != old],

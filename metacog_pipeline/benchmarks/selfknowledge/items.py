@@ -1,20 +1,6 @@
 """The item of the self-knowledge benchmark: one question with the answers that are accepted, in one or more languages.
 
-=================  ==================================================================  ==================
-data set           questions                                                           languages
-=================  ==================================================================  ==================
-``sample``         the facts that come with the package                                en, zh, ko, es
-``trivia_qa``      TriviaQA, reading-comprehension part, questions and aliases         en
-``freebase_qa``    FreebaseQA, evaluation part                                         en
-``nq_open``        NQ-Open, development part                                           en
-``web_questions``  WebQuestions, test part                                             en
-``mkqa``           MKQA                                                                en, zh, ko, es
-``fictional_qa``   FictionalQA: questions about events that never were                 en
-``efficientqa``    EfficientQA, development part                                       en
-``trivia_sample``  1,000 questions of TriviaQA                                         en
-``popqa``          PopQA, 1,000 questions                                              en
-``selfaware``      SelfAware, a third of it questions that nobody can answer           en
-=================  ==================================================================  ==================
+What data sets there are stands in ``question_sets``, their parts and languages in ``construction.datasets``.
 """
 
 from __future__ import annotations
