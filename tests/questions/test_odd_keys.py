@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.asking.logs import matching
 from metacog_pipeline.benchmark.answers import stated
 from metacog_pipeline.benchmark.answers.question_rows import Question, question_of
 from tests.tables import every
@@ -123,6 +124,15 @@ def test_a_part_of_a_date_is_met_by_it_and_by_a_finer_one(key, said):
 )  # fmt: skip
 def test_another_date_or_one_that_means_two_is_no_match(key, said):
     assert right(key, said) is not True
+
+
+def test_a_log_that_writes_a_date_otherwise_has_the_same_key():
+    mine, theirs, others = (
+        question_of({"id": "q", "question": "When?", "answer": said}, "own")
+        for said in ("May 5, 1990", "5. Mai 1990", "6. Mai 1990")
+    )
+    assert matching._same_key(Question(**mine), theirs)
+    assert not matching._same_key(Question(**mine), others)
 
 
 def test_a_date_that_is_rejected_is_so_in_any_way_it_is_written():

@@ -58,7 +58,7 @@ def test_a_percentage_is_its_share_where_somebody_speaks_of_percent(fraction):
     ("key", "said"),
     [("½", "0.5"), ("1 1/2", "1.5"), ("1½", "1.5"), ("1.5", "1 1/2"), ("1.5", "It takes 1½ hours."),
      ("3/4", "three quarters"), ("1/2", "half"), ("\\frac{3}{8}", "0.375"), ("1/2", "0,5"), ("50 %", "one half"),
-     ("Seven", "7"), ("1990-1995", "1990 to 1995"), ("1914-1918", "1914–18"), (["50%", "half"], ".5")],
+     ("Seven", "7"), ("7", "ſeven"), ("1990-1995", "1990 to 1995"), ("1914-1918", "1914–18"), (["50%", "half"], ".5")],
 )  # fmt: skip
 def test_a_number_may_be_written_in_another_way(key, said):
     assert right(key, said) is True
