@@ -55,10 +55,7 @@ def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], made
 def read_rows(path: Path, row: type[BaseModel], only: Iterable[str] | None = None) -> list[Any]:
     """Return the rows of ``path`` as ``row``, in file order; ``only`` some items, by id.
 
-    Raises
-    ------
-    SourceError
-        If the file is missing, torn, of another schema, or a row's ``item_hash`` is not that of its item.
+    SourceError if the file is missing, torn, of another schema, or a row's ``item_hash`` is not that of its item.
     """
     try:
         table = _all(path) if only is None else _some(path, only)

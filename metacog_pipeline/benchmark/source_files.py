@@ -47,10 +47,7 @@ def fetch_each(
 ) -> list[Fetched]:
     """Call ``bring`` for each named source, or for all of them when none is named.
 
-    Raises
-    ------
-    SourceError
-        For an unknown name, before anything is brought; what ``bring`` raises; and where nothing can be written.
+    SourceError for an unknown name, before anything is brought, and where nothing can be written.
     """
     for name in names:
         if name not in sources:
@@ -67,10 +64,7 @@ def fetch_each(
 def first_right(name: str, names: Sequence[str], folder: Path, keep: Callable[[Path], KeptT]) -> KeptT:
     """Return what ``keep`` makes of the first file of a known name that it accepts, in ``folder`` or below.
 
-    Raises
-    ------
-    SourceError
-        That of the first file refused, where all are; or that there is none for the source ``name``.
+    SourceError of the first file refused, where all are, or that there is none for the source ``name``.
     """
     wrong: SourceError | None = None
     for path in named_files(folder, names):

@@ -176,14 +176,10 @@ def denies_knowing(said: str, languages: Iterable[str]) -> bool:
 
 
 def withholds(said: str, accepted: Iterable[str] = (), question: str = "") -> bool:
-    """Return whether a reply, in the one spelling of `plain`, withholds its answer.
+    """Return whether a reply withholds its answer; all three are in the one spelling of `plain`.
 
-    Parameters
-    ----------
-    accepted
-        Accepted answers in the same spelling: where the phrase is a part of one, as of a song, it withholds nothing.
-    question
-        What was asked, in the same spelling: its words answer nothing.
+    Where the phrase is a part of an ``accepted`` answer, as of a song, it withholds nothing. Words of the
+    ``question`` answer nothing.
     """
     for wanted in accepted:
         if wanted and any(

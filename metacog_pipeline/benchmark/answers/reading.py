@@ -104,14 +104,9 @@ def prepared(text: str) -> Prepared:
 
 
 def read_stated(answer: str | None, key: AnswerKey, *, labelled: bool = True) -> Reading:
-    """Read an answer.
+    """Read an answer: the text behind a label (``labelled``), or a whole reply that has none; None where there is no text.
 
-    Parameters
-    ----------
-    answer
-        The text behind a label (``labelled``), or a whole reply that has none; None where there is no text.
-    key
-        What is right; without an accepted form nothing is.
+    Without an accepted form in ``key`` nothing is right.
     """
     from metacog_pipeline.benchmark.answers import choices, codes, number_answers, word_answers
 

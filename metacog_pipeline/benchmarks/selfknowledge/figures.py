@@ -15,14 +15,8 @@ Pairs = list[tuple[float, float]]
 class Curves:
     """What there is to draw of one model under one condition.
 
-    Attributes
-    ----------
-    roc
-        (false alarms, hits) of the graded yes, from (0, 0) to (1, 1).
-    said
-        The same of the spoken yes; one pair.
-    correct, wrong
-        (lower edge of the bin, density) of the graded yes.
+    ``roc`` and ``said`` are (false alarms, hits) of the graded yes and of the spoken one; ``correct`` and ``wrong``
+    (lower edge of the bin, density) of the graded yes.
     """
 
     roc: Pairs = field(default_factory=list)

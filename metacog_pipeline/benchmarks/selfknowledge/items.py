@@ -23,30 +23,14 @@ CONDITIONS = tuple(LANGUAGE_OF)
 
 
 class Item(ContractItem):
-    """One question.
+    """One question; ``questions`` and ``answers`` are by language, an empty tuple of answers: nothing is right.
 
-    Attributes
-    ----------
-    item_id
-        Unique among all items; made of data set and source row, so the same in every language, draw and split.
-    dataset, split
-        One of `DATASETS`, or with ``-local`` behind it where the questions may not be the published ones; one of
-        train, validation, test and all, the one asked for.
-    position
-        0-based place in the order the items were drawn, which a larger ``limit`` does not change.
-    questions
-        (language, text) pairs, at most one of a language.
-    answers
-        (language, accepted answers) pairs, one for each language with a question. An empty tuple: nothing is right.
-    question_id
-        What the source calls the question, or its row as text. No key: TriviaQA has questions twice, under one id, which
-        are no independent trials, and WebQuestions names the page a question is about.
-    event_id
-        What ties questions about the same thing together; empty where the source says nothing.
-    topic, difficulty
-        As the source has them, else empty.
-    source, source_row
-        The file and the 0-based row in it.
+    ``item_id`` is made of data set and source row, so the same in every language, draw and split. ``dataset`` has
+    ``-local`` behind it where the questions may not be the published ones. ``position`` is the place in the order the
+    items were drawn, which a larger ``limit`` does not change. ``question_id`` is what the source calls the question,
+    or its row as text. No key: TriviaQA has questions twice, under one id, which are no independent trials, and
+    WebQuestions names the page a question is about. ``event_id`` ties questions about the same thing together. What a
+    source does not say is empty.
     """
 
     split: str

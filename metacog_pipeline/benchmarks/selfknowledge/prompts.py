@@ -91,17 +91,9 @@ def messages(item: Item, condition: str, step: str, wording: Wording) -> tuple[M
 def load_wording(path: Path | None = None) -> Wording:
     """Return the shipped wording, or one in which a TOML file's texts replace those shipped.
 
-    Parameters
-    ----------
-    path
-        Keys: ``id``, and tables ``[en]``, ``[zh]``, ``[ko]``, ``[es]`` of texts ``direct``, ``meta`` and
-        ``idk``.
-
-    Raises
-    ------
-    StudyError
-        Naming file, key and value: for a file that cannot be read, an unknown key, a text without exactly one
-        ``{question}``, and one that does not name the words its answers are read by.
+    The file has ``id``, and a table of texts ``direct``, ``meta`` and ``idk`` for each language. StudyError, naming
+    file, key and value, for a file that cannot be read, an unknown key, a text without exactly one ``{question}``,
+    and one that does not name the words its answers are read by.
     """
     ours = _read(shipped("data", "selfknowledge", "prompts.toml"))
     if path is None:

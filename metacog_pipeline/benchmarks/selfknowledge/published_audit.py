@@ -51,8 +51,6 @@ _Row = Mapping[str, float | str]
 def audit_tables(data: Path) -> pl.DataFrame:
     """Return one row per check of the tables in ``data``, in `AUDIT_SCHEMA`.
 
-    Notes
-    -----
     ``difference`` is recomputed minus published; where only a range is possible, ``recomputed`` is its end nearest to the
     printed number. ``tolerance`` is what rounding explains; ``follows`` says whether the difference stays within it.
     """

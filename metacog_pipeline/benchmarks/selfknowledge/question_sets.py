@@ -31,22 +31,12 @@ _RAW = "https://raw.githubusercontent.com"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A published file of questions.
+    """A published file of questions, which ``load`` reads.
 
-    Attributes
-    ----------
-    url
-        Where it is published; holds ``revision``, the commit it is taken from.
-    load
-        Reads it.
-    rows
-        How many questions it has; None: not checked.
-    names
-        File names looked for in a folder, each also with ``.gz``.
-    digests
-        {layout: SHA-256 of the questions}; a layout that is not named is pinned by the first file fetched.
-    redirects
-        Hosts the address may lead on to.
+    ``url`` holds ``revision``, the commit it is taken from, and may lead on to the hosts ``redirects``. ``rows``: how
+    many questions it has, None: not checked. ``names`` are looked for in a folder, each also with ``.gz``.
+    ``digests`` are {layout: SHA-256 of the questions}; a layout that is not named is pinned by the first file
+    fetched.
     """
 
     name: str

@@ -67,12 +67,8 @@ def fetch(
     """Bring the named sources (all when empty) into ``home``, verified; what is already there is left alone.
 
     With ``folder`` they are taken from files in it or its subfolders, or from that very file when it is one; without it
-    downloaded. ``sources`` are :data:`SOURCES` where none are given.
-
-    Raises
-    ------
-    SourceError
-        For an unknown name, a file that is not there or cannot be downloaded or read, or one that is not the pinned one.
+    downloaded. ``sources`` are :data:`SOURCES` where none are given. SourceError for an unknown name, a file that is not
+    there or cannot be downloaded or read, or one that is not the pinned one.
     """
     sources = SOURCES if sources is None else sources
     if folder is not None and not folder.exists():

@@ -34,17 +34,7 @@ class Part:
 def build(
     parts: Sequence[Part], dataset: str, split: str, *, limit: int | None = None, seed: int = 0
 ) -> list[Item]:
-    """Return the items of ``split``, in the order they are drawn in.
-
-    Parameters
-    ----------
-    parts
-        The files the split is read from.
-    limit
-        At most so many items; None: all.
-    seed
-        Decides which are drawn, and their order.
-    """
+    """Return the items of ``split``, at most ``limit``, in the order in which they are drawn by ``seed``."""
     chosen = {
         item_id(dataset, part.split, row.number): (part, row)
         for part in parts

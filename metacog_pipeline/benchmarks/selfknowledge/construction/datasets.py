@@ -25,13 +25,7 @@ class DatasetInfo:
         return next(iter(self.parts))
 
     def split(self, named: str | None) -> str:
-        """Return the part a study asks.
-
-        Raises
-        ------
-        StudyError
-            If the data set has no such part, or one without published answers.
-        """
+        """Return the part a study asks; StudyError where there is none such, or its answers are not published."""
         if named is None or named in self.parts:
             return named or self.default
         there = ", ".join(self.parts)

@@ -25,13 +25,7 @@ def items_of(
     limit: int | None = None,
     seed: int = 0,
 ) -> list[Item]:
-    """Return the items of ``split`` made of ``parts``.
-
-    Raises
-    ------
-    StudyError
-        For a language none of the questions are in.
-    """
+    """Return the items of ``split`` made of ``parts``; StudyError for a language none of the questions are in."""
     items = build(parts, _called(dataset, parts), split, limit=limit, seed=seed)
     _require_languages(items, dataset, languages)
     return items

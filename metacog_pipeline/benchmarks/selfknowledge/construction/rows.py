@@ -69,14 +69,9 @@ def write(path: Path, rows: Sequence[Row]) -> None:
 
 
 def read(path: Path) -> list[Row]:
-    """Read what `write` wrote, or facts in the same layout.
+    """Read what `write` wrote, or facts in the same layout; SourceError with file and line where something is wrong.
 
     ``row`` may be left out, and is then the place of the row in the file.
-
-    Raises
-    ------
-    SourceError
-        With file and line, where something is not as it must be.
     """
     lines = read_lines(path, MAX_BYTES)
     if not lines:
