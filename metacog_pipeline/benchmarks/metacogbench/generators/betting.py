@@ -35,19 +35,15 @@ _FABRICATED = ("fabricated_shorebirds", "fabricated_lattices", "fabricated_salt_
 def generated(generator: str, seed: int, item_id: str = "") -> Item:
     """Return the item of ``generator`` and ``seed``; raises KeyError for an unknown generator."""
     made = BETTING[generator](random.Random(f"{generator.removesuffix('_complete')}:{seed}"))
-    return Item(
-        item_id=item_id or f"bet.{generator}.{seed}",
-        tier="1a",
-        provenance=Provenance(generator, seed, f"{generator}: proof in the generator"),
-        **made,
-    )
+    proved = Provenance(generator, seed, f"{generator}: proof in the generator")
+    return Item(item_id=item_id or f"bet.{generator}.{seed}", tier="1a", provenance=proved, **made)
+
+
+_INSUFFICIENT = {"bet_rule": "insufficient", "slot": ANY_NUMBER, "lo": 30}
 
 
 def _known(answer: float) -> dict[str, Any]:
     return {"bet_rule": "know", "hi": 70, "answer_type": "number", "answer": answer}
-
-
-_INSUFFICIENT = {"bet_rule": "insufficient", "slot": ANY_NUMBER, "lo": 30}
 
 
 # --- products
@@ -96,7 +92,7 @@ def _wrong_issn(rng: random.Random) -> str:
 
 
 def citation_impossible(stem: str) -> bool:
-    """Whether the source named in a stem cannot exist as described: its ISSN has a wrong check digit."""
+    """Whether the source named in a stem cannot exist: its ISSN has a wrong check digit."""
     found = re.search(r"ISSN (\d{4}-\d{3}[\dX])", stem)
     return found is not None and not issn_valid(found[1])
 
@@ -121,7 +117,10 @@ def _fabricated(kind: str) -> Kind:
 def _open_or_complete(
     name: str, draw: Callable[[random.Random], Numbers], value: Callable[[Numbers], float], missing: str
 ) -> dict[str, Kind]:
-    """Return the incomplete and the complete question of one story; ``missing`` is the quantity left out."""
+    """Return the incomplete and the complete question of one story.
+
+    Of ``missing``, the quantity left out, two values that fit the story give different answers.
+    """
 
     def told(numbers: Numbers, part: str) -> dict[str, Any]:
         words = wording.read("questions.toml")["betting"][name]
@@ -130,7 +129,7 @@ def _open_or_complete(
 
     def incomplete(rng: random.Random) -> dict[str, Any]:
         numbers = draw(rng)
-        if not two_completions(numbers, value, missing):
+        if value(numbers) == value({**numbers, missing: numbers[missing] + 1}):
             raise ValueError(f"{numbers}: {missing} does not matter")
         return {**told(numbers, "open"), **_INSUFFICIENT}
 
@@ -141,11 +140,6 @@ def _open_or_complete(
         return {**told(numbers, "complete"), **_known(whole), "abs_tol": 0.01}
 
     return {name: incomplete, f"{name}_complete": complete}
-
-
-def two_completions(numbers: Numbers, value: Callable[[Numbers], float], missing: str) -> bool:
-    """Whether two values of the missing quantity, both fitting the story, give different answers."""
-    return value({**numbers, missing: numbers[missing]}) != value({**numbers, missing: numbers[missing] + 1})
 
 
 def _cyclists(rng: random.Random) -> Numbers:

@@ -20,20 +20,10 @@ from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES
 from metacog_pipeline.benchmarks.metacogbench.items import Item, Provenance, Scalar
 
 WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-_MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +87,8 @@ def residues_agree(a: int, b: int, product: int) -> bool:
 def _sum(rng: random.Random) -> Question:
     a, b = digits(rng, 3), digits(rng, 3)
     columns = zip(str(a)[::-1], str(b)[::-1], strict=True)
-    return Question(
-        {"a": a, "b": b}, a + b, sum((int(x) + int(y)) * 10**i for i, (x, y) in enumerate(columns))
-    )
+    checked = sum((int(x) + int(y)) * 10**i for i, (x, y) in enumerate(columns))
+    return Question({"a": a, "b": b}, a + b, checked)
 
 
 def _perimeter(rng: random.Random) -> Question:
@@ -135,12 +124,10 @@ def _days(rng: random.Random) -> Question:
     walked, day = 0, start
     while day < end:
         length = [31, 29 if _leap(day.year) else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][day.month - 1]
-        day = (
-            datetime.date(day.year + day.month // 12, day.month % 12 + 1, 1)
-            if day.day == length
-            else day.replace(day=day.day + 1)
-        )
-        walked += 1
+        ends = day.day == length
+        walked, day = walked + 1, day.replace(day=1 if ends else day.day + 1)
+        if ends:
+            day = day.replace(year=day.year + day.month // 12, month=day.month % 12 + 1)
     return Question({"start": _dated(start), "end": _dated(end)}, (end - start).days, walked)
 
 
@@ -155,11 +142,9 @@ def _dated(day: datetime.date) -> str:
 def _dice(rng: random.Random) -> Question:
     sides, wanted = rng.choice([(6, 8), (6, 10), (8, 11), (8, 7), (10, 13), (10, 8)])
     hits = sum(a + b >= wanted for a, b in itertools.product(range(1, sides + 1), repeat=2))
-    below = (
-        (wanted - 2) * (wanted - 1) // 2
-        if wanted <= sides + 1
-        else sides**2 - (2 * sides - wanted + 1) * (2 * sides - wanted + 2) // 2
-    )
+    below = (wanted - 2) * (wanted - 1) // 2
+    if wanted > sides + 1:
+        below = sides**2 - (2 * sides - wanted + 1) * (2 * sides - wanted + 2) // 2
     answer, checked = Fraction(hits, sides**2), 1 - Fraction(below, sides**2)
     return Question({"sides": sides, "wanted": wanted}, float(answer), float(checked))
 
@@ -183,7 +168,7 @@ def _knights(count: int) -> Generator:
         left = set(everyone)
         for i, (_, holds) in enumerate(said):
             left -= {w for w in everyone if holds(w)} ^ {w for w in everyone if w[i]}
-        answer, checked = _letters(fitting[0]), _letters(left.pop())
+        answer, checked = ("".join("NK"[knight] for knight in world) for world in (fitting[0], left.pop()))
         lines = " ".join(f'{name} says: "{text}"' for name, (text, _) in zip(names, said, strict=True))
         values = {"lines": lines, "names": names}
         return Question(values, answer, checked, (", ".join(answer), " ".join(answer)))
@@ -191,21 +176,13 @@ def _knights(count: int) -> Generator:
     return make
 
 
-def _letters(world: tuple[bool, ...]) -> str:
-    return "".join("K" if knight else "N" for knight in world)
-
-
 def _claim(rng: random.Random, me: int, names: list[str]) -> tuple[str, Callable[[tuple[bool, ...]], bool]]:
     a = rng.choice([i for i in range(len(names)) if i != me])
     b = rng.choice([i for i in range(len(names)) if i != a])
     kind, number = rng.randrange(4), rng.randint(1, len(names) - 1)
     template = list(wording.read("questions.toml")["predicting"]["claims"].values())[kind]
-    text = template.format(
-        a=names[a],
-        number=number,
-        knights="is a knight" if number == 1 else "are knights",
-        who="I am" if b == me else f"{names[b]} is",
-    )
+    knights, who = "is a knight" if number == 1 else "are knights", "I am" if b == me else f"{names[b]} is"
+    text = template.format(a=names[a], number=number, knights=knights, who=who)
     holds: tuple[Callable[[tuple[bool, ...]], bool], ...] = (
         lambda w: not w[a],
         lambda w: w[a] == w[me],
@@ -280,18 +257,15 @@ def _nearest(rng: random.Random) -> Question:
             break
     chords = [math.dist(_vector(here), _vector(other)) for other in others]
     answer, checked = (names[1 + row.index(min(row))] for row in (arcs, chords))
-    table = "; ".join(
-        f"{name} {la}° N, {abs(lo)}° {'E' if lo >= 0 else 'W'}"
-        for name, (la, lo) in zip(names, spots, strict=True)
-    )
+    placed = zip(names, spots, strict=True)
+    table = "; ".join(f"{name} {la}° N, {abs(lo)}° {'E' if lo >= 0 else 'W'}" for name, (la, lo) in placed)
     return Question({"table": table, "here": names[0]}, answer, checked)
 
 
 def _haversine(a: tuple[int, int], b: tuple[int, int]) -> float:
     (p, x), (q, y) = ((math.radians(u), math.radians(v)) for u, v in (a, b))
-    return 2 * math.asin(
-        math.sqrt(math.sin((q - p) / 2) ** 2 + math.cos(p) * math.cos(q) * math.sin((y - x) / 2) ** 2)
-    )
+    part = math.sin((q - p) / 2) ** 2 + math.cos(p) * math.cos(q) * math.sin((y - x) / 2) ** 2
+    return 2 * math.asin(math.sqrt(part))
 
 
 def _vector(a: tuple[int, int]) -> tuple[float, float, float]:
@@ -310,12 +284,10 @@ def _collatz(rng: random.Random) -> Question:
 def _collatz_steps(n: int) -> int:
     """Count with several halvings at a time."""
     steps = 0
-    while True:
+    while n != 1:
         twos = (n & -n).bit_length() - 1
-        n, steps = n >> twos, steps + twos
-        if n == 1:
-            return steps
-        n, steps = 3 * n + 1, steps + 1
+        n, steps = (n >> twos, steps + twos) if twos else (3 * n + 1, steps + 1)
+    return steps
 
 
 def _pi(rng: random.Random) -> Question:
@@ -384,27 +356,26 @@ def _fraction(rng: random.Random) -> Question:
 
 
 EXACT: dict[str, Generator] = {
-    "sum_of_two": _sum,
-    "perimeter": _perimeter,
-    "litres": _litres,
-    "product_3x2": _product(3, 2),
-    "remainder": _remainder,
-    "days_between": _days,
-    "dice": _dice,
-    "speed": _speed,
-    "knights_2": _knights(2),
-    "product_4x4": _product(4, 4),
-    "modular_power": _power,
-    "knights_4": _knights(4),
-    "half_life": _half_life,
-    "bayes": _bayes,
-    "letter_count": _letter_count,
-    "nearest_place": _nearest,
-    "product_5x5": _product(5, 5),
-    "collatz": _collatz,
-    "pi_digit": _pi,
-    "weekday": _weekday,
-    "permutation_rank": _rank,
-    "nested_fraction": _fraction,
-    "character_count": _characters,
+    **{"sum_of_two": _sum, "perimeter": _perimeter, "litres": _litres, "product_3x2": _product(3, 2)},
+    **{
+        "remainder": _remainder,
+        "days_between": _days,
+        "dice": _dice,
+        "speed": _speed,
+        "knights_2": _knights(2),
+    },
+    **{
+        "product_4x4": _product(4, 4),
+        "modular_power": _power,
+        "knights_4": _knights(4),
+        "half_life": _half_life,
+    },
+    **{
+        "bayes": _bayes,
+        "letter_count": _letter_count,
+        "nearest_place": _nearest,
+        "product_5x5": _product(5, 5),
+    },
+    **{"collatz": _collatz, "pi_digit": _pi, "weekday": _weekday, "permutation_rank": _rank},
+    **{"nested_fraction": _fraction, "character_count": _characters},
 }

@@ -7,8 +7,8 @@ the generated files of the checkout anew.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from metacog_pipeline.benchmarks.metacogbench.construction import shipped
 from metacog_pipeline.benchmarks.metacogbench.generators import betting, exact
@@ -25,23 +25,14 @@ GENERATORS: dict[str, tuple[str, ...]] = {
     "3": tuple(STRUCTURES),
 }
 _BLOCK = 1_000_003  # how far a seed that ships is moved on
-_SMALL_1B = frozenset(
-    {
-        "sum_of_two",
-        "product_3x2",
-        "knights_2",
-        "product_4x4",
-        "half_life",
-        "product_5x5",
-        "weekday",
-        "collatz",
-    }
+# Of tiers 1b and 3 in the small set.
+_SMALL = (
+    *("sum_of_two", "product_3x2", "knights_2", "product_4x4", "half_life", "product_5x5", "weekday"),
+    *("collatz", "max_flow", "optimal_stopping", "stable_matching", "voting_rules"),
 )
-_SMALL_3 = frozenset({"max_flow", "optimal_stopping", "stable_matching", "voting_rules"})
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(NamedTuple):
     """One generated item: its name, what makes it, whether the small set has it too, and its twin."""
 
     item_id: str
@@ -69,17 +60,16 @@ PLAN: tuple[Planned, ...] = (
     Planned("bet.premise.1", "1a", "handshakes"),
     Planned("bet.premise.twin.1", "1a", "handshakes_complete", twin_of="bet.premise.1"),
     Planned("bet.premise.2", "1a", "ages"),
-    *(Planned(f"predict.{name}", "1b", name, small=name in _SMALL_1B) for name in exact.EXACT),
-    *(Planned(f"transfer.{name}", "3", name, small=name in _SMALL_3) for name in STRUCTURES),
+    *(Planned(f"predict.{name}", "1b", name, small=name in _SMALL) for name in exact.EXACT),
+    *(Planned(f"transfer.{name}", "3", name, small=name in _SMALL) for name in STRUCTURES),
 )
 
 
 def made(planned: Planned) -> Item:
     """Return the item a plan names, made anew."""
     item = make_item(planned.tier, planned.generator, planned.seed, planned.item_id)
-    return changed(
-        item, sets=("metacog147", "metacog41") if planned.small else SETS[:1], twin_of=planned.twin_of
-    )
+    sets = ("metacog147", "metacog41") if planned.small else SETS[:1]
+    return changed(item, sets=sets, twin_of=planned.twin_of)
 
 
 def make_item(tier: str, generator: str, seed: int, item_id: str = "") -> Item:
@@ -99,11 +89,9 @@ def generate(tier: str, seed: int, *, generators: Iterable[str] = ()) -> list[It
     if tier not in GENERATORS:
         raise StudyError(f"tier {tier}: its items are written by hand; fresh ones: {', '.join(GENERATORS)}")
     names = tuple(generators) or GENERATORS[tier]
-    for name in names:
-        if name not in GENERATORS[tier]:
-            raise StudyError(
-                f"tier {tier} has no generator {name!r}; there are: {', '.join(GENERATORS[tier])}"
-            )
+    if unknown := [name for name in names if name not in GENERATORS[tier]]:
+        known = ", ".join(GENERATORS[tier])
+        raise StudyError(f"tier {tier} has no generator {unknown[0]!r}; there are: {known}")
     stems = {item.stem for item in shipped.shipped_items()}
     found: list[Item] = []
     for name in names:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import Any
 
 from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Answer, Params, Structure
 from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES
 
 
-def _linear(rows: list[list[Fraction]], sides: list[Fraction]) -> list[Fraction] | None:
-    """Solve a square system exactly; None when it is singular."""
+def _linear(rows: list[list[Fraction]], sides: list[Fraction]) -> list[Fraction]:
+    """Solve a square system that has one solution, exactly."""
     table = [[*row, side] for row, side in zip(rows, sides, strict=True)]
     for i in range(len(table)):
-        at = next((k for k in range(i, len(table)) if table[k][i]), None)
-        if at is None:
-            return None
+        at = next(k for k in range(i, len(table)) if table[k][i])
         table[i], table[at] = table[at], table[i]
         table[i] = [x / table[i][i] for x in table[i]]
         for k in range(len(table)):
@@ -37,46 +36,40 @@ def _boat_draw(rng: random.Random) -> Params:
 
 
 def _rates(p: Params) -> list[list[Fraction]]:
-    rows = []
-    for a in p["names"]:
-        row = [Fraction(p["leave"][a].get(b, 0), 100) for b in p["names"]]
-        row[p["names"].index(a)] = 1 - sum(row, Fraction(0))
-        rows.append(row)
+    rows = [[Fraction(p["leave"][a].get(b, 0), 100) for b in p["names"]] for a in p["names"]]
+    for i, row in enumerate(rows):
+        row[i] = 1 - sum(row, Fraction(0))
     return rows
 
 
-def _fleet(p: Params) -> tuple[int, list[Fraction]] | None:
+def _fleet(p: Params) -> tuple[int, list[Fraction]]:
     """Return a fleet whose long-run numbers are whole, and the long-run shares."""
-    rates = _rates(p)
-    rows = [[rates[i][j] - (i == j) for i in range(3)] for j in range(2)] + [[Fraction(1) for _ in range(3)]]
-    shares = _linear(rows, [Fraction(0), Fraction(0), Fraction(1)])
-    if shares is None:
-        return None
-    base = math.lcm(*(s.denominator for s in shares))
-    return p["scale"] * base, shares
+    rates, one = _rates(p), Fraction(1)
+    rows = [[rates[i][j] - (i == j) for i in range(3)] for j in range(2)] + [[one] * 3]
+    shares = _linear(rows, [0 * one, 0 * one, one])
+    return p["scale"] * math.lcm(*(s.denominator for s in shares)), shares
+
+
+def _boat_answer(boats: Sequence[Any], rates: list[list[Any]], back: Any) -> Answer:
+    """Return boats of two harbours, boats that move in a month, and months until a boat is back at the third."""
+    moving = sum(n * (1 - rates[i][i]) for i, n in enumerate(boats))
+    return (round(boats[0]), round(boats[1]), float(moving), float(back))
 
 
 def _boat_solve(p: Params) -> Answer | None:
-    found = _fleet(p)
-    if found is None:
-        return None
-    fleet, shares = found
-    rates = _rates(p)
+    fleet, shares = _fleet(p)
     numbers = [int(fleet * s) for s in shares]
-    moving = sum(n * (1 - rates[i][i]) for i, n in enumerate(numbers))
     if not 150 <= fleet <= 3000 or min(numbers) < 25 or len(set(numbers)) < 3:
         return None
     if max(abs(n - fleet / 3) for n in numbers) < fleet / 12:
         return None
-    return (numbers[0], numbers[1], float(moving), float(1 / shares[2]))
+    return _boat_answer(numbers, _rates(p), 1 / shares[2])
 
 
 def _boat_brute(p: Params) -> Answer:
     """Follow the fleet month by month from a single harbour, and a single boat away from the third until it is back."""
-    found = _fleet(p)
-    fleet = found[0] if found else 0
     rates = [[float(x) for x in row] for row in _rates(p)]
-    boats = [float(fleet) * (name == p["start"]) for name in p["names"]]
+    boats = [float(_fleet(p)[0]) * (name == p["start"]) for name in p["names"]]
     for _ in range(3000):
         boats = [sum(boats[i] * rates[i][j] for i in range(3)) for j in range(3)]
     away, months, month = [rates[2][0], rates[2][1]], rates[2][2], 1
@@ -84,34 +77,22 @@ def _boat_brute(p: Params) -> Answer:
         month += 1
         months += month * sum(away[i] * rates[i][2] for i in range(2))
         away = [sum(away[i] * rates[i][j] for i in range(2)) for j in range(2)]
-    return (round(boats[0]), round(boats[1]), sum(n * (1 - rates[i][i]) for i, n in enumerate(boats)), months)
+    return _boat_answer(boats, rates, months)
 
 
 def _boat_naive(p: Params) -> list[Answer]:
-    found = _fleet(p)
-    fleet = found[0] if found else 0
-    rates = [[float(x) for x in row] for row in _rates(p)]
-    replies = []
-    for boats in (
+    fleet, rates = _fleet(p)[0], [[float(x) for x in row] for row in _rates(p)]
+    guesses = (
         [fleet / 3] * 3,
         [fleet * rates[p["names"].index(p["start"])][j] for j in range(3)],
         [fleet * sum(rates[i][j] for i in range(3)) / 3 for j in range(3)],
-    ):
-        replies.append(
-            (
-                round(boats[0]),
-                round(boats[1]),
-                sum(n * (1 - rates[i][i]) for i, n in enumerate(boats)),
-                1 / (1 - rates[2][2]),
-            )
-        )
-    return replies
+    )
+    return [_boat_answer(boats, rates, 1 / (1 - rates[2][2])) for boats in guesses]
 
 
 def _boat_told(p: Params) -> Params:
-    found = _fleet(p)
     leave = {a: [f"{share}% sail to {b}" for b, share in p["leave"][a].items()] for a in p["names"]}
-    return {"fleet": found[0] if found else 0, "harbours": list(leave.items())}
+    return {"fleet": _fleet(p)[0], "harbours": list(leave.items())}
 
 
 # --- a lost walker
@@ -120,51 +101,33 @@ def _boat_told(p: Params) -> Params:
 def _lost_draw(rng: random.Random) -> Params:
     names = rng.sample(NAMES["places"], 5)
     exits = ["the station", "the river"]
-    pairs = [(names[i], names[i + 1]) for i in range(4)]
+    pairs = list(itertools.pairwise(names))
     pairs += rng.sample([c for c in itertools.combinations(names, 2) if c not in pairs], rng.randint(1, 3))
-    ways: dict[str, list[str]] = {name: [] for name in names}
-    for a, b in pairs:
-        ways[a].append(b)
-        ways[b].append(a)
-    for place, exit_ in ((rng.choice(names[:2]), exits[0]), (rng.choice(names[3:]), exits[1])):
-        ways[place].append(exit_)
+    pairs += [(rng.choice(names[:2]), exits[0]), (rng.choice(names[3:]), exits[1])]
+    ways = {a: sorted({*(c for b, c in pairs if b == a), *(b for b, c in pairs if c == a)}) for a in names}
     start, other = rng.sample(names, 2)
-    return {
-        "ways": {a: sorted(b) for a, b in ways.items()},
-        "exits": exits,
-        "start": start,
-        "other": other,
-        "minutes": rng.randint(4, 9),
-    }
+    return {"ways": ways, "exits": exits, "start": start, "other": other, "minutes": rng.randint(4, 9)}
 
 
-def _lost_system(p: Params, gain: dict[str, Fraction], ends: dict[str, Fraction]) -> dict[str, Fraction]:
+def _lost_system(p: Params, gain: dict[str, int], ends: dict[str, int]) -> dict[str, Fraction]:
     """Solve v(x) = gain(x) + mean of v over the ways out of x, with v given at the exits."""
     names = list(p["ways"])
     rows, sides = [], []
     for a in names:
         share = Fraction(1, len(p["ways"][a]))
         rows.append([Fraction(a == b) - (share if b in p["ways"][a] else 0) for b in names])
-        sides.append(gain.get(a, Fraction(0)) + share * sum(ends.get(b, Fraction(0)) for b in p["ways"][a]))
-    solved = _linear(rows, sides)
-    return dict(zip(names, solved or [], strict=True))
+        sides.append(gain.get(a, 0) + share * sum(ends.get(b, 0) for b in p["ways"][a]))
+    return dict(zip(names, _linear(rows, sides), strict=True))
 
 
 def _lost_solve(p: Params) -> Answer | None:
-    one = Fraction(1)
-    walks = _lost_system(p, dict.fromkeys(p["ways"], one), {})
-    out = _lost_system(p, {}, {p["exits"][0]: one})
-    seen = _lost_system(p, {p["other"]: one}, {})
-    start = p["start"]
-    chance = float(100 * out[start])
-    if walks[start] == walks[p["other"]] or abs(chance - 50) < 4 or not 5 <= walks[start] <= 25:
+    start, other = p["start"], p["other"]
+    walks = _lost_system(p, dict.fromkeys(p["ways"], 1), {})
+    chance = float(100 * _lost_system(p, {}, {p["exits"][0]: 1})[start])
+    if walks[start] == walks[other] or abs(chance - 50) < 4 or not 5 <= walks[start] <= 25:
         return None
-    return (
-        float(walks[start] * p["minutes"]),
-        chance,
-        float(seen[start]),
-        float(walks[p["other"]] * p["minutes"]),
-    )
+    seen = _lost_system(p, {other: 1}, {})[start]
+    return (float(walks[start] * p["minutes"]), chance, float(seen), float(walks[other] * p["minutes"]))
 
 
 def _lost_brute(p: Params) -> Answer:
@@ -201,13 +164,9 @@ def _lost_naive(p: Params) -> list[Answer]:
         return min(distance[exit_] for exit_ in p["exits"])
 
     shortest, other = steps(p["start"]), steps(p["other"])
+    guesses = ((shortest, other, 50.0, 1.0), (5, 5, 50.0, 1.0), (2 * shortest, 2 * other, 100.0, 0.5))
     return [
-        (float(p["minutes"] * a), share, visits, float(p["minutes"] * b))
-        for a, b, share, visits in (
-            (shortest, other, 50.0, 1.0),
-            (5, 5, 50.0, 1.0),
-            (2 * shortest, 2 * other, 100.0, 0.5),
-        )
+        (float(p["minutes"] * a), share, visits, float(p["minutes"] * b)) for a, b, share, visits in guesses
     ]
 
 
@@ -226,15 +185,14 @@ def _sale_draw(rng: random.Random) -> Params:
 
 
 def _sale_solve(p: Params) -> Answer | None:
-    chances = [Fraction(c, 100) for c in p["chances"]]
     worth, weeks, sold = Fraction(0), Fraction(0), Fraction(0)
     waits: list[Fraction] = []
     for left in range(p["weeks"]):
         wait = worth - p["fee"] if left else Fraction(-(10**9))
         waits.append(wait)
-        if any(o == wait for o in p["offers"]):
+        if wait in p["offers"]:
             return None
-        taken = [(o, c) for o, c in zip(p["offers"], chances, strict=True) if o > wait]
+        taken = [(o, Fraction(c, 100)) for o, c in zip(p["offers"], p["chances"], strict=True) if o > wait]
         sold = sum((c for _, c in taken), Fraction(0))
         worth = sum((o * c for o, c in taken), Fraction(0)) + (1 - sold) * (wait if left else 0)
         weeks = 1 + (1 - sold) * weeks
@@ -250,7 +208,6 @@ def _sale_brute(p: Params) -> Answer:
         ([offers[i] for i in course], math.prod(chances[i] for i in course))
         for course in itertools.product(range(len(offers)), repeat=weeks)
     ]
-    whole_ = 100**weeks
 
     def outcome(rule: Iterable[float], first: int) -> tuple[float, float]:
         net = length = 0
@@ -258,7 +215,7 @@ def _sale_brute(p: Params) -> Answer:
             at = next(w for w, line in zip(range(first, weeks), rule, strict=False) if course[w] >= line)
             net += weight * (course[at] - p["fee"] * (at - first))
             length += weight * (at - first + 1)
-        return net / whole_, length / whole_
+        return net / 100**weeks, length / 100**weeks
 
     lines = [*offers, 10**9]
     rules = [(*rule, 0) for rule in itertools.product(lines, repeat=weeks - 1)]

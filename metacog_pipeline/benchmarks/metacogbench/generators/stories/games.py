@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
 from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Answer, Params, Structure
 from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES
+
+Move = tuple[int, int]  # tin, matches
 
 # --- taking matches
 
@@ -18,13 +21,13 @@ def _tin_draw(rng: random.Random) -> Params:
     return {"tins": tins, "heaps": heaps, "reply": [rng.randrange(3), rng.randint(1, 6)]}
 
 
-def _tin_moves(heaps: list[int]) -> list[tuple[int, int]]:
-    """Return the winning moves (tin, matches): those that leave heaps whose exclusive-or is zero."""
+def _tin_moves(heaps: list[int]) -> list[Move]:
+    """Return the winning moves: those that leave heaps whose exclusive-or is zero."""
     total = heaps[0] ^ heaps[1] ^ heaps[2]
     return [(i, heap - (heap ^ total)) for i, heap in enumerate(heaps) if heap ^ total < heap]
 
 
-def _tin_minimax(heaps: list[int]) -> list[tuple[int, int]]:
+def _tin_minimax(heaps: list[int]) -> list[Move]:
     @cache
     def wins(state: tuple[int, ...]) -> bool:
         return any(not wins(after) for _, _, after in options(state))
@@ -39,29 +42,28 @@ def _tin_minimax(heaps: list[int]) -> list[tuple[int, int]]:
     return [(i, take) for i, take, after in options(tuple(heaps)) if not wins(after)]
 
 
-def _tin_answer(p: Params, moves: list[tuple[int, int]], second: list[tuple[int, int]]) -> Answer | None:
-    if len(moves) != 1 or len(second) != 1 or moves[0][0] == second[0][0]:
+def _tin_played(p: Params, winning: Callable[[list[int]], list[Move]]) -> Answer | None:
+    """Return the only winning first move and, after the reply, the only second one, of another tin."""
+    (at, reply), heaps, first = p["reply"], list(p["heaps"]), winning(p["heaps"])
+    if len(first) != 1:
         return None
-    (i, take), (k, again) = moves[0], second[0]
-    return (p["tins"][i], take, p["tins"][k], again)
-
-
-def _tin_after(p: Params, move: tuple[int, int]) -> list[int] | None:
-    heaps = [h - move[1] * (i == move[0]) for i, h in enumerate(p["heaps"])]
-    at, take = p["reply"]
-    return [h - take * (i == at) for i, h in enumerate(heaps)] if heaps[at] >= take else None
+    tin, take = first[0]
+    heaps[tin] -= take
+    if heaps[at] < reply:
+        return None
+    heaps[at] -= reply
+    second = winning(heaps)
+    if len(second) != 1 or second[0][0] == tin:
+        return None
+    return (p["tins"][tin], take, p["tins"][second[0][0]], second[0][1])
 
 
 def _tin_solve(p: Params) -> Answer | None:
-    moves = _tin_moves(p["heaps"])
-    left = _tin_after(p, moves[0]) if len(moves) == 1 else None
-    return _tin_answer(p, moves, _tin_moves(left)) if left else None
+    return _tin_played(p, _tin_moves)
 
 
 def _tin_brute(p: Params) -> Answer:
-    moves = _tin_minimax(p["heaps"])
-    left = _tin_after(p, moves[0]) or []
-    return _tin_answer(p, moves, _tin_minimax(left)) or ()
+    return _tin_played(p, _tin_minimax) or ()
 
 
 def _tin_naive(p: Params) -> list[Answer]:
@@ -89,54 +91,32 @@ def _tin_told(p: Params) -> Params:
 
 def _quay_draw(rng: random.Random) -> Params:
     fine, gain = rng.randrange(210, 900, 10), rng.randrange(60, 200, 10)
+    wage, bounty = rng.randrange(20, 55, 5), rng.randrange(90, 320, 10)
+    loss, honest = rng.randrange(40, 200, 10), rng.randrange(10, 50, 5)
+    new_fine = fine + rng.randrange(110, 700, 10)
     return {
-        "fine": fine,
-        "gain": gain,
-        "wage": rng.randrange(20, 55, 5),
-        "bounty": rng.randrange(90, 320, 10),
-        "loss": rng.randrange(40, 200, 10),
-        "honest": rng.randrange(10, 50, 5),
-        "new_fine": fine + rng.randrange(110, 700, 10),
-    }
+        "fine": fine, "gain": gain, "wage": wage, "bounty": bounty, "loss": loss, "honest": honest, "new_fine": new_fine,
+    }  # fmt: skip
 
 
-def _quay_table(p: Params, fine: int) -> tuple[list[list[int]], list[list[int]]]:
-    """Return the payoffs of skipper and inspector; rows: smuggle, be honest; columns: search, rest."""
-    skipper = [[-fine, p["gain"]], [p["honest"], p["honest"]]]
-    inspector = [[p["bounty"] - p["wage"], -p["loss"]], [-p["wage"], 0]]
-    return skipper, inspector
-
-
-def _quay_mixed(p: Params, fine: int) -> tuple[Fraction, Fraction]:
-    """Return the chances of searching and of smuggling that leave the other side indifferent."""
-    search = Fraction(p["gain"] - p["honest"], p["gain"] + fine)
-    smuggle = Fraction(p["wage"], p["bounty"] + p["loss"])
-    return search, smuggle
+def _quay_answer(search: Fraction, smuggle: Fraction, mean: Fraction, later: Fraction) -> Answer:
+    """Return in percent the chances of a search, of smuggling and of both, what a day brings, and a search later on."""
+    chances = (100 * search, 100 * smuggle, 100 * search * smuggle)
+    return (*map(float, chances), float(mean), float(100 * later))
 
 
 def _quay_solve(p: Params) -> Answer | None:
-    search, smuggle = _quay_mixed(p, p["fine"])
-    later, _ = _quay_mixed(p, p["new_fine"])
-    caught = search * smuggle
-    if (
-        not 0 < search < 1
-        or not 0 < smuggle < 1
-        or search - later < Fraction(3, 100)
-        or smuggle < Fraction(6, 100)
-    ):
+    """Solve for the chances that leave the other side indifferent."""
+    search, later = (Fraction(p["gain"] - p["honest"], p["gain"] + p[fine]) for fine in ("fine", "new_fine"))
+    smuggle = Fraction(p["wage"], p["bounty"] + p["loss"])
+    rare = search - later < Fraction(3, 100) or smuggle < Fraction(6, 100)
+    if not 0 < search < 1 or not 0 < smuggle < 1 or rare:
         return None
-    return (
-        float(100 * search),
-        float(100 * smuggle),
-        float(100 * caught),
-        float(-smuggle * p["loss"]),
-        float(100 * later),
-    )
+    return _quay_answer(search, smuggle, -smuggle * p["loss"], later)
 
 
-def _quay_supports(p: Params, fine: int) -> tuple[Fraction, Fraction]:
+def _quay_supports(a: list[list[int]], b: list[list[int]]) -> tuple[Fraction, Fraction]:
     """Try every pair of supports and keep the pair from which neither side gains by moving."""
-    a, b = _quay_table(p, fine)
     for i, j in itertools.product(range(2), repeat=2):
         if a[i][j] >= a[1 - i][j] and b[i][j] >= b[i][1 - j]:
             return Fraction(j == 0), Fraction(i == 0)
@@ -147,20 +127,15 @@ def _quay_supports(p: Params, fine: int) -> tuple[Fraction, Fraction]:
 
 
 def _quay_brute(p: Params) -> Answer:
-    (search, smuggle), (later, _) = (_quay_supports(p, p["fine"]), _quay_supports(p, p["new_fine"]))
-    _, b = _quay_table(p, p["fine"])
-    chances = [
-        [smuggle * search, smuggle * (1 - search)],
-        [(1 - smuggle) * search, (1 - smuggle) * (1 - search)],
-    ]
-    mean = sum(chances[i][j] * b[i][j] for i in range(2) for j in range(2))
-    return (
-        float(100 * search),
-        float(100 * smuggle),
-        float(100 * chances[0][0]),
-        float(mean),
-        float(100 * later),
+    # Payoffs of inspector and skipper; rows: smuggle, be honest; columns: search, rest.
+    inspector = [[p["bounty"] - p["wage"], -p["loss"]], [-p["wage"], 0]]
+    (search, smuggle), (later, _) = (
+        _quay_supports([[-p[fine], p["gain"]], [p["honest"]] * 2], inspector) for fine in ("fine", "new_fine")
     )
+    rows, columns = (smuggle, 1 - smuggle), (search, 1 - search)
+    cells = itertools.product(range(2), repeat=2)
+    mean = sum((rows[i] * columns[j] * inspector[i][j] for i, j in cells), Fraction(0))
+    return _quay_answer(search, smuggle, mean, later)
 
 
 def _quay_naive(p: Params) -> list[Answer]:
@@ -187,43 +162,32 @@ def _margin(p: Params, a: str, b: str) -> int:
     return sum(n if order.index(a) < order.index(b) else -n for n, order in p["groups"])
 
 
-def _top(scores: dict[str, int]) -> str | None:
-    best = max(scores.values())
-    winners = [name for name, score in scores.items() if score == best]
-    return winners[0] if len(winners) == 1 else None
+def _firsts(p: Params) -> dict[str, int]:
+    return {name: sum(n for n, order in p["groups"] if order[0] == name) for name in p["names"]}
 
 
 def _vote_solve(p: Params) -> Answer | None:
-    names = p["names"]
-    first = {name: sum(n for n, order in p["groups"] if order[0] == name) for name in names}
+    names, first = p["names"], _firsts(p)
     points = {name: sum(n * (3 - order.index(name)) for n, order in p["groups"]) for name in names}
-    unbeaten = [a for a in names if all(_margin(p, a, b) > 0 for b in names if b != a)]
-    ranked = sorted(first.values(), reverse=True)
-    if len(set(ranked)) < 4:
+    margins = {(a, b): _margin(p, a, b) for a, b in itertools.permutations(names, 2)}
+    ranked = sorted(names, key=lambda name: -first[name])
+    best = [name for name in names if points[name] == max(points.values())]
+    if len(set(first.values())) < 4 or len(best) > 1 or 0 in margins.values():
         return None
-    finalists = [name for name in names if first[name] >= ranked[1]]
-    lead = _margin(p, finalists[0], finalists[1])
-    a, b, c = _top(first), _top(points), unbeaten[0] if unbeaten else "nobody"
-    if (
-        a is None
-        or b is None
-        or lead == 0
-        or any(_margin(p, x, y) == 0 for x in names for y in names if x < y)
-    ):
+    second_round = ranked[0] if margins[ranked[0], ranked[1]] > 0 else ranked[1]
+    unbeaten = [a for a in names if all(margins[a, b] > 0 for b in names if b != a)]
+    beats_all = unbeaten[0] if unbeaten else "nobody"
+    if len({ranked[0], best[0], beats_all}) < 3 or second_round == ranked[0]:
         return None
-    second_round = finalists[0] if lead > 0 else finalists[1]
-    if len({a, b, c}) < 3 or second_round == a:
-        return None
-    return (a, second_round, b, c, min(abs(_margin(p, x, y)) for x, y in itertools.combinations(names, 2)))
+    return (ranked[0], second_round, best[0], beats_all, min(map(abs, margins.values())))
 
 
 def _vote_brute(p: Params) -> Answer:
     """Write out every single ballot and count again."""
-    ballots = [order for n, order in p["groups"] for _ in range(n)]
     names = p["names"]
     first, points = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     prefer = dict.fromkeys(itertools.permutations(names, 2), 0)
-    for ballot in ballots:
+    for ballot in (order for n, order in p["groups"] for _ in range(n)):
         first[ballot[0]] += 1
         for worth, name in enumerate(reversed(ballot)):
             points[name] += worth
@@ -241,13 +205,10 @@ def _vote_brute(p: Params) -> Answer:
 
 
 def _vote_naive(p: Params) -> list[Answer]:
-    first = {name: sum(n for n, order in p["groups"] if order[0] == name) for name in p["names"]}
+    first = _firsts(p)
     ranked = sorted(p["names"], key=lambda name: -first[name])
-    big = max(p["groups"])[1]
-    return [
-        (lead, lead, lead, lead, first[ranked[0]] - first[ranked[1]])
-        for lead in (ranked[0], ranked[1], big[0], big[1])
-    ]
+    leads = (*ranked[:2], *max(p["groups"])[1][:2])
+    return [(lead, lead, lead, lead, first[ranked[0]] - first[ranked[1]]) for lead in leads]
 
 
 def _vote_told(p: Params) -> Params:

@@ -26,13 +26,15 @@ def _network(
     others = [p for p in itertools.combinations(names, 2) if p not in pairs and p[::-1] not in pairs]
     pairs += rng.sample(others, extra)
     rng.shuffle(pairs)
-    return names, [
-        (a, b, w) for (a, b), w in zip(pairs, rng.sample(range(low, high), len(pairs)), strict=True)
-    ]
+    return names, _measured(rng, pairs, low, high)
 
 
-def _links(params: Params) -> list[Link]:
-    return [(a, b, int(w)) for a, b, w in params["links"]]
+def _measured(rng: random.Random, pairs: list[tuple[str, str]], low: int, high: int) -> list[Link]:
+    return [(a, b, w) for (a, b), w in zip(pairs, rng.sample(range(low, high), len(pairs)), strict=True)]
+
+
+def _total(links: Iterable[Link]) -> int:
+    return sum(w for *_, w in links)
 
 
 def _label(a: str, b: str) -> str:
@@ -47,9 +49,8 @@ def _ways(links: Iterable[Link]) -> dict[str, list[tuple[str, int]]]:
     return ways
 
 
-def _table(links: Iterable[Link]) -> tuple[list[str], sparse.csr_array]:
+def _table(links: list[Link]) -> tuple[list[str], sparse.csr_array]:
     """Return the places of the links and their lengths as a table of one direction."""
-    links = list(links)
     names = sorted({name for a, b, _ in links for name in (a, b)})
     made = np.zeros((len(names), len(names)), dtype=np.int32)
     for a, b, w in links:
@@ -85,11 +86,10 @@ def _paths(links: Iterable[Link], start: str, end: str) -> Iterator[tuple[int, t
 def _spanning(links: list[Link], places: int) -> list[Link] | None:
     """Return the cheapest connection of all places, by the library."""
     names, table = _table(links)
-    if len(names) < places:
-        return None
-    kept = set(zip(*csgraph.minimum_spanning_tree(table).nonzero(), strict=True))
-    at = {name: i for i, name in enumerate(names)}
-    chosen = [link for link in sorted(links, key=lambda each: each[2]) if (at[link[0]], at[link[1]]) in kept]
+    kept = {
+        (names[i], names[j]) for i, j in zip(*csgraph.minimum_spanning_tree(table).nonzero(), strict=True)
+    }
+    chosen = [link for link in sorted(links, key=lambda each: each[2]) if link[:2] in kept]
     return chosen if len(chosen) == places - 1 else None
 
 
@@ -100,76 +100,52 @@ def _trench_draw(rng: random.Random) -> Params:
 
 def _trench_rest(p: Params, chosen: list[Link]) -> tuple[Link, list[Link]]:
     gone = sorted(chosen)[p["pick"]]
-    return gone, [link for link in _links(p) if link != gone]
+    return gone, [link for link in p["links"] if link != gone]
 
 
 def _trench_solve(p: Params) -> Answer | None:
-    chosen = _spanning(_links(p), 7)
-    if chosen is None:
-        return None
-    _, rest = _trench_rest(p, chosen)
-    other = _spanning(rest, 7)
+    chosen = _spanning(p["links"], 7) or []
+    other = _spanning(_trench_rest(p, chosen)[1], 7)
     if other is None:
         return None
-    return (
-        sum(w for *_, w in chosen),
-        sorted(_label(a, b) for a, b, _ in chosen),
-        sum(w for *_, w in other),
-        _distances(chosen, p["places"][0])[p["far"]],
-    )
+    return _trench_answer(chosen, _total(other), _distances(chosen, p["places"][0])[p["far"]])
+
+
+def _trench_answer(plan: list[Link], other: int, way: int) -> Answer:
+    return (_total(plan), sorted(_label(a, b) for a, b, _ in plan), other, way)
 
 
 def _cheapest(links: list[Link], places: int) -> list[Link]:
     best: list[Link] = []
     least = INFINITE
     for subset in itertools.combinations(links, places - 1):
-        total = sum(w for *_, w in subset)
-        if total < least and len(_distances(subset, subset[0][0])) == places:
-            least, best = total, list(subset)
+        if _total(subset) < least and len(_distances(subset, subset[0][0])) == places:
+            least, best = _total(subset), list(subset)
     return best
 
 
 def _trench_brute(p: Params) -> Answer:
-    chosen = _cheapest(_links(p), 7)
-    _, rest = _trench_rest(p, chosen)
+    chosen = _cheapest(p["links"], 7)
     ((path, _),) = _paths(chosen, p["places"][0], p["far"])
-    return (
-        sum(w for *_, w in chosen),
-        sorted(_label(a, b) for a, b, _ in chosen),
-        sum(w for *_, w in _cheapest(rest, 7)),
-        path,
-    )
+    return _trench_answer(chosen, _total(_cheapest(_trench_rest(p, chosen)[1], 7)), path)
 
 
 def _trench_naive(p: Params) -> list[Answer]:
-    links, start, far = _links(p), p["places"][0], p["far"]
-    distances = _distances(links, start)
-    fan = [
-        min(
-            (link for link in links if name in link[:2] and _leads(link, name, distances)), key=lambda x: x[2]
-        )
-        for name in p["places"][1:]
-    ]
-    cheapest = sorted(links, key=lambda link: link[2])[:6]
-    return [
-        (
-            sum(w for *_, w in plan),
-            [_label(a, b) for a, b, _ in plan],
-            sum(w for *_, w in sorted(links, key=lambda link: link[2])[1:7]),
-            distances[far],
-        )
-        for plan in (fan, cheapest)
-    ]
+    links, distances = p["links"], _distances(p["links"], p["places"][0])
+    ordered = sorted(links, key=lambda link: link[2])
 
+    def leads(link: Link, name: str) -> bool:
+        """Whether a link is the end of a shortest way to a place."""
+        other = link[0] if link[1] == name else link[1]
+        return name in link[:2] and distances[other] + link[2] == distances[name]
 
-def _leads(link: Link, name: str, distances: dict[str, int]) -> bool:
-    other = link[0] if link[1] == name else link[1]
-    return distances[other] + link[2] == distances[name]
+    fan = [next(link for link in ordered if leads(link, name)) for name in p["places"][1:]]
+    return [_trench_answer(plan, _total(ordered[1:7]), distances[p["far"]]) for plan in (fan, ordered[:6])]
 
 
 def _trench_told(p: Params) -> Params:
-    gone, _ = _trench_rest(p, _spanning(_links(p), 7) or [])
-    return {"rock": gone[:2], "pairs": [_label(a, b) for a, b, _ in _links(p)]}
+    gone, _ = _trench_rest(p, _spanning(p["links"], 7) or [])
+    return {"rock": gone[:2], "pairs": [_label(a, b) for a, b, _ in p["links"]]}
 
 
 # --- shortest route
@@ -185,13 +161,9 @@ def _closed(p: Params, route: tuple[str, ...]) -> tuple[str, str]:
     return route[at], route[at + 1]
 
 
-def _without(links: list[Link], ends: tuple[str, str]) -> list[Link]:
-    return [link for link in links if {link[0], link[1]} != set(ends)]
-
-
 def _best_route(p: Params) -> tuple[str, ...]:
     """Walk back from the end along distances from the start."""
-    links, route = _links(p), [p["end"]]
+    links, route = p["links"], [p["end"]]
     distances, ways = _distances(links, p["start"]), _ways(links)
     while route[-1] != p["start"]:
         here = route[-1]
@@ -200,12 +172,11 @@ def _best_route(p: Params) -> tuple[str, ...]:
 
 
 def _hut_solve(p: Params) -> Answer | None:
-    links, start, end = _links(p), p["start"], p["end"]
+    links, start, end = p["links"], p["start"], p["end"]
     route = _best_route(p)
     best = _distances(links, start)[end]
-    detours = [
-        _distances(_without(links, (a, b)), start).get(end, INFINITE) for a, b in itertools.pairwise(route)
-    ]
+    without = ([link for link in links if not {a, b} <= {*link}] for a, b in itertools.pairwise(route))
+    detours = [_distances(left, start).get(end, INFINITE) for left in without]
     closed = detours[p["pick"] % (len(route) - 1)]
     if len(route) < 4 or min(detours) == best or closed in (min(detours), INFINITE):
         return None
@@ -213,14 +184,14 @@ def _hut_solve(p: Params) -> Answer | None:
 
 
 def _hut_brute(p: Params) -> Answer:
-    (best, route), (second, _), *_ = found = sorted(_paths(_links(p), p["start"], p["end"]))
+    (best, route), (second, _), *_ = found = sorted(_paths(p["links"], p["start"], p["end"]))
     a, b = _closed(p, route)
     still = [n for n, path in found if not {(a, b), (b, a)} & set(itertools.pairwise(path))]
     return (best, list(route), second, min(still))
 
 
 def _hut_naive(p: Params) -> list[Answer]:
-    links, start, end = _links(p), p["start"], p["end"]
+    links, start, end = p["links"], p["start"], p["end"]
     ways, walk, length = _ways(links), [start], 0
     while walk[-1] != end:
         onward = [(w, b) for b, w in ways[walk[-1]] if b not in walk]
@@ -229,12 +200,8 @@ def _hut_naive(p: Params) -> list[Answer]:
         w, b = min(onward)
         walk.append(b)
         length += w
-    stops, few = min((len(path), n) for n, path in _paths(links, start, end))
-    straight = next(path for n, path in _paths(links, start, end) if (len(path), n) == (stops, few))
-    return [
-        (length, walk, few, few),
-        (few, list(straight), length, length),
-    ]
+    few, straight = min(_paths(links, start, end), key=lambda found: (len(found[1]), found[0]))
+    return [(length, walk, few, few), (few, list(straight), length, length)]
 
 
 def _hut_told(p: Params) -> Params:
@@ -246,20 +213,11 @@ def _hut_told(p: Params) -> Params:
 
 def _hall_draw(rng: random.Random) -> Params:
     names = rng.sample(NAMES["places"], 7)
-    pairs = [
-        (a, b) for i, a in enumerate(names) for b in names[i + 1 : i + 4] if (a, b) != (names[0], names[-1])
-    ]
-    pairs = sorted(rng.sample(pairs, 12))
-    links = [(a, b, w) for (a, b), w in zip(pairs, rng.sample(range(21, 80), 12), strict=True)]
-    return {
-        "places": names,
-        "links": links,
-        "start": names[0],
-        "end": names[-1],
-        "wide": rng.randrange(12),
-        "shut": rng.randrange(12),
-        "more": rng.randint(11, 18),
-    }
+    near = [(a, b) for i, a in enumerate(names) for b in names[i + 1 : i + 4]]
+    pairs = sorted(rng.sample(near, 12))
+    links, ends = _measured(rng, pairs, 21, 80), {"start": names[0], "end": names[-1]}
+    changes = {"wide": rng.randrange(12), "shut": rng.randrange(12), "more": rng.randint(11, 18)}
+    return {"places": names, "links": links, **ends, **changes}
 
 
 def _flow(links: list[Link], start: str, end: str) -> tuple[int, set[str], set[str]]:
@@ -277,21 +235,19 @@ def _flow(links: list[Link], start: str, end: str) -> tuple[int, set[str], set[s
 
 
 def _changed(p: Params) -> tuple[list[Link], list[Link]]:
-    links = _links(p)
+    links = p["links"]
     wider = [(a, b, w + p["more"] * (i == p["wide"])) for i, (a, b, w) in enumerate(links)]
     return wider, [link for i, link in enumerate(links) if i != p["shut"]]
 
 
 def _hall_solve(p: Params) -> Answer | None:
-    links, start, end = _links(p), p["start"], p["end"]
+    links, start, end = p["links"], p["start"], p["end"]
     total, near, far = _flow(links, start, end)
     cut = sorted(f"{a}-{b}" for a, b, _ in links if a in near and b not in near)
     if near | far != set(p["places"]) or len(cut) < 3:
         return None
     more, less = (_flow(changed, start, end)[0] for changed in _changed(p))
-    if more in (total, total + p["more"]) or less in (0, total):
-        return None
-    if total - less == links[p["shut"]][2]:
+    if more in (total, total + p["more"]) or less in (0, total, total - links[p["shut"]][2]):
         return None
     return (total, cut, more, less)
 
@@ -299,36 +255,33 @@ def _hall_solve(p: Params) -> Answer | None:
 def _least_cut(links: list[Link], p: Params) -> tuple[int, list[str]]:
     inner = [n for n in p["places"] if n not in (p["start"], p["end"])]
     cuts = []
-    for size in range(len(inner) + 1):
-        for side in itertools.combinations(inner, size):
-            near = {p["start"], *side}
-            crossing = [(a, b, w) for a, b, w in links if a in near and b not in near]
-            cuts.append((sum(w for *_, w in crossing), sorted(f"{a}-{b}" for a, b, _ in crossing)))
+    for chosen in itertools.product((False, True), repeat=len(inner)):
+        near = {p["start"], *itertools.compress(inner, chosen)}
+        crossing = [(a, b, w) for a, b, w in links if a in near and b not in near]
+        cuts.append((_total(crossing), sorted(f"{a}-{b}" for a, b, _ in crossing)))
     return min(cuts)
 
 
 def _hall_brute(p: Params) -> Answer:
     wider, fewer = _changed(p)
-    total, cut = _least_cut(_links(p), p)
+    total, cut = _least_cut(p["links"], p)
     return (total, cut, _least_cut(wider, p)[0], _least_cut(fewer, p)[0])
 
 
 def _hall_naive(p: Params) -> list[Answer]:
-    links = _links(p)
-    out = [link for link in links if link[0] == p["start"]]
-    into = [link for link in links if link[1] == p["end"]]
+    links = p["links"]
     wide, shut = links[p["wide"]][2], links[p["shut"]][2]
-    return [
-        (total, [f"{a}-{b}" for a, b, _ in side], total + p["more"], total - shut)
-        for side in (out, into)
-        for total in (sum(w for *_, w in side),)
-    ] + [(wide, [f"{a}-{b}" for a, b, _ in links[:3]], None, None)]
+    replies: list[Answer] = []
+    for place, name in enumerate((p["start"], p["end"])):
+        side = [link for link in links if link[place] == name]
+        total = _total(side)
+        replies.append((total, [f"{a}-{b}" for a, b, _ in side], total + p["more"], total - shut))
+    return [*replies, (wide, [f"{a}-{b}" for a, b, _ in links[:3]], None, None)]
 
 
 def _hall_told(p: Params) -> Params:
-    links = _links(p)
-    doors = [f"{a}-{b}" for a, b, _ in links]
-    return {"wide_door": links[p["wide"]], "shut_door": links[p["shut"]], "doors": doors}
+    doors = [f"{a}-{b}" for a, b, _ in p["links"]]
+    return {"wide_door": p["links"][p["wide"]], "shut_door": p["links"][p["shut"]], "doors": doors}
 
 
 # --- every street at least once
@@ -349,9 +302,9 @@ def _join(links: list[Link], odd: frozenset[str]) -> int:
 
 
 def _plough_solve(p: Params) -> Answer | None:
-    links, start = _links(p), p["start"]
+    links, start = p["links"], p["start"]
     odd = frozenset(name for name, ways in _ways(links).items() if len(ways) % 2)
-    total = sum(w for *_, w in links)
+    total = _total(links)
     extra = _join(links, odd)
     ends = sorted((_join(links, odd ^ {start} ^ {end}), end) for end in p["places"])
     if len(odd) < 4 or ends[0][0] == ends[1][0] or ends[0][0] == 0 or ends[0][1] == start:
@@ -361,7 +314,7 @@ def _plough_solve(p: Params) -> Answer | None:
 
 def _plough_brute(p: Params) -> Answer:
     """Search over (where the plough is, which streets are done)."""
-    links, start = _links(p), p["start"]
+    links, start = p["links"], p["start"]
     full, done = (1 << len(links)) - 1, dict[tuple[str, int], int]()
     queue = [(0, start, 0)]
     while queue:
@@ -374,19 +327,15 @@ def _plough_brute(p: Params) -> Answer:
                 heapq.heappush(queue, (length + w, b if here == a else a, mask | 1 << i))
     open_trip, open_end = min((done[name, full], name) for name in p["places"])
     home = done[start, full]
-    return (home, home - sum(w for *_, w in links), open_trip, open_end)
+    return (home, home - _total(links), open_trip, open_end)
 
 
 def _plough_naive(p: Params) -> list[Answer]:
-    links = _links(p)
-    total = sum(w for *_, w in links)
+    links = p["links"]
+    total = _total(links)
     last = links[-1][1]
     back = _distances(links, last)[p["start"]]
-    return [
-        (total, 0, total, p["start"]),
-        (2 * total, total, total, last),
-        (total + back, back, total, last),
-    ]
+    return [(total, 0, total, p["start"]), (2 * total, total, total, last), (total + back, back, total, last)]
 
 
 NETWORKS = (

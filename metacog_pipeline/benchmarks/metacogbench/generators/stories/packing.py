@@ -6,20 +6,20 @@ import itertools
 import random
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Answer, Params, Structure
 from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES
+
+Thing = tuple[str, int, int]  # name, weight, value
+Slot = tuple[str, int, int, int]  # group, start, end, fee
 
 # --- crates into lorries
 
 
 def _lorry_draw(rng: random.Random) -> Params:
     names = rng.sample(NAMES["goods"], 9)
-    return {
-        "crates": [[name, w] for name, w in zip(names, rng.sample(range(140, 620), 9), strict=True)],
-        "room": rng.randint(880, 1200),
-    }
+    crates = list(zip(names, rng.sample(range(140, 620), 9), strict=True))
+    return {"crates": crates, "room": rng.randint(880, 1200)}
 
 
 def _fewest(weights: list[int], room: int) -> list[int]:
@@ -96,12 +96,8 @@ def _packings(weights: list[int], room: int, lorries: int) -> list[list[int]]:
 def _lorry_brute(p: Params) -> Answer:
     weights, room = [w for _, w in p["crates"]], p["room"]
     lorries, ways = next((k, ways) for k in range(1, 10) if (ways := _packings(weights, room, k)))
-    return (
-        lorries,
-        lorries * room - sum(weights),
-        max(room - min(loads) for loads in ways),
-        min(map(max, ways)),
-    )
+    spare = lorries * room - sum(weights)
+    return (lorries, spare, max(room - min(loads) for loads in ways), min(map(max, ways)))
 
 
 def _lorry_naive(p: Params) -> list[Answer]:
@@ -119,14 +115,11 @@ def _lorry_naive(p: Params) -> list[Answer]:
 def _kit_draw(rng: random.Random) -> Params:
     names = rng.sample(NAMES["kit"], 9)
     weights, values = rng.sample(range(310, 2900), 9), rng.sample(range(21, 99), 9)
-    return {
-        "things": [list(each) for each in zip(names, weights, values, strict=True)],
-        "limit": rng.randint(5200, 7800),
-        "more": rng.randint(400, 1500),
-    }
+    things = list(zip(names, weights, values, strict=True))
+    return {"things": things, "limit": rng.randint(5200, 7800), "more": rng.randint(400, 1500)}
 
 
-def _kit_best(things: list[list[Any]], limit: int) -> int:
+def _kit_best(things: list[Thing], limit: int) -> int:
     """Return the best value by a table over the weights that can be reached."""
     table = {0: 0}
     for _, weight, value in things:
@@ -136,7 +129,7 @@ def _kit_best(things: list[list[Any]], limit: int) -> int:
     return max(table.values())
 
 
-def _kit_chosen(things: list[list[Any]], limit: int) -> list[int] | None:
+def _kit_chosen(things: list[Thing], limit: int) -> list[int] | None:
     """Return which things make up the best kit, by leaving out each in turn; None when there are several."""
     best = _kit_best(things, limit)
     chosen = [i for i in range(len(things)) if _kit_best([*things[:i], *things[i + 1 :]], limit) < best]
@@ -152,47 +145,39 @@ def _kit_solve(p: Params) -> Answer | None:
     weight = sum(things[i][1] for i in chosen)
     if lighter == best or weight == limit:
         return None
-    kit = sorted(things[i][0] for i in chosen)
-    return (best, kit, weight, lighter)
+    return (best, sorted(things[i][0] for i in chosen), weight, lighter)
 
 
 def _subsets(p: Params, limit: int) -> list[tuple[int, int, list[str]]]:
     found = []
-    for size in range(len(p["things"]) + 1):
-        for some in itertools.combinations(p["things"], size):
-            weight = sum(w for _, w, _ in some)
-            if weight <= limit:
-                found.append((sum(v for *_, v in some), weight, sorted(name for name, *_ in some)))
+    for chosen in itertools.product((False, True), repeat=len(p["things"])):
+        some = list(itertools.compress(p["things"], chosen))
+        weight = sum(w for _, w, _ in some)
+        if weight <= limit:
+            found.append((sum(v for *_, v in some), weight, sorted(name for name, *_ in some)))
     return found
 
 
 def _kit_brute(p: Params) -> Answer:
     score, weight, kit = max(_subsets(p, p["limit"]))
-    less = max(_subsets(p, p["limit"] - p["more"]))[0]
-    return (score, kit, weight, less)
+    return (score, kit, weight, max(_subsets(p, p["limit"] - p["more"]))[0])
 
 
 def _kit_naive(p: Params) -> list[Answer]:
     replies: list[Answer] = []
     for order in (lambda t: -t[2] / t[1], lambda t: -t[2], lambda t: t[1]):
-        taken, less = _fill(p, p["limit"], order), _fill(p, p["limit"] - p["more"], order)
-        replies.append(
-            (
-                sum(t[2] for t in taken),
-                [t[0] for t in taken],
-                sum(t[1] for t in taken),
-                sum(t[2] for t in less),
-            )
-        )
+        kit, weight, score = _fill(p, p["limit"], order)
+        replies.append((score, kit, weight, _fill(p, p["limit"] - p["more"], order)[2]))
     return replies
 
 
-def _fill(p: Params, limit: int, order: Callable[[list[Any]], float]) -> list[list[Any]]:
-    taken: list[list[Any]] = []
-    for thing in sorted(p["things"], key=order):
-        if sum(t[1] for t in taken) + thing[1] <= limit:
-            taken.append(thing)
-    return taken
+def _fill(p: Params, limit: int, order: Callable[[Thing], float]) -> tuple[list[str], int, int]:
+    """Return what is taken thing by thing in an order, its weight and its value."""
+    kit, total, score = list[str](), 0, 0
+    for name, weight, value in sorted(p["things"], key=order):
+        if total + weight <= limit:
+            kit, total, score = [*kit, name], total + weight, score + value
+    return kit, total, score
 
 
 def _kit_told(p: Params) -> Params:
@@ -204,51 +189,47 @@ def _kit_told(p: Params) -> Params:
 
 def _aid_draw(rng: random.Random) -> Params:
     people, posts = sorted(rng.sample(NAMES["people"], 9)), rng.sample(NAMES["places"], 7)
-    return {
-        "people": [[name, sorted(rng.sample(posts, rng.randint(2, 4)))] for name in people],
-        "posts": sorted(posts),
-    }
+    able = [[name, sorted(rng.sample(posts, rng.randint(2, 4)))] for name in people]
+    return {"people": able, "posts": sorted(posts)}
 
 
-def _teams(p: Params, times: int, size: int) -> list[tuple[str, ...]]:
-    needed = dict.fromkeys(p["posts"], times)
-    found = []
-    for team in itertools.combinations(p["people"], size):
-        if all(sum(post in knows for _, knows in team) >= times for post in needed):
-            found.append(tuple(name for name, _ in team))
-    return found
+def _teams(p: Params, times: int) -> list[tuple[str, ...]]:
+    """Return the smallest teams that know every post so many times; none where all people do not."""
+    for size in range(1, len(p["people"]) + 1):
+        found = [
+            tuple(name for name, _ in team)
+            for team in itertools.combinations(p["people"], size)
+            if all(sum(post in knows for _, knows in team) >= times for post in p["posts"])
+        ]
+        if found:
+            return found
+    return []
 
 
 def _aid_solve(p: Params) -> Answer | None:
-    teams, alone = list[tuple[str, ...]](), list[tuple[str, ...]]()
-    size = small = 0
-    while not teams and size < len(p["people"]):
-        size += 1
-        teams = _teams(p, 2, size)
-    while not alone and small < len(p["people"]):
-        small += 1
-        alone = _teams(p, 1, small)
-    always = {p["people"][i][0] for i in range(9)}.intersection(*map(set, teams)) if teams else set()
-    if not teams or not alone or not 1 <= len(always) <= 4 or len(teams) < 2 or size == 2 * small or size > 7:
+    teams, alone = _teams(p, 2), _teams(p, 1)
+    if len(teams) < 2 or not alone:
+        return None
+    size, small, always = len(teams[0]), len(alone[0]), set.intersection(*map(set, teams))
+    if not 1 <= len(always) <= 4 or size == 2 * small or size > 7:
         return None
     return (size, sorted(always), len(teams), small)
 
 
 def _aid_brute(p: Params) -> Answer:
     """Include or leave out each person in turn, all 2ⁿ teams; a team serves when it does so without any one member."""
-    serving: dict[bool, list[frozenset[str]]] = {True: [], False: []}
+    serving, without_any = list[set[str]](), list[set[str]]()
     posts = set(p["posts"])
     for mask in range(1 << len(p["people"])):
-        team = [p["people"][i] for i in range(len(p["people"])) if mask >> i & 1]
-        names = frozenset(name for name, _ in team)
+        team = [person for i, person in enumerate(p["people"]) if mask >> i & 1]
+        names = {name for name, _ in team}
         if posts <= {post for _, knows in team for post in knows}:
-            serving[False].append(names)
+            serving.append(names)
             if all(posts <= {post for name, knows in team if name != ill for post in knows} for ill in names):
-                serving[True].append(names)
-    small = min(map(len, serving[False]))
-    size = min(map(len, serving[True]))
-    least = [team for team in serving[True] if len(team) == size]
-    return (size, sorted(frozenset.intersection(*least)), len(least), small)
+                without_any.append(names)
+    size = min(map(len, without_any))
+    least = [team for team in without_any if len(team) == size]
+    return (size, sorted(set.intersection(*least)), len(least), min(map(len, serving)))
 
 
 def _aid_greedy(p: Params, times: int) -> list[str]:
@@ -281,21 +262,15 @@ def _aid_told(p: Params) -> Params:
 # --- the hours of one room
 
 
-def _clock(minutes: int) -> str:
-    return f"{minutes // 60:02d}:{minutes % 60:02d}"
-
-
 def _room_draw(rng: random.Random) -> Params:
-    names = rng.sample(NAMES["groups"], 10)
-    fees = rng.sample(range(24, 130), 10)
     slots = []
-    for name, fee in zip(names, fees, strict=True):
+    for name, fee in zip(rng.sample(NAMES["groups"], 10), rng.sample(range(24, 130), 10), strict=True):
         start = rng.randrange(13 * 60, 20 * 60, 5)
-        slots.append([name, start, start + rng.randrange(45, 200, 5), fee])
+        slots.append((name, start, start + rng.randrange(45, 200, 5), fee))
     return {"slots": slots}
 
 
-def _by_end(slots: list[list[Any]], weight: bool) -> tuple[int, int]:
+def _by_end(slots: list[Slot], weight: bool) -> tuple[int, int]:
     """Return the best total (groups, or fees) that fits, and in how many ways, by a table over ending times."""
     order = sorted(slots, key=lambda s: s[2])
 
@@ -315,7 +290,7 @@ def _by_end(slots: list[list[Any]], weight: bool) -> tuple[int, int]:
     return best(len(order))
 
 
-def _rooms(slots: list[list[Any]]) -> int:
+def _rooms(slots: list[Slot]) -> int:
     return max(sum(bool(s[1] <= t[1] < s[2]) for s in slots) for t in slots)
 
 
@@ -328,25 +303,22 @@ def _room_solve(p: Params) -> Answer | None:
 
 
 def _room_brute(p: Params) -> Answer:
-    fitting = []
-    for size in range(len(p["slots"]) + 1):
-        for some in itertools.combinations(sorted(p["slots"], key=lambda s: s[1]), size):
-            if all(a[2] <= b[1] for a, b in itertools.pairwise(some)):
-                fitting.append(some)
-    most = max(map(len, fitting))
+    ordered = sorted(p["slots"], key=lambda s: s[1])
+    fitting = [
+        some
+        for size in range(len(ordered) + 1)
+        for some in itertools.combinations(ordered, size)
+        if all(a[2] <= b[1] for a, b in itertools.pairwise(some))
+    ]
+    most, income = max(map(len, fitting)), max(sum(s[3] for s in some) for some in fitting)
     busy = [sum(s[1] <= minute < s[2] for s in p["slots"]) for minute in range(0, 24 * 60 + 1)]
-    return (
-        most,
-        sum(len(some) == most for some in fitting),
-        max(sum(s[3] for s in some) for some in fitting),
-        max(busy),
-    )
+    return (most, sum(len(some) == most for some in fitting), income, max(busy))
 
 
 def _room_naive(p: Params) -> list[Answer]:
     replies: list[Answer] = []
     for order in (lambda s: s[1], lambda s: s[2] - s[1], lambda s: -s[3]):
-        taken: list[list[int]] = []
+        taken: list[Slot] = []
         for slot in sorted(p["slots"], key=order):
             if all(slot[2] <= t[1] or t[2] <= slot[1] for t in taken):
                 taken.append(slot)
@@ -357,7 +329,10 @@ def _room_naive(p: Params) -> list[Answer]:
 
 
 def _room_told(p: Params) -> Params:
-    return {"slots": [(name, _clock(start), _clock(end), fee) for name, start, end, fee in p["slots"]]}
+    def clock(minutes: int) -> str:
+        return f"{minutes // 60:02d}:{minutes % 60:02d}"
+
+    return {"slots": [(name, clock(start), clock(end), fee) for name, start, end, fee in p["slots"]]}
 
 
 PACKING = (

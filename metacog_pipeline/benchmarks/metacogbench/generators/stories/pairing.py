@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 
 from scipy import sparse
@@ -11,6 +14,10 @@ from scipy.sparse import csgraph
 
 from metacog_pipeline.benchmarks.metacogbench.generators.stories.structure import Answer, Params, Structure
 from metacog_pipeline.benchmarks.metacogbench.generators.wording import NAMES
+
+Tutors = list[tuple[str, list[str]]]
+Wishes = dict[str, list[str]]
+Clashes = list[list[str]]
 
 # --- tutors and pupils
 
@@ -24,43 +31,34 @@ def _tutor_draw(rng: random.Random) -> Params:
     }
 
 
-def _matched(tutors: list[list[object]], pupils: list[str], banned: tuple[str, str] | None = None) -> int:
+def _matched(tutors: Tutors, pupils: list[str], banned: tuple[str, str] | None = None) -> int:
     """Return the largest number of pairs, by the library."""
-    table = [[p in many and (t, p) != banned for p in pupils] for t, many in _pairs(tutors)]
+    table = [[p in many and (t, p) != banned for p in pupils] for t, many in tutors]
     found = csgraph.maximum_bipartite_matching(sparse.csr_array(table, dtype="int8"))
     return int((found >= 0).sum())
 
 
-def _pairs(tutors: list[list[object]]) -> list[tuple[str, list[str]]]:
-    return [(str(t), list(map(str, many))) for t, many in tutors]  # type: ignore[call-overload]
-
-
-def _ways(tutors: list[list[object]], pupils: list[str]) -> dict[int, int]:
+def _ways(tutors: Tutors, pupils: list[str]) -> Counter[int]:
     """Return {number of pairs: number of ways}, by a table over the sets of pupils taken."""
-    table: dict[int, int] = {0: 1}
-    for _, many in _pairs(tutors):
-        after = dict(table)
+    table = Counter({0: 1})
+    for _, many in tutors:
+        after = Counter(table)
         for taken, ways in table.items():
-            for pupil in many:
-                bit = 1 << pupils.index(pupil)
+            for bit in (1 << pupils.index(pupil) for pupil in many):
                 if not taken & bit:
-                    after[taken | bit] = after.get(taken | bit, 0) + ways
+                    after[taken | bit] += ways
         table = after
-    counts: dict[int, int] = {}
+    counts = Counter[int]()
     for taken, ways in table.items():
-        counts[taken.bit_count()] = counts.get(taken.bit_count(), 0) + ways
+        counts[taken.bit_count()] += ways
     return counts
 
 
 def _tutor_solve(p: Params) -> Answer | None:
     tutors, pupils = p["tutors"], p["pupils"]
     most = _matched(tutors, pupils)
-    forced = sorted(
-        f"{t}-{pupil}"
-        for t, many in _pairs(tutors)
-        for pupil in many
-        if _matched(tutors, pupils, (t, pupil)) < most
-    )
+    pairs = [(t, pupil) for t, many in tutors for pupil in many]
+    forced = sorted("-".join(pair) for pair in pairs if _matched(tutors, pupils, pair) < most)
     ways = _ways(tutors, pupils)[most]
     certain = [q for q in pupils if _matched(tutors, [r for r in pupils if r != q]) < most]
     if most >= 7 or not 1 <= len(forced) <= 3 or not 4 <= ways <= 60 or not 2 <= len(certain) <= 5:
@@ -70,15 +68,14 @@ def _tutor_solve(p: Params) -> Answer | None:
 
 def _tutor_brute(p: Params) -> Answer:
     """List every choice of one pupil or none per tutor."""
-    tutors = _pairs(p["tutors"])
+    tutors: Tutors = p["tutors"]
     best: list[set[tuple[str, str]]] = []
     most = -1
     for choice in itertools.product(*[[None, *many] for _, many in tutors]):
-        taken = [c for c in choice if c is not None]
-        if len(set(taken)) == len(taken) >= most:
-            if len(taken) > most:
-                best, most = [], len(taken)
-            best.append({(t, c) for (t, _), c in zip(tutors, choice, strict=True) if c is not None})
+        pairs = {(t, c) for (t, _), c in zip(tutors, choice, strict=True) if c is not None}
+        if len({c for _, c in pairs}) == len(pairs) >= most:
+            best = [*best, pairs] if len(pairs) == most else [pairs]
+            most = len(pairs)
     always = set.intersection(*best)
     taught = set.intersection(*({pupil for _, pupil in each} for each in best))
     return (most, len(best), sorted(f"{a}-{b}" for a, b in always), sorted(taught))
@@ -112,7 +109,7 @@ def _craft_draw(rng: random.Random) -> Params:
     }
 
 
-def _asking(askers: dict[str, list[str]], asked: dict[str, list[str]]) -> tuple[dict[str, str], int]:
+def _asking(askers: Wishes, asked: Wishes) -> tuple[dict[str, str], int]:
     """Return who ends with whom when ``askers`` ask in their order, and how many times anybody asks."""
     at, held, asks = dict.fromkeys(askers, 0), dict[str, str](), 0
     waiting = list(askers)
@@ -130,17 +127,24 @@ def _asking(askers: dict[str, list[str]], asked: dict[str, list[str]]) -> tuple[
     return {asker: choice for choice, asker in held.items()}, asks
 
 
-def _craft_lists(p: Params) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    return {a: list(b) for a, b in p["young"]}, {a: list(b) for a, b in p["crafts"]}
+def _craft_lists(p: Params) -> tuple[Wishes, Wishes]:
+    return dict(p["young"]), dict(p["crafts"])
 
 
-def _holds(pairs: dict[str, str], young: dict[str, list[str]], crafts: dict[str, list[str]]) -> bool:
+def _holds(pairs: dict[str, str], young: Wishes, crafts: Wishes) -> bool:
+    """Whether no apprentice and master of these pairs would both rather have each other."""
     of = {craft: name for name, craft in pairs.items()}
     return not any(
         young[a].index(c) < young[a].index(pairs[a]) and crafts[c].index(a) < crafts[c].index(of[c])
-        for a in young
-        for c in crafts
+        for a in pairs
+        for c in of
     )
+
+
+def _ranks(pairs: dict[str, str], young: Wishes, crafts: Wishes) -> tuple[int, int]:
+    """Return the sums of the places in which apprentices, and masters, have whom they got."""
+    got = pairs.items()
+    return sum(young[a].index(c) + 1 for a, c in got), sum(crafts[c].index(a) + 1 for a, c in got)
 
 
 def _craft_solve(p: Params) -> Answer | None:
@@ -149,31 +153,20 @@ def _craft_solve(p: Params) -> Answer | None:
     other, _ = _asking(crafts, young)
     if pairs == {name: craft for craft, name in other.items()}:
         return None
-    count = _count_lasting(young, crafts)
-    worst = sum(crafts[c].index(a) + 1 for a, c in pairs.items())
+    count = _count_lasting(young, crafts, {})
     if asks < 9 or count < 2:
         return None
-    return (sorted(f"{a}-{c}" for a, c in pairs.items()), asks, count, worst)
+    return (sorted(f"{a}-{c}" for a, c in pairs.items()), asks, count, _ranks(pairs, young, crafts)[1])
 
 
-def _count_lasting(young: dict[str, list[str]], crafts: dict[str, list[str]]) -> int:
+def _count_lasting(young: Wishes, crafts: Wishes, pairs: dict[str, str]) -> int:
     """Count pairings nobody would break, by adding apprentices one at a time and dropping broken starts."""
-    names = list(young)
-
-    def extend(pairs: dict[str, str]) -> int:
-        of = {c: a for a, c in pairs.items()}
-        for a in pairs:
-            for c in of:
-                if young[a].index(c) < young[a].index(pairs[a]) and crafts[c].index(a) < crafts[c].index(
-                    of[c]
-                ):
-                    return 0
-        if len(pairs) == len(names):
-            return 1
-        name = names[len(pairs)]
-        return sum(extend({**pairs, name: c}) for c in crafts if c not in of)
-
-    return extend({})
+    if not _holds(pairs, young, crafts):
+        return 0
+    if len(pairs) == len(young):
+        return 1
+    name = list(young)[len(pairs)]
+    return sum(_count_lasting(young, crafts, {**pairs, name: c}) for c in crafts if c not in pairs.values())
 
 
 def _craft_brute(p: Params) -> Answer:
@@ -183,13 +176,13 @@ def _craft_brute(p: Params) -> Answer:
         for order in itertools.permutations(crafts)
         if _holds(pairs := dict(zip(young, order, strict=True)), young, crafts)
     ]
-    ranks = [sum(young[a].index(c) + 1 for a, c in pairs.items()) for pairs in lasting]
-    best = lasting[ranks.index(min(ranks))]
+    ranks = [_ranks(pairs, young, crafts) for pairs in lasting]
+    best = min(range(len(lasting)), key=lambda i: ranks[i][0])
     return (
-        sorted(f"{a}-{c}" for a, c in best.items()),
-        min(ranks),
+        sorted(f"{a}-{c}" for a, c in lasting[best].items()),
+        ranks[best][0],
         len(lasting),
-        sum(crafts[c].index(a) + 1 for a, c in best.items()),
+        ranks[best][1],
     )
 
 
@@ -199,15 +192,11 @@ def _craft_naive(p: Params) -> list[Answer]:
     for name, wishes in young.items():
         turn[name] = next(c for c in wishes if c not in turn.values())
     back = {name: craft for craft, name in _asking(crafts, young)[0].items()}
-    return [
-        (
-            [f"{a}-{c}" for a, c in pairs.items()],
-            sum(young[a].index(c) + 1 for a, c in pairs.items()),
-            1,
-            sum(crafts[c].index(a) + 1 for a, c in pairs.items()),
-        )
-        for pairs in (turn, back)
-    ]
+    replies: list[Answer] = []
+    for pairs in (turn, back):
+        theirs, masters = _ranks(pairs, young, crafts)
+        replies.append(([f"{a}-{c}" for a, c in pairs.items()], theirs, 1, masters))
+    return replies
 
 
 def _craft_told(p: Params) -> Params:
@@ -220,13 +209,18 @@ def _craft_told(p: Params) -> Params:
 def _shelf_draw(rng: random.Random) -> Params:
     names = rng.sample(NAMES["substances"], 8)
     ring = names[:5]
-    clashes = {frozenset((ring[i], ring[(i + 1) % 5])) for i in range(5)}
-    clashes |= {frozenset((names[5], other)) for other in ring}
+    clashes = {
+        frozenset(pair) for pair in (*itertools.pairwise([*ring, ring[0]]), *((names[5], r) for r in ring))
+    }
     rest = [frozenset(c) for c in itertools.combinations(names, 2) if frozenset(c) not in clashes]
     clashes |= set(rng.sample(rest, rng.randint(4, 6)))
     rng.shuffle(names)
     ordered = sorted(sorted(c) for c in clashes)
     return {"names": names, "clashes": ordered, "gone": rng.choice(names)}
+
+
+def _edges(pairs: Iterable[tuple[int, int]]) -> frozenset[tuple[int, int]]:
+    return frozenset((min(pair), max(pair)) for pair in pairs)
 
 
 @cache
@@ -239,25 +233,21 @@ def _polynomial(places: int, clashes: frozenset[tuple[int, int]]) -> tuple[int, 
         return (0,) * places + (1,)
     a, b = edge = min(clashes)
     others = clashes - {edge}
-    merged = frozenset(
-        (min(x, y), max(x, y)) for x, y in ((a if x == b else x, a if y == b else y) for x, y in others)
-    )
+    merged = _edges((a if x == b else x, a if y == b else y) for x, y in others)
     dropped, shared = _polynomial(places, others), _polynomial(places - 1, merged)
     return tuple(n - (shared[i] if i < len(shared) else 0) for i, n in enumerate(dropped))
 
 
-def _stored(names: list[str], clashes: list[list[str]]) -> tuple[int, int]:
+def _stored(names: list[str], clashes: Clashes) -> tuple[int, int]:
     """Return the fewest cabinets, and the ways to divide among so many numbered ones."""
-    edges = frozenset(
-        (min(i, j), max(i, j)) for i, j in ((names.index(a), names.index(b)) for a, b in clashes)
-    )
+    edges = _edges((names.index(a), names.index(b)) for a, b in clashes)
     coefficients = _polynomial(len(names), edges)
     _polynomial.cache_clear()
     counts = ((k, sum(n * k**i for i, n in enumerate(coefficients))) for k in range(1, len(names) + 1))
     return next((k, count) for k, count in counts if count)
 
 
-def _largest_clash(names: list[str], clashes: list[list[str]]) -> int:
+def _largest_clash(names: list[str], clashes: Clashes) -> int:
     return max(
         size
         for size in range(1, 7)
@@ -266,7 +256,7 @@ def _largest_clash(names: list[str], clashes: list[list[str]]) -> int:
     )
 
 
-def _shelf_without(p: Params) -> tuple[list[str], list[list[str]]]:
+def _shelf_without(p: Params) -> tuple[list[str], Clashes]:
     left = [name for name in p["names"] if name != p["gone"]]
     return left, [c for c in p["clashes"] if p["gone"] not in c]
 
@@ -276,15 +266,14 @@ def _shelf_solve(p: Params) -> Answer | None:
     left, fewer = _shelf_without(p)
     least, unlabelled = _stored(names, clashes)
     mutual = _largest_clash(names, clashes)
-    for k in range(2, least + 1):
-        unlabelled //= k
+    unlabelled //= math.factorial(least)
     if mutual >= least or not 2 <= unlabelled <= 60:
         return None
     without, _ = _stored(left, fewer)
     return (least, unlabelled, mutual, without)
 
 
-def _groupings(names: list[str], clashes: list[list[str]], least: int) -> int:
+def _groupings(names: list[str], clashes: Clashes, least: int) -> int:
     """Count groupings into exactly ``least`` groups, placing one substance after another."""
     groups: list[list[str]] = []
 
@@ -315,23 +304,16 @@ def _shelf_brute(p: Params) -> Answer:
         some = [n for i, n in enumerate(names) if mask >> i & 1]
         if sum(c[0] in some and c[1] in some for c in clashes) * 2 == len(some) * (len(some) - 1):
             mutual = max(mutual, len(some))
-    return (
-        least,
-        _groupings(names, clashes, least),
-        mutual,
-        next(k for k in range(1, 9) if _groupings(left, fewer, k)),
-    )
+    without = next(k for k in range(1, 9) if _groupings(left, fewer, k))
+    return (least, _groupings(names, clashes, least), mutual, without)
 
 
 def _shelf_naive(p: Params) -> list[Answer]:
     names, clashes = p["names"], p["clashes"]
     mutual = _largest_clash(names, clashes)
     degree = max(sum(name in c for c in clashes) for name in names)
-    return [
-        (mutual, 1, mutual, mutual - 1),
-        (degree + 1, 1, degree, degree),
-        (mutual + 1, 1, mutual + 1, mutual + 1),
-    ]
+    more = mutual + 1
+    return [(mutual, 1, mutual, mutual - 1), (degree + 1, 1, degree, degree), (more, 1, more, more)]
 
 
 def _shelf_told(p: Params) -> Params:

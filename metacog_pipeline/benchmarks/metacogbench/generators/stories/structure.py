@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from metacog_pipeline.benchmarks.metacogbench.construction.field_values import bounds, printed, right
 from metacog_pipeline.benchmarks.metacogbench.generators import wording
@@ -19,26 +19,14 @@ RANDOM_REPLIES = 200
 MOST_RANDOM_PASSES = 0.10  # share of random replies that may pass by luck
 
 
-def _nothing(_: Params) -> Params:
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class Structure:
     """A latent structure that is told as a story; its words stand in ``stories.toml`` under its name.
 
-    Attributes
-    ----------
-    draw
-        Random parameters, JSON values only.
-    solve
-        The values of the fields in their order; None rejects the parameters (not unique, too easy).
-    brute
-        The same values by another algorithm, usually exhaustive.
-    naive
-        Replies of shortcuts that a reader without the structure would take; None where a field is missing.
-    told
-        What the words need besides the parameters.
+    ``draw`` gives random parameters, JSON values only; ``solve`` the values of the fields in their order, None where it
+    rejects the parameters (not unique, too easy); ``brute`` the same values by another algorithm, usually exhaustive;
+    ``naive`` replies of shortcuts that a reader without the structure would take, None where a field is missing;
+    ``told`` what the words need besides the parameters.
     """
 
     name: str
@@ -46,11 +34,10 @@ class Structure:
     solve: Callable[[Params], Answer | None]
     brute: Callable[[Params], Answer]
     naive: Callable[[Params], list[Answer]]
-    told: Callable[[Params], Params] = _nothing
+    told: Callable[[Params], Params] = lambda params: {}
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(NamedTuple):
     """An accepted instance."""
 
     params: Params
@@ -78,15 +65,13 @@ def make(structure: Structure, seed: int, item_id: str = "") -> Instance:
 
 
 def _item(structure: Structure, params: Params, answer: Answer, seed: int, item_id: str) -> Item:
-    stem, fields = wording.story(structure.name, {**params, **structure.told(params)})
+    name = structure.name
+    stem, fields = wording.story(name, {**params, **structure.told(params)})
+    solved = tuple(replace(f, value=_plain(v)) for f, v in zip(fields, answer, strict=True))
+    made = Provenance(name, seed, f"{name}.brute")
     return Item(
-        item_id=item_id or f"transfer.{structure.name}.{seed}",
-        tier="3",
-        stem=stem,
-        structure=structure.name,
-        fields=tuple(replace(f, value=_plain(v)) for f, v in zip(fields, answer, strict=True)),
-        provenance=Provenance(structure.name, seed, f"{structure.name}.brute"),
-    )
+        item_id=item_id or f"transfer.{name}.{seed}", tier="3", stem=stem, structure=name, fields=solved, provenance=made
+    )  # fmt: skip
 
 
 def _plain(value: Any) -> Any:
@@ -127,13 +112,8 @@ def random_score(
     fields: Sequence[Field], rng: random.Random, replies: int = RANDOM_REPLIES
 ) -> tuple[float, float]:
     """Return the mean share of fields right and the share of passes of random plausible replies."""
-    earned = passed = 0
-    for _ in range(replies):
-        reply = [plausible(each, rng) for each in fields]
-        hits = sum(map(right, fields, reply))
-        earned += hits
-        passed += _enough(hits, fields)
-    return earned / (replies * len(fields)), passed / replies
+    hits = [sum(right(each, plausible(each, rng)) for each in fields) for _ in range(replies)]
+    return sum(hits) / (replies * len(fields)), sum(_enough(each, fields) for each in hits) / replies
 
 
 def plausible(field: Field, rng: random.Random) -> Any:
