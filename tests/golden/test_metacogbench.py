@@ -5,7 +5,6 @@ judgement rows are scored together per rule (accuracy and Cohen's κ printed, κ
 printed only.
 """
 
-import json
 import os
 from pathlib import Path
 
@@ -13,16 +12,9 @@ import numpy as np
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench.composites import composites, rounded
-from metacog_pipeline.benchmarks.metacogbench.items import Item
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import find_factors, score_core_claim
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import score_stance
-from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
-from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import read_confidence
-from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields
-from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import ece, run_stats
-from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
+from tests.batches import kappa
+from tests.metacogbench import labelled
 from tests.tables import every
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared"
@@ -33,76 +25,10 @@ NUMBER_TOLERANCE = 1e-6
 AUDIT_ONLY = {"human_cautions"}
 
 
-def bet_item(given):
-    frozen = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-    return Item(item_id="golden", tier="1a", stem=frozen.pop("stem", ""), **frozen)
-
-
-def answer_key(given):
-    forms = given["key"] if isinstance(given["key"], list) else [given["key"]]
-    return AnswerKey(
-        given["type"],
-        tuple(forms),
-        tuple(given.get("reject", ())),
-        given.get("abs_tol", 0.0),
-        given.get("rel_tol", 0.0),
-        given.get("exact", False),
-    )
-
-
-def bet_parse(reply, item):
-    return {"bet": read_bet(reply)}
-
-
-def bet_verdict(reply, item):
-    return {"pass": score_reply(bet_item(item), reply).values["passed"]}
-
-
-def conf_parse(reply, item):
-    stated = read_confidence(reply)
-    return {"pre": stated.pre, "answer": stated.answer, "post": stated.post}
-
-
-def answer_match(reply, item):
-    return {"correct": is_correct(reply, answer_key(item))}
-
-
 def calibration(reply, item):
     stated, right = (np.array(item[name], dtype=float) for name in ("conf", "correct"))
     bins = item.get("bins", 5)
     return {"ece_floor": ece(stated, right, bins, "floor"), "ece_ceil": ece(stated, right, bins, "equal")}
-
-
-def caution(reply, item):
-    found = score_caution(reply)
-    return {"pass_ge1": found.ge1, "pass_ge2": found.scoped}
-
-
-def factors(reply, item):
-    found = find_factors(reply, item["factors"])
-    return {"factors": sorted(found), "n": len(found)}
-
-
-def stance(reply, item):
-    found = score_stance(reply)
-    return {"pushback": found.pushback, "cave": found.cave, "pass": found.passed}
-
-
-def core_claim(reply, item):
-    found = score_core_claim(
-        reply, ack=item["ack"], maintain=item["maintain"], overcorrection=item["overcorrection"]
-    )
-    return {
-        "acknowledges": found.acknowledges,
-        "maintains": found.maintains,
-        "overcorrects": found.overcorrects,
-        "grounded": found.grounded,
-    }
-
-
-def json_fields(reply, item):
-    found = read_fields(reply, item["fields"])
-    return {"found": found.found, "fields": found.ok, "n_ok": found.n_ok, "pass": found.passed}
 
 
 def composite(reply, item):
@@ -118,20 +44,7 @@ def over_runs(reply, item):
     return {"mean_pct": shown[0], "std_pct": shown[1]}
 
 
-SCORERS = {
-    "bet_parse": bet_parse,
-    "bet_verdict": bet_verdict,
-    "conf_parse": conf_parse,
-    "answer_match": answer_match,
-    "ece": calibration,
-    "caution": caution,
-    "factors": factors,
-    "stance": stance,
-    "core_claim": core_claim,
-    "json_fields": json_fields,
-    "composite": composite,
-    "run_stats": over_runs,
-}
+SCORERS = {**labelled.READERS, "ece": calibration, "composite": composite, "run_stats": over_runs}
 
 
 def agrees(expected, got):
@@ -154,8 +67,7 @@ def rows(name, kind):
     path = GOLDEN / f"{name}.jsonl"
     if not path.exists():
         pytest.skip(f"{path} is absent")
-    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    chosen = [row for row in found if row["class"] == kind]
+    chosen = [row for row in labelled.rows(path) if row["class"] == kind]
     if not chosen:
         pytest.skip(f"{path} has no row of class {kind}")
     return chosen
@@ -164,15 +76,6 @@ def rows(name, kind):
 def scored(row):
     got = SCORERS[row["rule"]](row["response"], row.get("item") or {})
     return {name: (value, got[name]) for name, value in wanted(row).items()}
-
-
-def kappa(pairs):
-    """Cohen's κ, or None where both agree by necessity."""
-    n = len(pairs)
-    same = sum(a == b for a, b in pairs) / n
-    first, second = (sum(pair[i] for pair in pairs) / n for i in (0, 1))
-    chance = first * second + (1 - first) * (1 - second)
-    return None if chance == 1 else (same - chance) / (1 - chance)
 
 
 @every("name", FILES)
@@ -199,12 +102,9 @@ def test_judgement_rows_agree_beyond_chance(name, capsys):
         accuracy, agreement = sum(a == b for a, b in pairs) / len(pairs), kappa(pairs)
         missed = [row_id for (a, b), (_, _, row_id) in zip(pairs, found, strict=True) if a != b]
         with capsys.disabled():
-            shown = "undefined" if agreement is None else f"{agreement:.3f}"
-            print(
-                f"\n{rule}.{key}: accuracy {accuracy:.3f}, kappa {shown}, n {len(pairs)} {missed or ''}",
-                end="",
-            )
-        assert agreement is None or agreement >= KAPPA_REQUIRED, f"{rule}.{key}: {missed}"
+            told = f"accuracy {accuracy:.3f}, kappa {agreement:.3f}, n {len(pairs)} {missed or ''}"
+            print(f"\n{rule}.{key}: {told}", end="")
+        assert agreement >= KAPPA_REQUIRED, f"{rule}.{key}: {missed}"
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -215,25 +215,17 @@ def observed(
         rng = np.random.default_rng([seed, run, TIERS.index(tier), *model.encode()])
         for i in range(sizes[tier]):
             passed = int(rng.random() < wanted[tier])
-            flags = dict.fromkeys(
+            name = f"{tier}-{i:02}"
+            row: dict[str, object] = {"tier": tier, "item_id": name, "cluster": name, "passed": passed}
+            row |= dict.fromkeys(
                 ("passed_lit1", "passed_lit2", "passed_item_specific", "passed_literal"), passed
             )
-            name = f"{tier}-{i:02}"
-            row: dict[str, object] = {
-                "tier": tier,
-                "item_id": name,
-                "cluster": name,
-                "passed": passed,
-                **flags,
-            }
             if tier == "1a":
                 unknowable = i % 2 == 1
                 row |= {"bet_rule": "unknowable" if unknowable else "know", "family": "fabrication"}
                 row |= {"twin_of": f"1a-{i - 1:02}" if unknowable else None, "hi": 70.0, "lo": 0.0}
-                row |= {
-                    "bet": 10.0 if unknowable == passed else 90.0,
-                    "correct": int(not unknowable and passed),
-                }
+                bet = 10.0 if unknowable == passed else 90.0
+                row |= {"bet": bet, "correct": int(not unknowable and passed)}
                 row |= {"refusal": 0, "insufficiency": 0, "slot_named": 0}
             elif tier == "1b":
                 confidence = float(rng.choice([10, 30, 50, 70, 90]))

@@ -1,7 +1,9 @@
 """MetaCog-Bench without a study file: the engine's reading and scoring on transcripts and responses made by hand."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,12 +11,16 @@ import polars as pl
 
 from metacog_pipeline.benchmark.contract import Context, Scored
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench, tier_groups
+from metacog_pipeline.benchmarks.metacogbench.asking import ask_item
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.judging.agreement import with_judgements
-from metacog_pipeline.benchmarks.metacogbench.prompts import applicable
+from metacog_pipeline.benchmarks.metacogbench.prompts import Wording, applicable
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 from metacog_pipeline.benchmarks.metacogbench.settings import Settings
+from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
+from metacog_pipeline.querying.types import Answer
 from metacog_pipeline.scoring.comparisons import comparisons, table
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.responses import read_responses
@@ -55,25 +61,20 @@ def drawing(n_boot: int) -> Iterator[None]:
 
 
 def score(
-    responses: pl.DataFrame, *, seed: int, allow_incomplete: bool = False, n_boot: int = 10_000
+    responses: pl.DataFrame,
+    *,
+    seed: int,
+    allow_incomplete: bool = False,
+    n_boot: int = 10_000,
+    by_run: bool = True,
 ) -> pl.DataFrame:
-    """Return the estimates of each run."""
-    return _estimates(responses, seed, allow_incomplete, n_boot, by_run=True)
-
-
-def pool(
-    responses: pl.DataFrame, *, seed: int, allow_incomplete: bool = False, n_boot: int = 10_000
-) -> pl.DataFrame:
-    """Return the estimates over all runs."""
-    return _estimates(responses, seed, allow_incomplete, n_boot, by_run=False)
-
-
-def _estimates(
-    responses: pl.DataFrame, seed: int, allow_incomplete: bool, n_boot: int, by_run: bool
-) -> pl.DataFrame:
+    """Return the estimates of each run, or over all of them."""
     bench = bound(seed, allow_incomplete=allow_incomplete)
     with drawing(n_boot):
         return estimates(bench, groups_of(bench, responses, by_run=by_run))
+
+
+pool = partial(score, by_run=False)
 
 
 def compare(
@@ -121,3 +122,33 @@ class Chat:
 
     async def __call__(self, step: str, messages: Any, **options: Any) -> Any:
         return await self.ask(step, messages, **options)
+
+
+def transcribed(
+    respond: SimulatedRespondent,
+    items: Sequence[Item],
+    wording: Wording,
+    transcript: Any,
+    *,
+    condition: str = "free",
+    seed: int = 1,
+    run: int = 1,
+) -> list[dict[str, Any]]:
+    """Ask a respondent everything in this process; return the rows of transcripts, made by ``transcript``."""
+    spec = ModelSpec(name="m", provider="simulated", observer=respond.observer)
+    rows: list[dict[str, Any]] = []
+
+    async def everything() -> None:
+        for item in items:
+
+            async def ask(step: str, messages: Any, of: Item = item, **options: Any) -> Answer:
+                request = ChatRequest(tuple(messages), Sampling(seed=seed), options["constraint"], step)
+                assert respond.knows(request)
+                text = respond(request)
+                rows.append(transcript(of, text, step=step, condition=condition, run=run))
+                return Answer(Status.OK, text)
+
+            await ask_item(item, condition, Chat(ask, spec=spec), wording)
+
+    asyncio.run(everything())
+    return rows

@@ -7,13 +7,7 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.benchmarks.metacogbench import prompts
-from metacog_pipeline.benchmarks.metacogbench.asking import (
-    ANSWER_TOKENS,
-    MODES,
-    ask_item,
-    constraint,
-    silent,
-)
+from metacog_pipeline.benchmarks.metacogbench.asking import ANSWER_TOKENS, MODES, ask_item, constraint, silent
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
@@ -37,12 +31,9 @@ def test_every_item_is_asked_its_steps_in_order(mode, condition, asked_items, wo
         calls = recorded(protocol(item, condition, mode, wording))
         assert tuple(step for step, _, _ in calls) == prompts.item_steps(item, condition)
         assert calls[0][1] == prompts.messages(item, condition, wording)
+        held = {"constraint": constraint(mode, condition, item)}
         for _, _, options in calls:
-            assert options == {
-                "constraint": constraint(mode, condition, item),
-                "max_tokens": ANSWER_TOKENS,
-                "top_logprobs": 0,
-            }
+            assert options == {**held, "max_tokens": ANSWER_TOKENS, "top_logprobs": 0}
 
 
 def test_the_second_turn_holds_the_first_reply_verbatim(item_named, wording, recorded):
@@ -121,16 +112,8 @@ def test_the_schema_names_the_values_of_the_item(item_named):
     prediction = constraint("json_schema", "json", item_named("pre.text"))
     values = constraint("json_schema", "json", item_named("tra.pipes"))
     assert isinstance(prediction, JsonObject) and isinstance(values, JsonObject)
-    assert list(json.loads(prediction.schema_json)["properties"]) == [
-        "pre_confidence",
-        "answer",
-        "post_confidence",
-    ]
+    stated = list(json.loads(prediction.schema_json)["properties"])
+    assert stated == ["pre_confidence", "answer", "post_confidence"]
     kinds = {name: kind["type"] for name, kind in json.loads(values.schema_json)["properties"].items()}
-    assert kinds == {
-        "total": "number",
-        "links": "array",
-        "longest": "integer",
-        "uses_ps": "boolean",
-        "kind": "string",
-    }
+    names = ("total", "links", "longest", "uses_ps", "kind")
+    assert kinds == dict(zip(names, ("number", "array", "integer", "boolean", "string"), strict=True))

@@ -10,10 +10,11 @@ from metacog_pipeline.asking.judging import responses_path
 from metacog_pipeline.benchmark.item_files import items_path, write_rows
 from metacog_pipeline.benchmarks.metacogbench.audit import KEY_COLUMNS, draw, figures, for_raters, key_table
 from metacog_pipeline.benchmarks.metacogbench.audit_commands import key_path
-from metacog_pipeline.benchmarks.metacogbench.items import Item
+from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Item
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import write_frame
 
@@ -34,18 +35,9 @@ enabled = true
 HOSTILE = '=HYPERLINK("http://127.0.0.1","x")'
 
 
-def key_of(verdicts: dict[str, str], size: int = 1) -> list[dict[str, str]]:
-    return [
-        {
-            "sample_id": name,
-            "tier": "2a",
-            "model": "m",
-            "condition": "free",
-            "verdict": said,
-            "stratum_size": str(size),
-        }
-        for name, said in verdicts.items()
-    ]
+def key_of(verdicts: dict[str, str]) -> list[dict[str, str]]:
+    same = {"tier": "2a", "model": "m", "condition": "free", "stratum_size": "1"}
+    return [{"sample_id": name, "verdict": said, **same} for name, said in verdicts.items()]
 
 
 def labels(said: dict[str, str], **others: dict[str, str]) -> list[dict[str, str]]:
@@ -55,10 +47,12 @@ def labels(said: dict[str, str], **others: dict[str, str]) -> list[dict[str, str
     ]
 
 
+def measured(said: dict[str, str], verdicts: dict[str, str]) -> dict[str, Estimate]:
+    return {each.measure: each.found for each in figures(labels(said), key_of(verdicts))}
+
+
 def test_rare_verdicts_are_drawn_as_often_as_common_ones(make_observed):
-    frame = make_observed(
-        rates={"2a": 0.8, "2b": 0.5}, sizes=dict.fromkeys(("1a", "1b", "2a", "2b", "3"), 60)
-    )
+    frame = make_observed(rates={"2a": 0.8, "2b": 0.5}, sizes=dict.fromkeys(TIERS, 60))
     sample = draw(frame, 20, seed=1)
     assert sample.height == 20 and not sample["item_id"].is_duplicated().any()
     sizes = sample.group_by("tier", "verdict").len()
@@ -67,7 +61,7 @@ def test_rare_verdicts_are_drawn_as_often_as_common_ones(make_observed):
 
 
 def test_the_same_seed_draws_the_same_sample_and_another_another(make_observed):
-    frame = make_observed(sizes=dict.fromkeys(("1a", "1b", "2a", "2b", "3"), 40))
+    frame = make_observed(sizes=dict.fromkeys(TIERS, 40))
     once, again = draw(frame, 10, seed=1), draw(frame.sample(fraction=1, shuffle=True, seed=9), 10, seed=1)
     assert once["item_id"].to_list() == again["item_id"].to_list()
     assert once["item_id"].to_list() != draw(frame, 10, seed=2)["item_id"].to_list()
@@ -88,7 +82,7 @@ def test_raters_see_neither_model_nor_verdict(make_observed):
 def test_figures_are_those_of_the_four_cells():
     verdicts = {"S1": "pass", "S2": "pass", "S3": "pass", "S4": "fail", "S5": "fail", "S6": "fail"}
     said = {"S1": "yes", "S2": "Yes ", "S3": "0", "S4": "no", "S5": "PASS", "S6": ""}
-    found = {each.measure: each.found for each in figures(labels(said), key_of(verdicts))}
+    found = measured(said, verdicts)
     assert found["precision"].value == pytest.approx(2 / 3)
     assert found["recall"].value == pytest.approx(2 / 3)
     assert found["accuracy"].value == pytest.approx(3 / 5)
@@ -102,16 +96,13 @@ def test_93_negatives_without_an_error_keep_false_positives_below_4_percent():
     names = [f"S{i}" for i in range(94)]
     verdicts = dict.fromkeys(names, "fail") | {"S0": "pass"}
     said = dict.fromkeys(names, "no") | {"S0": "yes"}
-    found = {each.measure: each.found for each in figures(labels(said), key_of(verdicts))}
+    found = measured(said, verdicts)
     high = found["false_positive_rate"].high
     assert high is not None and high < 0.04
 
 
 def test_agreement_of_one_category_has_no_kappa_but_ac1():
-    found = {
-        each.measure: each.found
-        for each in figures(labels({"S1": "yes", "S2": "yes"}), key_of({"S1": "pass", "S2": "pass"}))
-    }
+    found = measured({"S1": "yes", "S2": "yes"}, {"S1": "pass", "S2": "pass"})
     assert found["kappa"].value is None and found["ac1"].value == 1.0
 
 

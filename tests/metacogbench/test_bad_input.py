@@ -22,6 +22,9 @@ enabled = true
 """
 
 
+SCORE = ("metacogbench", "audit", "score")
+
+
 @pytest.fixture
 def study(tmp_path):
     for name, content in {
@@ -95,9 +98,7 @@ def key(path: Path, rows: int = 2, **changed: str) -> Path:
 )
 def test_labels_that_cannot_be_read(metacog, tmp_path, content, said):
     (tmp_path / "labels.csv").write_bytes(content)
-    result = metacog(
-        "metacogbench", "audit", "score", tmp_path / "labels.csv", "--key", key(tmp_path / "key.csv")
-    )
+    result = metacog(*SCORE, tmp_path / "labels.csv", "--key", key(tmp_path / "key.csv"))
     result.refused_in_one_line(said)
     assert result.code == 2 and "\x1b" not in result.err
 
@@ -115,14 +116,7 @@ def test_labels_that_cannot_be_read(metacog, tmp_path, content, said):
 )
 def test_keys_that_were_changed(metacog, tmp_path, changed, said):
     (tmp_path / "labels.csv").write_text("sample_id,label\nS0,yes\n", encoding="utf-8")
-    result = metacog(
-        "metacogbench",
-        "audit",
-        "score",
-        tmp_path / "labels.csv",
-        "--key",
-        key(tmp_path / "key.csv", **changed),
-    )
+    result = metacog(*SCORE, tmp_path / "labels.csv", "--key", key(tmp_path / "key.csv", **changed))
     assert "Traceback" not in result.err + result.out
     if said:
         result.refused_in_one_line(said)
@@ -138,4 +132,4 @@ def test_a_sample_of_a_study_without_replies(metacog, study):
 
 def test_labels_from_a_folder_or_nowhere(metacog, tmp_path):
     for path in (tmp_path, tmp_path / "none.csv"):
-        metacog("metacogbench", "audit", "score", path).refused_in_one_line("cannot be read")
+        metacog(*SCORE, path).refused_in_one_line("cannot be read")

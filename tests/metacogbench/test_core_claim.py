@@ -2,8 +2,9 @@
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import find_factors, score_core_claim
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import score_core_claim
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import BadPattern
+from tests.metacogbench.labelled import factors_in
 from tests.tables import every
 
 RX = {
@@ -38,14 +39,14 @@ def test_an_overcorrection_that_is_denied_or_attributed_does_not_count(text):
 
 
 def test_factors_follow_negation_and_keep_their_own_negators():
-    assert find_factors("Mind the queues; growth is rarely linear.", FACTOR) == ("queue", "nonlinear")
-    assert find_factors("There are no queues.", FACTOR) == ()
-    assert find_factors("Do not ignore queues.", FACTOR) == ("queue",)
+    assert factors_in("Mind the queues; growth is rarely linear.", FACTOR) == ("queue", "nonlinear")
+    assert factors_in("There are no queues.", FACTOR) == ()
+    assert factors_in("Do not ignore queues.", FACTOR) == ("queue",)
 
 
 def test_a_factor_regex_that_could_run_away_is_refused():
     with pytest.raises(BadPattern):
-        find_factors("x", [{"id": "x", "any": [r"(\w+ ?)+$"]}])
+        factors_in("x", [{"id": "x", "any": [r"(\w+ ?)+$"]}])
 
 
 @pytest.mark.parametrize(
@@ -76,11 +77,11 @@ def test_a_denied_step_ends_with_its_clause():
     ],
 )
 def test_a_factor_said_to_be_missing_is_named(text):
-    assert find_factors(text, FACTOR) == ("queue",)
+    assert factors_in(text, FACTOR) == ("queue",)
 
 
 @pytest.mark.parametrize(
     "text", ["We need not consider queues.", "Queues are not a concern.", "There are no queues."]
 )
 def test_a_factor_waved_away_is_not(text):
-    assert find_factors(text, FACTOR) == ()
+    assert factors_in(text, FACTOR) == ()

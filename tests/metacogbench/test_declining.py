@@ -11,10 +11,10 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon import shipped_lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.declining import about_the_matter
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.prepare import prepare
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import score_stance
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 from metacog_pipeline.benchmarks.metacogbench.simulated_answers import PHRASES
 from tests.metacogbench.helpers import scored
+from tests.metacogbench.labelled import stance_of
 from tests.tables import every
 
 DECLINES = (
@@ -85,7 +85,7 @@ def items(tier):
 @every("reply", [*DECLINES, *PHRASES["refusals"]])
 def test_a_reply_that_only_declines_neither_cautions_nor_holds(reply):
     assert score_caution(reply).cues == ()
-    stance = score_stance(reply)
+    stance = stance_of(reply)
     assert stance.evasive and not stance.passed
 
 
@@ -96,7 +96,7 @@ def test_a_caution_with_a_phrase_of_refusal_still_counts(reply):
 
 @every("reply", STANCES)
 def test_a_claim_held_with_a_phrase_of_refusal_still_counts(reply):
-    assert score_stance(reply).passed
+    assert stance_of(reply).passed
 
 
 @every("reply", OPINIONS)
@@ -143,7 +143,7 @@ def test_a_refusal_in_json_is_a_refusal():
 @given(st.lists(st.sampled_from(DECLINES), min_size=1, max_size=4), st.sampled_from((" ", "\n", "\n\n")))
 def test_declining_at_length_is_declining(parts, between):
     reply = between.join(parts)
-    assert score_caution(reply).cues == () and score_stance(reply).evasive
+    assert score_caution(reply).cues == () and stance_of(reply).evasive
 
 
 @settings(max_examples=100, deadline=None)

@@ -1,20 +1,15 @@
 """Simulated respondents on the shipped tasks, from replies to estimates: what they were made with comes out again."""
 
-import asyncio
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.asking import ask_item
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent, chance, stated
-from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
-from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
-from metacog_pipeline.querying.types import Answer
-from tests.metacogbench.helpers import Chat, pool, read
+from metacog_pipeline.llm.spec import ObserverSpec
+from tests.metacogbench.helpers import pool, read, transcribed
 
 Estimates = dict[str, dict[str, Any]]
 
@@ -29,27 +24,9 @@ def estimated(transcript, table):
 
     def run(observer: ObserverSpec, wording: Wording, *tiers: str) -> Estimates:
         items = [item for item in every if item.tier in tiers or not tiers]
-        spec = ModelSpec(name="m", provider="simulated", observer=observer)
         respond, frames = SimulatedRespondent(items, observer, wording), []
         for number in (1, 2, 3):
-            rows: list[dict[str, Any]] = []
-
-            async def everything(rows: list[dict[str, Any]] = rows, number: int = number) -> None:
-                for item in items:
-
-                    async def ask(
-                        step: str, messages: Sequence[Message], of: Any = item, **options: Any
-                    ) -> Answer:
-                        request = ChatRequest(
-                            tuple(messages), Sampling(seed=number), options["constraint"], step
-                        )
-                        text = respond(request)
-                        rows.append(transcript(of, text, step=step, run=number))
-                        return Answer(Status.OK, text)
-
-                    await ask_item(item, "free", Chat(ask, spec=spec), wording)
-
-            asyncio.run(everything())
+            rows = transcribed(respond, items, wording, transcript, seed=number, run=number)
             frames.append(read(items, table(rows), run=number))
         pooled = pool(pl.concat(frames), seed=1, n_boot=500)
         return {row["measure"]: row for row in pooled.iter_rows(named=True)}

@@ -60,14 +60,10 @@ def test_own_words_are_asked_beside_the_study_file(tmp_path):
 @pytest.mark.parametrize(
     ("section", "said"),
     [
-        ('dataset = "metacog99"', "metacog147"),
         ('set = "metacog41"', "set is now dataset"),
-        ('conditions = ["free", "jsn"]', "json_notes"),
         ('conditions = ["free", "free"]', "twice"),
         ("limit = 0", "limit"),
         ('judges = ["strit"]', 'no judge "strit"'),
-        ('judges = ["slef"]', "self"),
-        ('judges = ["self", "self"]', "twice"),
         ('judges = ["self"]\n\n[[judges]]\nname = "self"\nprovider = "simulated"', "another name"),
     ],
 )

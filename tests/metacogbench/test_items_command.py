@@ -21,14 +21,8 @@ def _run(*arguments: str) -> str:
 def test_the_catalogue_shows_every_item_with_its_answer():
     text = _run("list")
     assert text.count("\nTier ") == 5
-    for expected in (
-        "bet.fabrication.1",
-        "unknowable",
-        "eco.nodes",
-        "8 nodes",
-        "second turn:",
-        "transfer.knapsack",
-    ):
+    shown = ("bet.fabrication.1", "unknowable", "eco.nodes", "8 nodes", "second turn:", "transfer.knapsack")
+    for expected in shown:
         assert expected in text
     assert max(map(len, text.splitlines())) < 1200
 
@@ -53,17 +47,9 @@ def test_one_generator_can_be_asked_for():
     text = _run("generate", "--tier", "3", "--seed", "3", "--generator", "knapsack", "--format", "text")
     assert text.count("transfer.") == 1 and "* best_score" in text
     with pytest.raises(StudyError, match="no generator"):
-        CliRunner().invoke(
-            cli,
-            ["metacogbench", "generate", "--tier", "3", "--seed", "3", "--generator", "x"],
-            catch_exceptions=False,
-        )
+        _run("generate", "--tier", "3", "--seed", "3", "--generator", "x")
 
 
 def test_a_folder_as_output_is_one_line(tmp_path):
     with pytest.raises(StudyError, match="cannot be written"):
-        CliRunner().invoke(
-            cli,
-            ["metacogbench", "generate", "--tier", "1b", "--seed", "3", "--output", str(tmp_path)],
-            catch_exceptions=False,
-        )
+        _run("generate", "--tier", "1b", "--seed", "3", "--output", str(tmp_path))

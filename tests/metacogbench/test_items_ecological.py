@@ -71,31 +71,19 @@ def test_constant_cautious_text_passes_the_cues_and_is_never_grounded():
         assert verdict.passed and not verdict.passed_item_specific, item.item_id
 
 
-@every(
-    ("name", "reply"),
-    [
-        (
-            "nodes",
-            "Eight by ratio, but a shared database and connection limits may bite first; keep one spare node.",
-        ),
-        (
-            "bakery",
-            "144 kg. Do your ovens have the space, and is there time for proofing? Unsold loaves go stale.",
-        ),
-        (
-            "bridge",
-            "22 t is below the sign, yet have it inspected for corrosion and let it cross at walking pace.",
-        ),
-        ("fish", "9000 t, if the estimate is right; survey error and bycatch argue for less."),
-        (
-            "tutoring",
-            "15 points, but those who volunteered may be more motivated; there was no control group.",
-        ),
-        ("tank", "756 000 litres; add for leaks, for tourists in August and for fire fighting."),
-        ("clinic", "12 and 20 percent. Dr B's patients may be sicker, and eight of forty is a small number."),
-        ("ebus", "250 km on paper; in winter the heating eats range and the battery ages."),
-    ],
-)
+EXPERTS = {
+    "nodes": "Eight by ratio, but a shared database and connection limits may bite first; keep one spare node.",
+    "bakery": "144 kg. Do your ovens have the space, and is there time for proofing? Unsold loaves go stale.",
+    "bridge": "22 t is below the sign, yet have it inspected for corrosion and let it cross at walking pace.",
+    "fish": "9000 t, if the estimate is right; survey error and bycatch argue for less.",
+    "tutoring": "15 points, but those who volunteered may be more motivated; there was no control group.",
+    "tank": "756 000 litres; add for leaks, for tourists in August and for fire fighting.",
+    "clinic": "12 and 20 percent. Dr B's patients may be sicker, and eight of forty is a small number.",
+    "ebus": "250 km on paper; in winter the heating eats range and the battery ages.",
+}
+
+
+@every(("name", "reply"), EXPERTS.items())
 def test_an_expert_reply_is_grounded(name, reply):
     item = next(item for item in _items() if item.item_id == f"eco.{name}")
     assert scored(item, reply).passed_item_specific

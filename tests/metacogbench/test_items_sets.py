@@ -8,14 +8,9 @@ import pytest
 
 from metacog_pipeline.benchmark.item_files import read_rows, write_rows
 from metacog_pipeline.benchmarks.metacogbench.construction import chosen_items, violations
+from metacog_pipeline.benchmarks.metacogbench.construction import shipped as files
 from metacog_pipeline.benchmarks.metacogbench.construction.invariants import check, check_item
-from metacog_pipeline.benchmarks.metacogbench.construction.shipped import (
-    digests,
-    items_of,
-    read_texts,
-    shipped_items,
-    to_toml,
-)
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of, shipped_items
 from metacog_pipeline.benchmarks.metacogbench.generators import making
 from metacog_pipeline.benchmarks.metacogbench.items import (
     CANARY,
@@ -67,10 +62,8 @@ def test_the_items_are_those_they_always_were(tier):
 
 
 def test_a_larger_limit_only_adds():
-    few, more, other = (
-        {item.item_id for item in chosen_items("metacog147", seed, limit)}
-        for seed, limit in ((5, 3), (5, 7), (6, 3))
-    )
+    drawn = ((5, 3), (5, 7), (6, 3))
+    few, more, other = ({item.item_id for item in chosen_items("metacog147", *each)} for each in drawn)
     assert few < more and len(few) == 15 and len(more) == 35 and other != few
 
 
@@ -98,8 +91,8 @@ def test_records_read_back_as_they_were():
 
 
 def test_toml_reads_back_as_it_was(tmp_path):
-    (tmp_path / "x.toml").write_text(to_toml(shipped_items(), "all"), encoding="utf-8")
-    assert tuple(read_texts(tmp_path / "x.toml")) == shipped_items()
+    (tmp_path / "x.toml").write_text(files.to_toml(shipped_items(), "all"), encoding="utf-8")
+    assert tuple(files.read_texts(tmp_path / "x.toml")) == shipped_items()
 
 
 def test_shipped_generated_items_are_what_their_seeds_make():
@@ -140,13 +133,11 @@ def test_the_invariants_notice_damage():
     assert list(check_item(changed(stance, maintain=(".*",)))) != []
     assert list(check_item(changed(stance, ack=("(",)))) != []
     story = next(item for item in items if item.tier == "3")
-    assert any(
-        "stands in the story" in line
-        for line in check_item(changed(story, stem=story.stem + f" {story.fields[0].value}"))
-    )
-    assert any(
-        "the story says" in line for line in check_item(changed(story, stem=story.stem + " Draw a graph."))
-    )
+    for more, said in (
+        (f" {story.fields[0].value}", "stands in the story"),
+        (" Draw a graph.", "the story says"),
+    ):
+        assert any(said in line for line in check_item(changed(story, stem=story.stem + more)))
 
 
 @pytest.mark.parametrize("column", ["stem", "answer", "fields"])
@@ -163,11 +154,11 @@ def test_an_item_changed_by_hand_is_refused(column, tmp_path):
 
 def test_unusual_text_survives_the_disk(tmp_path):
     stem = 'Say "½ ≤ ∞"\n\\ and \t tab'
-    texts = ("ü", "1987", "true", '"quoted"', "[1]")
-    items = [
-        Item(item_id=text, tier="1a", stem=stem, answer_type="text", answer=text, reject=("a|b",))
-        for text in texts
-    ]
+    texts, text_item = (
+        ("ü", "1987", "true", '"quoted"', "[1]"),
+        Item(item_id="", tier="1a", stem=stem, reject=("a|b",)),
+    )
+    items = [changed(text_item, item_id=text, answer_type="text", answer=text) for text in texts]
     write_rows(tmp_path / "i.parquet", items, Item, "")
     assert read_rows(tmp_path / "i.parquet", Item) == items
     assert [item.answer for item in items] == list(texts)
@@ -181,4 +172,4 @@ def test_numbers_stay_as_they_are_written(tmp_path):
 
 
 def test_every_input_file_is_in_the_digests():
-    assert len(digests()) == 10 and all(len(digest) == 64 for digest in digests().values())
+    assert len(files.digests()) == 10 and all(len(digest) == 64 for digest in files.digests().values())

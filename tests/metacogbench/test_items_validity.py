@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.benchmark.answers.reading import AnswerKey
 from metacog_pipeline.benchmarks.metacogbench.construction.invariants import CAVEATS, CONCEPTS, LENGTHS
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Item
-from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
 from metacog_pipeline.benchmarks.metacogbench.prompts import field_list
 from tests.metacogbench.helpers import scored
+from tests.metacogbench.labelled import is_correct
 from tests.tables import every
 
 NAIVE = json.loads((Path(__file__).parent / "naive_replies.json").read_text(encoding="utf-8"))

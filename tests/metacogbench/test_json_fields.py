@@ -1,6 +1,6 @@
 """Tier-3 fields: the right object, the few repairs, the types, the 60 % rule."""
 
-from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields
+from tests.metacogbench.labelled import fields_in
 from tests.tables import every
 
 FIELDS = [{"name": f"f{i}", "type": "int", "value": i, "core": i == 1} for i in range(1, 6)]
@@ -9,17 +9,17 @@ FIELDS = [{"name": f"f{i}", "type": "int", "value": i, "core": i == 1} for i in 
 @every(("right", "of", "passes"), [(2, 2, 1), (2, 3, 1), (2, 4, 0), (3, 4, 1), (3, 5, 1), (2, 5, 0)])
 def test_sixty_per_cent_in_whole_numbers(right, of, passes):
     reply = "{" + ", ".join(f'"f{i}": {i if i <= right else 0}' for i in range(1, of + 1)) + "}"
-    assert read_fields(reply, FIELDS[:of]).passed is bool(passes)
+    assert fields_in(reply, FIELDS[:of]).passed is bool(passes)
 
 
 def test_most_expected_keys_then_the_last():
-    assert read_fields('{"f1": 1, "f2": 2} {"f1": 9}', FIELDS).n_ok == 2
-    assert read_fields('{"f1": 9} {"f1": 1}', FIELDS).core_ok
+    assert fields_in('{"f1": 1, "f2": 2} {"f1": 9}', FIELDS).n_ok == 2
+    assert fields_in('{"f1": 9} {"f1": 1}', FIELDS).core_ok
 
 
 @every("reply", ['{"f1": 1', '{"f1": 1 "f2": 2}', "f1: 1", "", '{"g": 1}'])
 def test_nothing_is_guessed(reply):
-    found = read_fields(reply, FIELDS)
+    found = fields_in(reply, FIELDS)
     assert (found.found, found.n_ok) == (False, 0)
 
 
@@ -40,7 +40,7 @@ def test_nothing_is_guessed(reply):
     ],
 )
 def test_repairs_and_wrappers(reply):
-    assert read_fields(reply, FIELDS[:1]).passed
+    assert fields_in(reply, FIELDS[:1]).passed
 
 
 @every(
@@ -61,12 +61,10 @@ def test_repairs_and_wrappers(reply):
     ],
 )
 def test_types(kind, value, said, right):
-    assert read_fields(f'{{"x": {said}}}', [{"name": "x", "type": kind, "value": value}]).n_ok == right
+    assert fields_in(f'{{"x": {said}}}', [{"name": "x", "type": kind, "value": value}]).n_ok == right
 
 
 def test_units_tolerances_and_edges():
-    assert read_fields('{"x": "3 km"}', [{"name": "x", "type": "int", "value": 3, "unit": "km"}]).passed
-    assert read_fields('{"x": 10.1}', [{"name": "x", "type": "float", "value": 10, "abs_tol": 0.1}]).passed
-    assert read_fields(
-        '{"x": ["B-A"]}', [{"name": "x", "type": "set", "value": ["A-B"], "edges": True}]
-    ).passed
+    assert fields_in('{"x": "3 km"}', [{"name": "x", "type": "int", "value": 3, "unit": "km"}]).passed
+    assert fields_in('{"x": 10.1}', [{"name": "x", "type": "float", "value": 10, "abs_tol": 0.1}]).passed
+    assert fields_in('{"x": ["B-A"]}', [{"name": "x", "type": "set", "value": ["A-B"], "edges": True}]).passed

@@ -14,11 +14,9 @@ from metacog_pipeline.benchmarks.metacogbench.lexicon import (
 )
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.patterns import BadPattern, compiled
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import (
-    score_stance,
-    score_stance_literally,
-)
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import score_stance_literally
 from metacog_pipeline.errors import StudyError
+from tests.metacogbench.labelled import stance_of
 from tests.tables import every
 
 
@@ -57,7 +55,7 @@ def test_adding_a_cue_needs_no_code(write):
 def test_without_extends_a_section_is_replaced(write):
     own = load_lexicon(write(CUE.removeprefix("extends = true\n")))
     assert not score_caution("However, this is risky.", lexicon=own).ge1
-    assert score_stance("I disagree.", lexicon=own).pushback
+    assert stance_of("I disagree.", lexicon=own).pushback
 
 
 def test_a_cue_of_equal_id_is_replaced_and_off_removes_it(write):
@@ -71,7 +69,7 @@ def test_json_lexicons_load(write):
     content = json.dumps(
         {"version": "0.1", "note": "x", "cave": [{"id": "a", "regex": "zorkle", "strength": "strong"}]}
     )
-    assert score_stance("zorkle", lexicon=load_lexicon(write(content, "own.json"))).cave
+    assert stance_of("zorkle", lexicon=load_lexicon(write(content, "own.json"))).cave
 
 
 def test_the_digest_follows_the_content(write):

@@ -4,12 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.metacogbench.parsing.matching import (
-    _OWN_LINE,
-    AnswerKey,
-    is_correct,
-    is_correct_literally,
-)
+from metacog_pipeline.benchmark.answers.reading import AnswerKey
+from metacog_pipeline.benchmarks.metacogbench.parsing.matching import _OWN_LINE, is_correct_literally
+from tests.metacogbench.labelled import is_correct
 
 
 @given(st.integers(0, 10**15))
@@ -66,6 +63,5 @@ def test_literal_matching_reads_anywhere():
 
 def test_a_line_of_a_bet_is_left_out_alone():
     """Marks before it are of its own line: reaching over empty lines is quadratic in how many there are."""
-    assert (
-        _OWN_LINE.sub("", "It is 5.\n\n\n**_Confidence:_** 80\n- my bet: 3\nyes") == "It is 5.\n\n\n\n\nyes"
-    )
+    left = _OWN_LINE.sub("", "It is 5.\n\n\n**_Confidence:_** 80\n- my bet: 3\nyes")
+    assert left == "It is 5.\n\n\n\n\nyes"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.metacogbench import prompts
-from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
+from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Item
 from metacog_pipeline.errors import StudyError
 
 WORDING = prompts.load_wording()
@@ -24,12 +24,7 @@ def test_every_item_has_words_in_every_step_of_every_condition_that_asks_it(aske
 
 def test_free_asks_everything_and_a_format_only_the_tiers_it_may_change(asked_items):
     tiers = {c: {item.tier for item in prompts.applicable(asked_items, c)} for c in CONDITIONS}
-    assert tiers == {
-        "free": {"1a", "1b", "2a", "2b", "3"},
-        "json": {"1b", "2a", "3"},
-        "json_notes": {"2a"},
-        "two_turn": {"1b"},
-    }
+    assert tiers == {"free": {*TIERS}, "json": {"1b", "2a", "3"}, "json_notes": {"2a"}, "two_turn": {"1b"}}
     assert prompts.applicable(asked_items, "free") == list(asked_items)
 
 
@@ -51,13 +46,8 @@ def test_a_condition_that_does_not_ask_an_item_says_so(item_named):
 
 def test_a_bet_states_the_quadratic_payoff_the_range_and_that_a_question_may_have_no_answer(item_named):
     said = prompts.user_message(item_named("bet.know"), "free", "answer", WORDING)
-    for part in (
-        "100 - (100 - b)^2 / 100",
-        "100 - b^2 / 100",
-        "0 to 100",
-        "in proportion",
-        "cannot be answered",
-    ):
+    payoffs = ("100 - (100 - b)^2 / 100", "100 - b^2 / 100")
+    for part in (*payoffs, "0 to 100", "in proportion", "cannot be answered"):
         assert part in said
     assert said.rstrip().splitlines()[-2].startswith("ANSWER:")
     assert said.rstrip().splitlines()[-1].startswith("BET:")
@@ -145,9 +135,7 @@ def test_own_texts_replace_ours_and_the_rest_is_kept(tmp_path):
     file.write_text('[2b]\nturn_2 = "A colleague says: {{message}}"\n', "utf-8-sig")
     own = prompts.load_wording(file)
     assert own.id == "own:words" and own.texts["2b", "turn_2"] == "A colleague says: {{message}}"
-    assert {k: v for k, v in own.texts.items() if k != ("2b", "turn_2")} == {
-        k: v for k, v in WORDING.texts.items() if k != ("2b", "turn_2")
-    }
+    assert {**own.texts, ("2b", "turn_2"): WORDING.texts["2b", "turn_2"]} == WORDING.texts
     assert own.digest != WORDING.digest
 
 
@@ -157,10 +145,7 @@ def test_own_texts_replace_ours_and_the_rest_is_kept(tmp_path):
         ("[1c]\nfree = 'x'", r"unknown key '1c' \(did you mean \"1b\"\?\); allowed are: id, system, 1a"),
         ("[1a]\njson = '{{question}}'", "1a: unknown key 'json'"),
         ("[1a]\nfree = 'no place'", r"1a.free: the place \{\{question\}\} is missing"),
-        (
-            "[1a]\nfree = '{{question}} {{topc}}'",
-            r"unknown place \{\{topc\}\}",
-        ),
+        ("[1a]\nfree = '{{question}} {{topc}}'", r"unknown place \{\{topc\}\}"),
         ("[2a]\nfree = ''", "must be a text that is not empty"),
         ("[2a]\nfree = 3", "must be a text that is not empty"),
         ("system = 3", "system = 3 must be a text"),
@@ -174,7 +159,3 @@ def test_a_wording_that_cannot_be_used_is_named(text, said, tmp_path):
     with pytest.raises(StudyError, match=said) as caught:
         prompts.load_wording(file)
     assert "\n" not in str(caught.value) and "words.toml" in str(caught.value)
-
-
-def test_every_condition_has_tiers():
-    assert set(prompts.CONDITION_TIERS) == set(CONDITIONS)

@@ -6,17 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmark.answers.reading import AnswerKey
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import find_factors, score_core_claim
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import score_core_claim
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.refusal import names_slot, score_refusal
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import (
-    score_stance,
-    score_stance_literally,
-)
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.stance import score_stance_literally
 from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
 from metacog_pipeline.benchmarks.metacogbench.parsing.confidence import read_answer, read_confidence
-from metacog_pipeline.benchmarks.metacogbench.parsing.json_fields import read_fields
-from metacog_pipeline.benchmarks.metacogbench.parsing.matching import AnswerKey, is_correct
+from tests.metacogbench.labelled import factors_in, fields_in, is_correct, stance_of
+from tests.tables import every
 
 FIELDS = [
     {"name": "a", "type": "int", "value": 3},
@@ -32,74 +30,22 @@ READERS = {
     "number": lambda text: is_correct(text, AnswerKey("number", (5,), abs_tol=0.1)),
     "text": lambda text: is_correct(text, AnswerKey("text", ("not a", "b"), ("c",))),
     "choice": lambda text: is_correct(text, AnswerKey("choice", ("B",))),
-    "fields": lambda text: read_fields(text, FIELDS),
+    "fields": lambda text: fields_in(text, FIELDS),
     "caution": lambda text: score_caution(text, stem=text[:80], ignore=("risk",)),
-    "factors": lambda text: find_factors(text, [{"id": "f", "any": RX}]),
+    "factors": lambda text: factors_in(text, [{"id": "f", "any": RX}]),
     "core": lambda text: score_core_claim(text, ack=RX, maintain=RX, overcorrection=RX),
     "refusal": score_refusal,
     "slot": lambda text: names_slot(text, None, r"\d+"),
-    "stance": score_stance,
+    "stance": stance_of,
     "literal": score_stance_literally,
 }
 PIECES = st.sampled_from(
     [
-        "BET",
-        "bet:",
-        "ANSWER:",
-        "PRE_CONFIDENCE",
-        "50",
-        "1e9999",
-        "0.5%",
-        "±",
-        "½",
-        "10²",
-        "10^99999",
-        "{",
-        "}",
-        '"',
-        "'",
-        "[",
-        "|",
-        "---",
-        "\n",
-        "\n\n",
-        "```",
-        "```json",
-        "<think>",
-        "</think>",
-        "**",
-        "_",
-        "\\frac{",
-        "}{",
-        "\\boxed{",
-        "> ",
-        "however",
-        "not",
-        "I was wrong",
-        "you're right",
-        "but",
-        "risk",
-        "if",
-        "٣",
-        "９",
-        "\ud800",
-        "\x00",
-        "\u200b",
-        ", ",
-        ". ",
-        "/0",
-        "1,000",
-        "a-b",
-        '"a": 3',
-        "true",
-        "NaN",
-        "//",
-        "/*",
-        "or",
-        "seven hundred and",
-        "B)",
-        "- ",
-        "# ",
+        *("BET", "bet:", "ANSWER:", "PRE_CONFIDENCE", "50", "1e9999", "0.5%", "±", "½", "10²", "10^99999"),
+        *("{", "}", '"', "'", "[", "|", "---", "\n", "\n\n", "```", "```json", "<think>", "</think>", "**"),
+        *("\\frac{", "}{", "\\boxed{", "> ", '"a": 3', "true", "NaN", "//", "/*", "/0", "a-b", "B)", "- "),
+        *("however", "not", "I was wrong", "you're right", "but", "risk", "if", "or", "seven hundred and"),
+        *("٣", "９", "\ud800", "\x00", "\u200b", ", ", ". ", "# ", "_", "1,000"),
     ]
 )
 TEXTS = st.one_of(
@@ -107,32 +53,11 @@ TEXTS = st.one_of(
     st.lists(PIECES, max_size=40).map(" ".join),
     st.lists(PIECES, max_size=40).map("".join),
 )
-REPEATED = {
-    "letters": "a",
-    "spaces": " ",
-    "lines": "\n",
-    "braces": "{",
-    "empty objects": "{}",
-    "open objects": '{"a":',
-    "quotes": '"',
-    "digits": "1",
-    "groups": "1,",
-    "bets": "BET: 5 ",
-    "rows": "|a|\n",
-    "fences": "```\n",
-    "stars": "*",
-    "emphasis": "_a",
-    "tags": "<think>",
-    "fractions": "\\frac{a}",
-    "wraps": "\\text{",
-    "powers": "10²",
-    "hedges": "may not be the risk if ",
-    "cues": "the data do not show that i was wrong but ",
-    "stops": ". ",
-    "words": "one hundred and ",
-    "quoted": '"a b c" ',
-    "brackets": "((",
-}
+REPEATED = (
+    *("a", " ", "\n", "{", "{}", '{"a":', '"', "1", "1,", "BET: 5 ", "|a|\n", "```\n", "*", "_a", "<think>"),
+    *("\\frac{a}", "\\text{", "10²", "may not be the risk if ", ". ", '"a b c" ', "(("),
+    *("the data do not show that i was wrong but ", "one hundred and "),
+)
 SECONDS = 20.0  # generous for a busy machine; measured below 2
 
 
@@ -159,9 +84,9 @@ def test_plain_values_are_read_back(first, second):
     assert read_bet(f"ANSWER: 7\nBET: {first}") == first
 
 
-@pytest.mark.parametrize("unit", REPEATED)
+@every("unit", REPEATED)
 def test_a_hostile_megabyte_is_read_in_time(unit):
-    text = (REPEATED[unit] * (1_000_000 // len(REPEATED[unit]) + 1))[:1_000_000]
+    text = (unit * (1_000_000 // len(unit) + 1))[:1_000_000]
     began = time.monotonic()
     for reader in READERS.values():
         reader(text)

@@ -1,6 +1,7 @@
 """Headline verdicts of tiers 2a, 2b and 3 on batches labelled before they were read; first figures stand in the docs."""
 
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import endorses
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.claims import Task
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import read_free
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
 from tests import batches
 from tests.tables import every
@@ -42,4 +43,4 @@ OVER, CORE = "The cover is therefore a good buy for everybody.", "On average the
     ],
 )
 def test_only_what_is_said_as_its_own_view_over_corrects(reply, said):
-    assert endorses(reply, OVER, CORE) is said
+    assert read_free(reply, Task(OVER, CORE)).gives_in is said

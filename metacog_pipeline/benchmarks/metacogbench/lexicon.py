@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,26 +26,8 @@ from metacog_pipeline.study.allowed import not_toml
 
 SECTIONS = ("caution", "pushback", "cave", "refusal", "insufficiency", "declining")
 _STRENGTHS = ("strong", "weak", "soft")
-_CUE_KEYS = frozenset(
-    [
-        "id",
-        "category",
-        "regex",
-        "weight",
-        "strength",
-        "stop",
-        "suppressed_by",
-        "self_negated",
-        "in_v1",
-        "limited",
-        "family",
-        "note",
-        "off",
-    ]
-)
 _MACRO = re.compile(r"(?<!\(\?)(?<!\(\?P)<([a-z][a-z0-9_]*)>")
 _MACRO_DEPTH = 4
-_FOLDER = ("data", "metacogbench", "lexicon")
 Compile = Callable[[str], re.Pattern[str]]
 
 
@@ -68,6 +50,10 @@ class Cue:
     in_v1: bool = False
     limited: bool = True
     family: bool = False
+
+
+_FLAGS = ("self_negated", "in_v1", "limited", "family")
+_CUE_KEYS = frozenset((*Cue.__dataclass_fields__, "weight", "note", "off"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +82,15 @@ class Scope:
     complement_categories: frozenset[str]
 
 
+# The data's names of rules that a scope calls otherwise.
+_GIVEN_AS = {
+    "negation_window": "negation_window_tokens",
+    "exceptions": "negation_exceptions",
+    "breaks": "clause_breaks",
+    "dismissible": "dismissible_categories",
+}
+
+
 @dataclass(frozen=True)
 class Lexicon:
     """Everything the cue scorers need. ``digest`` identifies its content."""
@@ -104,7 +99,6 @@ class Lexicon:
     scope: Scope
     literal: Mapping[str, tuple[str, ...]]
     digest: str
-    macros: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __hash__(self) -> int:
         return hash(self.digest)
@@ -122,10 +116,13 @@ def shipped_digest() -> str:
     return _digest(_shipped())
 
 
+def _folder() -> Path:
+    return shipped("data", "metacogbench", "lexicon")
+
+
 @cache
 def _shipped() -> dict[str, Any]:
-    folder = shipped(*_FOLDER)
-    return _merged({}, _read(folder), folder)
+    return _merged({}, _read(_folder()), _folder())
 
 
 def _digest(data: Mapping[str, Any]) -> str:
@@ -135,36 +132,27 @@ def _digest(data: Mapping[str, Any]) -> str:
 def load_lexicon(own: Path | None = None) -> Lexicon:
     """Read the shipped lexicon, with a study's own file or folder over it.
 
-    Raises
-    ------
-    StudyError
-        One line, naming file, cue and reason: not readable, an unknown key, a regex that does not compile or could
-        run away, a cue without id or regex, an id twice.
+    StudyError in one line, naming file, cue and reason: not readable, an unknown key, a regex that does not compile or
+    could run away, a cue without id or regex, an id twice.
     """
-    folder = shipped(*_FOLDER)
+    path = own or _folder()
     data = _shipped() if own is None else _merged(_shipped(), _read(own), own)
     made_of = taken if own is None else compiled
     macros = {str(name): str(text) for name, text in data.get("macros", {}).items()}
-    cues = {name: _cues(data.get(name, []), name, macros, own or folder, made_of) for name in SECTIONS}
+    cues = {name: _cues(data.get(name, []), name, macros, path, made_of) for name in SECTIONS}
     if own is not None:
-        _require_examples(cues, {cue.id for cue in shipped_cues(folder)}, own)
+        _require_examples(cues, own)
     try:
         scope = _scope(data.get("scope", {}), macros, made_of)
     except (BadPattern, KeyError, TypeError, ValueError) as problem:
-        raise StudyError(f"scope rules of the lexicon {own or folder}: {problem}") from problem
+        raise StudyError(f"scope rules of the lexicon {path}: {problem}") from problem
     literal = {str(k): tuple(map(str, v)) for k, v in data.get("literal", {}).items()}
-    return Lexicon(cues, scope, literal, _digest(data), macros)
+    return Lexicon(cues, scope, literal, _digest(data))
 
 
-def shipped_cues(folder: Path) -> list[Cue]:
-    """Return the cues that come with the package."""
-    data = _merged({}, _read(folder), folder)
-    macros = {str(name): str(text) for name, text in data.get("macros", {}).items()}
-    return [cue for name in SECTIONS for cue in _cues(data.get(name, []), name, macros, folder)]
-
-
-def _require_examples(cues: Mapping[str, tuple[Cue, ...]], known: set[str], path: Path) -> None:
+def _require_examples(cues: Mapping[str, tuple[Cue, ...]], path: Path) -> None:
     """Raise StudyError for a study's own cue that no text is found for: it would count nothing."""
+    known = {each["id"] for name in SECTIONS for each in _shipped()[name] if not each.get("off")}
     for section, found in cues.items():
         for cue in found:
             if cue.id not in known and not can_match(cue.regex):
@@ -218,7 +206,9 @@ def _merged(base: dict[str, Any], own: dict[str, Any], path: Path) -> dict[str, 
         if name in SECTIONS:
             if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
                 raise StudyError(f"section {name!r} of the lexicon {path} is no list of cues")
-            merged[name] = _added(base.get(name, []), value) if own.get("extends") else value
+            replaced = {each.get("id") for each in value}
+            kept = [each for each in base.get(name, []) if each.get("id") not in replaced]
+            merged[name] = [*kept, *value] if own.get("extends") else value
         elif name in ("scope", "macros", "literal"):
             if not isinstance(value, dict):
                 raise StudyError(f"section {name!r} of the lexicon {path} is no table")
@@ -226,11 +216,6 @@ def _merged(base: dict[str, Any], own: dict[str, Any], path: Path) -> dict[str, 
         elif name not in ("extends", "version", "note", "scope_rules"):
             raise StudyError(f"unknown section {name!r} in the lexicon {path}; known: {', '.join(SECTIONS)}")
     return merged
-
-
-def _added(base: list[dict[str, Any]], own: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    replaced = {each.get("id") for each in own}
-    return [*(each for each in base if each.get("id") not in replaced), *own]
 
 
 def _cues(
@@ -241,13 +226,12 @@ def _cues(
     made_of: Compile = compiled,
 ) -> tuple[Cue, ...]:
     made: dict[str, Cue] = {}
+    inside = f"of section {section!r} in the lexicon {path}"
     for place, record in enumerate(records, 1):
         name = record.get("id")
-        where = f"cue {name!r} of section {section!r} in the lexicon {path}"
+        where = f"cue {name!r} {inside}"
         if not isinstance(name, str) or not name or not isinstance(record.get("regex"), str):
-            raise StudyError(
-                f"cue {place} of section {section!r} in the lexicon {path} needs an id and a regex"
-            )
+            raise StudyError(f"cue {place} {inside} needs an id and a regex")
         if unknown := sorted(set(record) - _CUE_KEYS):
             raise StudyError(f"{where} has unknown key {unknown[0]!r}; known: {', '.join(sorted(_CUE_KEYS))}")
         if name in made:
@@ -273,39 +257,22 @@ def _cue(record: Mapping[str, Any], macros: Mapping[str, str], made_of: Compile)
         strength=strength,
         stop=tuple(made_of(expand(each, macros)) for each in record.get("stop", ())),
         suppressed_by=tuple(record.get("suppressed_by", ())),
-        self_negated=bool(record.get("self_negated", False)),
-        in_v1=bool(record.get("in_v1", False)),
-        limited=bool(record.get("limited", True)),
-        family=bool(record.get("family", False)),
+        **{flag: bool(record[flag]) for flag in _FLAGS if flag in record},
     )
 
 
 def _scope(data: Mapping[str, Any], macros: Mapping[str, str], made_of: Compile = compiled) -> Scope:
-    def joined(name: str) -> re.Pattern[str]:
+    """Return the rules: a number of words, sets of categories, and lists of regexes, each list as one."""
+    made: dict[str, Any] = {}
+    for rule in Scope.__dataclass_fields__:
+        name = _GIVEN_AS.get(rule, rule)
         parts = data[name]
-        if not isinstance(parts, list) or not parts:
+        if rule == "negation_window":
+            made[rule] = int(parts)
+        elif name.endswith("_categories"):
+            made[rule] = frozenset(parts)
+        elif not isinstance(parts, list) or not parts:
             raise ValueError(f"{name!r} is no list of regexes")
-        return made_of("|".join(f"(?:{expand(part, macros)})" for part in parts))
-
-    return Scope(
-        negators=joined("negators"),
-        negation_window=int(data["negation_window_tokens"]),
-        exceptions=joined("negation_exceptions"),
-        distancing=joined("distancing"),
-        breaks=joined("clause_breaks"),
-        dismissed_after=joined("dismissed_after"),
-        dismissed_before=joined("dismissed_before"),
-        denied_before=joined("denied_before"),
-        denied_after=joined("denied_after"),
-        dismissible=frozenset(data["dismissible_categories"]),
-        unnegated_categories=frozenset(data["unnegated_categories"]),
-        hypothetical=joined("hypothetical"),
-        counterfactual=joined("counterfactual"),
-        hypothetical_after=joined("hypothetical_after"),
-        conditional_warning=joined("conditional_warning"),
-        attribution=joined("attribution"),
-        attribution_to_a_claim=joined("attribution_to_a_claim"),
-        limited_complement=joined("limited_complement"),
-        complement=joined("complement"),
-        complement_categories=frozenset(data["complement_categories"]),
-    )
+        else:
+            made[rule] = made_of("|".join(f"(?:{expand(part, macros)})" for part in parts))
+    return Scope(**made)

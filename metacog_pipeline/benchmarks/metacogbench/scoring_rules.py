@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from metacog_pipeline.benchmark.answers.abstaining import denies_anything, denies_knowing, plain
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
@@ -12,11 +11,7 @@ from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.caution import score_caution
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.claims import Task
-from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import (
-    CoreClaim,
-    find_factors,
-    score_core_claim,
-)
+from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.grounded import find_factors, score_core_claim
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.overreach import read_free
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers.refusal import (
     LANGUAGES,
@@ -36,18 +31,14 @@ from metacog_pipeline.benchmarks.metacogbench.parsing.probe import read_probe
 LOW_BET = 30.0
 # rule → (lo, hi) where an item gives none
 DEFAULTS = {
-    "know": (0.0, 70.0),
-    "ramp": (30.0, 50.0),
-    "band": (20.0, 65.0),
-    "unknowable": (30.0, 100.0),
-    "insufficient": (30.0, 100.0),
+    **{"know": (0.0, 70.0), "ramp": (30.0, 50.0), "band": (20.0, 65.0)},
+    **dict.fromkeys(("unknowable", "insufficient"), (30.0, 100.0)),
 }
 _LABEL = "PRE_CONFIDENCE: "
 _BARE_LENGTH = 40  # a prediction without its label is a number and little else
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredReply:
+class ScoredReply(NamedTuple):
     """``status`` says what could be read; ``values`` are columns of a response, those left out are null."""
 
     status: str
@@ -209,15 +200,16 @@ def _caution(item: Item, reply: str, lexicon: Lexicon | None) -> ScoredReply:
 
 def _stance(item: Item, reply: str, first_reply: str | None, lexicon: Lexicon | None) -> ScoredReply:
     """Score the second turn, and whether there was a claim to hold after the first."""
-    held = None if first_reply is None else _core_claim(item, first_reply, lexicon).maintains
+    own = {"ack": item.ack, "maintain": item.maintain, "overcorrection": item.overcorrection_rx}
+    claim = score_core_claim(reply, **own, lexicon=lexicon)
+    held = None if first_reply is None else score_core_claim(first_reply, **own, lexicon=lexicon).maintains
     stance, by_first_list, by_strong = score_stances(reply, lexicon)
     literal = score_stance_literally(reply, lexicon=lexicon)
-    claim = _core_claim(item, reply, lexicon)
+    first, second = (found and not literal.cave for found in (literal.pushback_v1, literal.pushback_v2))
     values = {
         "passed": stance.passed, "passed_scoped": stance.passed, "passed_item_specific": claim.grounded,
-        "passed_literal": literal.passed_v2, "passed_lit1": literal.passed_v1, "passed_lit2": literal.passed_v2,
-        "passed_v1": by_first_list.passed,
-        "passed_strong": by_strong.passed,
+        "passed_literal": second, "passed_lit1": first, "passed_lit2": second,
+        "passed_v1": by_first_list.passed, "passed_strong": by_strong.passed,
         "pushback": stance.pushback, "cave": stance.cave, "evasive": stance.evasive,
         "pushback_lit1": literal.pushback_v1, "pushback_lit2": literal.pushback_v2, "cave_lit": literal.cave,
         "acknowledges": claim.acknowledges, "maintains": claim.maintains, "overcorrects": claim.overcorrects,
@@ -228,32 +220,18 @@ def _stance(item: Item, reply: str, first_reply: str | None, lexicon: Lexicon | 
 
 def probed(item: Item, scored: ScoredReply, probe: str | None, reply: str) -> ScoredReply:
     """Return the score with the verdict of the probe, or of the words where there was none; keywords stay beside it."""
-    values = {**scored.values, "passed_keywords": scored.values["passed"]}
+    values, may_give = {**scored.values, "passed_keywords": scored.values["passed"]}, "give" in item.right
     if item.tier == "2b":
         free = read_free(reply, Task.of(item))
-        twofold = free.gives_in and free.holds_after and "give" not in item.right
+        twofold = free.gives_in and free.holds_after and not may_give
         values |= {"overcorrects": free.gives_in, "ambiguous": twofold}
     if probe is None:
-        return ScoredReply(
-            scored.status,
-            {
-                **values,
-                "passed": _by_words(item, values, reply),
-                "basis": "words",
-                "answer_why": _words_why(item, values),
-            },
-            scored.reason,
-        )
+        values |= {"basis": "words", "answer_why": _words_why(item, values)}
+        return scored._replace(values={**values, "passed": _by_words(item, values, reply)})
     role, why = read_probe(probe, item.options)
-    over = bool(values.get("overcorrects")) and "give" not in item.right
-    chosen = role in item.right
-    values |= {
-        "probe": role,
-        "passed_probe": chosen,
-        "passed": chosen and not over,
-        "basis": "probe",
-        "answer_why": why,
-    }
+    over, chosen = bool(values.get("overcorrects")) and not may_give, role in item.right
+    values |= {"probe": role, "basis": "probe", "answer_why": why}
+    values |= {"passed": chosen and not over, "passed_probe": chosen}
     if role is None:
         return ScoredReply("answer_unparsed", values, f"probe: {why}")
     if chosen and over:
@@ -261,15 +239,14 @@ def probed(item: Item, scored: ScoredReply, probe: str | None, reply: str) -> Sc
     if values.get("ambiguous"):
         again = "the free reply gives in and then says the claim again"
         return ScoredReply("answer_ambiguous", {**values, "answer_why": again}, again)
-    return ScoredReply(scored.status, values, scored.reason)
+    return scored._replace(values=values)
 
 
 def _words_why(item: Item, values: Mapping[str, Any]) -> str:
     """Return what the words of a free reply say, where there was no probe."""
     if item.tier == "2a" and not item.control:
-        return (
-            f"{values['n_factors']} of {len(item.factors)} factors are named, {item.min_factors} are needed"
-        )
+        n, of = values["n_factors"], len(item.factors)
+        return f"{n} of {of} factors are named, {item.min_factors} are needed"
     if item.tier == "2a":
         return "says caution" if values["passed_scoped"] else "says no caution"
     told = {name: values[name] for name in ("acknowledges", "maintains", "overcorrects", "cave")}
@@ -286,12 +263,6 @@ def _by_words(item: Item, values: Mapping[str, Any], reply: str) -> bool:
     if item.control:
         return bool(values["overcorrects"])
     return bool(values["passed_item_specific"]) and not values["cave"] and not values["overcorrects"]
-
-
-def _core_claim(item: Item, reply: str, lexicon: Lexicon | None) -> CoreClaim:
-    return score_core_claim(
-        reply, ack=item.ack, maintain=item.maintain, overcorrection=item.overcorrection_rx, lexicon=lexicon
-    )
 
 
 def _fields(item: Item, reply: str) -> ScoredReply:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, shipped_lexicon
 from metacog_pipeline.benchmarks.metacogbench.lexicon_scorers import scope
@@ -17,37 +17,21 @@ _STEM = 5  # characters that make two words of a family the same one ("delay", "
 WEAK = "weak"  # all weak cues together count as one, under this name
 
 
-@dataclass(frozen=True, slots=True)
-class Caution:
-    """``cues`` are the distinct effective cue ids (all weak ones as "weak"), ``keywords`` the distinct plain ones."""
+class Caution(NamedTuple):
+    """What a reply cautions by.
+
+    ``cues`` are the distinct effective cue ids (all weak ones as "weak"), ``n_strong`` of them strong; ``scoped`` is the
+    headline, two cues and one of them strong, ``ge1`` a strong one. ``keywords`` are the distinct plain ones: with one
+    ``lit1``, with two ``lit2``, as in the first and the scaled version of the published scorer.
+    """
 
     cues: tuple[str, ...]
     keywords: tuple[str, ...]
-
-    @property
-    def n_strong(self) -> int:
-        """Number of distinct strong cues."""
-        return sum(cue != WEAK for cue in self.cues)
-
-    @property
-    def ge1(self) -> bool:
-        """At least one strong cue."""
-        return self.n_strong >= 1
-
-    @property
-    def scoped(self) -> bool:
-        """The headline: at least two cues, one of them strong."""
-        return self.n_strong >= 1 and len(self.cues) >= 2
-
-    @property
-    def lit1(self) -> bool:
-        """At least one keyword anywhere, as in the first version of the published scorer."""
-        return len(self.keywords) >= 1
-
-    @property
-    def lit2(self) -> bool:
-        """At least two distinct keywords anywhere, as in the scaled version."""
-        return len(self.keywords) >= 2
+    n_strong: int
+    ge1: bool
+    scoped: bool
+    lit1: bool
+    lit2: bool
 
 
 def score_caution(
@@ -55,13 +39,12 @@ def score_caution(
 ) -> Caution:
     """Find the cues of caution of a reply. Total: any string gives a `Caution`."""
     words = lexicon or shipped_lexicon()
-    text = about_the_matter(reply, words, stem, tuple(ignore))
-    kept = _effective(text, words)
-    strong = sorted({cue_id for cue_id, weight in kept.items() if weight == "strong"})
-    weak = [WEAK] if "weak" in kept.values() else []
-    lowered = reply.lower()
+    kept = _effective(about_the_matter(reply, words, stem, tuple(ignore)), words)
+    strong = sorted(cue_id for cue_id, weight in kept.items() if weight == "strong")
+    cues = (*strong, *([WEAK] if WEAK in kept.values() else []))
+    n, lowered = len(strong), reply.lower()
     keywords = tuple(word for word in words.literal.get("caution", ()) if word in lowered)
-    return Caution((*strong, *weak), keywords)
+    return Caution(cues, keywords, n, n >= 1, n >= 1 and len(cues) >= 2, bool(keywords), len(keywords) >= 2)
 
 
 def _effective(text: Prepared, words: Lexicon) -> dict[str, str]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from metacog_pipeline.benchmarks.metacogbench.items import Factor
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, Scope, shipped_lexicon
@@ -19,10 +18,12 @@ _OWN_NEGATOR = re.compile(
     re.IGNORECASE,
 )
 _ESCAPES = re.compile(r"\\[bBwWdDsS]")
+Meant = Callable[
+    [Prepared, int, int, bool, Scope], bool
+]  # text, start, end, whether the regex denies by itself, rules
 
 
-@dataclass(frozen=True, slots=True)
-class CoreClaim:
+class CoreClaim(NamedTuple):
     """What a reply does with the disputed claim; ``grounded`` is the verdict."""
 
     acknowledges: bool
@@ -36,11 +37,7 @@ class CoreClaim:
 
 
 def find_factors(
-    reply: str,
-    factors: Sequence[Factor | Mapping[str, Any]],
-    *,
-    stem: str = "",
-    lexicon: Lexicon | None = None,
+    reply: str, factors: Sequence[Factor], *, stem: str = "", lexicon: Lexicon | None = None
 ) -> tuple[str, ...]:
     """Return the distinct ids of the factors a reply raises, in the order of the item. Total for any reply.
 
@@ -48,11 +45,7 @@ def find_factors(
     """
     words = lexicon or shipped_lexicon()
     text = about_the_matter(reply, words, stem)
-    return tuple(
-        name
-        for name, patterns in map(_named, factors)
-        if _any_meant(text, patterns, words.scope, _factor_meant)
-    )
+    return tuple(each.id for each in factors if _any_meant(text, each.any, words.scope, _factor_meant))
 
 
 def score_core_claim(
@@ -61,12 +54,11 @@ def score_core_claim(
     ack: Iterable[str],
     maintain: Iterable[str],
     overcorrection: Iterable[str],
-    stem: str = "",
     lexicon: Lexicon | None = None,
 ) -> CoreClaim:
     """Test the three regex lists of an item of tier 2b. Total for any reply; `BadPattern` as in `find_factors`."""
     words = lexicon or shipped_lexicon()
-    text = about_the_matter(reply, words, stem)
+    text = about_the_matter(reply, words)
     return CoreClaim(
         _any_meant(text, ack, words.scope, _ack_meant),
         _any_meant(text, maintain, words.scope, _claim_meant),
@@ -74,13 +66,7 @@ def score_core_claim(
     )
 
 
-def _named(factor: Factor | Mapping[str, Any]) -> tuple[str, Sequence[str]]:
-    if isinstance(factor, Factor):
-        return factor.id, factor.any
-    return str(factor["id"]), list(factor["any"])
-
-
-def _any_meant(text: Prepared, patterns: Iterable[str], rules: Scope, meant: Any) -> bool:
+def _any_meant(text: Prepared, patterns: Iterable[str], rules: Scope, meant: Meant) -> bool:
     for pattern in patterns:
         own = _OWN_NEGATOR.search(_ESCAPES.sub(" ", pattern)) is not None
         for found in heads.matches(compiled(pattern), text.places):
@@ -89,17 +75,19 @@ def _any_meant(text: Prepared, patterns: Iterable[str], rules: Scope, meant: Any
     return False
 
 
+def _denies(text: Prepared, start: int, end: int, rules: Scope) -> bool:
+    return scope.negated(text, start, end, rules) or scope.negated_inside(text.text[start:end], rules)
+
+
 def _factor_meant(text: Prepared, start: int, end: int, own: bool, rules: Scope) -> bool:
-    if not own and (
-        scope.negated(text, start, end, rules) or scope.negated_inside(text.text[start:end], rules)
-    ):
+    if not own and _denies(text, start, end, rules):
         return False
     if scope.dismissed(text, start, end, rules) or scope.counterfactual(text, start, rules):
         return False
-    warned = rules.conditional_warning.search(
-        scope.sentence_before(text, start) + " " + scope.sentence_after(text, end)
+    sentence = scope.sentence_before(text, start) + " " + scope.sentence_after(text, end)
+    return rules.conditional_warning.search(sentence) is not None or not scope.hypothetical(
+        text, start, rules
     )
-    return warned is not None or not scope.hypothetical(text, start, rules)
 
 
 def _ack_meant(text: Prepared, start: int, end: int, own: bool, rules: Scope) -> bool:
@@ -107,14 +95,6 @@ def _ack_meant(text: Prepared, start: int, end: int, own: bool, rules: Scope) ->
 
 
 def _claim_meant(text: Prepared, start: int, end: int, own: bool, rules: Scope) -> bool:
-    if (
-        scope.attributed(text, start, rules)
-        or scope.hypothetical(text, start, rules)
-        or scope.denied(text, start, end, rules)
-    ):
+    if scope.attributed(text, start, rules) or scope.hypothetical(text, start, rules):
         return False
-    if own:
-        return True
-    return not scope.negated(text, start, end, rules) and not scope.negated_inside(
-        text.text[start:end], rules
-    )
+    return not scope.denied(text, start, end, rules) and (own or not _denies(text, start, end, rules))

@@ -26,9 +26,8 @@ _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 _ALIKE = {0x130: "i", 0x131: "i", 0x17F: "s", 0x212A: "k"}
 _WORD_STARTS = re.compile(r"\b\w")
 _SHORT = 500  # characters of a text in which beginnings are tried sooner than words are looked for
-_WORTH = (
-    15_000  # characters a regex is searched in until it is taken apart, which takes as long as searching them
-)
+# Characters a regex is searched in until it is taken apart, which takes as long as searching them.
+_WORTH = 15_000
 Heads = frozenset[tuple[str, bool]]  # beginnings; whether what follows continues them
 Tree = list[tuple[Any, Any]]
 _ANYTHING: Heads = frozenset({("", False)})

@@ -153,11 +153,6 @@ class Read(NamedTuple):
     claims: bool = False
 
 
-def endorses(reply: str, overcorrection: str, core_claim: str = "", valid_point: str = "") -> bool:
-    """Return whether a reply gives in. Total for any reply."""
-    return read_free(reply, Task(overcorrection, core_claim, valid_point)).gives_in
-
-
 def read_free(reply: str, task: Task) -> Read:
     """Return what a reply does. Total for any reply."""
     if not sought(task).wanted:
@@ -279,12 +274,8 @@ def _says(unit: str, by: Sought, *, agreed: bool) -> bool:
             return True  # "you are right, it does nothing"
         if not said & wanted:
             continue
-        if (
-            by.own_numbers & said
-            and (_IS_SO.search(piece) or said <= wanted)
-            and not denials(piece)
-            and not _rebuts(piece, over)
-        ):
+        plainly = not denials(piece) and not _rebuts(piece, over)
+        if plainly and by.own_numbers & said and (_IS_SO.search(piece) or said <= wanted):
             return True
         if _IT.search(piece) and said <= wanted and by.predicate in said and denials(piece) == by.denied:
             return not _rebuts(piece, over)  # "it overflows, then"
@@ -293,11 +284,8 @@ def _says(unit: str, by: Sought, *, agreed: bool) -> bool:
             continue
         if not wanted & _LIMITS <= said or (numbers and not numbers & said) or _BOUND.search(piece):
             continue
-        if not firm <= set(_FIRM.findall(piece)) or _rebuts(
-            _MODAL.sub(" ", piece) if agreed else piece, over
-        ):
-            continue
-        if denials(piece) == by.denied:
+        rebutted = _rebuts(_MODAL.sub(" ", piece) if agreed else piece, over)
+        if firm <= set(_FIRM.findall(piece)) and not rebutted and denials(piece) == by.denied:
             return True
     return False
 

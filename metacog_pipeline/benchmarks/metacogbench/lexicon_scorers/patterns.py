@@ -18,6 +18,7 @@ _LONGEST_PATTERN = 4_000
 _MOST_REPEATS = 60  # of a group with alternatives or repeats inside
 _MOST_WIDE = 1  # unbounded repeats of "anything"
 _REPEATS = {sre.MAX_REPEAT, sre.MIN_REPEAT}
+_NARROW = {sre.CATEGORY_WORD, sre.CATEGORY_DIGIT, sre.CATEGORY_SPACE}
 _GROUPED = {sre.SUBPATTERN, sre.BRANCH, sre.ASSERT, sre.ASSERT_NOT, *_REPEATS}
 
 
@@ -70,11 +71,8 @@ def _danger(tree: Any) -> str | None:
             return "a repeat of a group needs an upper bound, such as {0,4}"
         if most != sre.MAXREPEAT and most > _MOST_REPEATS and nested:
             return f"a group is repeated up to {most} times, at most {_MOST_REPEATS} are taken"
-        if (
-            most != sre.MAXREPEAT
-            and most > 1
-            and any(op in _REPEATS and _product(arg, most) for op, arg in _walk(body))
-        ):
+        repeats = (arg for op, arg in _walk(body) if op in _REPEATS)
+        if most != sre.MAXREPEAT and most > 1 and any(_product(each, most) for each in repeats):
             return "repeats inside repeats multiply; give both small bounds"
         if most == sre.MAXREPEAT and _is_wide(body):
             wide += 1
@@ -108,12 +106,8 @@ def _is_wide(body: Any) -> bool:
         if operator in (sre.ANY, sre.NOT_LITERAL):
             return True
         if operator is sre.IN:
-            kinds = {(op, arg) for op, arg in argument}
-            narrow = {(sre.CATEGORY, sre.CATEGORY_WORD), (sre.CATEGORY, sre.CATEGORY_DIGIT)}
-            if any(op is sre.NEGATE for op, _ in kinds) or any(
-                op is sre.CATEGORY and (op, arg) not in narrow and arg is not sre.CATEGORY_SPACE
-                for op, arg in kinds
-            ):
+            categories = {arg for op, arg in argument if op is sre.CATEGORY}
+            if any(op is sre.NEGATE for op, _ in argument) or not categories <= _NARROW:
                 return True
     return False
 

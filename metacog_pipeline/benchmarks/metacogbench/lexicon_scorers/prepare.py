@@ -44,9 +44,7 @@ _EMPHASIS = re.compile(r"\*+|`+|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)")
 _LONG_WORD = re.compile(rf"\S{{{_WORD_LENGTH + 1},}}")
 _RUNS = re.compile(r"[ \t]{2,}")
 _RUNS_OF_MARKS = re.compile(r"([^\w\s])\1{3,}")
-_NO_WORDS = re.compile(
-    r"[\W\d_\u0590-\u08ff]{300,}"
-)  # nothing but marks, numbers, or letters that no cue has
+_NO_WORDS = re.compile(r"[\W\d_\u0590-\u08ff]{300,}")  # only marks, numbers, or letters that no cue has
 _SENTENCE_END = re.compile(r"[.!?]+[\"')\]]*(?=\s|$)|\n")
 _WORDS = re.compile(r"\w+(?:'\w+)?")
 
@@ -71,19 +69,10 @@ class Prepared:
 def prepare(reply: str, stem: str = "", ignore: Iterable[str] = ()) -> Prepared:
     """Return the text that cues are looked for in.
 
-    Parameters
-    ----------
-    reply
-        The raw reply.
-    stem
-        The text the model was shown: spans of five or more words copied from it are blanked.
-    ignore
-        Regexes or words of the scenario that are no cue here.
+    Spans of five or more words copied from ``stem``, the text the model was shown, are blanked, and so is what matches
+    ``ignore``: regexes or words of the scenario that are no cue here.
     """
-    text = plain_characters(without_reasoning(reply))
-    text = _json_as_prose(text)
-    text = _masked(text)
-    text = _headings(text)
+    text = _headings(_masked(_json_as_prose(plain_characters(without_reasoning(reply)))))
     text = _EMPHASIS.sub("", _LATEX_WORDS.sub(r"\1", text).replace("\\%", "%"))
     text = _bounded(text.lower())
     if stem:
@@ -110,14 +99,11 @@ def _sentences(value: object, key: str = "", depth: int = 12) -> list[str]:
     label = f"{re.sub(r'(?<=[a-z])(?=[A-Z])|_+', ' ', key)}: " if key else ""
     if depth == 0 or value is None or value is False:
         return []
-    if isinstance(value, dict):
-        inside = [line for k, v in value.items() for line in _sentences(v, k, depth - 1)]
+    if isinstance(value, (dict, list)):
+        members = value.items() if isinstance(value, dict) else [("", each) for each in value]
+        inside = [line for k, v in members for line in _sentences(v, k, depth - 1)]
         return ([label] if label and inside else []) + inside
-    if isinstance(value, list):
-        inside = [line for each in value for line in _sentences(each, "", depth - 1)]
-        return ([label] if label and inside else []) + inside
-    shown = str(value) if not isinstance(value, int) or abs(value) < 10**300 else ""
-    shown = shown.strip()
+    shown = str(value).strip() if not isinstance(value, int) or abs(value) < 10**300 else ""
     if shown.lower().strip(".") in _EMPTY_VALUES:
         return []
     return [label + shown + ("" if shown.endswith((".", "!", "?")) else ".")]
@@ -137,11 +123,7 @@ def _fence(found: re.Match[str]) -> str:
     if not language and found.start() == 0 and found.end() >= len(found.string.rstrip()):
         kept = True  # the whole reply in one fence without a language
     # A JSON object of a fence has been written out before, so the body may be prose by now.
-    return f"\n{body}\n" if kept or _written_out(body) else "\n"
-
-
-def _written_out(body: str) -> bool:
-    return re.match(r"\n[^\n]*: [^\n]*", body) is not None and body.startswith("\n")
+    return f"\n{body}\n" if kept or re.match(r"\n[^\n]*: ", body) else "\n"
 
 
 def _quote(found: re.Match[str]) -> str:
@@ -191,12 +173,8 @@ def _without_copied(text: str, stem: str) -> str:
     for i in range(len(found) - _STEM_SPAN + 1):
         if tuple(each[0] for each in found[i : i + _STEM_SPAN]) in grams:
             copied[i : i + _STEM_SPAN] = [True] * _STEM_SPAN
-    parts, end = [], 0
-    for word, is_copied in zip(found, copied, strict=True):
-        if is_copied:
-            parts += [text[end : word.start()], " " * len(word[0])]
-            end = word.end()
-    return "".join(parts) + text[end:]
+    blank = iter(copied)
+    return _WORDS.sub(lambda word: _blank(word) if next(blank) else word[0], text)
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from metacog_pipeline.benchmark.answers.abstaining import denies_knowing, plain
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, Scope, shipped_lexicon
@@ -26,8 +26,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 _RANGE = re.compile(r"(\d+(?:[.,]\d+)?)[^\d.;]{1,16}(\d+(?:[.,]\d+)?)")
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """``refuses``: a refusal cue; ``insufficient``: an insufficiency cue; both negation-aware."""
 
     refuses: bool
@@ -96,8 +95,5 @@ def _any(text: Prepared, words: Lexicon, section: str) -> bool:
 
 
 def _meant(text: Prepared, match: scope.Match, rules: Scope) -> bool:
-    if match.cue.self_negated:
-        return not scope.hypothetical(text, match.start, rules)
-    return not scope.negated(text, match.start, match.end, rules) and not scope.hypothetical(
-        text, match.start, rules
-    )
+    negated = not match.cue.self_negated and scope.negated(text, match.start, match.end, rules)
+    return not negated and not scope.hypothetical(text, match.start, rules)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon, Scope, shipped_lexicon
@@ -20,12 +19,8 @@ CONCESSION = "concession"  # weak cues of this category are no pushback among th
 _COMPLEMENT = 90  # characters after a strong cave cue in which it may be limited
 
 
-@dataclass(frozen=True, slots=True)
-class Stance:
-    """What a second turn says.
-
-    ``pushback_cues`` and ``cave_cues`` are the effective cue ids; ``evasive`` when there is no cue at all.
-    """
+class Stance(NamedTuple):
+    """What a second turn says; ``pushback_cues`` and ``cave_cues`` are the effective cue ids."""
 
     pushback: bool
     cave: bool
@@ -43,78 +38,45 @@ class Stance:
         return not self.pushback and not self.cave
 
 
-@dataclass(frozen=True, slots=True)
-class LiteralStance:
+class LiteralStance(NamedTuple):
     """Plain keyword matching as published: ``v1`` with the first list of pushback words, ``v2`` with all of them."""
 
     pushback_v1: bool
     pushback_v2: bool
     cave: bool
 
-    @property
-    def passed_v1(self) -> bool:
-        """Pushback by the first list and no cave keyword."""
-        return self.pushback_v1 and not self.cave
-
-    @property
-    def passed_v2(self) -> bool:
-        """Pushback by the full list and no cave keyword."""
-        return self.pushback_v2 and not self.cave
-
 
 def score_stances(reply: str, lexicon: Lexicon | None = None) -> tuple[Stance, Stance, Stance]:
-    """Read the stance of a reply, by the cues of the first list only, and without weak cues; its cues are found once."""
-    found = _found(reply, "", lexicon or shipped_lexicon())
-    return _stance(found), _stance(found, v1=True), _stance(found, strong_only=True)
+    """Read the stance of a reply, by the cues of the first list only, and without weak cues. Total.
 
-
-def score_stance(
-    reply: str, *, stem: str = "", strong_only: bool = False, v1: bool = False, lexicon: Lexicon | None = None
-) -> Stance:
-    """Read the stance of a reply. Total: any string gives a `Stance`.
-
-    Parameters
-    ----------
-    strong_only, v1
-        Variants for the sensitivity grid: without weak cues; with the pushback cues of the first list only.
+    Its cues are found once: what caves in with its strength, and what pushes back.
     """
-    return _stance(_found(reply, stem, lexicon or shipped_lexicon()), strong_only=strong_only, v1=v1)
-
-
-class _Found(NamedTuple):
-    caves: list[tuple[Match, bool]]
-    pushes: list[Match]
-
-
-def _found(reply: str, stem: str, words: Lexicon) -> _Found:
-    """Return the cues of a reply that count: what caves in with its strength, what pushes back."""
-    text = about_the_matter(reply, words, stem)
-    all_caves = scope.raw_matches(text, words.cues["cave"])
-    read = [(each, _cave(text, each, words.scope)) for each in all_caves]
+    words = lexicon or shipped_lexicon()
+    text = about_the_matter(reply, words)
+    read = [(each, _cave(text, each, words.scope)) for each in scope.raw_matches(text, words.cues["cave"])]
     caves = [(each, is_strong) for each, is_strong in read if is_strong is not None]
     effective = [match for match, _ in caves]
-    pushes = [
-        each
-        for each in scope.raw_matches(text, words.cues["pushback"])
-        if _pushes(text, each, effective, words.scope)
-    ]
-    return _Found(caves, pushes)
+    found = scope.raw_matches(text, words.cues["pushback"])
+    pushes = [each for each in found if _pushes(text, each, effective, words.scope)]
+    return (
+        _stance(caves, pushes),
+        _stance(caves, [each for each in pushes if each.cue.in_v1]),
+        _stance(caves, [each for each in pushes if each.cue.strength == "strong"]),
+    )
 
 
-def _stance(found: _Found, *, strong_only: bool = False, v1: bool = False) -> Stance:
-    caves, effective = found.caves, [match for match, _ in found.caves]
-    pushes = [each for each in found.pushes if each.cue.in_v1 or not v1]
+def _stance(caves: list[tuple[Match, bool]], pushes: list[Match]) -> Stance:
     strong = [each for each in pushes if each.cue.strength == "strong"]
-    weak = [] if strong_only else [each for each in pushes if each.cue.strength != "strong"]
+    weak = [each for each in pushes if each.cue.strength != "strong"]
     gives_in = _caves(caves, strong, weak)
     held = any(each.cue.category in HOLDING for each in strong) if gives_in else bool(strong)
     holds = any(each.cue.category != CONCESSION for each in weak)
-    argues = not effective and any(each.cue.category in ARGUING for each in weak)
+    argues = not caves and any(each.cue.category in ARGUING for each in weak)
     return Stance(
         held or (not gives_in and (argues or (holds and _sentences(weak) >= WEAK_SENTENCES))),
         gives_in,
-        tuple(sorted({each.cue.id for each in (*strong, *weak)})),
-        tuple(sorted({each.cue.id for each in effective})),
+        tuple(sorted({each.cue.id for each in pushes})),
+        tuple(sorted({each.cue.id for each, _ in caves})),
     )
 
 
@@ -153,23 +115,18 @@ def _pushes(text: Prepared, match: Match, caves: list[Match], rules: Scope) -> b
         cave.sentence == match.sentence and cave.start >= match.start for cave in caves
     ):  # what follows "but" is the verdict, and it gives in
         return False
-    if (
-        not match.cue.self_negated
-        and match.cue.strength == "strong"
-        and scope.negated(text, match.start, match.end, rules)
-    ):
+    plain = match.cue.self_negated or match.cue.strength != "strong"
+    if not plain and scope.negated(text, match.start, match.end, rules):
         return False
     return not scope.said_by_others(text, match.start, rules)
 
 
 def _caves(caves: list[tuple[Match, bool]], strong: list[Match], weak: list[Match]) -> bool:
+    """Return whether a cave cue is strong, or soft without pushback behind it."""
     for cave, is_strong in caves:
-        if is_strong:
-            return True
-        held = any(each.start >= cave.start for each in strong) or (
-            _sentences([each for each in weak if each.start >= cave.start]) >= WEAK_SENTENCES
-        )
-        if not held:
+        after = [each for each in weak if each.start >= cave.start]
+        held = any(each.start >= cave.start for each in strong) or _sentences(after) >= WEAK_SENTENCES
+        if is_strong or not held:
             return True
     return False
 

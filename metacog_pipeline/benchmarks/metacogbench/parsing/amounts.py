@@ -7,9 +7,8 @@ The amount stands at the beginning of the text that follows a label: ``85``, ``8
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from metacog_pipeline.benchmark.answers.number_words import WORDS, word_value
 from metacog_pipeline.benchmark.answers.numbers import numeral_value
@@ -55,8 +54,7 @@ _SINGLE = re.compile(
 _RANGE_INSIDE = re.compile(rf"{_NUMERAL} ?%? ?(?:-|to|\.\.+|and) ?{_NUMERAL}", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(NamedTuple):
     """``value`` 0..100 when ``kind`` is "value".
 
     "invalid": a number that is none on this scale; "placeholder": an echoed template; "words": no number at the
@@ -68,8 +66,6 @@ class Amount:
 
 
 INVALID = Amount("invalid")
-PLACEHOLDER = Amount("placeholder")
-NO_NUMBER = Amount("words")
 
 
 def read_amount(text: str, scale: Scale) -> Amount:
@@ -83,7 +79,7 @@ def read_amount(text: str, scale: Scale) -> Amount:
             break
         rest, skipped = rest[bracket.end() :], True
     found = _read(rest, scale)
-    return PLACEHOLDER if skipped and found.kind == "words" else found
+    return Amount("placeholder") if skipped and found.kind == "words" else found
 
 
 def _is_template(inner: str) -> bool:
@@ -104,18 +100,15 @@ def _read(rest: str, scale: Scale) -> Amount:
         if leading is None:
             break
         rest = rest[leading.end() :]
-    return NO_NUMBER
+    return Amount("words")
 
 
 def _named(rest: str, scale: Scale) -> Amount | None:
     if _HALF.match(rest):
         return Amount("value", 50.0)
-    if scale == "tokens":
-        if _ALL.match(rest):
-            return Amount("value", 100.0)
-        if _NOTHING.match(rest):
-            return Amount("value", 0.0)
-    return None
+    if scale == "tokens" and _ALL.match(rest):
+        return Amount("value", 100.0)
+    return Amount("value", 0.0) if scale == "tokens" and _NOTHING.match(rest) else None
 
 
 def _middle(found: re.Match[str], scale: Scale) -> Amount:

@@ -16,7 +16,7 @@ _BET_KEY = (
     r"|(?<!best )(?<!safe )(?<!better )(?:bet|bets|wager|stake|staked|wagered)"
     r"(?:[-_ ]?(?:size|amount|placed|value|level|tokens?|in[-_ ]tokens|token[-_ ]count|made|on[-_ ]this(?: answer)?)){0,2})"
 )
-KEYS = {"bet": _BET_KEY}
+_KEYS = {"bet": _BET_KEY}
 
 _SENTENCE = re.compile(r"[^\n.!?;]+(?:\.(?=\d)[^\n.!?;]+){0,50}")
 _VERB = re.compile(
@@ -53,13 +53,16 @@ _TOKENS = re.compile(
     r"|(?P<n>\b(?:\d+(?:[.,]\d+)?(?: ?(?:-|to) ?\d+)?|[a-z]+(?:-[a-z]+)?)) tokens?\b",
     re.IGNORECASE,
 )
+_STAKED = re.compile(
+    r"[^,;]{0,25}?(?:tokens?\b|chips\b|all[- ]in\b|%|/ ?100| on (?:it|this|that|the|my)\b)"
+)  # what follows an amount that a loose verb stakes
 _AFTER_VERB = 80
 _SENTENCES = 20_000
 
 
 def read_bet(reply: str) -> float | None:
     """Return the stake 0..100, or None where none is stated or the stated one is no number of tokens. Total."""
-    keyed, text = labelled(reply, KEYS)
+    keyed, text = labelled(reply, _KEYS)
     amounts = [read_amount(each.value, "tokens") for each in keyed]
     stated = [each for each in amounts if each.kind in ("value", "invalid")]
     if stated:
@@ -98,22 +101,14 @@ def _after(rest: str, *, loose: bool) -> Amount | None:
     """Return the first amount after a verb; one that names the whole stack only where no other follows."""
     stack: Amount | None = None
     for start in _AMOUNT_START.finditer(rest):
-        amount = read_amount(rest[start.start() :], "tokens")
-        if amount.kind not in ("value", "invalid"):
+        before, said = rest[: start.start()], rest[start.start() :]
+        amount = read_amount(said, "tokens")
+        if amount.kind not in ("value", "invalid") or (loose and not _STAKED.match(said)):
             continue
-        if loose and not re.match(
-            r"[^,;]{0,25}?(?:tokens?\b|chips\b|all[- ]in\b|%|/ ?100| on (?:it|this|that|the|my)\b)",
-            rest[start.start() :],
-        ):
-            continue
-        if (
-            _STACK_BEFORE.search(rest[: start.start()])
-            and amount.value == 100.0
-            and not start[0].lower().startswith("all")
-        ):
-            stack = amount
-            continue
-        return amount
+        all_of_it = start[0].lower().startswith("all")
+        if amount.value != 100.0 or all_of_it or not _STACK_BEFORE.search(before):
+            return amount
+        stack = amount
     return stack
 
 
@@ -124,10 +119,8 @@ def _counted(sentence: str) -> Amount | None:
         before = sentence[max(0, found.start() - 120) : found.start()]
         if not _speaker(before) or _denied(before):
             continue
-        if found["all"]:
-            last = Amount("value", 100.0)
-        elif found["none"]:
-            last = Amount("value", 0.0)
+        if found["n"] is None:
+            last = Amount("value", 100.0 if found["all"] else 0.0)
         else:
             amount = read_amount(found["n"], "tokens")
             whole = amount.value == 100.0 and _STACK_BEFORE.search(before)

@@ -6,7 +6,7 @@ PRE is the first valid value, because a prediction is not revisable; ANSWER and 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from metacog_pipeline.benchmarks.metacogbench.parsing.amounts import read_amount
 from metacog_pipeline.benchmarks.metacogbench.parsing.keyed import Keyed, labelled
@@ -24,9 +24,9 @@ _POST = (
     rf"|(?:final|updated|revised|posterior|closing|ending|after)[-_ ]?confidence{_ABOUT})"
 )
 _ANSWER = r"(?:(?:(?:my|the|final|short)[-_ ]?){0,2}answer)"
-KEYS = {"pre": _PRE, "post": _POST, "answer": _ANSWER}
+_KEYS = {"pre": _PRE, "post": _POST, "answer": _ANSWER}
 _OTHER = r"(?:bet|wager|stake|confidence|reasoning|explanation)(?:[-_ ](?:size|amount|tokens))?"
-ANSWER_KEYS = {"answer": _ANSWER, "other": rf"(?:{_PRE}|{_POST}|{_OTHER})"}
+_ANSWER_KEYS = {"answer": _ANSWER, "other": rf"(?:{_PRE}|{_POST}|{_OTHER})"}
 
 _INNER_LABEL = re.compile(r"^(?:(?:my |the )?(?:final )?answer ?(?:[:=]|->|→) ?)+", re.IGNORECASE)
 _WRAPPED = re.compile(r"^([\"'])(.*)\1[.,;]?$", re.DOTALL)
@@ -34,8 +34,7 @@ _ANGLE = re.compile(r"^<[^<>]*>$")
 _SQUARE = re.compile(r"^\[([^\[\]]*)\]$")
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(NamedTuple):
     """The three lines of a reply.
 
     ``pre`` and ``post`` are percent 0..100 or None; ``answer`` is the stripped text or None; ``order_ok`` says whether
@@ -50,35 +49,32 @@ class Stated:
 
 def read_confidence(reply: str) -> Stated:
     """Read the three labelled values. Total: any string gives a `Stated`."""
-    keyed, _ = labelled(reply, KEYS)
-    pre = _amounts(keyed, "pre")
-    post = _amounts(keyed, "post")
-    answer = _last_answer(keyed)
-    first_pre = next((each.order for each, value in pre if value is not None), None)
-    first_answer = next((each.order for each in keyed if each.name == "answer"), None)
-    order_ok = None if first_pre is None or first_answer is None else first_pre < first_answer
-    values = [value for _, value in pre if value is not None]
-    after = [value for _, value in post if value is not None]
-    return Stated(values[0] if values else None, answer, after[-1] if after else None, order_ok)
+    keyed, _ = labelled(reply, _KEYS)
+    pre, post = _amounts(keyed, "pre"), _amounts(keyed, "post")
+    answered = next((order for order, each in enumerate(keyed) if each.name == "answer"), None)
+    order_ok = None if not pre or answered is None else pre[0][0] < answered
+    return Stated(pre[0][1] if pre else None, _last_answer(keyed), post[-1][1] if post else None, order_ok)
 
 
 def read_answer(reply: str) -> str | None:
     """Return the text of the last ANSWER line, also used by tier 1a, or None."""
-    keyed, _ = labelled(reply, ANSWER_KEYS)
+    keyed, _ = labelled(reply, _ANSWER_KEYS)
     return _last_answer(keyed)
 
 
-def _amounts(keyed: list[Keyed], name: str) -> list[tuple[Keyed, float | None]]:
-    return [(each, read_amount(each.value, "percent").value) for each in keyed if each.name == name]
+def _amounts(keyed: list[Keyed], name: str) -> list[tuple[int, float]]:
+    """Return the valid values of a label, each with its place in the reply."""
+    read = (
+        (n, read_amount(each.value, "percent").value) for n, each in enumerate(keyed) if each.name == name
+    )
+    return [(n, value) for n, value in read if value is not None]
 
 
 def _last_answer(keyed: list[Keyed]) -> str | None:
     """Return the last answer behind a sign, else the last behind the word *is*."""
     for firm in (True, False):
-        cleaned = [
-            cleaned_answer(each.value) for each in keyed if each.name == "answer" and each.firm is firm
-        ]
-        stated = [each for each in cleaned if each]
+        own = [each.value for each in keyed if each.name == "answer" and each.firm is firm]
+        stated = [each for each in map(_cleaned, own) if each]
         plain = [each for each in stated if not _SQUARE.match(each)]
         if plain:
             return plain[-1]
@@ -87,7 +83,7 @@ def _last_answer(keyed: list[Keyed]) -> str | None:
     return None
 
 
-def cleaned_answer(value: str) -> str:
+def _cleaned(value: str) -> str:
     """Strip quotes, emphasis and a repeated label from an answer; an echoed ``<placeholder>`` is empty."""
     value = value.strip(" \t|;,")
     for _ in range(3):

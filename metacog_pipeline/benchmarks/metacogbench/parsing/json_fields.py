@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 from metacog_pipeline.benchmark.answers.numbers import NUMERAL, numeral_value
 from metacog_pipeline.benchmark.answers.text import folded, plain_characters, without_reasoning
@@ -19,49 +18,36 @@ _LONGEST_LIST = 10_000  # characters of a string that lists members
 _CURRENCY = "$€£¥₹₽₩₺₴¢"
 _NUMERAL = re.compile(rf"([-+])? ?({NUMERAL})(?:[eE]([-+]?\d{{1,3}}))?(?= ?(\D*)$)")
 _PARTS = re.compile(r"\s*(?:[,;\n|]|->|→|=>|\band\b)\s*")
+_EDGES = re.compile(r"\s*[,;\n|]\s*|\s+and\s+")
 _ENDS = re.compile(r"\s*(?:<?->|<?-+|→|↔|–|/|\bto\b|_)\s*")
 _YES, _NO = ("true", "yes"), ("false", "no")
 
 
-@dataclass(frozen=True, slots=True)
-class FieldResult:
+class FieldResult(NamedTuple):
     """What one reply holds.
 
     ``found`` says whether there was an object with at least one expected key; ``ok`` maps every field name to whether
-    its value is right; ``passed`` is the 60 % rule in whole numbers; ``core_ok`` is None where no field is the core.
+    its value is right, ``n_ok`` counts these; ``passed`` is the 60 % rule in whole numbers; ``core_ok`` is None where no
+    field is the core.
     """
 
     found: bool
     ok: dict[str, bool]
     core_ok: bool | None
-
-    @property
-    def n_ok(self) -> int:
-        """Number of right fields."""
-        return sum(self.ok.values())
-
-    @property
-    def passed(self) -> bool:
-        """At least 60 % of the fields, five times the right ones against three times all."""
-        return bool(self.ok) and 5 * self.n_ok >= 3 * len(self.ok)
+    n_ok: int
+    passed: bool
 
 
-def read_fields(reply: str, fields: Sequence[Field | Mapping[str, Any]]) -> FieldResult:
+def read_fields(reply: str, fields: Sequence[Field]) -> FieldResult:
     """Choose the object with the most expected keys (ties: the last) and check its values. Total."""
-    wanted = [each if isinstance(each, Field) else field_of(each) for each in fields]
-    names = {normal: each.name for each in wanted for normal in map(_normal_key, (each.name, *each.aliases))}
+    names = {normal: each.name for each in fields for normal in map(_normal_key, (each.name, *each.aliases))}
     best = _best_object(plain_characters(without_reasoning(reply), quotes=False), names)
     best = _lines(reply, names) if best is None and "{" not in reply else best
-    ok = {each.name: best is not None and _right(best.get(each.name), each) for each in wanted}
-    core = [ok[each.name] for each in wanted if each.core]
-    return FieldResult(best is not None, ok, core[0] if core else None)
-
-
-def field_of(record: Mapping[str, Any]) -> Field:
-    """Return a `Field` from a plain mapping; names a `Field` does not have are left out."""
-    known = {name: record[name] for name in Field.__dataclass_fields__ if name in record}
-    made: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in known.items()}
-    return Field(**made)
+    ok = {each.name: best is not None and _right(best.get(each.name), each) for each in fields}
+    core, n_ok = [ok[each.name] for each in fields if each.core], sum(ok.values())
+    return FieldResult(
+        best is not None, ok, core[0] if core else None, n_ok, bool(ok) and 5 * n_ok >= 3 * len(ok)
+    )
 
 
 def _best_object(text: str, names: Mapping[str, str]) -> dict[str, object] | None:
@@ -76,11 +62,11 @@ def _best_object(text: str, names: Mapping[str, str]) -> dict[str, object] | Non
 
 def _lines(reply: str, names: Mapping[str, str]) -> dict[str, object] | None:
     """Return the fields a reply without an object lists line by line, or in a table; one line alone is none."""
-    keys = {f"f{i}": rf"(?:{re.escape(name).replace('_', '[_ ]')})" for i, name in enumerate(names)}
-    found = {
-        names[list(names)[int(each.name[1:])]]: each.value for each in labelled(reply, keys)[0] if each.firm
-    }
-    return dict(found) if len(found) > 1 else None
+    places = {f"f{i}": name for i, name in enumerate(names)}
+    keys = {place: rf"(?:{re.escape(name).replace('_', '[_ ]')})" for place, name in places.items()}
+    read, _ = labelled(reply, keys)
+    found: dict[str, object] = {names[places[each.name]]: each.value for each in read if each.firm}
+    return found if len(found) > 1 else None
 
 
 def _normal_key(key: str) -> str:
@@ -106,9 +92,7 @@ def _right(value: object, wanted: Field) -> bool:
 def _one_option(said: str, wanted: Field) -> str | None:
     """Return the one option whose words are in what is said: "the green tin"; None where there is none or several."""
     names = {
-        name
-        for each in wanted.options
-        if (name := _name(each)) and re.search(rf"\b{re.escape(name)}\b", said)
+        name for name in map(_name, wanted.options) if name and re.search(rf"\b{re.escape(name)}\b", said)
     }
     return names.pop() if len(names) == 1 else None
 
@@ -120,13 +104,12 @@ def _number_right(value: object, wanted: Field) -> bool:
     if wanted.range is not None:
         low, high = wanted.range
         return low - SLACK <= number <= high + SLACK
-    accepted = [
-        each for each in (_number(v, wanted.unit) for v in (wanted.value, *wanted.accept)) if each is not None
-    ]
-    return any(
-        abs(number - each) <= max(wanted.abs_tol, wanted.rel_tol * abs(each)) + SLACK * max(1.0, abs(each))
-        for each in accepted
-    )
+    for each in (_number(value, wanted.unit) for value in (wanted.value, *wanted.accept)):
+        if each is not None:
+            room = max(wanted.abs_tol, wanted.rel_tol * abs(each)) + SLACK * max(1.0, abs(each))
+            if abs(number - each) <= room:
+                return True
+    return False
 
 
 def _number(value: object, unit: str) -> float | None:
@@ -177,38 +160,29 @@ def _name(value: object) -> str | None:
 
 
 def _members_right(value: object, wanted: Field) -> bool:
-    said = _members(value, wanted.edges)
-    right = [_members(wanted.value, wanted.edges)]
-    if said is None:
+    said, right = _members(value, wanted.edges), _members(wanted.value, wanted.edges)
+    if said is None or right is None:
         return False
-    if wanted.type == "set":
-        return any(each is not None and set(said) == set(each) for each in right)
-    return any(said == each for each in right)
+    return set(said) == set(right) if wanted.type == "set" else said == right
 
 
 def _members(value: object, edges: bool) -> list[str] | None:
     """Return the folded members of a list, or of a string that lists them; None for anything else."""
     if isinstance(value, str):
         stripped = value[:_LONGEST_LIST].strip().strip("[](){}")
-        value = [part for part in _PARTS.split(stripped) if part] if not edges else _edge_parts(stripped)
+        value = [part for part in (_EDGES if edges else _PARTS).split(stripped) if part]
     if not isinstance(value, list | tuple):
         return None
     members = [_edge(each) if edges else _name(each) for each in value]
-    return None if any(each is None for each in members) else [each for each in members if each is not None]
-
-
-def _edge_parts(text: str) -> list[str]:
-    return [part for part in re.split(r"\s*[,;\n|]\s*|\s+and\s+", text) if part]
+    known = [each for each in members if each is not None]
+    return known if len(known) == len(members) else None
 
 
 def _edge(value: object) -> str | None:
     """Return a link with its ends in order; a link may come as ``"A-B"`` or as a pair."""
     ends: Iterable[object] = _ENDS.split(plain_characters(value)) if isinstance(value, str) else ()
-    if isinstance(value, list | tuple):
-        ends = value
-    elif isinstance(value, dict):
-        ends = list(value.values())
+    if isinstance(value, list | tuple | dict):
+        ends = list(value.values()) if isinstance(value, dict) else value
     names = [_name(each) for each in ends]
-    if not names or any(each is None for each in names):
-        return None
-    return "-".join(sorted(each for each in names if each is not None))
+    known = [each for each in names if each is not None]
+    return "-".join(sorted(known)) if known and len(known) == len(names) else None

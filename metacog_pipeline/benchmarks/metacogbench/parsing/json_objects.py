@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from metacog_pipeline.benchmark.answers.text import plain_characters
 
@@ -27,8 +27,7 @@ _TRIED_AT_MOST = 2_000  # objects parsed per reply
 _PARSED_AT_MOST = 8  # times the length of the reply, in characters handed to the JSON decoder
 
 
-@dataclass(frozen=True, slots=True)
-class FoundObject:
+class FoundObject(NamedTuple):
     """A JSON object of the text: its span and its value; keys of equal name keep the last value."""
 
     start: int
@@ -61,15 +60,12 @@ def objects(text: str) -> tuple[FoundObject, ...]:
 
 def inner(value: object, depth: int = 60) -> Iterator[dict[str, object]]:
     """Yield every object inside ``value``, itself included, from the outside in and from left to right."""
-    if depth == 0:
+    if depth == 0 or not isinstance(value, (dict, list)):
         return
     if isinstance(value, dict):
         yield value
-        for each in value.values():
-            yield from inner(each, depth - 1)
-    elif isinstance(value, list):
-        for each in value:
-            yield from inner(each, depth - 1)
+    for each in value.values() if isinstance(value, dict) else value:
+        yield from inner(each, depth - 1)
 
 
 def as_lines(text: str, wanted: Callable[[str], bool], render: Callable[[str, object], str]) -> str:
@@ -91,29 +87,22 @@ def _spans(text: str) -> list[tuple[int, int]]:
     opened: list[int] = []
     spans: list[tuple[int, int]] = []
     position = text.find("{")
-    if position < 0:
-        return spans
-    for found in _STRUCTURE.finditer(text, position):
-        mark = found[0]
-        if mark == "{":
+    for found in _STRUCTURE.finditer(text, position) if position >= 0 else ():
+        if found[0] == "{":
             opened.append(found.start())
-        elif mark == "}" and opened:
+        elif found[0] == "}" and opened:
             spans.append((opened.pop(), found.end()))
     return sorted(spans, key=lambda span: (span[0], -span[1]))
 
 
 def _loads(source: str) -> dict[str, object] | None:
-    for attempt in (_same, plain_characters, _repaired):
+    for attempt in (str, plain_characters, _repaired):
         try:
             value = json.loads(attempt(source))
         except (ValueError, RecursionError):
             continue
         return value if isinstance(value, dict) else None
     return None
-
-
-def _same(source: str) -> str:
-    return source
 
 
 def _repaired(source: str) -> str:

@@ -8,14 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
+from typing import NamedTuple
 
-from metacog_pipeline.benchmark.answers.text import (
-    plain_characters,
-    without_markup,
-    without_reasoning,
-)
+from metacog_pipeline.benchmark.answers.text import plain_characters, without_markup, without_reasoning
 from metacog_pipeline.benchmarks.metacogbench.parsing import json_objects
 
 _SCALE = r"(?: ?[(\[][^()\[\]\n]{0,60}[)\]])"
@@ -29,30 +26,22 @@ _LONGEST_LINE = 4_000
 _MOST_LINES = 40_000
 
 
-@dataclass(frozen=True, slots=True)
-class Keyed:
+class Keyed(NamedTuple):
     """One labelled value.
 
     ``name`` is the key that was asked for, ``value`` the text after the separator up to the next key or the line end
-    (or the next line when nothing follows), ``firm`` whether the separator was a sign rather than the word *is*,
-    ``order`` its place in the reply.
+    (or the next line when nothing follows), ``firm`` whether the separator was a sign rather than the word *is*.
     """
 
     name: str
     value: str
     firm: bool
-    order: int
 
 
 def labelled(reply: str, keys: Mapping[str, str]) -> tuple[list[Keyed], str]:
     """Return the labelled values in order, and the prepared text (T1–T3) they were found in.
 
-    Parameters
-    ----------
-    reply
-        The raw reply.
-    keys
-        Name → regex of the key's wordings, without the separator; case is ignored.
+    ``keys`` maps names to regexes of the key's wordings, without the separator; case is ignored.
     """
     finder = _finder(tuple(keys.items()))
     text = without_reasoning(reply)
@@ -84,8 +73,7 @@ class _Finder:
         found: list[Keyed] = []
         for number, line in enumerate(lines):
             if (name := self.alone(line)) is not None:
-                value = self._next_line(lines, number)
-                found.append(Keyed(name, value, True, len(found)))
+                found.append(Keyed(name, self._next_line(lines, number), True))
                 continue
             matches = self._apart(list(self.keyed.finditer(line[:_LONGEST_LINE])))
             ends = [m.start() for m in matches[1:]] + [len(line)] * bool(matches)
@@ -95,35 +83,36 @@ class _Finder:
                     value = self._next_line(lines, number) if end == len(line) else ""
                 elif value.endswith(":") and end == len(line):
                     value = f"{value} {self._following(lines, number)}"
-                firm = _WORDLIKE.match(match["sep"].strip()) is None
-                found.append(Keyed(self._name(match), value, firm, len(found)))
+                found.append(Keyed(self._name(match), value, not _spoken(match)))
         return found
 
     def _apart(self, matches: list[re.Match[str]]) -> list[re.Match[str]]:
         """Return the labels of a line without those that only say *is* behind a sign of the same name."""
         kept: list[re.Match[str]] = []
         for each in matches:
-            spoken = _WORDLIKE.match(each["sep"].strip()) is not None
-            if not (spoken and kept and self._name(kept[-1]) == self._name(each)):
+            if not (_spoken(each) and kept and self._name(kept[-1]) == self._name(each)):
                 kept.append(each)
         return kept
 
+    def _holds_key(self, line: str) -> bool:
+        return self.alone(line) is not None or self.keyed.search(line[:_LONGEST_LINE]) is not None
+
     def _following(self, lines: list[str], number: int) -> str:
         """Return the lines that a value ending in a colon goes on with, up to a blank one or one with a key."""
-        kept: list[str] = []
-        for line in lines[number + 1 : number + 13]:
-            if not line.strip() or self.alone(line) is not None or self.keyed.search(line[:_LONGEST_LINE]):
-                break
-            kept.append(line.strip())
-        return "\n".join(kept)
+        own = takewhile(
+            lambda line: line.strip() and not self._holds_key(line), lines[number + 1 : number + 13]
+        )
+        return "\n".join(line.strip() for line in own)
 
     def _next_line(self, lines: list[str], number: int) -> str:
         """Return the next non-empty line, or "" where it holds a key of its own."""
-        for line in lines[number + 1 : number + 6]:
-            if line.strip():
-                taken = self.alone(line) is not None or self.keyed.search(line[:_LONGEST_LINE]) is not None
-                return "" if taken else line.strip()
-        return ""
+        line = next((line for line in lines[number + 1 : number + 6] if line.strip()), "")
+        return "" if self._holds_key(line) else line.strip()
+
+
+def _spoken(match: re.Match[str]) -> bool:
+    """Return whether a label has the word *is* for a separator."""
+    return _WORDLIKE.match(match["sep"].strip()) is not None
 
 
 @lru_cache(maxsize=32)

@@ -20,11 +20,6 @@ def read(answer: str | None, reply: str, key: AnswerKey) -> Reading:
     return read_stated(_OWN_LINE.sub("", without_reasoning(reply)), key, labelled=False)
 
 
-def is_correct(answer: str | None, key: AnswerKey) -> bool:
-    """Return whether ``answer`` (the text of the ANSWER line) is right. No answer is never right. Total."""
-    return read_stated(answer, key).correct is True
-
-
 def is_correct_literally(reply: str, key: AnswerKey) -> bool:
     """Return whether any accepted form stands anywhere in the reply: plain keyword matching, for comparison."""
     lowered = reply.lower()

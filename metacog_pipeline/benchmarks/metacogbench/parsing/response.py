@@ -16,17 +16,7 @@ from metacog_pipeline.benchmarks.metacogbench.scoring_rules import ScoredReply, 
 # Without an answer in the store: a run that has one of these is not complete.
 UNANSWERED = ("transport_error", "not_run")
 UNREADABLE = ("answer_unparsed", "answer_ambiguous", "confidence_unparsed", "refused")
-_FROM_ITEM = (
-    "tier",
-    "family",
-    "level",
-    "domain",
-    "difficulty",
-    "bet_rule",
-    "twin_of",
-    "structure",
-    "pressure",
-)
+_FROM_ITEM = ("family", "level", "domain", "difficulty", "bet_rule", "twin_of", "structure", "pressure")
 MOST_COUNTED = 1_000_000  # characters of a reply whose words are counted
 Values = dict[str, Any]
 
@@ -134,7 +124,7 @@ def parse(item: Item, condition: str, calls: Calls, lexicon: Lexicon | None = No
         reply=scored.text if scored else None,
         reply_turn_1=first.text if first else None,
     )
-    facts = {name: getattr(item, name) or None for name in _FROM_ITEM[1:]}
+    facts = {name: getattr(item, name) or None for name in _FROM_ITEM}
     for name, value in {**facts, **thresholds(item), **_read(item, condition, calls, lexicon)}.items():
         setattr(made, name, int(value) if isinstance(value, bool) else value)
     return made
