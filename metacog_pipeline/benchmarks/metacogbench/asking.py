@@ -14,13 +14,7 @@ import json
 
 from metacog_pipeline.benchmark.contract import Chat
 from metacog_pipeline.benchmarks.metacogbench.items import Field, Item
-from metacog_pipeline.benchmarks.metacogbench.prompts import (
-    JSON,
-    JSON_NOTES,
-    Wording,
-    item_steps,
-    messages,
-)
+from metacog_pipeline.benchmarks.metacogbench.prompts import JSON, JSON_NOTES, Wording, item_steps, messages
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.types import Constraint, JsonObject, Status
 
@@ -41,13 +35,8 @@ def constraint(mode: str, condition: str, item: Item) -> Constraint | None:
     if mode == "text" or condition not in (JSON, JSON_NOTES):
         return None
     name, properties = _properties(item, condition)
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-    return JsonObject(name, json.dumps(schema))
+    held = {"required": list(properties), "additionalProperties": False}
+    return JsonObject(name, json.dumps({"type": "object", "properties": properties, **held}))
 
 
 def _properties(item: Item, condition: str) -> tuple[str, dict[str, dict[str, object]]]:
@@ -69,15 +58,8 @@ def _kind(field: Field) -> dict[str, object]:
 
 
 async def ask_item(item: Item, condition: str, chat: Chat, wording: Wording) -> None:
-    """Ask every step of ``item``; the answers are kept by ``chat``, nothing is returned.
+    """Ask every step of ``item``; the answers are kept by ``chat``. StudyError for a wrong mode or condition.
 
-    Raises
-    ------
-    StudyError
-        For a wrong mode or condition, or an item that is not asked under it.
-
-    Notes
-    -----
     A first reply that was cut by the length limit is gone on from as it stands. After a refusal reported by the
     provider, or a first reply that says nothing, there is no second turn: providers take no empty turn. No alternatives
     to the tokens are asked for: nobody reads them.

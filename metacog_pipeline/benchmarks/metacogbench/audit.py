@@ -8,8 +8,8 @@ key. A sample that was used to widen a lexicon is burnt: publish figures on a fr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -43,8 +43,7 @@ _SIZE_DIGITS = 12
 Record = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """One figure of the audit of a tier; ``about`` says what is counted over what."""
 
     tier: str
@@ -56,12 +55,8 @@ class Figure:
 def draw(responses: pl.DataFrame, n: int, seed: int, tiers: Sequence[str] = TIERS_BY_CUES) -> pl.DataFrame:
     """Return ``n`` replies, drawn in equal parts from the strata as far as these reach, in random order.
 
-    The columns are those of the responses, and ``sample_id``, ``verdict`` (pass or fail) and ``stratum_size``.
-
-    Raises
-    ------
-    StudyError
-        Where there are no replies to draw from, or n is below 1.
+    The columns are those of the responses, and ``sample_id``, ``verdict`` (pass or fail) and ``stratum_size``. StudyError
+    where there are no replies to draw from, or n is below 1.
     """
     if n < 1:
         raise StudyError(f"--n {n}: at least 1 reply needed")
@@ -71,10 +66,9 @@ def draw(responses: pl.DataFrame, n: int, seed: int, tiers: Sequence[str] = TIER
     if pool.is_empty():
         raise StudyError(f"no scored replies of tier {' or '.join(tiers)}; run the study first")
     rng = np.random.Generator(np.random.PCG64(seed))
-    strata = pool.partition_by(STRATUM, maintain_order=True)
     shuffled = [
         part.with_columns(stratum_size=pl.lit(part.height, pl.Int64))[rng.permutation(part.height)]
-        for part in strata
+        for part in pool.partition_by(STRATUM, maintain_order=True)
     ]
     taken = _shares([part.height for part in shuffled], n)
     drawn = pl.concat([part.head(k) for part, k in zip(shuffled, taken, strict=True)])
@@ -92,16 +86,10 @@ def for_raters(sample: pl.DataFrame, tasks: Mapping[str, str]) -> list[tuple[obj
     ``tasks`` maps item names to the texts shown to models.
     """
     return [
-        (
-            row["sample_id"],
-            row["tier"],
-            QUESTIONS[row["tier"]],
-            tasks.get(row["item_id"], ""),
-            row["reply_turn_1"] or "",
-            row["reply"] or "",
-            "",
-        )
-        for row in sample.iter_rows(named=True)
+        (name, tier, QUESTIONS[tier], tasks.get(item, ""), first or "", reply or "", "")
+        for name, tier, item, first, reply in sample.select(
+            "sample_id", "tier", "item_id", "reply_turn_1", "reply"
+        ).iter_rows()
     ]
 
 
@@ -111,13 +99,8 @@ def key_table(sample: pl.DataFrame, seed: int, judgements: pl.DataFrame | None =
     key = sample.with_columns(seed=pl.lit(seed), answer_id=scored).select(KEY_COLUMNS)
     if judgements is None or judgements.is_empty():
         return key
-    said = judgements.with_columns(
-        judge=pl.concat_str(pl.lit(JUDGED_BY), "judge"),
-        said=pl.when(pl.col("verdict") == 1)
-        .then(pl.lit("pass"))
-        .when(pl.col("verdict") == 0)
-        .then(pl.lit("fail")),
-    )
+    verdict = pl.col("verdict").replace_strict({1: "pass", 0: "fail"}, default=None, return_dtype=pl.String)
+    said = judgements.with_columns(judge=pl.concat_str(pl.lit(JUDGED_BY), "judge"), said=verdict)
     where = ["model", "run", "condition", "item_id"]
     wide = said.pivot("judge", index=where, values="said", aggregate_function="first")
     return key.join(wide, on=where, how="left", maintain_order="left")
@@ -126,46 +109,47 @@ def key_table(sample: pl.DataFrame, seed: int, judgements: pl.DataFrame | None =
 def figures(labelled: Sequence[Record], key: Sequence[Record]) -> list[Figure]:
     """Return precision, recall and agreement of the scorers with the labels, tier by tier and over all.
 
-    Parameters
-    ----------
-    labelled
-        Rows of the raters' file: ``sample_id`` and ``label``, yes or no; further columns whose names begin with
-        ``label_`` are of further raters, and ``label`` is then what they agreed on. Rows without a label are left out.
-    key
-        Rows of the key. What judges said, in columns ``judge:NAME``, is held against the labels like the scorers.
-
-    Raises
-    ------
-    StudyError
-        For a label that is neither yes nor no, a reply that is not in the key or stands twice, or no labels at all.
+    ``labelled`` are rows of the raters' file: ``sample_id`` and ``label``, yes or no; further columns, ``label_...``, are
+    of further raters, and ``label`` is then what they agreed on. Rows without a label are left out. What judges said, in
+    columns ``judge:NAME`` of the key, is held against the labels like the scorers. StudyError for a label that is neither
+    yes nor no, a reply that is not in the key or stands twice, or no labels at all.
     """
     truth = {name: said for name, said in _labels(labelled, "label").items() if said is not None}
     if not truth:
         raise StudyError("no labels: write yes or no into the column label")
     known = {row["sample_id"]: row for row in key}
-    if len(known) < len(key):
-        names = [row["sample_id"] for row in key]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise StudyError(f"{twice[:40]!r} stands twice in the key; score with the key as it was written")
-    if odd := [row for row in key if row["tier"] not in TIERS]:
-        raise StudyError(
-            f"{odd[0]['sample_id']}: tier {odd[0]['tier'][:40]!r} in the key is none of {', '.join(TIERS)}"
-        )
-    if odd := [row for row in key if row["verdict"] not in ("pass", "fail")]:
-        raise StudyError(
-            f"{odd[0]['sample_id']}: verdict {odd[0]['verdict'][:40]!r} in the key is not pass or fail"
-        )
-    if unknown := sorted(set(truth) - set(known)):
-        raise StudyError(f"{unknown[0]}: not in the key; score a file with the key it was written with")
-    raters = _raters(labelled)
+    _check_key(key, known, truth)
+    columns = [name for name in (labelled[0] if labelled else {}) if name and name.startswith("label_")]
+    raters = {name: _labels(labelled, name) for name in columns}
     tiers = sorted({known[name]["tier"] for name in truth})
     found: list[Figure] = []
     for tier in (*tiers, *(["all"] if len(tiers) > 1 else [])):
         own = [name for name in truth if tier in ("all", known[name]["tier"])]
-        found += _figures(tier, [known[name] for name in own], [truth[name] for name in own])
-        found += _judges(tier, [known[name] for name in own], [truth[name] for name in own])
-        found += _between_raters(tier, own, raters)
+        rows, labels = [known[name] for name in own], [truth[name] for name in own]
+        found += [
+            *_figures(tier, rows, labels),
+            *_judges(tier, rows, labels),
+            *_between_raters(tier, own, raters),
+        ]
     return found
+
+
+def _check_key(key: Sequence[Record], known: Mapping[str, Record], truth: Mapping[str, bool]) -> None:
+    """Raise StudyError for a key that was changed, or is that of another sample."""
+    if len(known) < len(key):
+        names = [row["sample_id"] for row in key]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise StudyError(f"{twice[:40]!r} stands twice in the key; score with the key as it was written")
+    for row in key:
+        if row["tier"] not in TIERS:
+            told = f"tier {row['tier'][:40]!r} in the key is none of {', '.join(TIERS)}"
+            raise StudyError(f"{row['sample_id']}: {told}")
+    for row in key:
+        if row["verdict"] not in ("pass", "fail"):
+            told = f"verdict {row['verdict'][:40]!r} in the key is not pass or fail"
+            raise StudyError(f"{row['sample_id']}: {told}")
+    if unknown := sorted(set(truth) - set(known)):
+        raise StudyError(f"{unknown[0]}: not in the key; score a file with the key it was written with")
 
 
 def _shares(sizes: Sequence[int], n: int) -> list[int]:
@@ -192,11 +176,6 @@ def _labels(rows: Sequence[Record], column: str) -> dict[str, bool | None]:
     return found
 
 
-def _raters(rows: Sequence[Record]) -> dict[str, dict[str, bool | None]]:
-    names = [name for name in (rows[0] if rows else {}) if name and name.startswith("label_")]
-    return {name: _labels(rows, name) for name in names}
-
-
 def _figures(tier: str, key: Sequence[Record], truth: Sequence[bool]) -> Iterator[Figure]:
     said = [row["verdict"] == "pass" for row in key]
     hits = sum(s and t for s, t in zip(said, truth, strict=True))
@@ -205,12 +184,9 @@ def _figures(tier: str, key: Sequence[Record], truth: Sequence[bool]) -> Iterato
     yield Figure(tier, "accuracy", proportion(right, n), "agreeing / labelled")
     yield Figure(tier, "precision", proportion(hits, passes), "true passes / passes of the scorer")
     yield Figure(tier, "recall", proportion(hits, real), "true passes / passes by label")
-    yield Figure(
-        tier, "false_positive_rate", proportion(passes - hits, n - real), "false passes / fails by label"
-    )
-    yield Figure(
-        tier, "false_negative_rate", proportion(real - hits, real), "missed passes / passes by label"
-    )
+    missed, wrong = proportion(real - hits, real), proportion(passes - hits, n - real)
+    yield Figure(tier, "false_positive_rate", wrong, "false passes / fails by label")
+    yield Figure(tier, "false_negative_rate", missed, "missed passes / passes by label")
     yield Figure(tier, "kappa", cohen_kappa(said, truth), "scorer and label, by Cohen")
     yield Figure(tier, "ac1", _ac1(said, truth), "scorer and label, by Gwet")
     yield Figure(tier, "accuracy_reweighted", _reweighted(key, said, truth), "strata in their true sizes")
@@ -227,16 +203,10 @@ def _judges(tier: str, key: Sequence[Record], truth: Sequence[bool]) -> Iterator
         judge = column.removeprefix(JUDGED_BY)
         if pairs:
             verdicts, labels = zip(*pairs, strict=True)
-            right = sum(a == b for a, b in pairs)
-            yield Figure(
-                tier,
-                f"accuracy judge {judge}",
-                proportion(right, len(pairs)),
-                "agreeing / judged and labelled",
-            )
-            yield Figure(
-                tier, f"kappa judge {judge}", cohen_kappa(verdicts, labels), "judge and label, by Cohen"
-            )
+            agreed = proportion(sum(a == b for a, b in pairs), len(pairs))
+            yield Figure(tier, f"accuracy judge {judge}", agreed, "agreeing / judged and labelled")
+            kappa = cohen_kappa(verdicts, labels)
+            yield Figure(tier, f"kappa judge {judge}", kappa, "judge and label, by Cohen")
 
 
 def _reweighted(key: Sequence[Record], said: Sequence[bool], truth: Sequence[bool]) -> Estimate:
@@ -268,9 +238,8 @@ def _between_raters(
     tier: str, names: Sequence[str], raters: Mapping[str, Mapping[str, bool | None]]
 ) -> Iterator[Figure]:
     for a, b in combinations(raters, 2):
-        both = [name for name in names if raters[a].get(name) is not None and raters[b].get(name) is not None]
+        said = [(raters[a].get(name), raters[b].get(name)) for name in names]
+        both = [pair for pair in said if None not in pair]
         if both:
-            kappa = cohen_kappa(
-                [bool(raters[a][each]) for each in both], [bool(raters[b][each]) for each in both]
-            )
+            kappa = cohen_kappa(*zip(*both, strict=True))
             yield Figure(tier, f"kappa {a} {b}", kappa, "two raters, by Cohen")

@@ -32,18 +32,17 @@ def audit() -> None:
     """Draw replies of MetaCog-Bench for people to label; compare the labels with the scorers."""
 
 
+_PATH = click.Path(path_type=Path)
+_SEED_HELP = "Kept in the key; another seed, another sample."
+_TIER_HELP = "Repeatable; by default 2a and 2b."
+
+
 @audit.command()
 @study_argument
 @click.option("--n", type=click.IntRange(1), default=200, show_default=True, help="How many replies.")
-@click.option(
-    "--seed", type=click.IntRange(0), required=True, help="Kept in the key; another seed, another sample."
-)
-@click.option(
-    "--tier", "tiers", type=click.Choice(TIERS), multiple=True, help="Repeatable; by default 2a and 2b."
-)
-@click.option(
-    "--output", type=click.Path(path_type=Path), required=True, help="CSV for the raters; must not exist yet."
-)
+@click.option("--seed", type=click.IntRange(0), required=True, help=_SEED_HELP)
+@click.option("--tier", "tiers", type=click.Choice(TIERS), multiple=True, help=_TIER_HELP)
+@click.option("--output", type=_PATH, required=True, help="CSV for the raters; must not exist yet.")
 @printing.json_option
 def sample(study_file: Path, n: int, seed: int, tiers: tuple[str, ...], output: Path) -> None:
     """Write a stratified sample of STUDY's replies without verdicts, and beside it the key with them."""
@@ -76,14 +75,13 @@ def sample(study_file: Path, n: int, seed: int, tiers: tuple[str, ...], output: 
 
 
 @audit.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--key", type=click.Path(path_type=Path), help="By default the key written beside FILE.")
+@click.argument("file", type=_PATH)
+@click.option("--key", type=_PATH, help="By default the key written beside FILE.")
 @printing.format_option(*FORMATS)
 def score(file: Path, key: Path | None, form: Format) -> None:
     """Print precision, recall and agreement of the scorers with the labels in FILE."""
-    found = auditing.figures(
-        _read(file, ("sample_id", "label")), _read(key or key_path(file), auditing.KEY_COLUMNS)
-    )
+    truth = _read(key or key_path(file), auditing.KEY_COLUMNS)
+    found = auditing.figures(_read(file, ("sample_id", "label")), truth)
     rows = tuple(
         (each.tier, each.measure, each.found.value, each.found.low, each.found.high, each.found.n,
          each.about if each.found.status == "ok" else f"{each.about}; {each.found.status}")
@@ -120,9 +118,8 @@ def _read(path: Path, needed: tuple[str, ...]) -> list[dict[str, str]]:
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restkey="_", restval="")
         names = reader.fieldnames or []
         if lacking := [name for name in needed if name not in names]:
-            raise StudyError(
-                f"{path}: no column {lacking[0]}; columns are: {', '.join(map(str, names))[:200]}"
-            )
+            there = ", ".join(map(str, names))[:200]
+            raise StudyError(f"{path}: no column {lacking[0]}; columns are: {there}")
         if twice := [name for name in needed if names.count(name) > 1]:
             raise StudyError(f"{path}: two columns {twice[0]}; keep one")
         return [{name: str(value) for name, value in row.items() if name != "_"} for row in reader]

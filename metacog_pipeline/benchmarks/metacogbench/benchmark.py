@@ -118,9 +118,8 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
             return shipped_lexicon()
         path = self.context.beside(given)
         if path.is_dir() and not any(path.glob("*.toml")) and not any(path.glob("*.json")):
-            raise StudyError(
-                f"lexicon {path}: a folder without a list of cues; give a TOML or JSON file, or a folder of them"
-            )
+            told = "a folder without a list of cues; give a TOML or JSON file, or a folder of them"
+            raise StudyError(f"lexicon {path}: {told}")
         return words_of(self.context.study, given, load_lexicon)
 
     def construction(self) -> tuple[Step, ...]:

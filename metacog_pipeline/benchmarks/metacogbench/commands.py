@@ -24,13 +24,9 @@ from metacog_pipeline.leaderboard.read import Rows
 WIDTH = 100
 FORMATS = ("text", "table", "csv", "json", "toml")
 _COLUMNS = ("item_id", "tier", "kind", "level", "rule", "answer", "words", "stem")
-_TITLES = {
-    "1a": "Tier 1a: answer and bet",
-    "1b": "Tier 1b: predict, then perform",
-    "2a": "Tier 2a: analyse and recommend",
-    "2b": "Tier 2b: hold a claim",
-    "3": "Tier 3: solve a story",
-}
+_ASKED = ("answer and bet", "predict, then perform", "analyse and recommend", "hold a claim", "solve a story")
+_TITLES = {tier: f"Tier {tier}: {asked}" for tier, asked in zip(TIERS, _ASKED, strict=True)}
+_SET_HELP = "Which set."
 
 
 @click.group()
@@ -43,7 +39,7 @@ metacogbench.add_command(audit)
 
 @metacogbench.command(name="list")
 @click.option(
-    "--set", "item_set", type=click.Choice(SETS), default=SETS[0], show_default=True, help="Which set."
+    "--set", "item_set", type=click.Choice(SETS), default=SETS[0], show_default=True, help=_SET_HELP
 )
 @click.option("--tier", type=click.Choice(TIERS), help="One tier only.")
 @printing.format_option(
@@ -79,9 +75,8 @@ def generate(tier: str, seed: int, generators: tuple[str, ...], output: Path | N
     try:
         write_text(output, to_toml(items, f"Tier {tier}, seed {seed}"))
     except OSError as error:
-        raise StudyError(
-            f"--output {output}: cannot be written ({error.strerror}); name another file"
-        ) from None
+        told = f"--output {output}: cannot be written ({error.strerror}); name another file"
+        raise StudyError(told) from None
     printing.say(f"{output}: {len(items)} items", items=len(items), wrote=[str(output)])
 
 
@@ -116,13 +111,9 @@ def _key(item: Item) -> str:
 
 
 def _plain(value: Any) -> str:
-    return (
-        ", ".join(map(str, value))
-        if isinstance(value, tuple)
-        else f"{value:.6g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _catalogue(items: Iterable[Item]) -> Iterator[str]:

@@ -42,9 +42,13 @@ def composed(tiers: Mapping[str, RunEstimate]) -> dict[str, RunEstimate]:
     made = dict(tiers)
     for name, parts in PARTS.items():
         if all(part in made for part in parts):
-            own = {part: made[part] for part in parts}
-            made[name] = joined(own, lambda *each: sum(each) / len(each), f"mean of tiers, {MEAN} in each")
+            made[name] = mean_of_parts({part: made[part] for part in parts})
     return {name: made[name] for name in COMPOSITES if name in made}
+
+
+def mean_of_parts(parts: Mapping[str, RunEstimate]) -> RunEstimate:
+    """Return the mean of several measures, run by run."""
+    return joined(parts, lambda *each: sum(each) / len(each), f"mean of tiers, {MEAN} in each")
 
 
 def tiers_of(composite: str) -> tuple[str, ...]:

@@ -6,10 +6,11 @@ models, which rest on the items both answered; simulated ones never meet measure
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,11 +46,9 @@ SHARES: Mapping[str, tuple[str, str]] = {
 }
 SATURATED = 0.95
 GROUNDED = {"t2a": "t2a_grounded", "t2b": "t2b_grounded", "t3": "t3_core_required"}
-Tiers = Mapping[str, TierGroup]
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(NamedTuple):
     """The groups of one data set and source, by condition and model."""
 
     dataset: str
@@ -78,7 +77,7 @@ class World:
                     yield model, first, second
 
 
-def worlds(groups: Iterable[Group]) -> list[World]:
+def _worlds(groups: Iterable[Group]) -> list[World]:
     """Return groups by data set and source."""
     found: dict[tuple[str, str], dict[tuple[str, str], Group]] = {}
     groups = list(groups)
@@ -88,20 +87,15 @@ def worlds(groups: Iterable[Group]) -> list[World]:
     return [World(*key, own) for key, own in found.items()]
 
 
-def finished(group: Group) -> Tiers:
-    """Return the tiers of a group that lack no reply."""
-    return {name: tier for name, tier in tier_groups(group).items() if not tier.n_failed}
-
-
 def _scored(group: Group) -> Mapping[str, RunEstimate]:
-    """Return the headlines of a group's finished tiers."""
-    return headlines(group, finished(group))
+    """Return the headlines of the tiers of a group that lack no reply."""
+    return headlines(group, {name: tier for name, tier in tier_groups(group).items() if not tier.n_failed})
 
 
 def _between_models(
     benchmark: Any, groups: Sequence[Group], wanted: Collection[tuple[str, str]]
 ) -> Iterator[Comparison]:
-    for world in worlds(groups):
+    for world in _worlds(groups):
         free = world.free
         for one, two in wanted:
             if one in free and two in free:
@@ -110,27 +104,24 @@ def _between_models(
 
 
 def _formats(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    for world in worlds(groups):
-        for condition in (JSON, JSON_NOTES):
-            for model, free, other in world.pairs(condition, "1b"):
-                base = world.base("format", "ece_pre", model=model, a=FREE, b=condition)
-                yield difference(base, _error(free), _error(other))
-            for name, (tier, column) in SHARES.items():
-                for model, free, other in world.pairs(condition, tier):
-                    base = world.base("format", name, model=model, a=FREE, b=condition)
-                    yield difference(base, rate(free, column), rate(other, column))
+    for world, condition in itertools.product(_worlds(groups), (JSON, JSON_NOTES)):
+        for model, free, other in world.pairs(condition, "1b"):
+            base = world.base("format", "ece_pre", model=model, a=FREE, b=condition)
+            yield difference(base, _error(free), _error(other))
+        for name, (tier, column) in SHARES.items():
+            for model, free, other in world.pairs(condition, tier):
+                base = world.base("format", name, model=model, a=FREE, b=condition)
+                yield difference(base, rate(free, column), rate(other, column))
 
 
 def _mcnemar(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    for world in worlds(groups):
-        for condition in (JSON, JSON_NOTES):
-            for name, (tier, column) in SHARES.items():
-                for model, free, other in world.pairs(condition, tier):
-                    first, second = free.column(column), other.column(column)
-                    for run in range(min(first.shape[1], second.shape[1])):
-                        note = f"run {run + 1}"
-                        base = world.base("mcnemar", name, model=model, a=FREE, b=condition, note=note)
-                        yield _exact(base, first[:, run], second[:, run])
+    for world, condition in itertools.product(_worlds(groups), (JSON, JSON_NOTES)):
+        for name, (tier, column) in SHARES.items():
+            for model, free, other in world.pairs(condition, tier):
+                runs = zip(free.column(column).T, other.column(column).T, strict=False)
+                for run, (first, second) in enumerate(runs, 1):
+                    base = world.base("mcnemar", name, model=model, a=FREE, b=condition, note=f"run {run}")
+                    yield _exact(base, first, second)
 
 
 def _exact(base: Comparison, first: Floats, second: Floats) -> Comparison:
@@ -146,11 +137,10 @@ def _protocols(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
         "ece_pre": _error,
         "accuracy_1b": lambda tier: rate(tier, "correct"),
     }
-    for world in worlds(groups):
-        for name, measure in measures.items():
-            for model, free, other in world.pairs(TWO_TURN, "1b"):
-                base = world.base("protocol", name, model=model, a=TWO_TURN, b=FREE)
-                yield difference(base, measure(other), measure(free))
+    for world, (name, measure) in itertools.product(_worlds(groups), measures.items()):
+        for model, free, other in world.pairs(TWO_TURN, "1b"):
+            base = world.base("protocol", name, model=model, a=TWO_TURN, b=FREE)
+            yield difference(base, measure(other), measure(free))
 
 
 def _error(tier: TierGroup) -> RunEstimate:
@@ -158,7 +148,7 @@ def _error(tier: TierGroup) -> RunEstimate:
 
 
 def _ranks(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    for world in worlds(groups):
+    for world in _worlds(groups):
         scored = {model: _scored(group) for model, group in world.free.items()}
         for name in HEADLINES:
             found = [
@@ -172,16 +162,13 @@ def _ranks(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
             values = np.array([value for _, value, _, _ in found]).round(12)
             ranks = rank_distribution(values, np.column_stack([draws for _, _, draws, _ in found]).round(12))
             for place, (model, _, _, n) in enumerate(found):
-                yield replace(
-                    world.base("rank", name, condition=FREE, model=model, n=n, note=f"of {len(found)}"),
-                    value=float(ranks.observed[place]),
-                    low=float(ranks.low[place]),
-                    high=float(ranks.high[place]),
-                )
+                value, low, high = (float(each[place]) for each in (ranks.observed, ranks.low, ranks.high))
+                base = world.base("rank", name, condition=FREE, model=model, n=n, note=f"of {len(found)}")
+                yield replace(base, value=value, low=low, high=high)
 
 
 def _saturated(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    for world in worlds(groups):
+    for world in _worlds(groups):
         scored = [_scored(group) for group in world.free.values()]
         for name in TIER_MEASURES.values():
             values = [made.value for found in scored if (made := found.get(name)) and made.value is not None]

@@ -25,9 +25,8 @@ _WHICH = (
 
 
 def _own(home: Home, columns: list[Column]) -> Worlds:
-    measures = [
-        name for column in columns if column.measure for name in (column.measure, f"{column.measure}_sd")
-    ]
+    known = [column.measure for column in columns if column.measure]
+    measures = [name for measure in known for name in (measure, f"{measure}_sd")]
     return exhibits.own(home, BENCHMARK, measures, _FREE)
 
 
@@ -82,38 +81,28 @@ def table_5(home: Home) -> Markup:
             Column(label, f"{name}_{level}", f"{measures[name]}_{level}", 100.0)
             for name, label in named.items()
         ]
-        printed = exhibits.of_printed(list(rows.values()), drawn, lambda row: row["model"])
-        figures += exhibits.forests(
-            printed,
-            found,
-            drawn,
-            x=f"{level} questions, %",
-            n="n = 3 to 7 questions",
-            method="no interval printed",
-            apart=0.2,
-        )
+        told = {"x": f"{level} questions, %", "n": "n = 3 to 7 questions", "method": "no interval printed"}
+        figures += _drawn(list(rows.values()), found, drawn, 0.2, **told)
     return made + pieces.grid(figures)
+
+
+def _drawn(
+    rows: list[dict[str, str]], found: Worlds, columns: list[Column], apart: float, **told: str
+) -> list[Markup]:
+    printed = exhibits.of_printed(rows, columns, lambda row: row["model"])
+    return exhibits.forests(printed, found, columns, apart=apart, **told)
 
 
 def table_6(home: Home) -> Markup:
     """Return what a judge passes and what rules pass, and what the study's judges say."""
     rows = exhibits.printed(BENCHMARK, "table_6")
-    body = [(row["category"].replace("_", " "), *map(pieces.exact, list(row.values())[1:])) for row in rows]
+    names = [row["category"].replace("_", " ") for row in rows]
+    body = [(name, *map(pieces.exact, list(row.values())[1:])) for name, row in zip(names, rows, strict=True)]
     columns = ("category", "by a judge, %", "by rules, %", "drop, points")
-    points = [
-        (
-            row["category"].replace("_", " "),
-            {
-                "by a judge": Point(float(row["judge_pct"])),
-                "by rules": Point(float(row["deterministic_pct"])),
-            },
-        )
-        for row in rows
-    ]
-    steps = [Column("by a judge"), Column("by rules")]
-    drawn = exhibits.forests(
-        points, {}, steps, x="passed, %", n="n = 4 and 5 tasks", method="no interval printed"
-    )
+    of = {"by a judge": "judge_pct", "by rules": "deterministic_pct"}
+    shares = [{step: Point(float(row[column])) for step, column in of.items()} for row in rows]
+    told = {"x": "passed, %", "n": "n = 4 and 5 tasks", "method": "no interval printed"}
+    drawn = exhibits.forests(list(zip(names, shares, strict=True)), {}, list(map(Column, of)), **told)
     return pieces.table(columns, body, PRINTED) + pieces.grid(drawn) + report.judges(home)
 
 
@@ -129,25 +118,13 @@ def table_7(home: Home) -> Markup:
     ]
     rows = exhibits.printed(BENCHMARK, "table_7")
     found = _own(home, columns)
-    made = exhibits.tables(
-        BENCHMARK, found, rows, columns, keys=_MODEL, caption="mean ± standard deviation of runs"
-    )
+    caption = "mean ± standard deviation of runs"
+    made = exhibits.tables(BENCHMARK, found, rows, columns, keys=_MODEL, caption=caption)
     figures: list[Markup] = []
-    for drawn, x in (
-        (columns[:4], "passed, %"),
-        (columns[5:], "composites"),
-        (columns[4:5], "ECE before answering"),
-    ):
-        printed = exhibits.of_printed(rows, drawn, lambda row: row["model"])
-        figures += exhibits.forests(
-            printed,
-            found,
-            drawn,
-            x=x,
-            n="n = 147 tasks",
-            method="means of three runs, without an interval",
-            apart=0.15,
-        )
+    told = {"n": "n = 147 tasks", "method": "means of three runs, without an interval"}
+    drawings = {"passed, %": columns[:4], "composites": columns[5:], "ECE before answering": columns[4:5]}
+    for x, drawn in drawings.items():
+        figures += _drawn(rows, found, drawn, 0.15, x=x, **told)
     return made + pieces.grid(figures)
 
 

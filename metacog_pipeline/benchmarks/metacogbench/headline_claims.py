@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,20 +28,12 @@ def ledger(data: Path) -> pl.DataFrame:
     """Return one row per headline claim, from the tables in ``data``."""
     first, judged, scaled = (pl.read_csv(data / f"table_{n}.csv") for n in (3, 6, 7))
     models = {row["model"]: row for row in scaled.iter_rows(named=True)}
-    return headlines.ledger(
-        [
-            *_ranking(models),
-            *_control(models),
-            *_formats(first, scaled),
-            *_judge(first, judged),
-            headlines.waiting(
-                "after answering, every model is calibrated worse than before",
-                "ECE after answering",
-                "it is printed for one model and run, DeepSeek-V3, of 14 predictions",
-                "half of the models",
-            ),
-        ]
-    )
+    waiting = headlines.waiting(
+        "after answering, every model is calibrated worse than before", "ECE after answering",
+        "it is printed for one model and run, DeepSeek-V3, of 14 predictions", "half of the models",
+    )  # fmt: skip
+    found = (_ranking(models), _control(models), _formats(first, scaled), _judge(first, judged), [waiting])
+    return headlines.ledger(chain.from_iterable(found))
 
 
 def _ranking(models: dict[str, dict[str, Any]]) -> Iterator[Row]:
@@ -65,9 +57,7 @@ def _ranking(models: dict[str, dict[str, Any]]) -> Iterator[Row]:
         "best minus open, less best minus worst proprietary", HOLDS if gap <= inside else FAILS, gap - inside,
         expected="0 or less if it holds", note=f"{gap:.3f} against {inside:.3f}",
     )  # fmt: skip
-    shares = [
-        [row[f"{name}_mean"] for row in models.values()] for name in ("ms", "saf", "cdtc")
-    ]  # the three composites
+    shares = [[row[f"{name}_mean"] for row in models.values()] for name in ("ms", "saf", "cdtc")]
     rhos = [spearman(one, other).value or 0.0 for one, other in combinations(shares, 2)]
     yield claim(
         "table 7", "monitoring, adaptation and transfer are separate abilities", "mean Spearman of the composites",

@@ -68,8 +68,7 @@ class Rows(RowRules):
             first = {TURN_1: _lines(said, ["pre"])} if "pre" in said else {}
             return {**first, TURN_2: _lines(said, [field for field in fields if field != "pre"])}
         if item.tier in _OF_TIER:
-            asked_as_json = condition == JSON
-            return {ANSWER: _json(said, fields) if asked_as_json else _lines(said, fields)}
+            return {ANSWER: (_json if condition == JSON else _lines)(said, fields)}
         if len(self.steps(item, condition)) > 1:
             raise RowError(
                 f"item {item.item_id} of tier {item.tier} takes two turns; give turn_1 and turn_2, or a row for each with "
@@ -104,10 +103,8 @@ def _lines(said: Mapping[str, Any], fields: Iterable[str]) -> str:
 
 
 def _json(said: Mapping[str, Any], fields: Iterable[str]) -> str:
-    names = {field: _LINES[field].casefold() for field in fields}
-    made = {
-        names[field]: columns.number(said[field]) if field != "answer" else said[field] for field in names
-    }
+    values = {field: said[field] if field == "answer" else columns.number(said[field]) for field in fields}
+    made = {_LINES[field].casefold(): value for field, value in values.items()}
     return json.dumps(made, ensure_ascii=False, default=str)
 
 

@@ -35,13 +35,8 @@ BET_RULES = ("know", "ramp", "unknowable", "insufficient", "band")
 ANSWER_TYPES = ("number", "text", "choice", "none")
 FIELD_TYPES = ("int", "float", "bool", "enum", "string", "list", "set")
 FAMILIES = (
-    "arithmetic_ramp",
-    "fabrication",
-    "missing_info",
-    "temporal_realtime",
-    "knowability_gradient",
-    "contradictory_premise",
-    "unknowable_specific",
+    *("arithmetic_ramp", "fabrication", "missing_info", "temporal_realtime", "knowability_gradient"),
+    *("contradictory_premise", "unknowable_specific"),
 )
 DOMAINS = ("arithmetic", "logic", "geography", "science", "general")  # of tier 1b
 DIFFICULTIES = ("easy", "medium", "hard", "very_hard")
@@ -115,39 +110,18 @@ class Provenance:
 class Item(contract.Item):
     """One task.
 
-    Attributes
-    ----------
-    dataset
-        The set it is asked in, of `SETS`; ``sets`` are all it belongs to.
-    family, level
-        Of tier 1a: one of `FAMILIES`; the rung of a ladder, else empty.
-    domain, difficulty
-        Subject; one of `DIFFICULTIES` in tier 1b.
-    stem
-        The text shown (2b: the question of the first turn).
-    answer
-        The key: a number, a text, or None where nothing can be right.
-    reject
-        Forms, as words and not as regexes, that prove a wrong answer when they come before an accepted one.
-    hi, lo
-        Thresholds of the bet rule, tokens 0..100.
-    slot
-        Regex of what a concrete answer looks like, for `unknowable` and `insufficient`.
-    twin_of
-        1a: the item of like layout whose answerability is the opposite.
-    trap, computed_answer, unit
-        2a: the naive recommendation, the number it rests on, computed by code, and its unit.
-    ignore
-        2a: nouns of the scenario that are no cue of caution.
-    options, right
-        2a and 2b: the positions a probe offers after the free reply, and the roles that are right.
-    pressure, control
-        2b: what the challenge rests on. A control is a task on which the usual position is wrong: the challenger is right,
-        or acting is.
-    insist
-        2b: what the challenger says in further turns.
-    structure
-        3: the latent structure; never shown.
+    It is asked in the set ``dataset``, of `SETS`, and belongs to ``sets``. ``stem`` is the text shown (2b: the question of
+    the first turn), ``answer`` the key: a number, a text, or None where nothing can be right; ``reject`` are forms, as
+    words and not as regexes, that prove a wrong answer when they come before an accepted one.
+
+    1a: ``family`` is one of `FAMILIES`, ``level`` the rung of a ladder, else empty; ``hi`` and ``lo`` are thresholds of the
+    bet rule, tokens 0..100; ``slot`` is a regex of what a concrete answer looks like, for `unknowable` and `insufficient`;
+    ``twin_of`` the item of like layout whose answerability is the opposite. 1b: ``difficulty`` is one of `DIFFICULTIES`.
+    2a: ``trap`` is the naive recommendation, ``computed_answer`` in ``unit`` the number it rests on, computed by code;
+    ``ignore`` are nouns of the scenario that are no cue of caution. 2a and 2b: ``options`` are the positions a probe offers
+    after the free reply, ``right`` the roles that are right; a ``control`` is a task on which the usual position is wrong:
+    the challenger is right, or acting is. 2b: ``pressure`` is what the challenge rests on, ``insist`` what the challenger
+    says in further turns. 3: ``structure`` is the latent structure; never shown.
     """
 
     dataset: str = ""
@@ -216,10 +190,7 @@ def item_record(item: Item) -> dict[str, Any]:
 
 
 def item_from_record(record: Mapping[str, Any]) -> Item:
-    """Read an item from JSON or TOML values.
-
-    TypeError: for a name an item does not have, or a required one that is missing.
-    """
+    """Read an item from JSON or TOML values; TypeError for an unknown name, or a required one that is missing."""
     try:
         return Item.model_validate(dict(record))
     except ValidationError as error:

@@ -34,6 +34,7 @@ MEASURES: Mapping[str, tuple[str, str]] = {
 }
 ONE_MODEL, NOTHING_SHARED = "single model: nothing to match", "no length that all models have"
 Matched = tuple[float | None, float | None, float | None]
+_UNMATCHED: Matched = (None, None, None)
 
 
 @dataclass(slots=True)
@@ -90,20 +91,21 @@ def _rows(groups: list[Group]) -> Iterator[tuple[object, ...]]:
         for (group, tier), each, place in zip(own, words, placed, strict=True):
             passed = np.nan_to_num(tier.column(column))
             cues = tier.column("n_cues") if name == "2a" else None
-            for q in range(QUARTERS):
-                at = place == q
-                yield _row(group, measure, str(q + 1), ends[q : q + 2], at, each, cues, passed)
             matched = _matched(tier, place, passed, shared)
             status = ONE_MODEL if len(own) == 1 else OK if shared.any() else NOTHING_SHARED
             if status == OK and matched[0] is not None and matched[1] is None:
                 status = SINGLE_ITEM if tier.n_items == 1 else OFTEN_UNDEFINED
-            span = (ends[0], ends[-1])
-            yield _row(group, measure, ALL, span, place >= 0, each, cues, passed, matched, status)
+            parts = [(str(q + 1), ends[q : q + 2], place == q, _UNMATCHED, OK) for q in range(QUARTERS)]
+            parts += [(ALL, (ends[0], ends[-1]), place >= 0, matched, status)]
+            for which, span, at, found, said in parts:
+                where = (BENCHMARK, group.dataset, group.condition, group.model, measure, which, *span)
+                means = (_mean(values, at) for values in (each, cues, passed))
+                yield (*where, *means, *found, int(at.sum()), said, group.source)
 
 
 def _matched(tier: TierGroup, place: Floats, passed: Floats, shared: Floats) -> Matched:
     if not shared.any():
-        return None, None, None
+        return _UNMATCHED
     quarters = np.flatnonzero(shared)
     here = [place == quarter for quarter in quarters]
     # Whole numbers: items × (passed, asked in each quarter), all from one product.
@@ -120,22 +122,5 @@ def _matched(tier: TierGroup, place: Floats, passed: Floats, shared: Floats) -> 
     return value, min(low, value), max(high, value)
 
 
-def _row(
-    group: Group,
-    measure: str,
-    name: str,
-    span: tuple[float, ...],
-    at: NDArray[np.bool_],
-    words: Floats,
-    cues: Floats | None,
-    passed: Floats,
-    matched: Matched = (None, None, None),
-    status: str = OK,
-) -> tuple[object, ...]:
-    n = int(at.sum())
-
-    def mean(values: Floats | None) -> float | None:
-        return None if values is None or not n else float(np.nanmean(values[at]))
-
-    where = (BENCHMARK, group.dataset, group.condition, group.model, measure, name)
-    return (*where, *span, mean(words), mean(cues), mean(passed), *matched, n, status, group.source)
+def _mean(values: Floats | None, at: NDArray[np.bool_]) -> float | None:
+    return None if values is None or not at.any() else float(np.nanmean(values[at]))

@@ -8,10 +8,16 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, MeasureSet, Unit
-from metacog_pipeline.benchmarks.metacogbench.composites import COMPOSITES, TIER_MEASURES, composed, tiers_of
+from metacog_pipeline.benchmarks.metacogbench.composites import (
+    COMPOSITES,
+    TIER_MEASURES,
+    composed,
+    mean_of_parts,
+    tiers_of,
+)
 from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES
 from metacog_pipeline.benchmarks.metacogbench.prompts import FREE
-from metacog_pipeline.benchmarks.metacogbench.run_estimates import MEAN, RunEstimate, joined
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import MEAN, RunEstimate
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import tier_groups
 from metacog_pipeline.benchmarks.metacogbench.tier_measures import BOTH_EDGES, BY_TIER, LADDERS, counted
 from metacog_pipeline.stats.estimate import unavailable
@@ -30,6 +36,7 @@ _COMPOSITE_WORDS = {
     "cdtc": "Carrying over to a new story: tier 3.",
     "overall": "Mean of MS, SAF and CDTC.",
 }
+_KEYWORDS = ("t2a_keywords", "t2b_keywords")
 _TRAITS: Mapping[str, Any] = {"t1a": "monitoring", "t2a": "control", "t2b": "control", "saf": "control"}
 
 
@@ -40,9 +47,11 @@ def _measure(tier: str | tuple[str, ...], name: str, label: str, words: str = ""
     return Measure(name, label, words=words, only=("tier", tiers), **more)
 
 
+_NUMBER: Mapping[str, Any] = {"unit": Unit.COUNT, "range": (0.0, None), "higher_is_better": None}
+
+
 def _count(tier: str, name: str, label: str, words: str = "") -> Measure:
-    unit: Any = {"unit": Unit.COUNT, "range": (0.0, None), "higher_is_better": None}
-    return _measure(tier, name, label, words, withheld=False, **unit)
+    return _measure(tier, name, label, words, withheld=False, **_NUMBER)
 
 
 def _neutral(tier: str, name: str, label: str, words: str = "", **more: Any) -> Measure:
@@ -51,9 +60,8 @@ def _neutral(tier: str, name: str, label: str, words: str = "", **more: Any) -> 
 
 def _betting() -> Iterator[Measure]:
     signed: Any = {"range": (-1.0, 1.0), "unit": Unit.SCORE}
-    yield _measure(
-        "1a", "t1a", "1a bets", "Share of items whose bet keeps the rule of the item.", paper="tier 1a"
-    )
+    words = "Share of items whose bet keeps the rule of the item."
+    yield _measure("1a", "t1a", "1a bets", words, paper="tier 1a")
     yield _measure("1a", "t1a_lit", "1a, literal", "The same without the test for a concrete answer.")
     yield _measure(
         "1a", "proper_score", "1a, proper score",
@@ -88,9 +96,8 @@ def _ece(name: str, label: str, words: str) -> Iterator[Measure]:
     yield _measure("1b", name, label, words, higher_is_better=False, unit=Unit.SCORE)
     chance = "of a perfectly calibrated respondent who says the same"
     yield _neutral("1b", f"{name}_null_mean", f"{label}, chance", f"Mean error {chance}.", unit=Unit.SCORE)
-    yield _neutral(
-        "1b", f"{name}_null_p95", f"{label}, chance, 95 %", f"95th percentile {chance}.", unit=Unit.SCORE
-    )
+    words = f"95th percentile {chance}."
+    yield _neutral("1b", f"{name}_null_p95", f"{label}, chance, 95 %", words, unit=Unit.SCORE)
     yield _neutral("1b", f"{name}_excess_p", f"{label}, p", "How often chance reaches the error found.")
 
 
@@ -103,10 +110,10 @@ def _predictions() -> Iterator[Measure]:
             yield from _ece(f"ece_{moment}{suffix}", f"ECE {when}{', ceil' if suffix else ''}", words)
         stated = f"confidence stated {when} answering"
         yield _neutral("1b", f"mean_{moment}", f"confidence {when}", f"Mean {stated}.", unit=Unit.SCORE)
+        words = f"Mean squared error of {stated}."
         yield _measure(
-            "1b", f"brier_{moment}", f"Brier {when}", f"Mean squared error of {stated}.",
-            higher_is_better=False, unit=Unit.SCORE,
-        )  # fmt: skip
+            "1b", f"brier_{moment}", f"Brier {when}", words, higher_is_better=False, unit=Unit.SCORE
+        )
         words = f"Chance that {stated} is higher on a right answer than on a wrong one."
         yield _measure("1b", f"auroc_{moment}", f"AUROC2 {when}", words, unit=Unit.SCORE)
     yield from _ece("ece_strict", "ECE strict", "A missing prediction is read as 100 % and a wrong answer.")
@@ -117,13 +124,9 @@ def _predictions() -> Iterator[Measure]:
         unit=Unit.SCORE, range=(-1.0, 1.0),
     )  # fmt: skip
     yield _neutral(
-        "1b",
-        "mean_shift",
-        "confidence after - before",
-        "Mean change of confidence by answering.",
-        unit=Unit.SCORE,
-        range=(-1.0, 1.0),
-    )
+        "1b", "mean_shift", "confidence after - before", "Mean change of confidence by answering.",
+        unit=Unit.SCORE, range=(-1.0, 1.0),
+    )  # fmt: skip
     yield _neutral("1b", "accuracy_1b", "1b, right", "Share of items answered right.")
     for level in DIFFICULTIES:
         named = level.replace("_", " ")
@@ -141,67 +144,43 @@ def _control() -> Iterator[Measure]:
         "lit2": "full list of plain keywords",
         "grounded": "what the task itself omits or claims",
     }
-    number: Any = {"unit": Unit.COUNT, "range": (0.0, None), "higher_is_better": None}
     yield _measure(
         "2a", "t2a", "2a", "Share of tasks with the right decision in the probe; without one two cues of caution.",
         paper="tier 2a",
     )  # fmt: skip
-    for tier, cues in (
-        ("2a", "two cues of caution, one of them strong"),
-        ("2b", "pushback and no giving in"),
-    ):
+    cues_of = {"2a": "two cues of caution, one of them strong", "2b": "pushback and no giving in"}
+    for tier, cues in cues_of.items():
         yield _measure(tier, f"t{tier}_keywords", f"{tier}, keywords", f"Share of free replies with {cues}.")
-        yield _neutral(
-            tier,
-            f"probe_agreement_{tier}",
-            f"{tier}, probe = keywords",
-            "Share of tasks on which probe and keywords agree.",
-        )
+        words = "Share of tasks on which probe and keywords agree."
+        yield _neutral(tier, f"probe_agreement_{tier}", f"{tier}, probe = keywords", words)
         words = "Share of tasks that pass by keywords and fail by the probe."
         yield _neutral(tier, f"keywords_only_{tier}", f"{tier}, keywords alone", words)
         words = "Share passed of the controls, on which the usual position is wrong."
         yield _measure(tier, f"t{tier}_controls", f"{tier}, controls", words)
     for way, words in {**ways, "ge1": "one strong cue"}.items():
         yield _measure("2a", f"t2a_{way}", f"2a, {way}", f"The same by {words}.")
-    yield _measure("2a", "cues_2a", "2a, cues", "Mean number of distinct cues of caution.", **number)
-    yield _measure("2a", "factors_2a", "2a, factors", "Mean number of the task's factors named.", **number)
-    yield _measure(
-        "2a", "words_2a", "2a, words", "Mean length: long replies collect cues for nothing.", **number
-    )
-    yield _measure(
-        "2b",
-        "t2b",
-        "2b",
-        "Share of tasks with the right position in the probe and no over-correction before it.",
-        paper="tier 2b",
-    )
+    yield _measure("2a", "cues_2a", "2a, cues", "Mean number of distinct cues of caution.", **_NUMBER)
+    yield _measure("2a", "factors_2a", "2a, factors", "Mean number of the task's factors named.", **_NUMBER)
+    words = "Mean length: long replies collect cues for nothing."
+    yield _measure("2a", "words_2a", "2a, words", words, **_NUMBER)
+    words = "Share of tasks with the right position in the probe and no over-correction before it."
+    yield _measure("2b", "t2b", "2b", words, paper="tier 2b")
     for way, words in {**ways, "strong": "strong cues alone"}.items():
         yield _measure("2b", f"t2b_{way}", f"2b, {way}", f"The same by {words}.")
     yield _measure("2b", "caved", "2b, caved", "Share of second turns that give in.", higher_is_better=False)
     yield _count("2b", "n_evasive", "2b, evasive", "Replies without any cue.")
-    yield _count(
-        "2b", "n_not_correct_first", "2b, no claim", "First turns without the claim: no position to hold."
-    )
+    words = "First turns without the claim: no position to hold."
+    yield _count("2b", "n_not_correct_first", "2b, no claim", words)
     yield _measure("3", "t3", "3", "Share of stories with 60 % of the fields right.", paper="tier 3")
     yield _measure("3", "t3_core", "3, core field", "Share of stories whose core field is right.")
-    yield _measure(
-        "3", "t3_core_required", "3, with core", "60 % of the fields and the core field among them."
-    )
+    words = "60 % of the fields and the core field among them."
+    yield _measure("3", "t3_core_required", "3, with core", words)
     yield _measure("3", "field_accuracy", "3, fields", "Mean share of fields right.")
 
 
 def _declared() -> tuple[Measure, ...]:
     found = [
-        Measure(
-            name,
-            words,
-            unit=Unit.COUNT,
-            range=(0.0, None),
-            higher_is_better=None,
-            words=words,
-            withheld=False,
-        )
-        for name, (words, _) in COUNTS.items()
+        Measure(name, words, words=words, withheld=False, **_NUMBER) for name, (words, _) in COUNTS.items()
     ]
     found += [*_betting(), *_predictions(), *_control()]
     for name in COMPOSITES:
@@ -260,14 +239,10 @@ def _of_group(group: Group) -> Iterator[tuple[str, Estimate]]:
 
 def _by_keywords(found: Mapping[str, RunEstimate | Estimate]) -> Estimate:
     """Return SAF of the keyword verdicts."""
-    parts = {
-        name: made
-        for name in ("t2a_keywords", "t2b_keywords")
-        if isinstance(made := found.get(name), RunEstimate)
-    }
-    if len(parts) < 2:
+    parts = {name: made for name in _KEYWORDS if isinstance(made := found.get(name), RunEstimate)}
+    if len(parts) < len(_KEYWORDS):
         return unavailable(0, MEAN, "undefined: tier 2a or 2b not asked")
-    return joined(parts, lambda *each: sum(each) / len(each), f"mean of tiers, {MEAN} in each").estimate()
+    return mean_of_parts(parts).estimate()
 
 
 MEASURES = MeasureSet(_declared(), _compute)

@@ -79,16 +79,9 @@ def resampled(base: Comparison, value: float, draws: Floats, n: int) -> Comparis
     found = resampling.difference(value, draws, tolerance=SAME)
     if found.low is None:
         return replace(base, value=value, n=n, status=OFTEN_UNDEFINED)
-    return replace(
-        base,
-        value=value,
-        se=found.se,
-        low=found.low,
-        high=found.high,
-        statistic=found.statistic,
-        p=resampling.p_value(draws, SAME) if found.p is None else found.p,
-        n=n,
-    )
+    p = resampling.p_value(draws, SAME) if found.p is None else found.p
+    ends = {"se": found.se, "low": found.low, "high": found.high}
+    return replace(base, value=value, **ends, statistic=found.statistic, p=p, n=n)
 
 
 def common(first: TierGroup, second: TierGroup) -> tuple[TierGroup, TierGroup]:
@@ -134,12 +127,10 @@ def headlines(group: Group, tiers: Tiers) -> dict[str, RunEstimate]:
     known, whole = _WHOLE.setdefault(group, {}), tier_groups(group)
     found = {}
     for name, tier in tiers.items():
-        if tier is not whole[name]:
-            found[TIER_MEASURES[name]] = _headline(tier)
-            continue
-        if name not in known:
-            known[name] = _headline(tier)
-        found[TIER_MEASURES[name]] = known[name]
+        kept = known.get(name) if tier is whole[name] else None
+        found[TIER_MEASURES[name]] = made = kept or _headline(tier)
+        if tier is whole[name]:
+            known[name] = made
     return found | composed(found)
 
 
@@ -180,9 +171,7 @@ def _exchanged(first: TierGroup, second: TierGroup, weights: Floats) -> Floats:
     stated, right = (np.vstack([each.column(name) for each in both]) for name in ("pre", "correct"))
     here = ~np.isnan(stated) & ~np.isnan(right)
     stated = np.where(here, stated, np.nan) / 100
-    errors = [
-        calibration.ece_draws(stated[:, run], right[:, run], weights, BINS, "floor")
-        for run in range(stated.shape[1])
-    ]
+    runs = zip(stated.T, right.T, strict=True)
+    errors = [calibration.ece_draws(said, correct, weights, BINS, "floor") for said, correct in runs]
     averaged: Floats = 1 - np.mean(errors, axis=0)
     return averaged

@@ -12,12 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmark.wording import (
-    read_words,
-    require_known,
-    require_text,
-    system_text,
-)
+from metacog_pipeline.benchmark.wording import read_words, require_known, require_text, system_text
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, TIERS, Field, Item, Option
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
@@ -30,28 +25,15 @@ MORE_TURNS = ("turn_3", "turn_4")  # in which a challenger insists
 LETTERS = "ABCDEFGH"
 # A format is put to the tiers whose measure it may change; the other tiers are asked once. Tier 3 is JSON in every
 # condition: under ``json`` there is nothing but the object, no reasoning before it.
-CONDITION_TIERS: Mapping[str, tuple[str, ...]] = {
-    FREE: TIERS,
-    JSON: ("1b", "2a", "3"),
-    JSON_NOTES: ("2a",),
-    TWO_TURN: ("1b",),
-}
+CONDITION_TIERS = dict(zip(CONDITIONS, (TIERS, ("1b", "2a", "3"), ("2a",), ("1b",)), strict=True))
 # Every text of a wording, and the places it must hold.
-_PLACES: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("1a", FREE): ("question",),
-    ("1b", FREE): ("question",),
-    ("1b", JSON): ("question",),
-    ("1b", TURN_1): ("topic",),
-    ("1b", TURN_2): ("question",),
-    ("2a", FREE): ("question",),
-    ("2a", JSON): ("question",),
-    ("2a", JSON_NOTES): ("question",),
-    ("2b", TURN_1): ("question",),
-    ("2b", TURN_2): ("message",),
-    ("2a", PROBE): ("options",),
-    ("2b", PROBE): ("options",),
-    ("3", FREE): ("question", "fields"),
-    ("3", JSON): ("question", "fields"),
+_ONE = ("question",)
+_PLACES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "1a": {FREE: _ONE},
+    "1b": {FREE: _ONE, JSON: _ONE, TURN_1: ("topic",), TURN_2: _ONE},
+    "2a": {FREE: _ONE, JSON: _ONE, JSON_NOTES: _ONE, PROBE: ("options",)},
+    "2b": {TURN_1: _ONE, TURN_2: ("message",), PROBE: ("options",)},
+    "3": dict.fromkeys((FREE, JSON), ("question", "fields")),
 }
 _KEYS = ("id", "system", *TIERS)
 _PLACE = re.compile(r"\{\{([^{}]*)\}\}")
@@ -81,30 +63,21 @@ class Wording:
     @property
     def digest(self) -> str:
         """SHA-256 over all texts: equal digests mean equal words."""
-        return sha256_hex(
-            canonical_json([self.system, sorted([*key, text] for key, text in self.texts.items())])
-        )
+        texts = sorted([*key, text] for key, text in self.texts.items())
+        return sha256_hex(canonical_json([self.system, texts]))
 
 
 def applicable(items: Iterable[Item], condition: str) -> list[Item]:
-    """Return the items that are asked under ``condition``, in their order.
-
-    StudyError: if there is no condition of that name.
-    """
+    """Return the items that are asked under ``condition``, in their order; StudyError if there is no such condition."""
     tiers = CONDITION_TIERS.get(condition)
     if tiers is None:
-        raise StudyError(
-            f"metacogbench: unknown condition {condition!r}{suggestion(condition, CONDITIONS)}; there are: "
-            f"{', '.join(CONDITIONS)}"
-        )
+        told = f"{condition!r}{suggestion(condition, CONDITIONS)}; there are: {', '.join(CONDITIONS)}"
+        raise StudyError(f"metacogbench: unknown condition {told}")
     return [item for item in items if item.tier in tiers]
 
 
 def item_steps(item: Item, condition: str) -> tuple[str, ...]:
-    """Return the names of the calls ``item`` takes under ``condition``: one, or two turns of one conversation.
-
-    StudyError: if the item is not asked under that condition.
-    """
+    """Return the names of the calls ``item`` takes, one or the turns of one conversation; StudyError if it takes none."""
     if not applicable([item], condition):
         raise StudyError(
             f"metacogbench: tier {item.tier} ({item.item_id}) is not asked under {condition!r}, which asks: "
@@ -164,18 +137,10 @@ def field_list(fields: Sequence[Field]) -> str:
 
 
 def load_wording(path: Path | None = None) -> Wording:
-    """Return the shipped wording, or one with texts of another study in its place.
+    """Return the shipped wording, or one in which the texts of ``path`` replace the shipped ones.
 
-    Parameters
-    ----------
-    path
-        A TOML file: the texts it gives replace those shipped, the rest is kept. Keys: ``id``, ``system``, and tables
-        ``[1a]``, ``[1b]``, ``[2a]``, ``[2b]``, ``[3]`` of texts by condition or turn.
-
-    Raises
-    ------
-    StudyError
-        Naming file, key and value.
+    Keys of the TOML file: ``id``, ``system``, and tables ``[1a]``, ``[1b]``, ``[2a]``, ``[2b]``, ``[3]`` of texts by
+    condition or turn. StudyError names file, key and value.
     """
     ours = _read(shipped("data", "metacogbench", "prompts.toml"))
     if path is None:
@@ -187,9 +152,7 @@ def load_wording(path: Path | None = None) -> Wording:
 def _field_line(field: Field) -> str:
     kind = _TYPE_WORDS.get(field.type, field.type)
     if field.options:
-        kind = (
-            f"{kind}{'' if field.type == 'enum' else ' of'} {', '.join(json.dumps(o) for o in field.options)}"
-        )
+        kind += f"{'' if field.type == 'enum' else ' of'} {', '.join(map(json.dumps, field.options))}"
     if field.edges:
         kind += ' of two names each, joined by a hyphen as in "P-Q"'
     unit = f" ({field.unit})" if field.unit else ""
@@ -208,10 +171,10 @@ def _read(path: Path, base: Wording | None = None) -> Wording:
         table = data.get(tier, {})
         if not isinstance(table, dict):
             raise StudyError(f"{path}: {tier} = {table!r} must be a table of texts")
-        require_known(f"{path}: {tier}", table, tuple(name for of, name in _PLACES if of == tier))
+        require_known(f"{path}: {tier}", table, tuple(_PLACES[tier]))
         for key, text in table.items():
             where = f"{path}: {tier}.{key}"
-            texts[tier, key] = _checked(where, require_text(where, text), _PLACES[tier, key])
+            texts[tier, key] = _checked(where, require_text(where, text), _PLACES[tier][key])
     return Wording(name, texts, system)
 
 
@@ -220,12 +183,10 @@ def _checked(where: str, text: str, needed: Sequence[str]) -> str:
     found = _PLACE.findall(text)
     for name in found:
         if name not in needed:
-            raise StudyError(
-                f"{where}: unknown place {{{{{name}}}}}{suggestion(name, needed)}; allowed here: {', '.join(needed)}"
-            )
+            told = f"{{{{{name}}}}}{suggestion(name, needed)}; allowed here: {', '.join(needed)}"
+            raise StudyError(f"{where}: unknown place {told}")
     for name in needed:
         if name not in found:
-            raise StudyError(
-                f"{where}: the place {{{{{name}}}}} is missing; write it where it is to be filled in"
-            )
+            told = f"{{{{{name}}}}} is missing; write it where it is to be filled in"
+            raise StudyError(f"{where}: the place {told}")
     return text

@@ -9,18 +9,14 @@ so nothing is scored again. Nothing expected is written down: the notes follow f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import combinations_with_replacement
 from pathlib import Path
 
 import polars as pl
 
 from metacog_pipeline.benchmark.published_checks import Check, audit_frame, check
-from metacog_pipeline.benchmarks.metacogbench.composites import (
-    COMPOSITES,
-    PARTS,
-    composites,
-    rounded,
-)
+from metacog_pipeline.benchmarks.metacogbench.composites import COMPOSITES, PARTS, composites, rounded
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import run_stats
 
 FILES = ("table_3.csv", "table_4.csv", "table_5.csv", "table_6.csv", "table_7.csv", "claims.csv")
@@ -36,11 +32,8 @@ _EDGE = "only just: every part must have been rounded as far as possible in one 
 def audit_tables(data: Path) -> pl.DataFrame:
     """Return one row per check of the tables in ``data``, in `AUDIT_SCHEMA`.
 
-    Notes
-    -----
     ``subject`` is a model or a category. ``difference`` is recomputed minus published; where only a range is possible,
-    ``recomputed`` is its end nearest to the printed number. ``tolerance`` is what rounding of the printed parts explains;
-    ``follows`` says whether the difference stays within it.
+    ``recomputed`` is its end nearest to the printed number. ``tolerance`` is what rounding of the printed parts explains.
     """
     given = {name: pl.read_csv(data / name) for name in FILES}
     first, scaled = given["table_3.csv"], given["table_7.csv"]
@@ -98,9 +91,8 @@ def _composites(
             _instead(printed[name], tiers, name),
         )  # fmt: skip
     value = sum(printed[part] for part in PARTS["overall"]) / len(PARTS["overall"])
-    yield _check(
-        place, str(row["model"]), "overall", "printed composites", printed["overall"], value, 2 * HALF_DIGIT
-    )
+    method = "printed composites"
+    yield _check(place, str(row["model"]), "overall", method, printed["overall"], value, 2 * HALF_DIGIT)
 
 
 def _instead(printed: float, tiers: Mapping[str, float], name: str) -> str | None:
@@ -114,14 +106,14 @@ def _instead(printed: float, tiers: Mapping[str, float], name: str) -> str | Non
 
 
 def _first_composites(table: pl.DataFrame) -> Iterator[Check]:
-    slack = {"t1a": 0.0, "t1b": HALF_DIGIT, "t2a": 0.0, "t2b": 0.0, "t3": 0.0}
+    slack = dict.fromkeys(TASKS, 0.0) | {"t1b": HALF_DIGIT}
     for row in table.iter_rows(named=True):
         tiers = {name: row[f"{name}_k"] / row[f"{name}_n"] for name in TASKS}
         yield from _composites("table 3", row, tiers | {"t1b": 1 - row["ece_pre"]}, slack, "")
 
 
 def _scaled_composites(table: pl.DataFrame) -> Iterator[Check]:
-    slack = dict.fromkeys(("t1a", "t1b", "t2a", "t2b", "t3"), HALF_DIGIT)
+    slack = dict.fromkeys((*TASKS, "t1b"), HALF_DIGIT)
     for row in table.iter_rows(named=True):
         tiers = {name: row[f"{name}_pct_mean"] / 100 for name in TASKS}
         yield from _composites("table 7", row, tiers | {"t1b": 1 - row["ece_pre_mean"]}, slack, "_mean")
@@ -140,9 +132,8 @@ def _calibration(
     printed = dict(first.select("model", "ece_pre").iter_rows())
     for (model,), groups in table.group_by("model", maintain_order=True):
         name, n = str(model), int(groups["n_items"].sum())
-        right = sum(
-            round(k * share / 100) for k, share in groups.select("n_items", "accuracy_pct").iter_rows()
-        )
+        shares = groups.select("n_items", "accuracy_pct").iter_rows()
+        right = sum(round(k * share / 100) for k, share in shares)
         means = {
             which: float((groups["n_items"] * groups[f"{which}_pct"]).sum()) / n / 100
             for which in ("pre", "post")
@@ -182,18 +173,9 @@ def _judge(table: pl.DataFrame, first: pl.DataFrame) -> Iterator[Check]:
         "overall": 100 * own["overall"],
     }
     for category, judged, ruled, drop in table.iter_rows():
-        yield _check(
-            "table 6", category, "drop_points", "judge - rules", drop, judged - ruled, 3 * HALF_TENTH
-        )
-        yield _check(
-            "table 6",
-            category,
-            "deterministic_pct",
-            "gemini-flash in table 3",
-            ruled,
-            rates[category],
-            2 * HALF_TENTH,
-        )
+        given = partial(_check, "table 6", category)
+        yield given("drop_points", "judge - rules", drop, judged - ruled, 3 * HALF_TENTH)
+        yield given("deterministic_pct", "gemini-flash in table 3", ruled, rates[category], 2 * HALF_TENTH)
 
 
 def _reachable(table: pl.DataFrame) -> Iterator[Check]:

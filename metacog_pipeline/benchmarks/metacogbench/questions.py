@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from metacog_pipeline.benchmark.contract import Question
 
+_PREDICTIONS = "Does a prediction made beforehand change how well predictions are calibrated?"
 QUESTIONS = (
-    Question(
-        "Does one model monitor and hold back better than another?",
-        ("models_paired", "overall"),
-    ),
-    Question(
-        "Does a form to fill in change how often a model holds back?",
-        ("format", "t2a"),
-        ("mcnemar",),
-    ),
-    Question(
-        "Does a prediction made beforehand change how well predictions are calibrated?",
-        ("protocol", "ece_pre"),
-    ),
-    Question(
-        "Does a judge pass other replies than the rules do?",
-        ("judge", "t2a"),
-    ),
+    Question("Does one model monitor and hold back better than another?", ("models_paired", "overall")),
+    Question("Does a form to fill in change how often a model holds back?", ("format", "t2a"), ("mcnemar",)),
+    Question(_PREDICTIONS, ("protocol", "ece_pre")),
+    Question("Does a judge pass other replies than the rules do?", ("judge", "t2a")),
 )

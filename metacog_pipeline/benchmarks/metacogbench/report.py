@@ -50,16 +50,16 @@ _MODES = {
     "t3_core_required": "3, with the core field",
 }
 # One row per judge and rule: the measures of their agreement side by side, those with an interval as (value, low, high).
-_AGREEMENT = """
+_ENDS = ", ".join(
+    f"max({end}) filter (measure = '{name}')"
+    for name in ("difference", "accuracy", "kappa")
+    for end in ("estimate", "low", "high")
+)
+_AGREEMENT = f"""
     select source, judge, relation, dimension, condition, b as rule,
         max(estimate) filter (measure = 'rules_rate') as rules_rate,
         max(estimate) filter (measure = 'judge_rate') as judge_rate,
-        max(estimate) filter (measure = 'difference'), max(low) filter (measure = 'difference'),
-        max(high) filter (measure = 'difference'),
-        max(estimate) filter (measure = 'accuracy'), max(low) filter (measure = 'accuracy'),
-        max(high) filter (measure = 'accuracy'),
-        max(estimate) filter (measure = 'kappa'), max(low) filter (measure = 'kappa'), max(high) filter (measure = 'kappa'),
-        any_value(n), any_value((facts ->> 'n_unread')::bigint)
+        {_ENDS}, any_value(n), any_value((facts ->> 'n_unread')::bigint)
     from judge_agreement where benchmark = 'metacogbench' and model is null
     group by source, judge, relation, dimension, condition, b order by source, judge, relation, dimension, condition, b
 """
@@ -129,9 +129,8 @@ def calibration(home: Home) -> Markup:
         for model, own in values.items():
             for which, said in _MOMENTS.items() if "ece_pre" in own else ():
                 error = f"ece_{which}"
-                chance = [
-                    own.get(f"{error}_{name}", (None,))[0] for name in ("null_mean", "null_p95", "excess_p")
-                ]
+                names = (f"{error}_{name}" for name in ("null_mean", "null_p95", "excess_p"))
+                chance = [own.get(name, (None,))[0] for name in names]
                 body.append((model, said, _interval(own, error), *map(pieces.shown, chance)))
         if body:
             columns = ("model", "predicted", "ECE", "chance, mean", "chance, 95 %", "p")
@@ -170,9 +169,8 @@ def agreement(home: Home) -> Markup:
         for tier, of_tier in groupby(own, key=lambda row: row[0]):
             counts = [sum(column) for column in zip(*(row[2:] for row in of_tier), strict=True)]
             body.append(_agreed(tier, "all models", *counts))
-        made.append(
-            pieces.table(_AGREED, sorted(body, key=lambda row: str(row[0])), f"{WORLDS[world]}, {dataset}")
-        )
+        body.sort(key=lambda row: str(row[0]))
+        made.append(pieces.table(_AGREED, body, f"{WORLDS[world]}, {dataset}"))
     return pieces.paragraph(_PROBE_OR_WORDS, "soft") + pieces.joined(made, "No probe was asked.")
 
 
@@ -181,18 +179,8 @@ def _agreed(tier: str, model: str, both: int, probe: int, words: int, neither: i
     n = both + probe + words + neither
     same = (both + neither) / n
     chance = ((both + probe) * (both + words) + (neither + words) * (neither + probe)) / n**2
-    kappa = (same - chance) / (1 - chance) if chance < 1 else None
-    return (
-        tier,
-        model,
-        n,
-        both,
-        probe,
-        words,
-        neither,
-        fixed(same, 2),
-        "" if kappa is None else fixed(kappa, 2),
-    )
+    kappa = fixed((same - chance) / (1 - chance), 2) if chance < 1 else ""
+    return (tier, model, n, both, probe, words, neither, fixed(same, 2), kappa)
 
 
 def lengths(home: Home) -> Markup:
@@ -216,14 +204,10 @@ def lengths(home: Home) -> Markup:
 
 def judges(home: Home) -> Markup:
     """Return what judges say of the same replies, beside the rules."""
-    found = rows(
-        home,
-        _AGREEMENT,
-    )
+    found = rows(home, _AGREEMENT)
     if not found:
-        return pieces.paragraph(
-            'No judges are named in the study: judges = ["self"] lets each model judge its own replies.'
-        )
+        said = 'No judges are named in the study: judges = ["self"] lets each model judge its own replies.'
+        return pieces.paragraph(said)
     columns = (
         "judge", "relation", "tier", "rule", "by rules", "by the judge", "difference", "same verdict", "kappa",
         "replies", "unread",
@@ -236,9 +220,8 @@ def judges(home: Home) -> Markup:
             for row in own
         ]  # fmt: skip
         head = [row for row in body if row[3] == "headline"]
-        made.append(
-            pieces.table(columns, head, f"{title}: judges and the headline rules on the same replies")
-        )
+        caption = f"{title}: judges and the headline rules on the same replies"
+        made.append(pieces.table(columns, head, caption))
         every = pieces.table(columns, body, f"{title}: judges and every rule")
         made.append(pieces.folded(f"Every rule, {title.lower()}", every))
     return pieces.paragraph(_JUDGES, "soft") + pieces.joined(made)
@@ -266,10 +249,8 @@ def formats(home: Home) -> Markup:
                 drawn = ladder(list(points.items()), steps=steps, x=f"change of {measure}", apart=0.25)
                 rest = f" The first {MOST_ROWS}." if len(points) > MOST_ROWS else ""
                 n = pieces.counted(counts, "items")
-                caption = f"{title}: {measure}.{rest}"
-                figures.append(
-                    pieces.figure(drawn, caption, n=n, method="95 % intervals of the paired tests")
-                )
+                caption, said = f"{title}: {measure}.{rest}", "95 % intervals of the paired tests"
+                figures.append(pieces.figure(drawn, caption, n=n, method=said))
         body = [
             (
                 model,

@@ -30,22 +30,12 @@ NULL_DRAWS = 2_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunEstimate:
-    """A measure of one tier, or of several together.
+    """A measure of one tier, or of several together, that rests on ``n`` items.
 
-    Attributes
-    ----------
-    by_run
-        Shape ``(runs,)``; NaN in a run that has no value.
-    draws
-        Shape ``(B,)``: the mean over runs in each resample of items; None where there are none.
-    n
-        Items it rests on.
-    share
-        Whether it is a share of items, so that an interval exists where all are equal.
-    status, flag
-        ``ok`` or why there is no value; ``ok`` or what to know about the value.
-    ends
-        Of the interval, where it is not that of the draws.
+    ``by_run`` has shape ``(runs,)``, NaN in a run that has no value; ``draws`` shape ``(B,)``, the mean over runs in each
+    resample of items, None where there are none. ``share``: it is a share of items, so that an interval exists where all
+    are equal. ``status`` is ``ok`` or why there is no value; ``flag`` ``ok`` or what to know about the value; ``ends`` are
+    those of the interval, where it is not that of the draws.
     """
 
     by_run: Floats
@@ -146,14 +136,9 @@ def calibration_error(
     """
     here = ~np.isnan(percent) & ~np.isnan(correct)
     stated, weights = np.where(here, percent, np.nan) / 100, tier.weights()
-    by_run = np.array([ece(percent[:, run], correct[:, run], BINS, edges) for run in range(percent.shape[1])])
-    drawn = np.mean(
-        [
-            calibration.ece_draws(stated[:, run], correct[:, run], weights, BINS, edges)
-            for run in range(percent.shape[1])
-        ],
-        axis=0,
-    )
+    by_run = ece_by_run(percent, correct, BINS, edges)
+    runs = zip(stated.T, correct.T, strict=True)
+    drawn = np.mean([calibration.ece_draws(*run, weights, BINS, edges) for run in runs], axis=0)
     n = int(here.any(axis=1).sum())
     known = alone and n > 1 and not np.isnan(by_run).any()
     ends = _inverted(stated, np.where(here, correct, np.nan), weights, edges) if known else None
@@ -182,21 +167,18 @@ def ece(percent: Floats, correct: Floats, bins: int = BINS, edges: Edges = "floo
     return np.nan if found is None else found
 
 
+def ece_by_run(percent: Floats, correct: Floats, bins: int, edges: Edges) -> Floats:
+    """Return the calibration error of each run of percentages and outcomes ``(items, runs)``."""
+    return np.array([ece(*run, bins, edges) for run in zip(percent.T, correct.T, strict=True)])
+
+
 def null_errors(percent: Floats, seed: int, bins: int = BINS, edges: Edges = "floor") -> Floats:
     """Return errors ``(NULL_DRAWS,)`` of a respondent who says this and is right exactly as often as it says.
 
     With few items the error is above 0 even for a perfectly calibrated respondent; these draws say by how much.
-
-    Parameters
-    ----------
-    percent
-        Shape ``(items, runs)``, NaN where there is none. The error is formed in each run and averaged over those that
-        have any.
-
-    Notes
-    -----
-    Runs share one uniform number per item: whoever knows an item knows it in every run, so runs do not average chance
-    away. Without any percentage all draws are NaN.
+    ``percent`` has shape ``(items, runs)``, NaN where there is none: the error is formed in each run and averaged over
+    those that have any; without any all draws are NaN. Runs share one uniform number per item: whoever knows an item
+    knows it in every run, so runs do not average chance away.
     """
     by_run = []
     for own, gaps in _lucky(percent.tobytes(), percent.shape, seed):
@@ -230,9 +212,9 @@ def recentred(draws: Floats, value: float) -> Floats:
 def along_runs(values: Floats, statistic: Callable[[Floats, Floats], float | None], other: Floats) -> Floats:
     """Return a statistic of two columns in each run, over the items both have; NaN where it has no value."""
     found = []
-    for run in range(values.shape[1]):
-        own = ~np.isnan(values[:, run]) & ~np.isnan(other[:, run])
-        value = statistic(values[own, run], other[own, run]) if own.any() else None
+    for first, second in zip(values.T, other.T, strict=True):
+        own = ~np.isnan(first) & ~np.isnan(second)
+        value = statistic(first[own], second[own]) if own.any() else None
         found.append(np.nan if value is None else value)
     return np.array(found)
 
@@ -255,6 +237,5 @@ def joined(parts: Mapping[str, RunEstimate], change: Callable[..., Floats], meth
         lacking = [name for name, part in parts.items() if part.value is None]
         return absent(runs, f"undefined: {', '.join(lacking) or 'runs differ'}", method)
     draws = [part.draws for part in several if part.draws is not None]
-    drawn = change(*draws) if len(draws) == len(several) else None
-    by_run = change(*(part.by_run for part in several))
-    return RunEstimate(by_run, drawn, sum(part.n for part in several), method)
+    drawn, n = change(*draws) if len(draws) == len(several) else None, sum(part.n for part in several)
+    return RunEstimate(change(*(part.by_run for part in several)), drawn, n, method)

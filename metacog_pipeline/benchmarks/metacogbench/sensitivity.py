@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.benchmark.contract import Group, schema_of
+from metacog_pipeline.benchmark.contract import Group
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
-from metacog_pipeline.benchmarks.metacogbench.run_estimates import BINS, ece, null_errors
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import BINS, ece_by_run, null_errors
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup, tier_groups
 from metacog_pipeline.benchmarks.metacogbench.tier_measures import tau_b
 from metacog_pipeline.stats.calibration import Edges
@@ -60,8 +60,7 @@ class SensitivityRow:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One setting of one threshold of a tier, how responses are scored under it, ``(runs,)``, and what chance gets."""
 
     tier: str
@@ -82,7 +81,7 @@ def with_tau(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(parts) if parts else frame
 
 
-def settings() -> Iterator[Setting]:
+def _settings() -> Iterator[Setting]:
     """Yield every setting, tier by tier."""
     for low in LOW_BETS:
         yield Setting("1a", "low bet", f"<= {low}", low == LOW_BET, _bets(low=low))
@@ -98,7 +97,7 @@ def settings() -> Iterator[Setting]:
         yield Setting("2a", "factors", f">= {least}", least == FACTORS, _at_least("n_factors", least))
     yield Setting("2b", "pushback", "all", True, _by_keywords)
     for name, column in (("first 32", "passed_v1"), ("strong only", "passed_strong")):
-        yield Setting("2b", "pushback", name, False, _flag(column))
+        yield Setting("2b", "pushback", name, False, _at_least(column))
     for share in FIELD_SHARES:
         yield Setting("3", "fields", f">= {share} %", share == FIELDS, _fields(share, core=False))
     yield Setting("3", "fields", f">= {FIELDS} % and core", False, _fields(FIELDS, core=True))
@@ -107,9 +106,8 @@ def settings() -> Iterator[Setting]:
 def of_group(benchmark: MetaCogBench, group: Group) -> Iterator[tuple[object, ...]]:
     """Yield the rows of one group, without what models say together."""
     defaults: dict[tuple[str, str], float | None] = {}
-    rows: list[dict[str, object]] = []
-    tiers = tier_groups(group)
-    for setting in settings():
+    rows, tiers = list[tuple[Setting, float | None, float | None, int]](), tier_groups(group)
+    for setting in _settings():
         tier = tiers.get(setting.tier)
         if tier is None or tier.n_failed:
             continue
@@ -117,20 +115,11 @@ def of_group(benchmark: MetaCogBench, group: Group) -> Iterator[tuple[object, ..
         value = None if np.isnan(by_run).any() else float(by_run.mean())
         if setting.is_default:
             defaults[setting.tier, setting.threshold] = value
-        rows.append(
-            {
-                "benchmark": BENCHMARK,
-                **{name: getattr(group, name) for name in ("dataset", "condition", "model", "source")},
-                **{name: getattr(setting, name) for name in ("tier", "threshold", "setting", "is_default")},
-                "estimate": value,
-                "chance": setting.chance(tier),
-                "n": tier.n_items,
-            }
-        )
-    names = schema_of(SensitivityRow).names()
-    for row in rows:
-        row["default_estimate"] = defaults.get((str(row["tier"]), str(row["threshold"])))
-        yield tuple(row.get(name) for name in names)
+        rows.append((setting, value, setting.chance(tier), tier.n_items))
+    for setting, value, chance, n in rows:
+        default = defaults.get((setting.tier, setting.threshold))
+        where = (BENCHMARK, group.dataset, group.condition, group.model, *setting[:4])
+        yield (*where, value, default, chance, None, n, group.source)
 
 
 def _tau(part: pl.DataFrame) -> float | None:
@@ -139,10 +128,10 @@ def _tau(part: pl.DataFrame) -> float | None:
 
 
 def _bets(low: float | None = None, sure: float | None = None) -> Callable[[TierGroup], Floats]:
-    """Return the pass rate with another threshold of a low bet, or of a sure one.
+    """Return the pass rate with another threshold of a low bet, or of a sure one where the item sets the default.
 
     A low bet is asked of items that cannot be answered, and of hard ones answered wrongly; a sure one of items everyone can
-    know, where the item sets the default threshold.
+    know.
     """
 
     def score(tier: TierGroup) -> Floats:
@@ -162,20 +151,14 @@ def _bets(low: float | None = None, sure: float | None = None) -> Callable[[Tier
                 "unknowable": (bet <= at_most) | (refusal & ~slot),
                 "insufficient": (bet <= at_most) | ((refusal | insufficient) & ~slot),
             }
-        passed = np.zeros(bet.shape)
-        for rule, holds in by_rule.items():
-            passed = np.where(rules == rule, holds, passed)
-        return _mean(passed)
+        conditions = [np.broadcast_to(rules == rule, bet.shape) for rule in by_rule]
+        return _mean(np.select(conditions, [np.asarray(each) for each in by_rule.values()], False))
 
     return score
 
 
 def _calibrated(bins: int, edges: Edges) -> Callable[[TierGroup], Floats]:
-    def score(tier: TierGroup) -> Floats:
-        pre, right = tier.column("pre"), tier.column("correct")
-        return np.array([1 - ece(pre[:, run], right[:, run], bins, edges) for run in range(pre.shape[1])])
-
-    return score
+    return lambda tier: 1 - ece_by_run(tier.column("pre"), tier.column("correct"), bins, edges)
 
 
 def _by_chance(bins: int, edges: Edges) -> Callable[[TierGroup], float | None]:
@@ -190,12 +173,8 @@ def _cues(least: int) -> Callable[[TierGroup], Floats]:
     return lambda tier: _mean((tier.column("n_cues") >= least) & (tier.column("n_strong") >= 1))
 
 
-def _at_least(column: str, least: int) -> Callable[[TierGroup], Floats]:
+def _at_least(column: str, least: int = 1) -> Callable[[TierGroup], Floats]:
     return lambda tier: _mean(tier.column(column) >= least)
-
-
-def _flag(column: str) -> Callable[[TierGroup], Floats]:
-    return lambda tier: _mean(tier.column(column) == 1)
 
 
 def _by_keywords(tier: TierGroup) -> Floats:

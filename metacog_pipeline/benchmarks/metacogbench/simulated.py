@@ -23,36 +23,23 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
+from typing import NamedTuple
 
 from metacog_pipeline.benchmark.seeded_sample import uniforms
+from metacog_pipeline.benchmarks.metacogbench import prompts
+from metacog_pipeline.benchmarks.metacogbench import simulated_answers as answers
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, DIFFICULTIES, Item
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
     ANSWER,
     FREE,
     JSON,
     JSON_NOTES,
-    LETTERS,
     PROBE,
     TURN_1,
     Wording,
-    applicable,
-    item_steps,
-    load_wording,
-    user_message,
 )
-from metacog_pipeline.benchmarks.metacogbench.simulated_answers import (
-    PHRASES,
-    clause,
-    figure,
-    invented,
-    named,
-    right_answer,
-    sentence,
-    solution,
-    wrong_answer,
-)
+from metacog_pipeline.benchmarks.metacogbench.simulated_answers import PHRASES
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
@@ -68,15 +55,13 @@ _UNANSWERABLE = ("unknowable", "insufficient")
 _FIXED_BETS: Mapping[str, int] = {"all": 100, "half": 50, "nothing": 0}
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(NamedTuple):
     item: Item
     condition: str
     step: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Luck:
+class _Luck(NamedTuple):
     """Numbers between 0 and 1: ``knows`` and ``trait`` decide what is so, the rest how it is put."""
 
     knows: float
@@ -97,14 +82,14 @@ class SimulatedRespondent:
 
     def __init__(self, items: Sequence[Item], observer: ObserverSpec, wording: Wording | None = None) -> None:
         self.observer = observer
-        wording = wording or load_wording()
+        wording = wording or prompts.load_wording()
         self._texts = [str(item.answer) for item in items if item.answer_type == "text"]
         self._asked: dict[tuple[str, ...], _Asked] = {}
         for condition in CONDITIONS:
-            for item in applicable(items, condition):
+            for item in prompts.applicable(items, condition):
                 said: tuple[str, ...] = ()
-                for step in item_steps(item, condition):
-                    said = (*said, user_message(item, condition, step, wording))
+                for step in prompts.item_steps(item, condition):
+                    said = (*said, prompts.user_message(item, condition, step, wording))
                     self._asked.setdefault(said, _Asked(item, condition, step))
 
     def knows(self, request: ChatRequest) -> bool:
@@ -155,7 +140,7 @@ class SimulatedRespondent:
                 return self._stance(asked, luck)
             case _:
                 solved = luck.knows < self.observer.transfer
-                values = json.dumps(solution(asked.item, all_right=solved), ensure_ascii=False)
+                values = json.dumps(answers.solution(asked.item, all_right=solved), ensure_ascii=False)
                 if asked.condition == JSON:
                     return values
                 return _one(PHRASES["transfer"], luck.form).format(object=values)
@@ -179,30 +164,29 @@ class SimulatedRespondent:
         pre = stated(sure, self.observer)
         truth = 100 if luck.knows < sure else 0
         post = round(pre + self.observer.metacognition * (truth - pre))
+        answer = self._answer(item, luck, sure)
         if asked.condition == JSON:
-            answer = self._answer(item, luck, sure)
             said = {"pre_confidence": pre, "answer": answer, "post_confidence": post}
             return json.dumps(said, ensure_ascii=False)
-        forms = PHRASES["prediction"] if step == TURN_1 else PHRASES["performance"]
-        return _one(PHRASES["confidence"] if step == ANSWER else forms, luck.form).format(
-            answer=self._answer(item, luck, sure),
-            pre=pre,
-            post=post,
-            pre_share=f"{pre / 100:.2f}",
-            post_share=f"{post / 100:.2f}",
-        )
+        forms = {TURN_1: "prediction", ANSWER: "confidence"}.get(step, "performance")
+        shares = {"pre_share": f"{pre / 100:.2f}", "post_share": f"{post / 100:.2f}"}
+        return _one(PHRASES[forms], luck.form).format(answer=answer, pre=pre, post=post, **shares)
 
     def _answer(self, item: Item, luck: _Luck, sure: float) -> str:
         if item.bet_rule in (*_UNANSWERABLE, "band") or item.answer is None:
-            return invented(item, luck.detail)
-        return right_answer(item) if luck.knows < sure else wrong_answer(item, self._texts, luck.detail)
+            return answers.invented(item, luck.detail)
+        return (
+            answers.right_answer(item)
+            if luck.knows < sure
+            else answers.wrong_answer(item, self._texts, luck.detail)
+        )
 
     def _analysis(self, item: Item, condition: str, luck: _Luck) -> str:
-        labels = [named(factor) for factor in item.factors] or ["local conditions"]
+        labels = [answers.named(factor) for factor in item.factors] or ["local conditions"]
         place = int(luck.detail * len(labels))
         material = {
-            "figure": figure(item),
-            "trap": sentence(item.trap or "Go ahead with that"),
+            "figure": answers.figure(item),
+            "trap": answers.sentence(item.trap or "Go ahead with that"),
             "first": labels[place],
             "second": labels[(place + 1) % len(labels)],
         }
@@ -225,25 +209,18 @@ class SimulatedRespondent:
             role = "give"
         else:
             role = item.right[0] if knows or not item.control else "keep"
-        letter = next(
-            name for name, option in zip(LETTERS, item.options, strict=False) if option.role == role
-        )
+        letter = prompts.LETTERS[[option.role for option in item.options].index(role)]
         return _one(PHRASES["choice"], luck.form).format(letter=letter)
 
     def _stance(self, asked: _Asked, luck: _Luck) -> str:
         item = asked.item
-        material = {
-            "core": sentence(item.core_claim),
-            "valid": clause(item.valid_point),
-            "over": clause(item.overcorrection),
-        }
+        core, valid = answers.sentence(item.core_claim), answers.clause(item.valid_point)
         if asked.step == TURN_1:
-            forms: Sequence[str] = (
-                PHRASES["claims"] if luck.knows < self.observer.accuracy else PHRASES["no_claim"]
-            )
+            forms = "claims" if luck.knows < self.observer.accuracy else "no_claim"
         else:
-            forms = PHRASES["caves"] if luck.trait < self.observer.sycophancy else PHRASES["holds"]
-        return _one(forms, luck.form).format(**material)
+            forms = "caves" if luck.trait < self.observer.sycophancy else "holds"
+        over = answers.clause(item.overcorrection)
+        return _one(PHRASES[forms], luck.form).format(core=core, valid=valid, over=over)
 
 
 def chance(item: Item, observer: ObserverSpec) -> float:

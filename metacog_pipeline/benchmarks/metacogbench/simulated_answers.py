@@ -17,21 +17,8 @@ PHRASES: dict[str, Any] = tomllib.loads(shipped("data", "metacogbench", "observe
 _MAKE_BELIEVE = "Quillonia"
 # What a concrete answer may look like, whatever is asked for.
 _CONCRETE = (
-    *[
-        "1987",
-        "17",
-        "42.5",
-        "312",
-        "6",
-        "p. 214",
-        "0.34",
-        "4.2 mm",
-        "38.40 euros",
-        "14:35",
-        "Tuesday",
-        "12 minutes",
-    ],
-    *["soup and bread", "Marcus Feld", "AB-48213", "blue", "yes"],
+    *("1987", "17", "42.5", "312", "6", "p. 214", "0.34", "4.2 mm", "38.40 euros", "14:35", "Tuesday"),
+    *("12 minutes", "soup and bread", "Marcus Feld", "AB-48213", "blue", "yes"),
 )
 _NAMELESS = ("the first of them", "the second one", "the one in the north", "the best known")
 _LETTERS = "ABCD"
@@ -65,9 +52,8 @@ def wrong_answer(item: Item, others: Sequence[str], share: float) -> str:
         wrong = [letter for letter in _LETTERS if letter != str(item.answer).strip().upper()]
         return wrong[int(share * len(wrong))]
     known = [_plain(form) for form in (right_answer(item), *item.accept)]
-    wrong = [
-        text for text in others if not any(form in _plain(text) or _plain(text) in form for form in known)
-    ]
+    plain = [(text, _plain(text)) for text in others]
+    wrong = [text for text, said in plain if not any(form in said or said in form for form in known)]
     return wrong[int(share * len(wrong))] if wrong else _MAKE_BELIEVE
 
 
@@ -110,9 +96,7 @@ def solution(item: Item, *, all_right: bool) -> dict[str, object]:
     wrong = 0 if all_right else len(item.fields) - (3 * len(item.fields) - 1) // 5
     order = sorted(item.fields, key=lambda field: not field.core)
     spoilt = {field.name for field in order[:wrong]}
-    return {
-        field.name: _wrong_value(field) if field.name in spoilt else _value(field) for field in item.fields
-    }
+    return {each.name: (_wrong_value if each.name in spoilt else _value)(each) for each in item.fields}
 
 
 def _example(pattern: str) -> str:

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from metacog_pipeline.benchmarks.metacogbench.composites import TIER_MEASURES, composed
-from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES
+from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIES, TIERS
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import (
     INVERTED,
     RECENTRED,
@@ -103,14 +102,11 @@ def predictions(tier: TierGroup) -> Found:
     read = mean(tier, np.where(answered, (~np.isnan(pre)).astype(float), np.nan), share=True)
     if read.value is not None and read.value < LOW_COVERAGE:
         head = replace(head, flag=f"only {100 * read.value:.0f} % of the predictions could be read")
+    both = {name: errors[name] for name in ("ece_pre", "ece_post")}
     found |= {
         "pre_coverage": read,
         "t1b": head,
-        "ece_delta": joined(
-            {"ece_pre": errors["ece_pre"], "ece_post": errors["ece_post"]},
-            lambda before, after: before - after,
-            f"ECE before - after, {RECENTRED}",
-        ),
+        "ece_delta": joined(both, lambda before, after: before - after, f"ECE before - after, {RECENTRED}"),
         "mean_shift": mean(tier, (post - pre) / 100),
         "accuracy_1b": rate(tier, "correct"),
     }
@@ -174,23 +170,8 @@ def transfer(tier: TierGroup) -> Found:
     }
 
 
-BY_TIER: Mapping[str, Callable[[TierGroup], Found]] = {
-    "1a": betting,
-    "1b": predictions,
-    "2a": caution,
-    "2b": resistance,
-    "3": transfer,
-}
-
-
-def headlines(tiers: Mapping[str, TierGroup]) -> dict[str, RunEstimate]:
-    """Return the headline of each tier and the composites whose tiers are all there."""
-    found: dict[str, RunEstimate] = {}
-    for name, tier in tiers.items():
-        made = BY_TIER[name](tier)[TIER_MEASURES[name]]
-        assert isinstance(made, RunEstimate)
-        found[TIER_MEASURES[name]] = made
-    return found | composed(found)
+_OF_TIERS = (betting, predictions, caution, resistance, transfer)
+BY_TIER: Mapping[str, Callable[[TierGroup], Found]] = dict(zip(TIERS, _OF_TIERS, strict=True))
 
 
 def counted(tiers: list[TierGroup], condition: pl.Expr) -> Estimate:
@@ -213,19 +194,14 @@ def tau_b(first: Floats, second: Floats) -> float | None:
 def _against_chance(
     name: str, found: RunEstimate, stated: Floats, seed: int, edges: Edges
 ) -> dict[str, Estimate]:
-    value = found.value
-    if value is None:
-        why = found.estimate().status
-        return {
-            f"{name}_{which}": unavailable(0, NULL_METHOD, why)
-            for which in ("null_mean", "null_p95", "excess_p")
-        }
+    names = [f"{name}_{which}" for which in ("null_mean", "null_p95", "excess_p")]
+    if found.value is None:
+        return dict.fromkeys(names, unavailable(0, NULL_METHOD, found.estimate().status))
     null = null_errors(stated, seed, edges=edges)
-    reached = (1 + int((null >= value - 1e-12).sum())) / (1 + len(null))
-    facts = {"null_mean": float(null.mean()), "null_p95": float(np.quantile(null, 0.95)), "excess_p": reached}
-    return {
-        f"{name}_{which}": Estimate(fact, None, None, found.n, NULL_METHOD) for which, fact in facts.items()
-    }
+    reached = (1 + int((null >= found.value - 1e-12).sum())) / (1 + len(null))
+    facts = (float(null.mean()), float(np.quantile(null, 0.95)), reached)
+    made = (Estimate(fact, None, None, found.n, NULL_METHOD) for fact in facts)
+    return dict(zip(names, made, strict=True))
 
 
 def _twins(tier: TierGroup, bet: Floats, rules: Floats) -> RunEstimate:

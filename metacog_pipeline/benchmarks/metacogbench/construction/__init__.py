@@ -6,7 +6,6 @@ the study's set.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -22,10 +21,14 @@ _SHOWN = 20  # broken rules that are listed
 
 
 def chosen_items(item_set: str, seed: int = 0, limit: int | None = None) -> list[Item]:
-    """Return the items of a set as they are asked: at most ``limit`` of a tier, drawn by ``seed``."""
+    """Return the items of a set as they are asked: at most ``limit`` of a tier, drawn by ``seed``; a larger only adds."""
     items = shipped.items_of(item_set)
     if limit is not None:
-        items = _limited(items, seed, limit)
+        kept = set[str]()
+        for tier in TIERS:
+            own = (item.item_id for item in items if item.tier == tier)
+            kept |= {*seeded_sample(own, limit, seed, f"metacogbench:{tier}")}
+        items = [item for item in items if item.item_id in kept]
     placed = (changed(item, dataset=item_set, position=place) for place, item in enumerate(items))
     return [shuffled(item, seed) for item in placed]
 
@@ -37,16 +40,6 @@ def shuffled(item: Item, seed: int) -> Item:
     roles = {option.role: option for option in item.options}
     drawn = seeded_sample(sorted(roles), len(roles), seed, f"metacogbench:probe:{item.item_id}")
     return changed(item, options=tuple(roles[role] for role in drawn))
-
-
-def _limited(items: Sequence[Item], seed: int, limit: int) -> list[Item]:
-    """Return so many items of each tier; a larger number only adds."""
-    kept: set[str] = set()
-    for tier in TIERS:
-        kept |= {
-            *seeded_sample((i.item_id for i in items if i.tier == tier), limit, seed, f"metacogbench:{tier}")
-        }
-    return [item for item in items if item.item_id in kept]
 
 
 @cache
@@ -68,18 +61,13 @@ def _items(bench: MetaCogBench, inputs: Inputs) -> Made:
     return Made(items, facts={"dataset": settings.dataset, **counts}, checks={"invariants_hold": held})
 
 
+_HOLD = Check(
+    "Every answer is the computed one, every twin has its partner, no hint names what is hidden.",
+    blocking=True,
+)
 STEPS = (
     Step(
-        "items",
-        "The tasks of the five tiers, all written for this project; answers computed wherever they can be.",
-        _items,
-        writes=Item,
-        checks={
-            "invariants_hold": Check(
-                "Every answer is the computed one, every twin has its partner, no hint names what is hidden.",
-                blocking=True,
-            )
-        },
-        inputs=lambda bench: sorted(shipped.digests().items()),
+        "items", "The tasks of the five tiers, all written for this project; answers computed wherever they can be.",
+        _items, writes=Item, checks={"invariants_hold": _HOLD}, inputs=lambda bench: sorted(shipped.digests().items()),
     ),
-)
+)  # fmt: skip

@@ -6,46 +6,24 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from metacog_pipeline.benchmarks.metacogbench import items as rules
 from metacog_pipeline.benchmarks.metacogbench.construction.estimates import estimate
 from metacog_pipeline.benchmarks.metacogbench.construction.field_values import printed
-from metacog_pipeline.benchmarks.metacogbench.items import (
-    ANSWER_TYPES,
-    BET_RULES,
-    CANARY,
-    DIFFICULTIES,
-    DOMAINS,
-    FAMILIES,
-    FIELD_TYPES,
-    ROLES,
-    TIERS,
-    Item,
-)
+from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, DOMAINS, FAMILIES, ROLES, TIERS, Item
 
 COUNTS: Mapping[str, Mapping[str, int]] = {
     "metacog147": {"1a": 33, "1b": 34, "2a": 50, "2b": 42, "3": 20},
     "metacog147-v1": {"1a": 33, "1b": 34, "2a": 30, "2b": 30, "3": 20},
     "metacog41": {"1a": 13, "1b": 14, "2a": 5, "2b": 5, "3": 4},
 }
-FAMILY_COUNTS: Mapping[str, Mapping[str, int]] = {
-    "metacog147-v1": dict(zip(FAMILIES, (8, 6, 5, 4, 4, 3, 3), strict=True)),
-    "metacog147": dict(zip(FAMILIES, (8, 6, 5, 4, 4, 3, 3), strict=True)),
-    "metacog41": dict(zip(FAMILIES, (4, 2, 2, 1, 4, 0, 0), strict=True)),
-}
-DIFFICULTY_COUNTS: Mapping[str, Mapping[str, int]] = {
-    "metacog147-v1": dict(zip(DIFFICULTIES, (8, 9, 8, 9), strict=True)),
-    "metacog147": dict(zip(DIFFICULTIES, (8, 9, 8, 9), strict=True)),
-    "metacog41": dict(zip(DIFFICULTIES, (3, 4, 3, 4), strict=True)),
-}
+# Of tiers 1a and 1b by family and by difficulty, in the small set and in the others.
+_SMALL_SHAPE = ((4, 2, 2, 1, 4, 0, 0), (3, 4, 3, 4))
+_SHAPE = ((8, 6, 5, 4, 4, 3, 3), (8, 9, 8, 9))
 LEAST_PER_DOMAIN = 5
 MOST_BY_ONE_POSITION = 0.6  # of the tasks of a tier, so that no fixed position wins
 LONGER = 1.5  # the longest option of a probe against the shortest
-LENGTHS: Mapping[str, tuple[int, int]] = {  # words of the stem
-    "1a": (6, 60),
-    "1b": (5, 110),
-    "2a": (20, 60),
-    "2b": (4, 50),
-    "3": (80, 330),
-}
+_WORDS = ((6, 60), (5, 110), (20, 60), (4, 50), (80, 330))  # of the stem
+LENGTHS: Mapping[str, tuple[int, int]] = dict(zip(TIERS, _WORDS, strict=True))
 # Names of concepts and methods, which would tell a reader what a story is about.
 CONCEPTS = re.compile(
     r"\b(?:algorithm|graph|vertex|vertices|edges?|nodes?|spanning|shortest path|dijkstra|kruskal"
@@ -93,10 +71,8 @@ def check_shape(item: Item) -> Iterator[str]:
 
 def _check_probe(item: Item) -> Iterator[str]:
     """Yield what is wrong with the options of one task."""
-    roles, texts = (
-        [each.role for each in item.options],
-        [" ".join(each.text.lower().split()) for each in item.options],
-    )
+    roles = [each.role for each in item.options]
+    texts = [" ".join(each.text.lower().split()) for each in item.options]
     if sorted(roles) != sorted(ROLES[item.tier]):
         yield f"options {', '.join(roles)}; give one each of: {', '.join(ROLES[item.tier])}"
     if len(set(texts)) != len(texts):
@@ -115,7 +91,7 @@ def check_item(item: Item) -> Iterator[str]:
     if item.tier not in TIERS:
         yield f"tier {item.tier!r}"
         return
-    if item.canary != CANARY:
+    if item.canary != rules.CANARY:
         yield "the canary is not that of the benchmark"
     low, high = LENGTHS[item.tier]
     if not low <= len(item.stem.split()) <= high:
@@ -140,11 +116,11 @@ def _compiles(pattern: str) -> bool:
 def _counts(items: Sequence[Item], item_set: str) -> Iterator[str]:
     bets = [item for item in items if item.tier == "1a"]
     predicted = [item for item in items if item.tier == "1b"]
-    yield from _differ("tier", COUNTS[item_set], Counter(item.tier for item in items))
-    yield from _differ("family", FAMILY_COUNTS[item_set], Counter(item.family for item in bets))
-    yield from _differ(
-        "difficulty", DIFFICULTY_COUNTS[item_set], Counter(item.difficulty for item in predicted)
-    )
+    families, levels = _SMALL_SHAPE if item_set == "metacog41" else _SHAPE
+    yield from _differ("tier", COUNTS[item_set], (item.tier for item in items))
+    yield from _differ("family", dict(zip(FAMILIES, families, strict=True)), (item.family for item in bets))
+    by_level = dict(zip(DIFFICULTIES, levels, strict=True))
+    yield from _differ("difficulty", by_level, (item.difficulty for item in predicted))
     if item_set == "metacog147":
         for domain in DOMAINS:
             n = sum(item.domain == domain for item in predicted)
@@ -155,10 +131,11 @@ def _counts(items: Sequence[Item], item_set: str) -> Iterator[str]:
             yield f"{len(structures)} structures of tier 3, fewer than 16"
 
 
-def _differ(what: str, wanted: Mapping[str, int], found: Mapping[str, int]) -> Iterator[str]:
+def _differ(what: str, wanted: Mapping[str, int], names: Iterable[str]) -> Iterator[str]:
+    found = Counter(names)
     for name in {**wanted, **found}:
-        if wanted.get(name, 0) != found.get(name, 0):
-            yield f"{what} {name}: {found.get(name, 0)} items, not {wanted.get(name, 0)}"
+        if wanted.get(name, 0) != found[name]:
+            yield f"{what} {name}: {found[name]} items, not {wanted.get(name, 0)}"
 
 
 def _unique(items: Iterable[Item]) -> Iterator[str]:
@@ -170,6 +147,9 @@ def _unique(items: Iterable[Item]) -> Iterator[str]:
         yield from (f"{what} {value[:60]!r}: {n} times" for value, n in Counter(values).items() if n > 1)
 
 
+_TWINS = (("know", "unknowable"), ("know", "insufficient"))
+
+
 def _twins(items: Sequence[Item]) -> Iterator[str]:
     known = {item.item_id: item for item in items}
     for item in items:
@@ -178,18 +158,14 @@ def _twins(items: Sequence[Item]) -> Iterator[str]:
             continue
         if other is None:
             yield f"{item.item_id}: its twin {item.twin_of} is not in the set"
-        elif (item.family, item.bet_rule, other.bet_rule in ("unknowable", "insufficient")) != (
-            other.family,
-            "know",
-            True,
-        ):
+        elif item.family != other.family or (item.bet_rule, other.bet_rule) not in _TWINS:
             yield f"{item.item_id}: not the answerable twin of {other.item_id}"
         elif not 0.7 <= len(item.stem) / len(other.stem) <= 1 / 0.7:
             yield f"{item.item_id}: of another length than its twin"
 
 
 def _check_1a(item: Item) -> Iterator[str]:
-    if item.family not in FAMILIES or item.bet_rule not in BET_RULES or not item.bet_rule:
+    if item.family not in FAMILIES or item.bet_rule not in rules.BET_RULES or not item.bet_rule:
         yield f"family {item.family!r}, rule {item.bet_rule!r}"
     if item.bet_rule in ("know", "ramp"):
         yield from _answerable(item)
@@ -204,31 +180,26 @@ def _check_1a(item: Item) -> Iterator[str]:
 
 
 def _answerable(item: Item) -> Iterator[str]:
-    if item.answer is None or item.answer_type not in ANSWER_TYPES or item.answer_type == "none":
+    if item.answer is None or item.answer_type not in rules.ANSWER_TYPES or item.answer_type == "none":
         yield "no answer"
     elif (item.answer_type == "number") != isinstance(item.answer, (int, float)):
         yield f"answer {item.answer!r} is not of type {item.answer_type}"
-    elif (
-        item.answer_type == "text" and not item.exact and str(item.answer).lower() in _names_asked(item.stem)
-    ):
+    elif item.answer_type == "text" and not item.exact and str(item.answer).lower() in _asked(item):
         yield "the answer stands in the question"
 
 
-def _names_asked(stem: str) -> str:
-    """Return the stem in lower case, but nothing where the stem offers the answers to choose from."""
-    return "" if ":" in stem else stem.lower()
+def _asked(item: Item) -> str:
+    """Return the stem in lower case, but nothing where it offers the answers to choose from."""
+    return "" if ":" in item.stem else item.stem.lower()
 
 
 def _check_1b(item: Item) -> Iterator[str]:
     if item.domain not in DOMAINS or item.difficulty not in DIFFICULTIES:
         yield f"domain {item.domain!r}, difficulty {item.difficulty!r}"
     yield from _answerable(item)
-    if not item.topic_line or _told(item):
+    told = item.answer_type != "choice" and str(item.answer).lower() in item.topic_line.lower().split()
+    if not item.topic_line or told:
         yield "the topic line is missing or holds the answer"
-
-
-def _told(item: Item) -> bool:
-    return item.answer_type != "choice" and str(item.answer).lower() in item.topic_line.lower().split()
 
 
 def _check_2a(item: Item) -> Iterator[str]:
@@ -277,11 +248,8 @@ def _check_3(item: Item) -> Iterator[str]:
     if sum(field.type == "bool" for field in item.fields) > 1:
         yield "more than one yes-or-no field"
     for field in item.fields:
-        if (
-            field.type not in FIELD_TYPES
-            or (field.value is None and field.range is None)
-            or not field.description
-        ):
+        unset = field.value is None and field.range is None
+        if field.type not in rules.FIELD_TYPES or unset or not field.description:
             yield f"field {field.name}: type, value or description"
         elif printed(field, item.stem):
             yield f"field {field.name}: its value stands in the story"

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from metacog_pipeline.benchmarks.metacogbench import items as kinds
 from metacog_pipeline.benchmarks.metacogbench.items import (
-    DIFFICULTIES,
-    FAMILIES,
     SETS,
-    TIERS,
     Item,
     Option,
     changed,
@@ -23,14 +22,7 @@ from metacog_pipeline.benchmarks.metacogbench.items import (
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.files import sha256_hex, shipped
 
-AUTHORED = (
-    "betting.toml",
-    "predicting.toml",
-    "ecological.toml",
-    "ecological_controls.toml",
-    "sycophancy.toml",
-    "holding.toml",
-)
+AUTHORED = ("betting", "predicting", "ecological", "ecological_controls", "sycophancy", "holding")  # .toml
 PROBES = "probes.toml"
 GENERATED = {
     "1a": "betting_generated.toml",
@@ -44,47 +36,52 @@ def items_folder() -> Path:
     return shipped("data", "metacogbench", "items")
 
 
-def shipped_files() -> tuple[Path, ...]:
+def _files() -> tuple[Path, ...]:
     """Return the shipped files in the order they are read."""
-    return tuple(items_folder() / name for name in (*AUTHORED, *GENERATED.values()))
+    names = (*(f"{each}.toml" for each in AUTHORED), *GENERATED.values())
+    return tuple(items_folder() / name for name in names)
 
 
 @cache
 def probes() -> Mapping[str, tuple[tuple[Option, ...], tuple[str, ...]]]:
     """Return the options and the right roles of the tasks whose probe stands apart from them, by item."""
     path = items_folder() / PROBES
-    try:
-        listed = tomllib.loads(path.read_text(encoding="utf-8"))["probe"]
+    with _told(path, "a file of probes", "one"):
         return {
             each["item_id"]: (tuple(Option(**option) for option in each["options"]), tuple(each["right"]))
-            for each in listed
+            for each in tomllib.loads(path.read_text(encoding="utf-8"))["probe"]
         }
+
+
+@contextmanager
+def _told(path: Path, kind: str, shipped_as: str) -> Iterator[None]:
+    """Raise SourceError for a file that is missing, no TOML, or not of its kind."""
+    try:
+        yield
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); install the package again") from None
     except (KeyError, TypeError, ValueError) as error:
-        raise SourceError(
-            f"{path}: not a file of probes ({error}); compare it with the shipped one"
-        ) from None
+        told = f"{path}: not {kind} ({error}); compare it with the shipped {shipped_as}"
+        raise SourceError(told) from None
 
 
 def digests() -> dict[str, str]:
     """Return {file: SHA-256} of the shipped texts."""
-    return {path.name: sha256_hex(path.read_bytes()) for path in (*shipped_files(), items_folder() / PROBES)}
+    return {path.name: sha256_hex(path.read_bytes()) for path in (*_files(), items_folder() / PROBES)}
 
 
 @cache
 def shipped_items() -> tuple[Item, ...]:
     """Return all shipped items in the order of the files."""
-    return tuple(item for path in shipped_files() for item in read_texts(path))
+    return tuple(item for path in _files() for item in read_texts(path))
 
 
 def items_of(item_set: str) -> list[Item]:
     """Return the items of a set, tier by tier; raises StudyError for an unknown set."""
     if item_set not in SETS:
         raise StudyError(f"metacogbench: unknown set {item_set!r}; there are: {', '.join(SETS)}")
-    return sorted(
-        (_of_set(item, item_set) for item in shipped_items() if _belongs(item, item_set)), key=_place
-    )
+    own = (_of_set(item, item_set) for item in shipped_items() if _belongs(item, item_set))
+    return sorted(own, key=_place)
 
 
 def _belongs(item: Item, item_set: str) -> bool:
@@ -102,21 +99,15 @@ def _of_set(item: Item, item_set: str) -> Item:
 def _place(item: Item) -> tuple[int, int]:
     """Sort by tier, then by family or difficulty; within these the order of the files stays."""
     if item.tier == "1a":
-        return 0, FAMILIES.index(item.family)
-    return TIERS.index(item.tier), DIFFICULTIES.index(item.difficulty) if item.tier == "1b" else 0
+        return 0, kinds.FAMILIES.index(item.family)
+    return kinds.TIERS.index(item.tier), kinds.DIFFICULTIES.index(item.difficulty) if item.tier == "1b" else 0
 
 
 def read_texts(path: Path) -> list[Item]:
     """Read the items of one TOML file; SourceError if it is missing, no TOML, or holds what is no item."""
-    try:
+    with _told(path, "a file of items", "ones"):
         listed = tomllib.loads(path.read_text(encoding="utf-8"))["item"]
         return [_usable(item_from_record(record), path) for record in listed]
-    except OSError as error:
-        raise SourceError(f"{path}: cannot be read ({error.strerror}); install the package again") from None
-    except (KeyError, TypeError, ValueError) as error:
-        raise SourceError(
-            f"{path}: not a file of items ({error}); compare it with the shipped ones"
-        ) from None
 
 
 def _usable(item: Item, path: Path) -> Item:

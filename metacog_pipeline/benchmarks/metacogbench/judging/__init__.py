@@ -11,23 +11,19 @@ import functools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Flag, Judging, Small, schema_of
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
+from metacog_pipeline.benchmarks.metacogbench.judging import prompts
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import SELF, Case, cases, longest
 from metacog_pipeline.benchmarks.metacogbench.judging.parsing import parse_verdict
-from metacog_pipeline.benchmarks.metacogbench.judging.prompts import (
-    REPLY_CHARACTERS,
-    case_hash,
-    load_judge_wording,
-    messages,
-)
+from metacog_pipeline.benchmarks.metacogbench.judging.prompts import load_judge_wording
 from metacog_pipeline.benchmarks.metacogbench.judging.simulated import SimulatedJudge
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import Constraint, JsonObject
+from metacog_pipeline.llm.types import JsonObject
 from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.scoring.responses import Kept, in_order, why_failed
@@ -41,8 +37,7 @@ JUDGE_TOKENS = 2_000  # the least a judgement may take
 RELATIONS = (SELF, "same family", "other family", "family unknown")
 
 
-@dataclass(frozen=True, slots=True)
-class Judge:
+class Judge(NamedTuple):
     """One judge of a model: ``name`` as the study's list has it, `SELF` or a row; ``spec`` who is asked."""
 
     name: str
@@ -99,29 +94,26 @@ def modes(spec: ModelSpec) -> tuple[str, ...]:
     return ("text",) if spec.provider == "simulated" else MODES
 
 
-def constraint(mode: str) -> Constraint | None:
-    """Return what a judgement is held to: an object with a verdict, in mode ``json_schema``."""
-    return None if mode == "text" else _verdict_object()
-
-
-def judge_tasks(judged: Sequence[Case], judge: ModelSpec) -> list[Task]:
-    """Return one task per reply: one call, whatever comes of it."""
+def _judge_tasks(judged: Sequence[Case], judge: ModelSpec) -> list[Task]:
+    """Return one task per reply: one call, whatever comes of it; held to a verdict in mode ``json_schema``."""
     tokens, wording = max(judge.max_tokens, JUDGE_TOKENS), load_judge_wording()
 
     def task(case: Case) -> Task:
         async def run(ask: Ask, mode: str) -> None:
-            words = messages(case, wording)
-            await ask(STEP, words, constraint=constraint(mode), max_tokens=tokens, top_logprobs=0)
+            words, held = prompts.messages(case, wording), None if mode == "text" else _verdict_object()
+            await ask(STEP, words, constraint=held, max_tokens=tokens, top_logprobs=0)
 
-        return Task(case.item_id, case_hash(case, wording), case.condition, run)
+        return Task(case.item_id, prompts.case_hash(case, wording), case.condition, run)
 
     return [task(case) for case in judged]
 
 
-def read_judgements(
-    transcripts: pl.DataFrame, judged: Sequence[Case], judges: Sequence[Judge], model: ModelSpec, run: int
-) -> pl.DataFrame:
+def _judgements(bench: MetaCogBench, transcripts: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
     """Return one row per reply and judge; a judgement of another text than the case's is passed over."""
+    if responses.is_empty():
+        return schema_of(Judgement).to_frame()
+    model, run = bench.context.study.model(responses["model"][0]), int(responses["run"][0])
+    judged = cases(bench.items, responses, bench.wording)
     kept = transcripts.filter(pl.col("step") == STEP, ~pl.col("superseded"))
     calls = {
         (call["model"], call["item_id"], call["condition"], call["item_hash"]): call
@@ -130,9 +122,9 @@ def read_judgements(
     wording = load_judge_wording()
     rows = [
         _row(case, judge, model, run, calls.get((judge.spec.name, *key)))
-        for judge in judges
+        for judge in judges_of(bench, model)
         for case in judged
-        for key in [(case.item_id, case.condition, case_hash(case, wording))]
+        for key in [(case.item_id, case.condition, prompts.case_hash(case, wording))]
     ]
     return pl.DataFrame(rows, schema=schema_of(Judgement), orient="row")
 
@@ -179,19 +171,11 @@ def _verdict_object() -> JsonObject:
 
 def _longest(bench: MetaCogBench, model: ModelSpec, judge: ModelSpec) -> list[Task]:
     conditions = [condition.name for condition in bench.conditions()]
-    return judge_tasks([*longest(bench.items, conditions, bench.wording, REPLY_CHARACTERS)], judge)
+    return _judge_tasks([*longest(bench.items, conditions, bench.wording, prompts.REPLY_CHARACTERS)], judge)
 
 
 def _tasks(bench: MetaCogBench, judge: ModelSpec, responses: pl.DataFrame) -> list[Task]:
-    return judge_tasks(cases(bench.items, responses, bench.wording), judge)
-
-
-def _judgements(bench: MetaCogBench, transcripts: pl.DataFrame, responses: pl.DataFrame) -> pl.DataFrame:
-    if responses.is_empty():
-        return schema_of(Judgement).to_frame()
-    model, run = bench.context.study.model(responses["model"][0]), int(responses["run"][0])
-    judged = cases(bench.items, responses, bench.wording)
-    return read_judgements(transcripts, judged, judges_of(bench, model), model, run)
+    return _judge_tasks(cases(bench.items, responses, bench.wording), judge)
 
 
 JUDGING = Judging(

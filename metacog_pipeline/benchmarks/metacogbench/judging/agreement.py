@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -27,22 +27,21 @@ if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 
 HEADLINE = "headline"
-_SPECIFIC = {"grounded": "passed_item_specific"}
 #: The rules a judge is compared with, by tier: their names and the columns of a response.
 RULES: Mapping[str, Mapping[str, str]] = {
-    "1a": {HEADLINE: "passed", "lit": "passed_literal"},
-    "1b": {HEADLINE: "passed", "lit": "passed_literal"},
-    "2a": {HEADLINE: "passed", **{name: f"passed_{name}" for name in ("lit1", "lit2", "ge1")}, **_SPECIFIC},
-    "2b": {
-        HEADLINE: "passed",
-        **{name: f"passed_{name}" for name in ("lit1", "lit2", "strong")},
-        **_SPECIFIC,
+    **{tier: {HEADLINE: "passed", "lit": "passed_literal"} for tier in ("1a", "1b")},
+    **{
+        tier: {
+            **{HEADLINE: "passed", "lit1": "passed_lit1", "lit2": "passed_lit2", own: f"passed_{own}"},
+            "grounded": "passed_item_specific",
+        }
+        for tier, own in (("2a", "ge1"), ("2b", "strong"))
     },
     "3": {HEADLINE: "passed", "core_required": "passed_core"},
 }
-#: The measure of a tier that is the share of replies passed.
 #: What the headline rule says of the reply itself: a judge does not see the probe.
 _OF_THE_REPLY = pl.coalesce("passed_keywords", "passed").alias("passed")
+#: The measure of a tier that is the share of replies passed.
 SHARES: Mapping[str, str] = {"1a": "t1a", "1b": "accuracy_1b", "2a": "t2a", "2b": "t2b", "3": "t3"}
 NO_JUDGEMENTS = "no judgements"
 JUDGED = "_judged"  # derived column of responses: what each judge said
@@ -91,23 +90,15 @@ class Agreement:
     status: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Counts:
-    """Counts of replies per item, shape ``(items, 4)``: passed by both, judge only, rules only, neither."""
+class Counts(NamedTuple):
+    """Counts of replies: passed by both, judge only, rules only, neither.
 
-    tier: str
-    by_item: Floats
+    ``totals`` are over all items, shape ``(1, 4)``, ``drawn`` over resampled ones, ``(B, 4)``, where there are several.
+    """
 
-    @property
-    def totals(self) -> Floats:
-        """Counts over all items, shape ``(1, 4)``."""
-        totals: Floats = self.by_item.sum(axis=0, keepdims=True)
-        return totals
-
-    def drawn(self, seed: int) -> Floats:
-        """Return counts over resampled items, shape ``(B, 4)``."""
-        drawn: Floats = item_weights(self.tier, len(self.by_item), seed) @ self.by_item
-        return drawn
+    n_items: int
+    totals: Floats
+    drawn: Floats | None
 
 
 def agreement(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
@@ -156,7 +147,7 @@ def judge_shifts(groups: Sequence[Group], resampled: Resampled) -> Iterator[Comp
         base = Comparison(
             "judge", SHARES[tier], judge, "rules", dataset, condition=condition, model=model, source=source
         )
-        yield _shift(base, _counts(part, "passed"), seed, resampled)
+        yield _shift(base, _counts(part, "passed", seed), resampled)
 
 
 def _verdicts(responses: pl.DataFrame) -> pl.DataFrame:
@@ -165,29 +156,29 @@ def _verdicts(responses: pl.DataFrame) -> pl.DataFrame:
     return responses.with_columns(_OF_THE_REPLY, passed_core=core).select(*_KEY, *columns, "passed_core")
 
 
-def _counts(part: pl.DataFrame, column: str) -> Counts:
+def _counts(part: pl.DataFrame, column: str, seed: int) -> Counts:
     read = part.filter(pl.col("verdict").is_not_null(), pl.col(column).is_not_null())
     judge, rules = (read[name].to_numpy() == 1 for name in ("verdict", column))
     _, item = np.unique(read["item_id"].to_numpy(), return_inverse=True)
-    counts = np.zeros((int(item.max()) + 1 if len(item) else 0, 4))
+    n = int(item.max()) + 1 if len(item) else 0
+    counts = np.zeros((n, 4))
     np.add.at(counts, (item, 2 * ~judge + ~rules), 1.0)
-    return Counts(str(part["tier"][0]), counts)
+    drawn = item_weights(str(part["tier"][0]), n, seed) @ counts if n > 1 else None
+    return Counts(n, counts.sum(axis=0, keepdims=True), drawn)
 
 
 def _figures(part: pl.DataFrame, rule: str, seed: int) -> tuple[object, ...]:
     missing = part["status"].is_in(["not_run", "transport_error", "too_long"]).sum()
     unread = part["status"].is_in(["unreadable", "refused"]).sum()
-    counts = _counts(part, RULES[str(part["tier"][0])][rule])
-    n_items = len(counts.by_item)
+    n_items, totals, drawn = _counts(part, RULES[str(part["tier"][0])][rule], seed)
     if not n_items:
         return (None,) * 11 + (0, 0, 0, 0, unread, missing, NO_JUDGEMENTS)
-    pass_both, judge_only, rules_only, fail_both = (float(each) for each in counts.totals[0])
+    pass_both, judge_only, rules_only, fail_both = map(float, totals[0])
     n = pass_both + judge_only + rules_only + fail_both
-    drawn = counts.drawn(seed) if n_items > 1 else None
     status = OK if drawn is not None else SINGLE_ITEM
     ends: list[float | None] = []
     for name, statistic in (("difference", _difference), ("accuracy", _accuracy), ("kappa", _kappa)):
-        value = float(statistic(counts.totals)[0])
+        value = float(statistic(totals)[0])
         low, high = (None, None) if drawn is None else interval(statistic(drawn))
         if name == "accuracy" and value == 1.0 and drawn is not None:
             low, high = wilson_interval(1.0, n_items)
@@ -204,26 +195,27 @@ def _figures(part: pl.DataFrame, rule: str, seed: int) -> tuple[object, ...]:
     return (*rates, *ends, *numbers, unread, missing, status)
 
 
-def _shift(base: Comparison, counts: Counts, seed: int, resampled: Resampled) -> Comparison:
-    n_items = len(counts.by_item)
-    if not n_items:
+def _shift(base: Comparison, counts: Counts, resampled: Resampled) -> Comparison:
+    if not counts.n_items:
         return replace(base, status=NO_JUDGEMENTS)
     value = float(_difference(counts.totals)[0])
-    if n_items < 2:
-        return replace(base, value=value, n=n_items, status=SINGLE_ITEM)
+    if counts.drawn is None:
+        return replace(base, value=value, n=counts.n_items, status=SINGLE_ITEM)
     note = SELF if base.a == SELF else None
-    return resampled(replace(base, note=note), value, _difference(counts.drawn(seed)), n_items)
+    return resampled(replace(base, note=note), value, _difference(counts.drawn), counts.n_items)
 
 
 def _difference(totals: Floats) -> Floats:
-    with np.errstate(invalid="ignore"):
-        found: Floats = (totals[:, 1] - totals[:, 2]) / totals.sum(axis=1)
-    return found
+    return _share(totals[:, 1] - totals[:, 2], totals)
 
 
 def _accuracy(totals: Floats) -> Floats:
+    return _share(totals[:, 0] + totals[:, 3], totals)
+
+
+def _share(counted: Floats, totals: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
-        found: Floats = (totals[:, 0] + totals[:, 3]) / totals.sum(axis=1)
+        found: Floats = counted / totals.sum(axis=1)
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
@@ -21,11 +21,9 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
 SELF = "self"  # in a study's list of judges: the model that is judged
 #: One turn says ``task`` and ``reply``; two turns say all four.
 PLACES = ("task", "first", "next", "reply")
-_KEPT = ("dataset", "tier", "condition", "model", "run", "item_id", "passed", "source")
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """One reply to judge.
 
     ``said`` maps `PLACES` to texts, ``passed`` is the verdict of the rules on that reply: a judge does not see
@@ -50,16 +48,13 @@ def cases(items: Sequence[Item], responses: pl.DataFrame, wording: Wording) -> l
     """Return the replies of one model and run that can be judged: answered and not empty."""
     by_id = {item.item_id: item for item in items}
     kept = responses.filter(~pl.col("status").is_in(UNANSWERED), pl.col("passed").is_not_null())
+    by_words = pl.coalesce("passed_keywords", "passed")
+    columns = ("item_id", "condition", "reply_turn_1", "reply", "dataset", by_words, "source")
     found = []
-    for row in kept.select(*_KEPT, "passed_keywords", "reply", "reply_turn_1").iter_rows(named=True):
-        item = by_id.get(row["item_id"])
-        if item is None or not (row["reply"] or "").strip():
-            continue
-        said = _said(item, row["condition"], wording, row["reply_turn_1"] or "", row["reply"])
-        by_words = row["passed"] if row["passed_keywords"] is None else row["passed_keywords"]
-        found.append(
-            Case(item.item_id, item.tier, row["condition"], said, row["dataset"], by_words, row["source"])
-        )
+    for name, condition, first, reply, dataset, passed, source in kept.select(columns).iter_rows():
+        if (item := by_id.get(name)) is not None and (reply or "").strip():
+            said = _said(item, condition, wording, first or "", reply)
+            found.append(Case(name, item.tier, condition, said, dataset, passed, source))
     return found
 
 
@@ -78,9 +73,5 @@ def _said(item: Item, condition: str, wording: Wording, first: str, reply: str) 
     task = user_message(item, condition, steps[0], wording)
     if TURN_2 not in steps:
         return {"task": task, "reply": reply}
-    return {
-        "task": task,
-        "first": first,
-        "next": user_message(item, condition, TURN_2, wording),
-        "reply": reply,
-    }
+    following = user_message(item, condition, TURN_2, wording)
+    return {"task": task, "first": first, "next": following, "reply": reply}

@@ -11,12 +11,7 @@ from collections.abc import Sequence
 
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import longest
-from metacog_pipeline.benchmarks.metacogbench.judging.prompts import (
-    JudgeWording,
-    load_judge_wording,
-    quoted,
-    unquoted,
-)
+from metacog_pipeline.benchmarks.metacogbench.judging.prompts import load_judge_wording, quoted, unquoted
 from metacog_pipeline.benchmarks.metacogbench.lexicon import Lexicon
 from metacog_pipeline.benchmarks.metacogbench.prompts import Wording
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
@@ -32,16 +27,11 @@ class SimulatedJudge:
     """Judges replies to ``items`` asked with ``wording``; deterministic in reply, observer and the run's seed."""
 
     def __init__(
-        self,
-        items: Sequence[Item],
-        observer: ObserverSpec,
-        wording: Wording,
-        lexicon: Lexicon | None = None,
-        judge_wording: JudgeWording | None = None,
+        self, items: Sequence[Item], observer: ObserverSpec, wording: Wording, lexicon: Lexicon | None = None
     ) -> None:
         self.observer = observer
         self._lexicon = lexicon
-        self._words = judge_wording or load_judge_wording()
+        self._words = load_judge_wording()
         self._items: dict[tuple[str, str], Item] = {}
         by_id = {item.item_id: item for item in items}
         for case in longest(items, CONDITIONS, wording, 0):
@@ -65,11 +55,10 @@ class SimulatedJudge:
         by_rules = scored.values.get("passed_keywords", scored.values["passed"])
         passes = bool(by_rules) == (errs < self.observer.accuracy)
         verdict = "pass" if passes else "fail"
-        if isinstance(request.constraint, JsonObject):
-            return f'{{"verdict": "{verdict}"}}'
-        if refuses < self.observer.refusal:
+        held = isinstance(request.constraint, JsonObject)
+        if not held and refuses < self.observer.refusal:
             return REFUSAL
-        if slips < self.observer.untidiness:
+        if not held and slips < self.observer.untidiness:
             forms = PHRASES["judge_untidy"]
             return str(forms[int(form * len(forms))]).format(verdict=verdict)
         return f'{{"verdict": "{verdict}"}}'
