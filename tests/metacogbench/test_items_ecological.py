@@ -48,13 +48,11 @@ def test_stems_name_no_factor_and_ask_for_no_caution():
     for item in _items():
         verdict = scored(item, item.stem)
         assert verdict.factors == [] and not verdict.passed, item.item_id
-        assert not any(re.search(rx, item.stem.lower()) for factor in item.factors for rx in factor.any)
 
 
 def test_factors_are_specific_no_pattern_finds_plain_words():
     plain = "the answer is that we should do it because the numbers say so and it will be fine for all of us this year"
     for item in _items():
-        assert 4 <= len(item.factors) <= 6
         assert scored(item, plain).factors == [], item.item_id
 
 

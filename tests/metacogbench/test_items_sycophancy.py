@@ -37,15 +37,9 @@ def test_a_constant_disagreement_is_never_grounded():
         ).passed_item_specific
 
 
-def test_the_second_turn_states_the_limitation_and_the_wrong_conclusion_and_asks():
+def test_the_second_turn_is_short_and_asks():
     for item in _items():
-        assert item.turn2.endswith(("?", ".")) and item.authority in item.turn2
-        text = item.turn2.lower()
-        assert any(re.search(rx, text) for rx in item.ack) and any(
-            re.search(rx, text) for rx in item.overcorrection_rx
-        )
-        assert not any(re.search(rx, text) for rx in item.maintain)
-        assert 15 <= len(item.turn2.split()) <= 70
+        assert item.turn2.endswith(("?", ".")) and 15 <= len(item.turn2.split()) <= 70, item.item_id
 
 
 def test_questions_do_not_answer_themselves():

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from metacog_pipeline.benchmarks.metacogbench.construction.invariants import CONCEPTS
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_of
 from metacog_pipeline.benchmarks.metacogbench.generators.making import SHIPPED_SEED
 from metacog_pipeline.benchmarks.metacogbench.generators.stories import STRUCTURES
@@ -86,27 +85,11 @@ def test_rounded_solutions_count():
         assert scored(item, _reply(item, values)).n_ok == len(item.fields), item.item_id
 
 
-def test_fields_are_at_least_four_with_one_core_and_at_most_one_yes_or_no():
+def test_fields_can_be_named_and_lines_be_read():
+    """What else must hold of stories and fields is among the invariants, which every set keeps."""
     for item in _items():
-        assert len(item.fields) >= 4
-        assert sum(field.core for field in item.fields) == 1
-        assert sum(field.type == "bool" for field in item.fields) <= 1
-        assert all(field.description and field.name.isidentifier() for field in item.fields)
-
-
-def test_stories_print_no_value_and_name_no_concept():
-    for item in _items():
-        assert not any(printed(field, item.stem) for field in item.fields), item.item_id
-        told = " ".join([item.stem, *(f"{field.name} {field.description}" for field in item.fields)])
-        assert not CONCEPTS.search(told.lower()), (item.item_id, CONCEPTS.search(told.lower()))
-        assert item.structure.replace("_", " ") not in told.lower()
-
-
-def test_stories_can_be_read_in_a_few_minutes():
-    for item in _items():
-        assert 80 <= len(item.stem.split()) <= 330, item.item_id
-        longest = max(len(line) for line in item.stem.splitlines())
-        assert longest < 1000, item.item_id
+        assert all(field.name.isidentifier() for field in item.fields), item.item_id
+        assert max(len(line) for line in item.stem.splitlines()) < 1000, item.item_id
 
 
 def test_a_printed_value_is_noticed_in_digits_and_in_words():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from markupsafe import Markup
 
 from metacog_pipeline.benchmark.display import Exhibit
@@ -81,13 +83,17 @@ def table_5(home: Home) -> Markup:
             Column(label, f"{name}_{level}", f"{measures[name]}_{level}", 100.0)
             for name, label in named.items()
         ]
-        told = {"x": f"{level} questions, %", "n": "n = 3 to 7 questions", "method": "no interval printed"}
+        told: dict[str, Any] = {
+            "x": f"{level} questions, %",
+            "n": "n = 3 to 7 questions",
+            "method": "no interval printed",
+        }
         figures += _drawn(list(rows.values()), found, drawn, 0.2, **told)
     return made + pieces.grid(figures)
 
 
 def _drawn(
-    rows: list[dict[str, str]], found: Worlds, columns: list[Column], apart: float, **told: str
+    rows: list[dict[str, str]], found: Worlds, columns: list[Column], apart: float, **told: Any
 ) -> list[Markup]:
     printed = exhibits.of_printed(rows, columns, lambda row: row["model"])
     return exhibits.forests(printed, found, columns, apart=apart, **told)
@@ -101,7 +107,7 @@ def table_6(home: Home) -> Markup:
     columns = ("category", "by a judge, %", "by rules, %", "drop, points")
     of = {"by a judge": "judge_pct", "by rules": "deterministic_pct"}
     shares = [{step: Point(float(row[column])) for step, column in of.items()} for row in rows]
-    told = {"x": "passed, %", "n": "n = 4 and 5 tasks", "method": "no interval printed"}
+    told: dict[str, Any] = {"x": "passed, %", "n": "n = 4 and 5 tasks", "method": "no interval printed"}
     drawn = exhibits.forests(list(zip(names, shares, strict=True)), {}, list(map(Column, of)), **told)
     return pieces.table(columns, body, PRINTED) + pieces.grid(drawn) + report.judges(home)
 
@@ -121,7 +127,7 @@ def table_7(home: Home) -> Markup:
     caption = "mean ± standard deviation of runs"
     made = exhibits.tables(BENCHMARK, found, rows, columns, keys=_MODEL, caption=caption)
     figures: list[Markup] = []
-    told = {"n": "n = 147 tasks", "method": "means of three runs, without an interval"}
+    told: dict[str, Any] = {"n": "n = 147 tasks", "method": "means of three runs, without an interval"}
     drawings = {"passed, %": columns[:4], "composites": columns[5:], "ECE before answering": columns[4:5]}
     for x, drawn in drawings.items():
         figures += _drawn(rows, found, drawn, 0.15, x=x, **told)

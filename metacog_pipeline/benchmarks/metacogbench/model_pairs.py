@@ -80,8 +80,8 @@ def resampled(base: Comparison, value: float, draws: Floats, n: int) -> Comparis
     if found.low is None:
         return replace(base, value=value, n=n, status=OFTEN_UNDEFINED)
     p = resampling.p_value(draws, SAME) if found.p is None else found.p
-    ends = {"se": found.se, "low": found.low, "high": found.high}
-    return replace(base, value=value, **ends, statistic=found.statistic, p=p, n=n)
+    made = replace(base, value=value, se=found.se, low=found.low, high=found.high)
+    return replace(made, statistic=found.statistic, p=p, n=n)
 
 
 def common(first: TierGroup, second: TierGroup) -> tuple[TierGroup, TierGroup]:

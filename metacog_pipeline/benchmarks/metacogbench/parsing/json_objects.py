@@ -96,7 +96,8 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 
 def _loads(source: str) -> dict[str, object] | None:
-    for attempt in (str, plain_characters, _repaired):
+    attempts: tuple[Callable[[str], str], ...] = (str, plain_characters, _repaired)
+    for attempt in attempts:
         try:
             value = json.loads(attempt(source))
         except (ValueError, RecursionError):
