@@ -177,7 +177,8 @@ class Counts:
     @cached_property
     def totals(self) -> Floats:
         """Responses at each place."""
-        return np.bincount(self.place, weights=self.number, minlength=self.grid.places)
+        found = np.bincount(self.place, weights=self.number, minlength=self.grid.places)
+        return found.astype(np.float64, copy=False)
 
     @cached_property
     def rated(self) -> RatedCounts:
