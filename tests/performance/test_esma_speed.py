@@ -15,9 +15,9 @@ from metacog_pipeline.benchmarks.selfknowledge.training.figures import D  # noqa
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import ACCURACY  # noqa: E402
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.model import build_model  # noqa: E402
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import SETTINGS, ToyRecipe, save_toy  # noqa: E402
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.worlds import changes, table  # noqa: E402
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker  # noqa: E402
 from tests.performance.timing import least  # noqa: E402
+from tests.selfknowledge.training.worlds import changes, table  # noqa: E402
 
 pytestmark = pytest.mark.bench
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from metacog_pipeline.benchmarks.selfknowledge.training import patching
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.opening import open_model
@@ -56,13 +57,11 @@ def test_the_bottom_and_the_rest_from_the_top_add_up_to_the_whole_change(values,
 @given(VALUES, VALUES, SIDES)
 def test_nothing_gives_the_base_and_everything_the_tuned_model_bit_for_bit(first, second, side):
     size = min(len(first), len(second))
-    base, tuned = ({"a": torch.tensor(each[:size], dtype=torch.float32)} for each in (first, second))
-    before = base["a"].clone()
-    for ratio, wanted in ((0.0, base), (1.0, tuned)):
-        found = patching.patched(base, tuned, ratio, side)["a"]
-        assert torch.equal(found.view(torch.int32), wanted["a"].view(torch.int32))
-        found += 1
-    assert torch.equal(base["a"].view(torch.int32), before.view(torch.int32))
+    base, tuned = (nn.ParameterDict({"a": torch.tensor(each[:size])}) for each in (first, second))
+    whole = {0.0: base["a"].detach().clone(), 1.0: tuned["a"].detach().clone()}
+    for ratio, _ in patch_each(base, tuned, list(whole), side):
+        assert torch.equal(tuned["a"].view(torch.int32), whole[ratio].view(torch.int32))
+        assert torch.equal(base["a"].view(torch.int32), whole[0.0].view(torch.int32))
 
 
 @settings(max_examples=100, deadline=None)
@@ -94,8 +93,8 @@ def test_models_are_patched_each_from_the_two_originals(make_model, kind):
         tensor.add_(torch.randn(tensor.shape, generator=torch.Generator().manual_seed(1)))
     before, after = ({n: t.clone() for n, t in trainable(each.model).items()} for each in (base, tuned))
     seen = {}
-    for ratio, count, model in patch_each(base, tuned, [1.0, 0.3, 0.0], "top"):
-        now = trainable(model.model)
+    for ratio, count in patch_each(base.model, tuned.model, [1.0, 0.3, 0.0], "top"):
+        now = trainable(tuned.model)
         changed = sum(int((now[name] != before[name]).sum()) for name in now)
         assert changed == count
         seen[ratio] = {name: tensor.clone() for name, tensor in now.items()}
@@ -104,7 +103,7 @@ def test_models_are_patched_each_from_the_two_originals(make_model, kind):
     assert all(torch.equal(tensor, before[name]) for name, tensor in trainable(base.model).items())
     other = open_model(make_model("gpt2" if kind == "llama" else "llama"))
     with pytest.raises(StudyError, match="same tensors"):
-        next(patch_each(other, tuned, [1.0], "top"))
+        next(patch_each(other.model, tuned.model, [1.0], "top"))
 
 
 def test_a_grid_is_a_list_or_a_range_of_percentages():

@@ -4,7 +4,7 @@ import pytest
 
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import D
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import ACCURACY, AUROC
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.worlds import changes, table
+from tests.selfknowledge.training.worlds import changes, table
 
 GAIN, LOSS, DIRECT_GAIN, AREA = 0.8, 0.05, 0.3, 0.6
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import Question
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Option = Callable[[Any], Any]
 FOLDER = click.Path(path_type=Path)
+folder_option = click.option(
+    "--model", "folder", type=FOLDER, required=True, help="Folder of a causal language model."
+)
 NEEDED = ("torch", "transformers", "safetensors")
 
-_ASKING = (
+ASKING = (
     click.option("--language", type=click.Choice(("en", "zh", "ko", "es")), default="en"),
     click.option(
         "--matching",
@@ -48,7 +52,7 @@ _ASKING = (
     click.option("--max-tokens", type=click.IntRange(1), default=32, help="Of an answer."),
     click.option("--rows", type=click.IntRange(1), default=64, help="Prompts at once."),
 )
-_MODEL = (
+MODEL = (
     click.option("--device", default="cpu", help="cpu, cuda, cuda:1, …"),
     click.option(
         "--dtype",
@@ -58,7 +62,7 @@ _MODEL = (
     ),
     click.option("--threads", type=click.IntRange(1), default=1, help="Of each worker."),
 )
-_QUESTIONS = (
+QUESTIONS = (
     click.option(
         "--questions",
         required=True,
@@ -66,7 +70,7 @@ _QUESTIONS = (
     ),
     click.option("--limit", type=click.IntRange(2), help="Take the first so many questions."),
 )
-_HELD_OUT = (
+HELD_OUT = (
     click.option("--held-out", "held_out", help="Questions to evaluate on, given like --questions."),
     click.option(
         "--held-out-share",
@@ -92,32 +96,23 @@ def need_torch() -> None:
         )
 
 
-def asking_options(command: Command) -> Command:
-    """Add how models are asked."""
-    return with_options(_ASKING, command)
+def options(*groups: Sequence[Option]) -> Option:
+    """Return a decorator that adds groups of options to a command, shown in their order."""
+    wanted = [option for group in groups for option in group]
 
+    def add(command: Any) -> Any:
+        for option in reversed(wanted):
+            command = option(command)
+        return command
 
-def model_options(command: Command) -> Command:
-    """Add where the model runs."""
-    return with_options(_MODEL, command)
-
-
-def question_options(command: Command) -> Command:
-    """Add which questions."""
-    return with_options(_QUESTIONS, command)
-
-
-def held_out_options(command: Command) -> Command:
-    """Add which questions are for evaluation only."""
-    return with_options(_HELD_OUT, command)
+    return add
 
 
 def asking_from(given: dict[str, Any]) -> Asking:
-    """Take the options of `asking_options` out of ``given``."""
+    """Take the options `ASKING` out of ``given``."""
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking
 
-    names = ("language", "matching", "yes_no", "meta", "meta_chat", "max_tokens", "rows")
-    return Asking(**{name: given.pop(name) for name in names})
+    return Asking(**{each.name: given.pop(each.name) for each in fields(Asking)})
 
 
 def questions_from(
@@ -136,14 +131,7 @@ def questions_from(
 
 
 def one_set(given: dict[str, Any], language: str) -> list[Question]:
-    """Take the questions of `question_options` out of ``given``."""
+    """Take the questions of `QUESTIONS` out of ``given``."""
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import load_questions
 
     return load_questions(given.pop("questions"), language)[: given.pop("limit")]
-
-
-def with_options(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
-    """Add options to a command, shown in their order."""
-    for option in reversed(options):
-        command = option(command)
-    return command

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metacog_pipeline.benchmarks.selfknowledge.training import more_commands
-from metacog_pipeline.benchmarks.selfknowledge.training.command_options import FOLDER, need_torch
-from metacog_pipeline.benchmarks.selfknowledge.training.evolution_options import (
-    evolution_from,
-    evolution_options,
+from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
+    FOLDER,
+    folder_option,
+    need_torch,
 )
+from metacog_pipeline.benchmarks.selfknowledge.training.evolution_options import OPTIONS, evolution_from
 from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.leaderboard.read import Rows
@@ -97,11 +98,11 @@ def toy(
 
 
 @train.command()
-@click.option("--model", "folder", type=FOLDER, required=True, help="Folder of a causal language model.")
+@folder_option
 @click.option(
     "--output", type=FOLDER, required=True, help="Folder of the run; its checkpoints are model folders."
 )
-@evolution_options
+@OPTIONS
 @click.option("--checkpoint-every", type=click.IntRange(0), default=60, help="0: at the end only.")
 @click.option("--evaluate-every", type=click.IntRange(0), default=60, help="0: at the end only.")
 @click.option(
@@ -144,8 +145,8 @@ def esma(folder: Path, output: Path, quiet: bool, **given: Any) -> None:
 
 
 @train.command()
-@click.option("--model", "folder", type=FOLDER, required=True, help="Folder of a causal language model.")
-@evolution_options
+@folder_option
+@OPTIONS
 @click.option("--evaluate-every", type=click.IntRange(0), default=60)
 @click.option("--individuals", type=click.IntRange(2), default=2, help="Tried at first.")
 @click.option("--usd-per-hour", type=click.FloatRange(0), help="Of all machines together, for the cost.")

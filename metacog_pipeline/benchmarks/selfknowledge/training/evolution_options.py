@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,7 @@ if TYPE_CHECKING:
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
 
-_OF_SETTINGS = (
-    *("sigma", "alpha", "population", "batch", "generations", "reward", "antithetic", "shaping", "schedule"),
-    *("seed", "noise"),
-)
-_EVOLUTION: tuple[Callable[..., Any], ...] = (
+EVOLUTION = (
     click.option("--reward", default="joint", help="joint, direct, meta, dprime or four numbers."),
     click.option("--sigma", type=float, default=1e-3, help="Size of the noise."),
     click.option("--alpha", type=float, default=5e-4, help="Size of a step."),
@@ -77,19 +73,18 @@ _EVOLUTION: tuple[Callable[..., Any], ...] = (
 )
 
 
-def evolution_options(command: command_options.Command) -> command_options.Command:
-    """Add which model, which questions, the settings of a run and with what it is made."""
-    return command_options.question_options(
-        command_options.held_out_options(
-            command_options.asking_options(
-                command_options.model_options(command_options.with_options(_EVOLUTION, command))
-            )
-        )
-    )
+#: Which model, which questions, the settings of a run and with what it is made.
+OPTIONS = command_options.options(
+    command_options.QUESTIONS,
+    command_options.HELD_OUT,
+    command_options.ASKING,
+    command_options.MODEL,
+    EVOLUTION,
+)
 
 
 def evolution_from(folder: Path, given: dict[str, Any]) -> tuple[CausalRecipe, Means]:
-    """Take the options of `evolution_options` out of ``given``."""
+    """Take the options `OPTIONS` out of ``given``."""
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means
     from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
     from metacog_pipeline.benchmarks.selfknowledge.training.engines.choice import devices_named
@@ -105,7 +100,7 @@ def evolution_from(folder: Path, given: dict[str, Any]) -> tuple[CausalRecipe, M
         training,
         held_out,
         asking,
-        Settings(**taken(*_OF_SETTINGS)),
+        Settings(**taken(*(each.name for each in fields(Settings)))),
         **taken("device", "dtype", "threads", "trainee"),
     )
     named = given.pop("devices")

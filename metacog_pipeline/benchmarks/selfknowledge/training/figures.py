@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from metacog_pipeline.benchmarks.selfknowledge.measures import BY_CORRECTION, undefined
-from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import NOTHING, EpisodeReward
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 from metacog_pipeline.stats.proportions import Z95
@@ -152,3 +151,12 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def shown(estimate: Estimate | None) -> str | None:
+    """Return ``0.52 [0.47, 0.58]``, the number alone where it has no interval, None where there is none."""
+    if estimate is None or estimate.value is None:
+        return None
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.2f}"
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"

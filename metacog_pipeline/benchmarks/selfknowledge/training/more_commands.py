@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
+    ASKING,
     FOLDER,
+    HELD_OUT,
+    MODEL,
+    QUESTIONS,
     asking_from,
-    asking_options,
-    held_out_options,
-    model_options,
+    folder_option,
     need_torch,
     one_set,
-    question_options,
+    options,
     questions_from,
 )
-from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
-from metacog_pipeline.benchmarks.selfknowledge.training.figures import D
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import D, shown
 from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.errors import StudyError
@@ -33,12 +34,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--model", "folder", type=FOLDER, required=True, help="Folder of a causal language model.")
+@folder_option
 @click.option("--output", type=FOLDER, required=True, help="New folder for the tuned model.")
-@question_options
-@held_out_options
-@asking_options
-@model_options
+@options(QUESTIONS, HELD_OUT, ASKING, MODEL)
 @click.option(
     "--kind",
     type=click.Choice(("meta", "answers")),
@@ -79,9 +77,7 @@ def sft(folder: Path, output: Path, seed: int, quiet: bool, **given: Any) -> Non
 @click.command()
 @click.option("--base", type=FOLDER, required=True, help="Folder of the model before training.")
 @click.option("--tuned", type=FOLDER, required=True, help="Folder of the model after.")
-@question_options
-@asking_options
-@model_options
+@options(QUESTIONS, ASKING, MODEL)
 @click.option("--ratios", default="0-100/10", help="Percent of the weights: 0,10,50 or 0-100/10.")
 @click.option("--side", type=click.Choice(("top", "bottom")), default="top")
 @click.option(
@@ -105,9 +101,9 @@ def patch(base: Path, tuned: Path, output: Path | None, quiet: bool, **given: An
     before, after = (open_model(folder, given["device"], given["dtype"]) for folder in (base, tuned))
     found: dict[str, dict[str, Estimate]] = {}
     with ProgressLine("patched models", len(ratios), style_for(quiet), priced=False) as line:
-        for ratio, count, patched in patch_each(before, after, ratios, given["side"], given["skip"]):
+        for ratio, count in patch_each(before.model, after.model, ratios, given["side"], given["skip"]):
             name = f"{given['side']} {100 * ratio:g} % ({count:,} weights)"
-            found[name] = measured(hear(patched, questions, asking, "dual"))
+            found[name] = measured(hear(after, questions, asking, "dual"))
             line.update(len(found))
     print_estimates("weights changed", found)
     if output is not None:
@@ -116,10 +112,8 @@ def patch(base: Path, tuned: Path, output: Path | None, quiet: bool, **given: An
 
 
 @click.command()
-@click.option("--model", "folder", type=FOLDER, required=True, help="Folder of a causal language model.")
-@question_options
-@asking_options
-@model_options
+@folder_option
+@options(QUESTIONS, ASKING, MODEL)
 @click.option(
     "--setting",
     "settings",

@@ -14,29 +14,25 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import torch
 from scipy.special import stdtrit
-from torch import Tensor
 
 from metacog_pipeline.benchmark.item_files import items_path, read_rows
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, LANGUAGES, Item
-from metacog_pipeline.benchmarks.selfknowledge.training import patching, stage
-from metacog_pipeline.benchmarks.selfknowledge.training.causal.evaluate import Setting, hear, measured
+from metacog_pipeline.benchmarks.selfknowledge.training import stage
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.evaluate import hear, measured
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Interview
-from metacog_pipeline.benchmarks.selfknowledge.training.causal.opening import open_model, read_model
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.patch import patch_each
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import Question, load_questions
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.sft import Tuning, tune
 from metacog_pipeline.benchmarks.selfknowledge.training.log import LAST
-from metacog_pipeline.benchmarks.selfknowledge.training.tensors import read_tensors
-from metacog_pipeline.benchmarks.selfknowledge.training.toy import asking, demo, sft
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Questionnaire
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.model import Decoder
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import WEIGHTS, ToyRecipe, open_toy
+from metacog_pipeline.benchmarks.selfknowledge.training.toy import demo, sft
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import ToyRecipe, open_toy
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world
+from metacog_pipeline.benchmarks.selfknowledge.training.weights import trainable
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import replacing
+from metacog_pipeline.llm.local.loading import Loaded
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study import Study
 
@@ -45,7 +41,6 @@ REWARDS = ("joint", "direct", "meta", "dprime")
 TYPES = ("float32", "bfloat16")
 RATIOS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 TOY_STEPS = 60
-Recipe = ToyRecipe | CausalRecipe
 Done = Callable[[int], None] | None
 Estimates = Mapping[str, Estimate]
 
@@ -61,16 +56,8 @@ def patch_curve(study: Study, done: Done = None) -> pl.DataFrame:
         one = replace(recipe, dtype=dtype)
         trained = _evolved(study, one, {**about, "dtype": dtype}, f"patch-{dtype}")
         for ratio, count, changed, found in _patched(one, trained):
-            rows += [
-                {
-                    "dtype": dtype,
-                    "share": ratio,
-                    "weights": count,
-                    "changed": changed,
-                    **_cells(measure, each),
-                }
-                for measure, each in found.items()
-            ]
+            about_it = {"dtype": dtype, "share": ratio, "weights": count, "changed": changed}
+            rows += [{**about_it, **_cells(measure, each)} for measure, each in found.items()]
         if done:
             done(place + 1)
     return _kept(study, "patch_curve", pl.DataFrame(rows, infer_schema_length=None))
@@ -105,10 +92,10 @@ def generalisation(study: Study, done: Done = None) -> pl.DataFrame:
         stage.make_checkpoint(study)
     sets, rows = _question_sets(study, {each.text for each in recipe.training}), []
     for place, (model, where) in enumerate({"base": recipe.folder, "trained": trained}.items()):
-        loaded = open_model(where, recipe.device, recipe.dtype)
+        loaded = stage.opened(recipe, where)
         for (dataset, language), asked in sets.items():
             asking = replace(recipe.asking, language=language)
-            found = measured(hear(loaded, asked, asking, _setting(recipe)))
+            found = measured(hear(loaded, asked, asking, stage.setting(recipe)))
             about = {"questions": dataset, "language": language, "model": model}
             rows += [{**about, **_cells(measure, each)} for measure, each in found.items()]
         if done:
@@ -144,67 +131,42 @@ def over_seeds(found: Sequence[Estimate | None]) -> dict[str, Any]:
     return {"estimate": mean, "low": mean - half, "high": mean + half, "seeds": n, "status": status}
 
 
-def _evolved(study: Study, recipe: Recipe, about: Mapping[str, Any], name: str) -> Path:
+def _evolved(study: Study, recipe: stage.Recipe, about: Mapping[str, Any], name: str) -> Path:
     """Return the trained model of a run of its own; what is there already is gone on with."""
     there = stage.folder(study) / FOLDER / name
     return stage.evolve_in(study, there, recipe, about).checkpoint
 
 
-def _patched(recipe: Recipe, trained: Path) -> Iterator[tuple[float, int, float, Estimates]]:
+def _patched(recipe: stage.Recipe, trained: Path) -> Iterator[tuple[float, int, float, Estimates]]:
     """Yield share, weights, share of weights that changed at all, and measures, for each share of the largest changes."""
-    before = _weights(recipe, recipe.folder)
-    after = _weights(recipe, trained)
+    base, tuned = (stage.opened(recipe, where) for where in (recipe.folder, trained))
+    models = [each.model if isinstance(each, Loaded) else each for each in (base, tuned)]
+    before, after = map(trainable, models)
     total = sum(each.numel() for each in before.values())
     changed = sum(int((before[name] != after[name]).sum()) for name in before) / total
-    if isinstance(recipe, CausalRecipe):
-        models = [open_model(where, recipe.device, recipe.dtype) for where in (recipe.folder, trained)]
-        for ratio, count, patched in patch_each(models[0], models[1], RATIOS, "top"):
-            heard = hear(patched, recipe.held_out, recipe.asking, _setting(recipe))
-            yield ratio, count, changed, measured(heard)
-        return
-    world = build_world(recipe.world_seed)
-    people, model = Questionnaire(world, world.held_out), Decoder().to(getattr(torch, recipe.dtype)).eval()
-    for ratio in RATIOS:
-        count, _ = patching.masks(patching.change(before, after), ratio, "top")
-        model.load_state_dict(patching.patched(before, after, ratio, "top"))
-        yield ratio, count, changed, asking.measured(people.answers(model))
-
-
-def _weights(recipe: Recipe, folder: Path) -> dict[str, Tensor]:
-    if isinstance(recipe, CausalRecipe):
-        return dict(read_model(folder, recipe.dtype))
-    kind = getattr(torch, recipe.dtype)
-    return {name: tensor.to(kind) for name, tensor in read_tensors(folder / WEIGHTS).items()}
+    for ratio, count in patch_each(*models, RATIOS, "top"):
+        yield ratio, count, changed, stage.numbers(recipe, tuned)
 
 
 def _ablated(study: Study, seed: int, steps: int) -> Iterator[tuple[str, Estimates]]:
     recipe, about = stage.recipe_of(study)
     if isinstance(recipe, ToyRecipe):
-        world, home = build_world(seed), stage.folder(study) / FOLDER / f"world-{seed}"
+        home, about = stage.folder(study) / FOLDER / f"world-{seed}", {"world": seed}
         demo.make_base(home, seed)
-        people = Questionnaire(world, world.held_out)
-        yield "base", asking.measured(people.answers(open_toy(home)))
-        for reward in REWARDS:
-            settings = replace(recipe.settings, reward=reward, seed=seed)
-            one = replace(recipe, world_seed=seed, folder=home, settings=settings)
-            trained = _evolved(study, one, {"world": seed}, f"{reward}-{seed}")
-            yield reward, asking.measured(people.answers(open_toy(trained)))
-        tuned = sft.train_meta(open_toy(home), world, seed, TOY_STEPS)
-        yield f"sft meta, {TOY_STEPS} steps", asking.measured(people.answers(tuned))
-        return
-
-    def heard(loaded: Any) -> Estimates:
-        return measured(hear(loaded, recipe.held_out, recipe.asking, _setting(recipe)))
-
-    yield "base", heard(open_model(recipe.folder, recipe.device, recipe.dtype))
+        recipe = replace(recipe, world_seed=seed, folder=home)
+    yield "base", stage.numbers(recipe, stage.opened(recipe, recipe.folder))
     for reward in REWARDS:
-        other = replace(recipe, settings=replace(recipe.settings, reward=reward, seed=seed))
+        other: stage.Recipe = replace(recipe, settings=replace(recipe.settings, reward=reward, seed=seed))
         trained = _evolved(study, other, about, f"{reward}-{seed}")
-        yield reward, heard(open_model(trained, recipe.device, recipe.dtype))
+        yield reward, stage.numbers(recipe, stage.opened(recipe, trained))
+    if isinstance(recipe, ToyRecipe):
+        tuned = sft.train_meta(open_toy(recipe.folder), build_world(seed), seed, TOY_STEPS)
+        yield f"sft meta, {TOY_STEPS} steps", stage.numbers(recipe, tuned)
+        return
     for kind in ("meta", "answers"):
-        loaded = open_model(recipe.folder, recipe.device, recipe.dtype)
+        loaded = stage.opened(recipe, recipe.folder)
         tune(Interview(loaded, recipe.training, recipe.asking), Tuning(kind=kind, steps=steps, seed=seed))
-        yield f"sft {kind}, {steps} steps", heard(loaded)
+        yield f"sft {kind}, {steps} steps", stage.numbers(recipe, loaded)
 
 
 def _question_sets(study: Study, trained: set[str]) -> dict[tuple[str, str], list[Question]]:
@@ -223,18 +185,9 @@ def _question_sets(study: Study, trained: set[str]) -> dict[tuple[str, str], lis
     return {key: asked for key, asked in found.items() if asked}
 
 
-def _setting(recipe: CausalRecipe) -> Setting:
-    return "threshold" if recipe.asking.meta == "threshold" else "dual"
-
-
 def _cells(measure: str, found: Estimate) -> dict[str, Any]:
-    return {
-        "measure": measure,
-        "estimate": found.value,
-        "low": found.low,
-        "high": found.high,
-        "n": found.n,
-        "status": found.status,
+    return {"measure": measure, "estimate": found.value} | {
+        name: getattr(found, name) for name in ("low", "high", "n", "status")
     }
 
 

@@ -121,15 +121,6 @@ def reference_kept(
     return threshold, {name: torch.where(keep[name], delta[name], 0.0) for name in delta}
 
 
-def patched(base: Tensors, tuned: Tensors, ratio: float, side: Side) -> dict[str, Tensor]:
-    """Return new tensors: the tuned value where the change is kept, the base value elsewhere; neither is touched.
-
-    With ratio 0 they are the base and with 1 the tuned tensors, bit for bit.
-    """
-    _, chosen = masks(change(base, tuned), ratio, side)
-    return {name: torch.where(chosen[name], tuned[name], base[name]) for name in base}
-
-
 def _bits(tensor: Tensor) -> Tensor:
     """Return bit patterns of magnitudes, flat, int32: their order is that of the magnitudes."""
     return tensor.detach().float().cpu().abs().contiguous().reshape(-1).view(torch.int32)

@@ -13,32 +13,43 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from metacog_pipeline.benchmarks.selfknowledge.training import curves
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.evaluate import Setting, hear, measured
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means, open_worker_pool
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import about as about_of
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.opening import open_model
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import (
+    answerable,
+    load_questions,
+    split,
+)
+from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
+from metacog_pipeline.benchmarks.selfknowledge.training.engines.choice import devices_named, open_engine
+from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import Figures
+from metacog_pipeline.benchmarks.selfknowledge.training.log import LAST, Log
+from metacog_pipeline.benchmarks.selfknowledge.training.run import Engine, Plan, Trained, train
+from metacog_pipeline.benchmarks.selfknowledge.training.toy import asking, demo
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import SETTINGS, ToyRecipe, open_toy
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world
+from metacog_pipeline.benchmarks.selfknowledge.training.weights import Weights
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import replacing
+from metacog_pipeline.files import replacing, sha256_hex
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study import Study, TrainingSection
 
-if TYPE_CHECKING:
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
-    from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
-    from metacog_pipeline.benchmarks.selfknowledge.training.figures import Figures
-    from metacog_pipeline.benchmarks.selfknowledge.training.run import Engine, Trained
-    from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import ToyRecipe
-
 FOLDER, BASE, RUN, EVALUATION = "training", "base", "run", "evaluation.parquet"
-VERSION = "1"
-_OF_SETTINGS = ("sigma", "alpha", "population", "batch", "generations", "antithetic", "shaping", "schedule")
-_OF_ASKING = ("language", "matching", "yes_no", "meta", "meta_chat", "max_tokens", "rows")
 
 Facts = dict[str, int | float | str]
 Progress = Callable[[int], None]
+Recipe = ToyRecipe | CausalRecipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,32 +75,20 @@ def folder(study: Study) -> Path:
 
 def settings(study: Study) -> Settings:
     """Return the settings of the run: what the section says, the rest as published or as fits the toy."""
-    from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
-    from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import SETTINGS
-
     chosen = section(study)
-    said: dict[str, Any] = {
-        name: getattr(chosen, name) for name in _OF_SETTINGS if getattr(chosen, name) is not None
-    }
-    return replace(
-        SETTINGS if chosen.model is None else Settings(), reward=chosen.reward, seed=study.study.seed, **said
-    )
+    usual = SETTINGS if chosen.model is None else Settings()
+    named = {each.name: getattr(chosen, each.name, None) for each in fields(Settings)}
+    said: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
+    return replace(usual, **{**said, "seed": study.study.seed})
 
 
 def make_base(study: Study, done: Progress | None = None) -> StepResult:
     """Train the toy's base model where it is missing, or look at the model that is there."""
-    from metacog_pipeline.benchmarks.selfknowledge.training.weights import Weights
-
-    chosen = section(study)
+    chosen, base = section(study), folder(study) / BASE
     if chosen.model is None:
-        from metacog_pipeline.benchmarks.selfknowledge.training.toy.demo import make_base as make
-        from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import open_toy
-
-        make(folder(study) / BASE, study.study.seed, done=done)
-        weights = Weights(open_toy(folder(study) / BASE))
+        demo.make_base(base, study.study.seed, done=done)
+        weights = Weights(open_toy(base))
     else:
-        from metacog_pipeline.benchmarks.selfknowledge.training.causal.opening import open_model
-
         weights = Weights(open_model(_model(study), chosen.device, chosen.dtype).model)
     return StepResult(weights.digest(), {"weights": weights.size, "tensors": len(weights.shapes)})
 
@@ -101,8 +100,6 @@ def make_checkpoint(
 
     An older run is set aside under a name with a number, never removed.
     """
-    from metacog_pipeline.benchmarks.selfknowledge.training import curves
-
     there, (recipe, about) = folder(study) / RUN, recipe_of(study)
     made = evolve_in(study, there, recipe, about, done, tell)
     table = pl.read_parquet(there / curves.FILE)
@@ -113,14 +110,12 @@ def make_checkpoint(
 def evolve_in(
     study: Study,
     there: Path,
-    recipe: ToyRecipe | CausalRecipe,
+    recipe: Recipe,
     about: Mapping[str, Any],
     done: Progress | None = None,
     tell: Callable[[Figures], None] | None = None,
 ) -> Trained:
     """Run what is missing of a run in a folder; one of other settings that is there is set aside."""
-    from metacog_pipeline.benchmarks.selfknowledge.training.run import Plan, train
-
     chosen = section(study)
     plan = Plan(there, chosen.checkpoint_every, chosen.evaluate_every, about, patience=chosen.patience)
     engine = _engine(chosen, recipe, there)
@@ -132,12 +127,8 @@ def evolve_in(
         engine.close()
 
 
-def _engine(chosen: TrainingSection, recipe: ToyRecipe | CausalRecipe, there: Path) -> Engine:
+def _engine(chosen: TrainingSection, recipe: Recipe, there: Path) -> Engine:
     """Return who does the work: one worker, or one per device, or as many as the section says."""
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means, open_worker_pool
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
-    from metacog_pipeline.benchmarks.selfknowledge.training.engines.choice import devices_named, open_engine
-
     if not isinstance(recipe, CausalRecipe):
         return open_engine(recipe, max(1, chosen.workers), chosen.engine)
     devices = () if chosen.devices is None else devices_named(chosen.devices)
@@ -147,52 +138,37 @@ def _engine(chosen: TrainingSection, recipe: ToyRecipe | CausalRecipe, there: Pa
 
 def make_evaluation(study: Study) -> StepResult:
     """Ask base and trained model about the questions held out, and write the numbers with their intervals."""
-    from metacog_pipeline.files import sha256_hex
-
-    measured = _toy_numbers(study) if section(study).model is None else _causal_numbers(study)
-    rows = [
-        {
-            "model": model,
-            "measure": measure,
-            "estimate": number.value,
-            "low": number.low,
-            "high": number.high,
-            "n": number.n,
-            "method": number.method,
-            "status": number.status,
-        }
-        for model, numbers in measured.items()
-        for measure, number in numbers.items()
+    recipe, _ = recipe_of(study)
+    both = {"base": recipe.folder, "trained": folder(study) / RUN / LAST}
+    told = [
+        (model, measure, each)
+        for model, where in both.items()
+        for measure, each in numbers(recipe, opened(recipe, where)).items()
     ]
-    numeric = dict.fromkeys(("estimate", "low", "high"), pl.Float64)
-    table = pl.DataFrame(rows, schema_overrides=numeric)
+    columns = {
+        **dict.fromkeys(("model", "measure"), pl.String),
+        **dict.fromkeys(("estimate", "low", "high"), pl.Float64),
+        **{"n": pl.Int64, "method": pl.String, "status": pl.String},
+    }
+    rows = [
+        (model, measure, each.value, each.low, each.high, each.n, each.method, each.status)
+        for model, measure, each in told
+    ]
+    table = pl.DataFrame(rows, schema=columns, orient="row")
     with replacing(folder(study) / EVALUATION) as temporary:
         table.write_parquet(temporary)
     facts: Facts = {
-        f"{measure}, {model}": round(number.value, 4)
-        for model, numbers in measured.items()
-        for measure, number in numbers.items()
-        if number.value is not None
+        f"{measure}, {model}": round(each.value, 4) for model, measure, each in told if each.value is not None
     }
     return StepResult(sha256_hex(table.write_csv())[:32], facts, table)
 
 
-def recipe_of(study: Study) -> tuple[ToyRecipe | CausalRecipe, dict[str, Any]]:
+def recipe_of(study: Study) -> tuple[Recipe, dict[str, Any]]:
     """Return how the study's model is opened and asked, and what a run of it depends on."""
     chosen = section(study)
     if chosen.model is None:
-        from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import ToyRecipe
-
         base = folder(study) / BASE
         return ToyRecipe(study.study.seed, base, settings(study), chosen.threads), {"world": study.study.seed}
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import about
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import (
-        answerable,
-        load_questions,
-        split,
-    )
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
-
     found = tuple(answerable(load_questions(_beside(study, chosen.questions), chosen.language)))
     if chosen.held_out is None:
         training, held_out = split(found, chosen.held_out_share, study.study.seed)
@@ -203,50 +179,34 @@ def recipe_of(study: Study) -> tuple[ToyRecipe | CausalRecipe, dict[str, Any]]:
         _model(study),
         training,
         held_out,
-        _asking(chosen),
+        Asking(**{each.name: getattr(chosen, each.name) for each in fields(Asking)}),
         settings(study),
         chosen.device,
         chosen.dtype,
         chosen.threads,
         chosen.trainee,
     )
-    return recipe, about(recipe)
+    return recipe, about_of(recipe)
 
 
-def _toy_numbers(study: Study) -> Mapping[str, Mapping[str, Estimate]]:
-    from metacog_pipeline.benchmarks.selfknowledge.training.log import LAST
-    from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Questionnaire, measured
-    from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import open_toy
-    from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world
-
-    world = build_world(study.study.seed)
-    people = Questionnaire(world, world.held_out)
-    both = {"base": folder(study) / BASE, "trained": folder(study) / RUN / LAST}
-    return {name: measured(people.answers(open_toy(where))) for name, where in both.items()}
+def opened(recipe: Recipe, where: Path) -> Any:
+    """Return the model in a folder as the recipe's workers have it: a toy, or a `Loaded` one."""
+    if isinstance(recipe, ToyRecipe):
+        return open_toy(where, recipe.dtype)
+    return open_model(where, recipe.device, recipe.dtype)
 
 
-def _causal_numbers(study: Study) -> Mapping[str, Mapping[str, Estimate]]:
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.evaluate import Setting, hear, measured
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.opening import open_model
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
-    from metacog_pipeline.benchmarks.selfknowledge.training.log import LAST
-
-    chosen, (recipe, _) = section(study), recipe_of(study)
-    assert isinstance(recipe, CausalRecipe)
-    setting: Setting = "threshold" if chosen.meta == "threshold" else "dual"
-    both = {"base": recipe.folder, "trained": folder(study) / RUN / LAST}
-    return {
-        name: measured(
-            hear(open_model(where, chosen.device, chosen.dtype), recipe.held_out, recipe.asking, setting)
-        )
-        for name, where in both.items()
-    }
+def numbers(recipe: Recipe, model: Any) -> Mapping[str, Estimate]:
+    """Return the measures of an opened model on the questions held out."""
+    if isinstance(recipe, ToyRecipe):
+        world = build_world(recipe.world_seed)
+        return asking.measured(asking.Questionnaire(world, world.held_out).answers(model))
+    return measured(hear(model, recipe.held_out, recipe.asking, setting(recipe)))
 
 
-def _asking(chosen: TrainingSection) -> Asking:
-    from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Asking
-
-    return Asking(**{name: getattr(chosen, name) for name in _OF_ASKING})
+def setting(recipe: CausalRecipe) -> Setting:
+    """Return the setting in which the meta question is asked as in training."""
+    return "threshold" if recipe.asking.meta == "threshold" else "dual"
 
 
 def _model(study: Study) -> Path:
@@ -261,11 +221,6 @@ def _beside(study: Study, named: str) -> str:
 
 def _other_run(there: Path, wanted: Settings, about: Mapping[str, Any], base: str) -> bool:
     """Whether the folder holds a run that cannot be gone on with; a shorter one of constant step can be."""
-    from dataclasses import asdict
-
-    from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
-    from metacog_pipeline.benchmarks.selfknowledge.training.log import Log
-
     known = Log(there).about()
     if known is None:
         return False

@@ -62,8 +62,7 @@ class Static:
                 break
             at = begin + step
             best = _next(loaded, forward, best[:, None], whole, places[:, at : at + 1], cache).clone()
-        tokens = torch.stack(kept, dim=1).tolist()
-        return [row[:end] for row, end in zip(tokens, length.tolist(), strict=True)]
+        return generation.up_to(kept, length)
 
     def _forward(self, loaded: Loaded) -> Any:
         if loaded.device == "cpu":
@@ -118,13 +117,6 @@ def _read(loaded: Loaded, tokens: Tokens) -> list[Any]:
 
 
 def _next(loaded: Loaded, forward: Any, ids: Tensor, mask: Tensor, places: Tensor, cache: Any) -> Tensor:
-    optional = {"position_ids": places, "logits_to_keep": 1}
-    out = forward(
-        input_ids=ids,
-        attention_mask=mask,
-        past_key_values=cache,
-        use_cache=True,
-        **{name: value for name, value in optional.items() if name in loaded.takes},
-    )
+    out = generation.forward(loaded, forward, ids, mask, places, cache)
     best: Tensor = out.logits[:, -1].argmax(-1)
     return best

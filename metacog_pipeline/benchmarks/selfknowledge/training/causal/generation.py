@@ -26,7 +26,7 @@ def next_scores(loaded: Loaded, prompts: Sequence[Tokens], tokens: Sequence[int]
     found = []
     for part in _parts(prompts, rows):
         ids, mask = padded(loaded, part)
-        scores = _forward(loaded, ids, mask, None).logits[:, -1]
+        scores = forward(loaded, loaded.model, ids, mask, _places(mask), None).logits[:, -1]
         found.append(scores[:, list(tokens)].float().cpu())
     return torch.cat(found)
 
@@ -53,7 +53,8 @@ def _greedy(loaded: Loaded, prompts: Sequence[Tokens], most: int) -> list[list[i
     cache: Any = None
     step, kept = ids, []
     for _ in range(most):
-        out = _forward(loaded, step, mask, cache)
+        places = _places(mask)[:, -step.shape[1] :]
+        out = forward(loaded, loaded.model, step, mask, places, cache)
         cache, best = out.past_key_values, out.logits[:, -1].argmax(-1)
         going &= ~torch.isin(best, stop)
         length += going
@@ -62,20 +63,29 @@ def _greedy(loaded: Loaded, prompts: Sequence[Tokens], most: int) -> list[list[i
             break
         step = best[:, None]
         mask = torch.cat([mask, mask.new_ones(len(prompts), 1)], dim=1)
-    rows = torch.stack(kept, dim=1).tolist()
+    return up_to(kept, length)
+
+
+def up_to(kept: Sequence[Tensor], length: Tensor) -> list[list[int]]:
+    """Return the tokens of each row from those of each step, up to where the row ended."""
+    rows = torch.stack(list(kept), dim=1).tolist()
     return [row[:size] for row, size in zip(rows, length.tolist(), strict=True)]
 
 
-def _forward(loaded: Loaded, ids: Tensor, mask: Tensor, cache: Any) -> Any:
-    positions = (mask.cumsum(-1) - 1).clamp(min=0)[:, -ids.shape[1] :]
-    optional = {"position_ids": positions, "logits_to_keep": 1}
-    return loaded.model(
+def forward(loaded: Loaded, model: Any, ids: Tensor, mask: Tensor, places: Tensor, cache: Any) -> Any:
+    """Return what a model says to some more tokens at these places; only the last one's scores, where it can do so."""
+    optional = {"position_ids": places, "logits_to_keep": 1}
+    return model(
         input_ids=ids,
         attention_mask=mask,
         past_key_values=cache,
         use_cache=True,
         **{name: value for name, value in optional.items() if name in loaded.takes},
     )
+
+
+def _places(mask: Tensor) -> Tensor:
+    return (mask.cumsum(-1) - 1).clamp(min=0)
 
 
 def _parts(prompts: Sequence[Tokens], rows: int) -> Iterator[Sequence[Tokens]]:

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 import torch
+from torch import nn
 
 from metacog_pipeline.benchmarks.selfknowledge.training.patching import Side, change, masks
 from metacog_pipeline.benchmarks.selfknowledge.training.weights import trainable
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.llm.local.loading import Loaded
 
 
 def patch_each(
-    base: Loaded, tuned: Loaded, ratios: Sequence[float], side: Side, skip: Sequence[str] = ()
-) -> Iterator[tuple[float, int, Loaded]]:
-    """Yield ratio, entries changed and the patched model, for each ratio in turn.
+    base: nn.Module, tuned: nn.Module, ratios: Sequence[float], side: Side, skip: Sequence[str] = ()
+) -> Iterator[tuple[float, int]]:
+    """Yield ratio and entries changed, for each ratio in turn, while ``tuned`` is the patched model.
 
-    The tuned model is the one that is patched, asked and yielded, each time from the two originals; the base is only
-    read. Tensors whose name starts with one of ``skip`` keep the base's values and are not counted.
+    The tuned model is the one that is patched, each time from the two originals; the base is only read. Tensors whose
+    name starts with one of ``skip`` keep the base's values and are not counted.
 
     Raises
     ------
     StudyError
         When the two are not of the same shape.
     """
-    before, after = trainable(base.model), trainable(tuned.model)
+    before, after = trainable(base), trainable(tuned)
     if before.keys() != after.keys() or any(before[n].shape != after[n].shape for n in before):
         raise StudyError(
             "base and tuned model do not have the same tensors; one must be trained from the other"
@@ -42,7 +42,7 @@ def patch_each(
                     tensor.copy_(torch.where(keep, original[name], before[name].to(tensor)))
                 else:
                     tensor.copy_(before[name])
-        yield ratio, count, tuned
+        yield ratio, count
 
 
 def grid(text: str) -> list[float]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,9 @@ import torch
 from metacog_pipeline.benchmarks.selfknowledge.training import figures, room
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.evolve import Means
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
-from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
 from metacog_pipeline.benchmarks.selfknowledge.training.engines import choice
-from metacog_pipeline.benchmarks.selfknowledge.training.es import Tried, commit_of
+from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings, Tried, commit_of
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import shown
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 from metacog_pipeline.errors import StudyError
@@ -35,8 +36,8 @@ class Preflight:
     ----------
     base
         Counts of the unperturbed model on the first batch.
-    fitness, outcome
-        Of the individuals tried, and their counts together.
+    fitness
+        Of the individuals tried.
     host, device
         Bytes needed and there; None where the system does not say, or the device is the host.
     generation_s, update_s, validation_s, questions_per_s, hours
@@ -47,7 +48,6 @@ class Preflight:
 
     base: EpisodeReward
     fitness: tuple[float, ...]
-    outcome: EpisodeReward
     host: tuple[float, float | None]
     device: tuple[float, float] | None
     generation_s: float
@@ -151,10 +151,13 @@ def look(
     hours = (settings.generations * generation_s + looks * validation_s) / 3600
     # Beside the weights, what asking took: the most memory this process had, its libraries included.
     host = (max(least, means.workers * float(room.peak() or 0)), free)
-    found = Preflight(
+    fitness, outcome = (
+        tuple(each.fitness for each in tried),
+        figures.together([each.outcome for each in tried]),
+    )
+    return Preflight(
         base=base,
-        fitness=tuple(each.fitness for each in tried),
-        outcome=figures.together([each.outcome for each in tried]),
+        fitness=fitness,
         host=host,
         device=device,
         generation_s=generation_s,
@@ -163,25 +166,27 @@ def look(
         questions_per_s=questions_per_s * means.workers,
         hours=hours,
         dollars=None if usd_per_hour is None else usd_per_hour * hours,
-        reasons=(),
+        reasons=(
+            *_no_room(("host", host), ("device", device)),
+            *_nothing_to_learn(settings, fitness, base + outcome),
+        ),
     )
-    return replace(found, reasons=tuple(_reasons(found, recipe)))
 
 
-def _reasons(found: Preflight, recipe: CausalRecipe) -> list[str]:
-    reasons = []
-    for what, memory in (("host", found.host), ("device", found.device)):
-        if memory is not None and memory[1] is not None and memory[0] > memory[1]:
-            reasons.append(
-                f"the {what} has {room.shown(memory[1])} of memory free, {room.shown(memory[0])} are needed: take fewer "
+def _no_room(*memory: tuple[str, tuple[float, float | None] | None]) -> Iterator[str]:
+    for what, bytes_ in memory:
+        if bytes_ is not None and bytes_[1] is not None and bytes_[0] > bytes_[1]:
+            yield (
+                f"the {what} has {room.shown(bytes_[1])} of memory free, {room.shown(bytes_[0])} are needed: take fewer "
                 "--workers, or smaller --rows"
             )
-    both, settings = found.base + found.outcome, recipe.settings
-    same, unread = len(set(found.fitness)) == 1, both.parsed == 0 and settings.reward != "direct"
-    if same or unread or not both.correct:
-        why = figures.cause(both, settings.reward, settings.sigma)
-        reasons.append(f"all {len(found.fitness)} individuals tried earned the same: {why}" if same else why)
-    return reasons
+
+
+def _nothing_to_learn(settings: Settings, fitness: Sequence[float], counts: EpisodeReward) -> Iterator[str]:
+    same, unread = len(set(fitness)) == 1, counts.parsed == 0 and settings.reward != "direct"
+    if same or unread or not counts.correct:
+        why = figures.cause(counts, settings.reward, settings.sigma)
+        yield f"all {len(fitness)} individuals tried earned the same: {why}" if same else why
 
 
 def _least_host(recipe: CausalRecipe, means: Means) -> int:

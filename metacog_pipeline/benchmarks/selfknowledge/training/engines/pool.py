@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Tried
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import NOTHING, EpisodeReward
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
-from metacog_pipeline.benchmarks.selfknowledge.training.worker import Committed
-from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.benchmarks.selfknowledge.training.worker import Committed, Worker
+from metacog_pipeline.errors import MetacogError, one_line
 
 MOST_LOSSES = 3
 
@@ -30,6 +30,38 @@ class WorkerHandle(Protocol):
 
     def close(self) -> None:
         """End the worker; never raises."""
+
+
+class Served:
+    """A worker, made with its first call; whatever goes wrong is told to whoever called, not raised here."""
+
+    def __init__(self, *made_of: Any) -> None:
+        self._made_of = made_of
+        self._worker: Worker | None = None
+
+    def call(self, method: str, arguments: tuple[Any, ...]) -> tuple[str | None, Any]:
+        """Return what went wrong, None where nothing did, and what a method of the worker returned."""
+        try:
+            if self._worker is None:
+                self._worker = Worker(*self._made_of)
+            return None, getattr(self._worker, method)(*arguments)
+        except MetacogError as error:
+            return str(error), None
+        except Exception as error:  # whatever it is, the coordinator must hear of it
+            return f"a worker failed: {type(error).__name__}: {one_line(str(error))}", None
+
+    def close(self) -> None:
+        """Let go of the worker."""
+        if self._worker is not None:
+            self._worker.close()
+
+
+def returned(told: tuple[str | None, Any]) -> Any:
+    """Return what a served worker returned; raise what went wrong there."""
+    wrong, value = told
+    if wrong is not None:
+        raise MetacogError(wrong)
+    return value
 
 
 class Pool:

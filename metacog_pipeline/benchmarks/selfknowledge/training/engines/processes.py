@@ -11,11 +11,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmarks.selfknowledge.training.engines.pool import Pool, WorkerLost
+from metacog_pipeline.benchmarks.selfknowledge.training.engines.pool import Pool, Served, WorkerLost, returned
 from metacog_pipeline.benchmarks.selfknowledge.training.engines.shared import SharedPool
 from metacog_pipeline.benchmarks.selfknowledge.training.weights import SharedMaster
-from metacog_pipeline.benchmarks.selfknowledge.training.worker import Recipe, Worker
-from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.benchmarks.selfknowledge.training.worker import Recipe
 
 _PATIENCE_S = 10.0
 
@@ -40,12 +39,10 @@ class ProcessWorker:
     def answer(self) -> Any:
         """Return what the last call returned."""
         try:
-            kind, value = self._pipe.recv()
+            told = self._pipe.recv()
         except (EOFError, OSError):
             raise WorkerLost from None
-        if kind == "error":
-            raise MetacogError(value)
-        return value
+        return returned(told)
 
     def close(self) -> None:
         """End the process."""
@@ -60,21 +57,11 @@ class ProcessWorker:
 def serve(pipe: Connection, recipe: Recipe, scratch: Path | None, shared: SharedMaster | None = None) -> None:
     """Answer calls until the pipe closes; what runs in the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    worker: Worker | None = None
+    served = Served(recipe, scratch, shared)
     with contextlib.suppress(EOFError, OSError):
         while True:
-            method, arguments = pipe.recv()
-            try:
-                if worker is None:
-                    worker = Worker(recipe, scratch, shared)
-                found = ("ok", getattr(worker, method)(*arguments))
-            except MetacogError as error:
-                found = ("error", str(error))
-            except Exception as error:  # whatever it is, the parent must hear of it
-                found = ("error", f"a worker failed: {type(error).__name__}: {one_line(str(error))}")
-            pipe.send(found)
-    if worker is not None:
-        worker.close()
+            pipe.send(served.call(*pipe.recv()))
+    served.close()
 
 
 def processes(

@@ -7,9 +7,9 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.benchmarks.selfknowledge.training.engines.pool import Pool, WorkerLost
-from metacog_pipeline.benchmarks.selfknowledge.training.worker import Recipe, Worker
-from metacog_pipeline.errors import MetacogError, StudyError, one_line
+from metacog_pipeline.benchmarks.selfknowledge.training.engines.pool import Pool, Served, WorkerLost, returned
+from metacog_pipeline.benchmarks.selfknowledge.training.worker import Recipe
+from metacog_pipeline.errors import StudyError
 
 
 class ActorWorker:
@@ -18,7 +18,7 @@ class ActorWorker:
     def __init__(self, ray: Any, recipe: Recipe, scratch: Path | None, gpus: float) -> None:
         self._ray, self._answer = ray, None
         # Threads of a worker are its own affair: an actor reserves one slot, so that two fit on any machine.
-        self.actor = ray.remote(num_cpus=1, num_gpus=gpus)(Actor).remote(recipe, scratch)
+        self.actor = ray.remote(num_cpus=1, num_gpus=gpus)(Served).remote(recipe, scratch)
 
     def send(self, method: str, *arguments: Any) -> None:
         """Ask the worker to call one of its methods."""
@@ -27,36 +27,15 @@ class ActorWorker:
     def answer(self) -> Any:
         """Return what the last call returned."""
         try:
-            kind, value = self._ray.get(self._answer)
+            told = self._ray.get(self._answer)
         except self._ray.exceptions.RayActorError:
             raise WorkerLost from None
-        if kind == "error":
-            raise MetacogError(value)
-        return value
+        return returned(told)
 
     def close(self) -> None:
         """End the actor."""
         with contextlib.suppress(Exception):
             self._ray.kill(self.actor)
-
-
-class Actor:
-    """What runs in the actor."""
-
-    def __init__(self, recipe: Recipe, scratch: Path | None) -> None:
-        self._recipe, self._scratch = recipe, scratch
-        self._worker: Worker | None = None
-
-    def call(self, method: str, arguments: tuple[Any, ...]) -> tuple[str, Any]:
-        """Call a method of the worker, made with the first call."""
-        try:
-            if self._worker is None:
-                self._worker = Worker(self._recipe, self._scratch)
-            return "ok", getattr(self._worker, method)(*arguments)
-        except MetacogError as error:
-            return "error", str(error)
-        except Exception as error:  # whatever it is, the coordinator must hear of it
-            return "error", f"a worker failed: {type(error).__name__}: {one_line(str(error))}"
 
 
 def ray_actors(

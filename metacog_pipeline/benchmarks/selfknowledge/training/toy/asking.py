@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
-from metacog_pipeline.benchmarks.selfknowledge.training.figures import D, estimates
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import D, estimates, shown
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import outcome
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import DIRECT, META, NO, YES, World
 from metacog_pipeline.leaderboard.read import Rows

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metacog_pipeline.benchmarks.selfknowledge.training.display import shown
-from metacog_pipeline.benchmarks.selfknowledge.training.figures import D
+from metacog_pipeline.benchmarks.selfknowledge.training.figures import D, shown
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import ACCURACY, AUROC, measured
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.demo import BASE, demonstrate
 from metacog_pipeline.stats.estimate import Estimate
@@ -31,17 +30,13 @@ class Change:
         return after - before
 
 
-def changes(
-    folder: Path, seeds: Sequence[int], rewards: Sequence[str], done: Callable[[int], None] | None = None
-) -> tuple[list[Change], float]:
+def changes(folder: Path, seeds: Sequence[int], rewards: Sequence[str]) -> tuple[list[Change], float]:
     """Return what each reward did in each world, and the processor seconds of a world on average."""
     begun, found = time.process_time(), []
-    for number, seed in enumerate(seeds):
+    for seed in seeds:
         made = demonstrate(folder / str(seed), seed, rewards)
         numbers = {name: measured(answers) for name, answers in made.answers}
         found += [Change(seed, reward, numbers[BASE], numbers[reward]) for reward in rewards]
-        if done:
-            done(number + 1)
     return found, (time.process_time() - begun) / max(1, len(seeds))
 
 
