@@ -1,12 +1,13 @@
 """A small question set, written for these tests, with every kind of item."""
 
+import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE, Item
+from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, LETTERS, NONE_OF_THE_ABOVE, Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
@@ -53,6 +54,13 @@ def make_items(number: int) -> list[Item]:
 @pytest.fixture(scope="session")
 def items():
     return make_items(170)
+
+
+@pytest.fixture(scope="session")
+def shuffled(items):
+    """Items whose keys have no period, so that a shift shows."""
+    drawn = random.Random(3)
+    return [item.model_copy(update={"target": drawn.choice(LETTERS)}) for item in items]
 
 
 @pytest.fixture(scope="session")

@@ -1,33 +1,46 @@
 """Answers in a file about some items, read without a study."""
 
-from collections.abc import Mapping, Sequence
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from metacog_pipeline.asking.imported import Imported, ImportOptions
 from metacog_pipeline.asking.importing import read_table
 from metacog_pipeline.benchmarks.metamedqa.importing import Rows
 from metacog_pipeline.benchmarks.metamedqa.items import Item
-from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, Wording, load_wording
+from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, load_wording
 
 
 def read_answers(
     path: Path,
     items: Sequence[Item],
-    *,
-    model: str,
-    run: int,
+    content: str | bytes | Sequence[Mapping[str, Any]] | None = None,
     mapping: Mapping[str, str] | None = None,
-    wording: Wording | None = None,
-    condition: str = BASELINE,
-    options: ImportOptions | None = None,
+    *,
+    model: str = "theirs",
+    run: int = 1,
+    **options: Any,
 ) -> Imported:
-    """Read the answers in ``path`` about ``items``, without a study; nothing is kept.
+    """Read the answers in ``path`` about ``items``; nothing is kept. Raises as `asking.importing.read_table`.
 
-    Raises as `asking.importing.read_table`; ``wording`` says which conditions there are, the shipped one by default.
+    ``content``, where there is any, is written there first; rows as JSON Lines.
     """
-    words = wording or load_wording()
+    if content is not None:
+        whole = content if isinstance(content, str | bytes) else "\n".join(map(json.dumps, content))
+        path.write_bytes(whole if isinstance(whole, bytes) else whole.encode())
     usual = (SimpleNamespace(name=BASELINE),)
-    rules = Rows(SimpleNamespace(built=items, items=items, wording=words, conditions=lambda: usual))
-    how = options or ImportOptions()
-    return read_table(rules, path, mapping or {}, words.condition(condition), how, model, run)
+    rules = Rows(SimpleNamespace(built=items, items=items, wording=load_wording(), conditions=lambda: usual))
+    return read_table(rules, path, mapping or {}, BASELINE, ImportOptions(**options), model, run)
+
+
+def table(
+    header: Iterable[Any], rows: Iterable[Iterable[Any]], separator: str = ",", ends: str = "\n"
+) -> str:
+    """Return a table as CSV text."""
+    out = io.StringIO()
+    csv.writer(out, delimiter=separator, lineterminator=ends).writerows([header, *rows])
+    return out.getvalue()

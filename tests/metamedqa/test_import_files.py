@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import random
 from collections.abc import Callable
@@ -11,24 +9,12 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from metacog_pipeline.asking.imported import ImportOptions
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
 from metacog_pipeline.columns import Shape, parse_words
 from metacog_pipeline.errors import StudyError
 from tests.metamedqa.conftest import make_items
-from tests.metamedqa.reading import read_answers
-
-
-@pytest.fixture
-def shuffled(items):
-    drawn = random.Random(3)
-    return [item.model_copy(update={"target": drawn.choice(LETTERS)}) for item in items]
-
-
-def table(header, rows, separator=",", ends="\n"):
-    out = io.StringIO()
-    csv.writer(out, delimiter=separator, lineterminator=ends).writerows([header, *rows])
-    return out.getvalue()
+from tests.metamedqa.reading import read_answers as take
+from tests.metamedqa.reading import table
 
 
 def picks(items):
@@ -39,12 +25,6 @@ def picks(items):
         letter = item.target if drawn.random() < 0.75 else drawn.choice(LETTERS)
         found.append((place, letter, drawn.randrange(1, 6)))
     return found
-
-
-def take(path, items, content, **options):
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    mapping = options.pop("mapping", None)
-    return read_answers(path, items, model="theirs", run=1, mapping=mapping, options=ImportOptions(**options))
 
 
 def letters(found):
@@ -78,7 +58,7 @@ def test_semicolons_marks_and_line_ends_of_spreadsheets_are_read(tmp_path, shuff
     assert "key (column 'Gold'): all 170 rows agree" in found.summary[0] and len(found.records) == 170
     wide = tmp_path / "utf16.csv"
     wide.write_bytes(content.removeprefix("\ufeff").encode("utf-16"))
-    assert read_answers(wide, shuffled, model="theirs", run=1).records[5].text == found.records[5].text
+    assert take(wide, shuffled).records[5].text == found.records[5].text
     tailed = content.replace("\r\n", ";;\r\n").replace("Conf;;", "Conf")
     assert take(tmp_path / "b.csv", shuffled, tailed).records[5].text == found.records[5].text
 
@@ -95,7 +75,7 @@ def test_samples_of_an_evaluation_harness_are_read(tmp_path, shuffled):
         }
         for n, letter, c in picks(shuffled)
     ]
-    content = "\n".join(map(json.dumps, rows))
+    content = rows
     found = take(tmp_path / "a.jsonl", shuffled, content)
     assert "key (column 'target'): all 170 rows agree; correct (column 'acc'): all 170" in found.summary[0]
     assert found.records[0].text == rows[0]["resps"][0][0]
@@ -108,7 +88,7 @@ def test_samples_of_an_evaluation_harness_are_read(tmp_path, shuffled):
         take(tmp_path / "c.jsonl", shuffled, "\n".join(map(json.dumps, bare[:-1])))
     for row in rows:
         row["resps"], row["filtered_resps"] = [[["-1.2", "False"]]] * 6, [["-1.2", "False"]] * 6
-    found = take(tmp_path / "b.jsonl", shuffled, "\n".join(map(json.dumps, rows)))
+    found = take(tmp_path / "b.jsonl", shuffled, rows)
     assert not found.records and len(found.rejected) == 170
 
 
@@ -121,7 +101,7 @@ def test_the_word_for_none_and_minus_one_are_missing(tmp_path, shuffled):
     assert "2 missing, 0 not numbers" in found.summary[1]
     frame = pl.DataFrame({"doc_id": [0.0, 1.0], "pred": [1.0, None], "conf": [float("nan"), 4.0]})
     frame.write_parquet(tmp_path / "b.parquet")
-    kept = read_answers(tmp_path / "b.parquet", shuffled, model="m", run=1)
+    kept = take(tmp_path / "b.parquet", shuffled)
     assert [record.text for record in kept.records] == ["Answer: B"] and len(kept.rejected) == 1
 
 

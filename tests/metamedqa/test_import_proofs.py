@@ -8,19 +8,11 @@ import random
 
 import pytest
 
-from metacog_pipeline.asking.importing import ImportOptions
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
 from metacog_pipeline.columns import Shape, parse_scale, parse_words, path_of, wide_columns
 from metacog_pipeline.errors import StudyError
-from tests.metamedqa.reading import read_answers
+from tests.metamedqa.reading import read_answers as take
 from tests.tables import every
-
-
-@pytest.fixture
-def shuffled(items):
-    """Items whose keys have no period, so that a shift shows."""
-    drawn = random.Random(3)
-    return [item.model_copy(update={"target": drawn.choice("ABCDEF")}) for item in items]
 
 
 def rows_of(items, right=0.8, shift=0):
@@ -42,12 +34,6 @@ def rows_of(items, right=0.8, shift=0):
 
 
 MAP = {"item_id": "id", "choice": "pick", "confidence": "sure"}
-
-
-def take(path, items, rows, mapping, **options):
-    path.write_text("\n".join(json.dumps(row) for row in rows))
-    how = ImportOptions(**options)
-    return read_answers(path, items, model="theirs", run=1, mapping=mapping, options=how)
 
 
 @pytest.mark.parametrize(
@@ -147,21 +133,15 @@ def test_wide_tables_and_compressed_ones_are_read(tmp_path, shuffled):
     header = [f"pick_{name}" for name in names] + [f"sure_{name}" for name in names]
     path = tmp_path / "wide.csv.gz"
     path.write_bytes(gzip.compress((",".join(header) + "\nA,B,,5,4,\n").encode()))
-    found = read_answers(
-        path,
-        shuffled,
-        model="theirs",
-        run=1,
-        mapping={"item_id": "wide", "choice": "pick", "confidence": "sure"},
-        options=ImportOptions(shape=Shape(("pick_*", "sure_*"))),
-    )
+    mapping = {"item_id": "wide", "choice": "pick", "confidence": "sure"}
+    found = take(path, shuffled, None, mapping, shape=Shape(("pick_*", "sure_*")))
     assert [(record.item_id, str(record.text)[-1]) for record in found.records] == [
         (names[0], "5"),
         (names[1], "4"),
     ]
     path.write_bytes(b"\x1f\x8b torn")
     with pytest.raises(StudyError, match="not a whole gzip file"):
-        read_answers(path, shuffled, model="theirs", run=1)
+        take(path, shuffled)
     for wrong in ("conf", "a*b*", "*", "none_*"):
         with pytest.raises(StudyError, match="--wide"):
             wide_columns([wrong], ["conf_a", "conf_b"])

@@ -1,12 +1,8 @@
 """Answers collected elsewhere: every usual shape is read, every row not taken is listed with its reason."""
 
-import csv
-import io
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+from functools import partial
 
 import polars as pl
 import pytest
@@ -17,17 +13,12 @@ from metacog_pipeline.asking.imported import Imported
 from metacog_pipeline.asking.importing import parse_mapping
 from metacog_pipeline.benchmarks.metamedqa.export import SUMMARY_NAMES, samples, summary
 from metacog_pipeline.benchmarks.metamedqa.importing import FIELDS
-from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.errors import StudyError
 from tests.metamedqa.engine import observe, score
-from tests.metamedqa.reading import read_answers
+from tests.metamedqa.reading import read_answers, table
 from tests.tables import every
 
-
-def take(path: Path, items: Sequence[Item], content: str | bytes | None = None, **more: Any) -> Imported:
-    if content is not None:
-        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    return read_answers(path, items, **{"model": "theirs", "run": 2, **more})
+take = partial(read_answers, run=2)
 
 
 def texts(found: Imported) -> list[tuple[str, str]]:
@@ -116,8 +107,8 @@ def test_raw_responses_are_kept_exactly_and_parsed_later(tmp_path, items):
         "Answer: \ud800D\nConfidence: 2",
         "x" * 10_000_000,
     ]
-    lines = [json.dumps({"item_id": f"test-{n:04d}", "response": text}) for n, text in enumerate(raw)]
-    found = take(tmp_path / "a.jsonl", items, "\n".join(lines))
+    rows = [{"item_id": f"test-{n:04d}", "response": text} for n, text in enumerate(raw)]
+    found = take(tmp_path / "a.jsonl", items, rows)
     assert [record.text for record in found.records] == raw
     assert found.warnings == (
         "no answer letter is declared in item test-0003 (run 2): recorded as unparsable",
@@ -229,11 +220,9 @@ def test_map_options_are_field_equals_column():
 
 def test_columns_that_name_different_items_are_reported_and_none_is_guessed(tmp_path, items):
     """An index from 1 beside the question's text would shift every answer by one."""
-    rows = [("index", "question", "choice"), *((i + 1, items[i].question, "A") for i in range(3))]
-    out = io.StringIO()
-    csv.writer(out).writerows(rows)
+    content = table(("index", "question", "choice"), ((i + 1, items[i].question, "A") for i in range(3)))
     with pytest.raises(StudyError, match="positions are one too high: then 3 of 3 rows agree"):
-        take(tmp_path / "a.csv", items, out.getvalue())
+        take(tmp_path / "a.csv", items, content)
     settled = take(tmp_path / "a.csv", items, mapping={"question": "question"})
     assert [record.item_id for record in settled.records] == [item.item_id for item in items[:3]]
 
@@ -276,11 +265,8 @@ def frame_of(found: Imported) -> pl.DataFrame:
 
 
 def test_samples_go_out_and_come_back_equal(tmp_path, items):
-    content = io.StringIO()
-    writer = csv.writer(content)
-    writer.writerow(["position", "choice", "confidence"])
-    writer.writerows([item.position, n % 6, 1 + n % 5] for n, item in enumerate(items))
-    found = take(tmp_path / "a.csv", items, content.getvalue())
+    rows = ([item.position, n % 6, 1 + n % 5] for n, item in enumerate(items))
+    found = take(tmp_path / "a.csv", items, table(["position", "choice", "confidence"], rows))
     seen = observe(items, frame_of(found), conditions=["baseline"], model="theirs", run=2)
     path = tmp_path / "samples.json"
     path.write_text(json.dumps(samples(seen, items)))
@@ -311,10 +297,8 @@ NAMES = st.sampled_from(["item_id", "position", "choice", "confidence", "conditi
 @given(rows=st.lists(st.dictionaries(NAMES, CELLS)))
 def test_no_row_is_lost_whatever_its_cells_hold(rows, tmp_path, items):
     header = {"item_id": "test-0000", "choice": "A"}
-    path = tmp_path / "fuzz.jsonl"
-    path.write_text("\n".join(json.dumps(row) for row in [header, *rows]))
     try:
-        found = take(path, items)
+        found = take(tmp_path / "fuzz.jsonl", items, [header, *rows])
     except StudyError as refused:
         assert "\n" not in str(refused)
         return
