@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from markupsafe import Markup
 
@@ -87,32 +88,19 @@ def _text(home: Home, measure: str, label: str) -> Markup:
     ))  # fmt: skip
 
 
-def accuracy(home: Home) -> Markup:
-    """Return the share of questions answered as keyed."""
-    return _text(home, "accuracy", "accuracy, %")
-
-
-def figure_3(home: Home) -> Markup:
-    """Return how often no listed answer is found right where none is."""
-    return _text(home, "missing_answer_recall", "missing-answer recall, %")
-
-
-def unknown(home: Home) -> Markup:
-    """Return how often questions that cannot be answered are recognised."""
-    return _text(home, "unknown_recall", "unknown recall, %")
-
-
 EXHIBITS = (
     Exhibit(
-        "Figure of accuracy", "Accuracy on all questions", accuracy,
+        "Figure of accuracy", "Accuracy on all questions", partial(_text, measure="accuracy", label="accuracy, %"),
         f"the text states four of twelve models; the bars of the others are drawn there without numbers. {_NUMBER}",
     ),
     Exhibit(
-        "Figure 3", 'Recall of "none of the above"', figure_3,
+        "Figure 3", 'Recall of "none of the above"',
+        partial(_text, measure="missing_answer_recall", label="missing-answer recall, %"),
         "the text states two of twelve models; the bars of the others are drawn there without numbers.",
     ),
     Exhibit(
-        "Figure of unknown recall", 'Recall of "I don\'t know or cannot answer"', unknown,
+        "Figure of unknown recall", 'Recall of "I don\'t know or cannot answer"',
+        partial(_text, measure="unknown_recall", label="unknown recall, %"),
         f"the text states three of twelve models; the bars of the others are drawn there without numbers. {_NUMBER}",
     ),
     Exhibit("Table 3", "Confidence, and accuracy by confidence", table_3),

@@ -78,7 +78,7 @@ def _stub(name: str, parent: ParentRow, kind: str | None) -> JsonRow:
         fields.append(("question", parent.question))
     if kind is None or kind in records.ANSWER_EDITS:
         fields.append((f"options.{key}", records.option_text(parent, key)))
-    row: dict[str, Any] = {
+    return {
         "item_id": name,
         "source_index": parent.source_index,
         "edit_kind": kind,
@@ -95,7 +95,6 @@ def _stub(name: str, parent: ParentRow, kind: str | None) -> JsonRow:
             "options": dict(zip(records.CHOICES, parent.options, strict=True)),
         },
     }
-    return row
 
 
 def read_worksheet(lines: Sequence[Line]) -> tuple[list[EditRecord], list[str]]:
@@ -106,11 +105,16 @@ def read_worksheet(lines: Sequence[Line]) -> tuple[list[EditRecord], list[str]]:
         changes = row.get("changes")
         if isinstance(changes, list):
             row["changes"] = [c for c in changes if not (isinstance(c, dict) and _blank(c))]
-        if row.get("edit_kind") is None or row.get("answer_after") is None:
+        if waits(row):
             waiting.append(str(row.get("item_id")))
         else:
             filled.append(records.parse_edit(Line(line.file, line.number, row)))
     return filled, waiting
+
+
+def waits(row: Mapping[str, Any]) -> bool:
+    """Whether a stub still lacks a kind or a key."""
+    return row.get("edit_kind") is None or row.get("answer_after") is None
 
 
 def _blank(change: Mapping[str, Any]) -> bool:

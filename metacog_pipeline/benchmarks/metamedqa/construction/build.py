@@ -57,7 +57,11 @@ def build_items(
     """
     chosen = editing.edits_by_index(parents, edits, options.prefix)
     items = [_parent_item(parent, chosen.get(parent.source_index), options) for parent in parents]
-    items += [_fictional_item(row, options) for row in fictional]
+    items += [
+        _item(options, row.item_id, (row.question, row.options), "F", "Fictional",
+              meta_info=FICTIONAL_META, source_target=row.source_answer_idx)
+        for row in fictional
+    ]  # fmt: skip
     items = [_quirky(item, options.quirks) for item in items]
     name, times = Counter(item.item_id for item in items).most_common(1)[0] if items else ("", 0)
     if times > 1:
@@ -67,37 +71,33 @@ def build_items(
 
 def _parent_item(parent: ParentRow, edit: EditRecord | None, options: Options) -> Item:
     question, four = (parent.question, parent.options) if edit is None else editing.apply_edit(parent, edit)
-    return Item(
-        item_id=editing.item_id(options.prefix, parent.source_index),
-        position=0,
-        question=question,
-        options=_six(four),
-        target=cast(Letter, editing.edited_key(parent, edit)),
-        kind="Original" if edit is None else editing.PUBLISHED_KIND[edit.edit_kind],
+    return _item(
+        options,
+        editing.item_id(options.prefix, parent.source_index),
+        (question, four),
+        editing.edited_key(parent, edit),
+        "Original" if edit is None else editing.PUBLISHED_KIND[edit.edit_kind],
         meta_info=parent.meta_info,
-        dataset=options.dataset,
         source_index=parent.source_index,
         source_target=parent.answer_idx,
         edit_kind=None if edit is None else edit.edit_kind,
     )
 
 
-def _fictional_item(row: FictionalRow, options: Options) -> Item:
+def _item(
+    options: Options, name: str, texts: tuple[str, records.Four], key: str, kind: Kind, **more: Any
+) -> Item:
+    question, four = texts
     return Item(
-        item_id=row.item_id,
+        item_id=name,
         position=0,
-        question=row.question,
-        options=_six(row.options),
-        target="F",
-        kind="Fictional",
-        meta_info=FICTIONAL_META,
+        question=question,
+        options=(*four, NONE_OF_THE_ABOVE, CANNOT_ANSWER),
+        target=cast(Letter, key),
+        kind=kind,
         dataset=options.dataset,
-        source_target=row.source_answer_idx,
+        **more,
     )
-
-
-def _six(four: records.Four) -> tuple[str, str, str, str, str, str]:
-    return (*four, NONE_OF_THE_ABOVE, CANNOT_ANSWER)
 
 
 def _quirky(item: Item, quirks: Sequence[records.Quirk]) -> Item:
@@ -164,16 +164,9 @@ def manifest(
 def item_to_row(item: Item) -> records.ChoiceRow:
     """Return the item as a row of a multiple-choice file."""
     return records.ChoiceRow(
-        place=item.position,
-        question=item.question,
-        letters=LETTERS,
-        options=item.options,
-        answer_idx=item.target,
-        answer=item.answer,
-        meta_info=item.meta_info,
-        kind=item.kind,
-        item_id=item.item_id,
-    )
+        item.position, item.question, LETTERS, item.options, item.target, item.answer, item.meta_info, item.kind,
+        item.item_id,
+    )  # fmt: skip
 
 
 def published_layout(item: Item) -> JsonRow:

@@ -119,7 +119,7 @@ def check(
     if parent is not None and not files:
         inputs = inputs_from_files(parent, edits)
         found = [*invariants.check_parent(inputs.parents, None, inputs.prefix), *_check_records(inputs)]
-        lines.append(_summary(parent, len(inputs.parents), found))
+        lines += [_summary(parent, len(inputs.parents), found), *_rendered(found)]
     for file in files:
         rows = records.load_choice_rows(file)
         own, reports = (
@@ -128,12 +128,18 @@ def check(
             else _check_against(rows, parent, edits)
         )
         lines += [_summary(file, len(rows), own), *(f"  note: {text}" for text in reports)]
-        lines += [f"  {violation.render()}" for violation in own]
+        lines += _rendered(own)
         if paper_counts:
             lines += [f"  {paper.render()}" for paper in paper_checks(rows)]
         found += own
-    if not files:
-        lines += [f"  {violation.render()}" for violation in found]
+    return _checked(lines, found)
+
+
+def _rendered(found: Sequence[Violation]) -> list[str]:
+    return [f"  {violation.render()}" for violation in found]
+
+
+def _checked(lines: Sequence[str], found: Sequence[Violation]) -> Report:
     return Report(tuple(lines), tuple(asdict(v) for v in found), all(v.advisory for v in found))
 
 
@@ -158,20 +164,17 @@ def _check_against(
     compared = derive(inputs.parents, rows, inputs.prefix)
     table = compared.edits if edits is None else inputs.edits
     origin = {match.position: match.source_index for match in compared.matches}
-    output = [
-        output_rules.OutputRow(row, _row_id(row, origin.get(row.place), inputs.prefix), origin.get(row.place))
-        for row in rows
-    ]
+    output = []
+    for row in rows:
+        index = origin.get(row.place)
+        name = output_rules.row_name(row) if index is None else item_id(inputs.prefix, index)
+        output.append(output_rules.OutputRow(row, name, index))
     found = [
         *invariants.check_parent(inputs.parents, None, inputs.prefix),
         *invariants.check_edits(inputs.parents, table, inputs.prefix),
         *output_rules.check_output(output, inputs.parents, table, len(compared.fictional), inputs.prefix),
     ]
     return found, compared.reports
-
-
-def _row_id(row: ChoiceRow, source_index: int | None, prefix: str) -> str:
-    return output_rules.row_name(row) if source_index is None else item_id(prefix, source_index)
 
 
 def _summary(file: Path, rows: int, found: Sequence[Violation]) -> str:
@@ -183,7 +186,6 @@ def screen_file(file: Path) -> Report:
     """Nominate malformed stems of any multiple-choice file; where rows have kinds, compare with kind ``Bad``."""
     rows = records.load_choice_rows(file)
     nominated = screen.screen((output_rules.row_name(row), row.question) for row in rows)
-    laboratory = [row for row in rows if screen.lacks_laboratory(row.question)]
     classes = Counter(name for nomination in nominated for name in nomination.classes)
     lines = [f"{file}: {len(nominated)} of {len(rows)} stems nominated; a person decides"]
     lines += [f"  {name}: {classes[name]}" for name in screen.CUE_CLASSES if classes[name]]
@@ -194,18 +196,12 @@ def screen_file(file: Path) -> Report:
             f"  of {len(bad)} marked malformed {hits} are nominated; precision {hits}/{len(nominated)}"
         )
     lines += [one_line(f"{n.item_id}: {', '.join(n.classes)}: {n.excerpt}", 160) for n in nominated]
-    lines += [
-        f"{output_rules.row_name(row)}: announces laboratory values, fewer than two follow"
-        for row in laboratory
-    ]
-    found: list[JsonRow] = [
-        {"item_id": n.item_id, "place": n.place, "classes": list(n.classes), "excerpt": n.excerpt}
-        for n in nominated
-    ]
-    found += [
-        {"item_id": output_rules.row_name(r), "place": r.place, "classes": ["missing_laboratory"]}
-        for r in laboratory
-    ]
+    found = [asdict(n) | {"classes": list(n.classes)} for n in nominated]
+    for row in rows:
+        if screen.lacks_laboratory(row.question):
+            name = output_rules.row_name(row)
+            lines.append(f"{name}: announces laboratory values, fewer than two follow")
+            found.append({"item_id": name, "place": row.place, "classes": ["missing_laboratory"]})
     return Report(tuple(lines), tuple(found))
 
 
@@ -241,9 +237,7 @@ def check_worksheet(inputs: Inputs, file: Path) -> Report:
             found += authoring.check_record(inputs.parents[edit.source_index], edit)
         else:
             found += invariants.check_edits(inputs.parents, [replace(edit, status=None)], inputs.prefix)
-    lines = [f"{file}: {len(filled)} filled in, {len(waiting)} not yet"]
-    lines += [f"  {violation.render()}" for violation in found]
-    return Report(tuple(lines), tuple(asdict(v) for v in found), all(v.advisory for v in found))
+    return _checked([f"{file}: {len(filled)} filled in, {len(waiting)} not yet", *_rendered(found)], found)
 
 
 def decide(
@@ -271,11 +265,7 @@ def decide(
         edits = authoring.decide(
             inputs.parents, edits, name, auditor, accept=accept, today=today, second=second
         )
-    rest = [
-        line.row
-        for line in lines
-        if line.row.get("edit_kind") is None or line.row.get("answer_after") is None
-    ]
+    rest = [line.row for line in lines if authoring.waits(line.row)]
     write_rows(file, [*(records.edit_to_json(edit) for edit in edits), *rest])
     verb = "accepted" if accept else "rejected"
     return Report(tuple(f"{name}: {verb} by {auditor.strip()}" for name in names))
