@@ -123,7 +123,7 @@ def screen(file: Path) -> None:
 @parent
 @edits
 @click.option("--seed", type=click.IntRange(0), default=0)
-@click.option("--size", "-k", default=authoring.SAMPLE_SIZE, type=click.IntRange(1))
+@click.option("--size", "-k", "k", default=authoring.SAMPLE_SIZE, type=click.IntRange(1))
 @click.option("--purpose", default=authoring.PURPOSE, help="Part of the seed.")
 @click.option("--exclude", type=FILE, help="A file of item ids not to draw, one a line.")
 @click.option(
@@ -135,28 +135,18 @@ def sample(
     study_file: Path | None,
     parent: Path | None,
     edits: Path | None,
-    seed: int,
-    size: int,
-    purpose: str,
     exclude: Path | None,
     quotas: tuple[str, ...],
+    **drawn: Any,
 ) -> None:
     """Draw items to edit and write one worksheet stub for each to OUTPUT.
 
     The draw ranks item ids by SHA-256 of "seed:purpose:item_id", so any program agrees and adding an item changes
     little.
     """
-    _print(
-        reports.sample(
-            _inputs(study_file, parent, edits),
-            output,
-            seed=seed,
-            k=size,
-            purpose=purpose,
-            exclude=_excluded(exclude),
-            quotas=_quotas(quotas) or None,
-        )
-    )
+    inputs = _inputs(study_file, parent, edits)
+    drawn |= {"exclude": _excluded(exclude), "quotas": _quotas(quotas) or None}
+    _print(reports.sample(inputs, output, **drawn))
 
 
 def _decision(accept: bool) -> click.Command:
@@ -173,15 +163,13 @@ def _decision(accept: bool) -> click.Command:
     def decide(
         file: Path,
         items: tuple[str, ...],
-        auditor: str,
-        second: bool,
         study_file: Path | None,
         parent: Path | None,
         edits: Path | None,
+        **how: Any,
     ) -> None:
         inputs = _inputs(study_file, parent, edits)
-        today = date.today()
-        _print(reports.decide(inputs, file, items, auditor, accept=accept, today=today, second=second))
+        _print(reports.decide(inputs, file, items, accept=accept, today=date.today(), **how))
 
     decide.__doc__ = (
         f"{verb.capitalize()} the records of ITEMS in FILE, an edit table or worksheet, under a name."

@@ -68,15 +68,12 @@ class Compared:
     @cached_property
     def summary(self) -> dict[str, tuple[object, ...]]:
         """By group: how many items count, their mean and their standard deviation, of each measure in turn."""
-        found = []
+        found: list[pl.Expr] = []
         for measure in _MEASURES:
             value, number = pl.col(f"{measure}.sum"), pl.col(f"{measure}.n")
             mean = (value / number).filter(number > 0)
-            found += [
-                mean.len().alias(f"{measure}.len"),
-                mean.mean().alias(measure),
-                mean.std().alias(f"{measure}.sd"),
-            ]
+            told = {"len": mean.len(), "mean": mean.mean(), "sd": mean.std()}
+            found += [each.alias(f"{measure}.{name}") for name, each in told.items()]
         rows = self.frame.group_by("group").agg(found).select("group", pl.exclude("group"))
         return {row[0]: row[1:] for row in rows.iter_rows()}
 
@@ -177,31 +174,21 @@ def variance(compared: Compared, seed: int) -> Iterator[Comparison]:
         return
     for measure in _MEASURES:
         result, n, mean, sd = _anova(compared, measure)
-        tested: dict[str, Any] = {
-            "statistic": result.f,
-            "df1": result.df_between,
-            "df2": result.df_error,
-            "p": result.p,
-        }
-        yield compared.row("anova", measure, n=result.n, status=result.status, **tested)
+        yield compared.row(
+            "anova", measure, statistic=result.f, df1=result.df_between, df2=result.df_error, p=result.p, n=result.n,
+            status=result.status,
+        )  # fmt: skip
         tukey = compared.what == "models"
         for pair in _tukey_pairs(result) if tukey else _against_baseline(result, compared.groups):
             i, j = pair.first, pair.second
             yield compared.row(
-                "tukey" if tukey else "lsd",
-                measure,
-                compared.groups[i],
-                compared.groups[j],
-                value=pair.difference,
-                statistic=pair.statistic,
-                df2=result.df_error,
-                p=pair.p,
-                p_adjusted=pair.p if tukey else pair.p_holm,
-                effect_size=cohen_d(n[i], mean[i], sd[i], n[j], mean[j], sd[j]).value,
-                n=n[i] + n[j],
+                "tukey" if tukey else "lsd", measure, compared.groups[i], compared.groups[j],
+                value=pair.difference, statistic=pair.statistic, df2=result.df_error,
+                p=pair.p, p_adjusted=pair.p if tukey else pair.p_holm,
+                effect_size=cohen_d(n[i], mean[i], sd[i], n[j], mean[j], sd[j]).value, n=n[i] + n[j],
                 note="family-wise p" if tukey else "p is uncorrected (LSD); p_adjusted is Holm's",
                 status=pair.status,
-            )
+            )  # fmt: skip
 
 
 def _anova(compared: Compared, measure: str) -> tuple[Anova, list[int], list[float], list[float]]:
@@ -251,16 +238,10 @@ def regression(compared: Compared, seed: int) -> Iterator[Comparison]:
 
 def _line(compared: Compared, recall: str, line: Regression, p: float | None, note: str) -> Comparison:
     """``p``: of all orders, where there are few enough; otherwise that of t."""
-    slope: dict[str, Any] = {"value": line.slope, "low": line.slope_low, "high": line.slope_high}
-    tested: dict[str, Any] = {
-        "statistic": line.correlation.r,
-        "df2": line.df,
-        "p": line.p if p is None else p,
-        "n": line.n,
-    }
     return compared.row(
-        "correlation", recall, "accuracy", recall, **slope, **tested, note=note, status=line.status
-    )
+        "correlation", recall, "accuracy", recall, value=line.slope, low=line.slope_low, high=line.slope_high,
+        statistic=line.correlation.r, df2=line.df, p=line.p if p is None else p, n=line.n, note=note, status=line.status,
+    )  # fmt: skip
 
 
 # --- over shared items ------------------------------------------------------------------------------------------------

@@ -37,16 +37,18 @@ E, F = 5, 6  # letters are counted as 1 to 6, 0 is none
 FICTIONAL, MALFORMED, QUESTION_MODIFIED = 1, 2, 3
 LOW, MEDIUM, HIGH = 1, 2, 3
 CODED = (
-    "correct",
-    "_letter",
-    "_lettered",
-    "_key",
-    "_ordinary",
-    "_rated",
-    "_kind",
-    "_media",
-    "_guessed",
-    "_refused",
+    *(
+        "correct",
+        "_letter",
+        "_lettered",
+        "_key",
+        "_ordinary",
+        "_rated",
+        "_kind",
+        "_media",
+        "_guessed",
+        "_refused",
+    ),
 )
 
 _KINDS = {"Fictional": FICTIONAL, "Bad": MALFORMED, "Question modified": QUESTION_MODIFIED}

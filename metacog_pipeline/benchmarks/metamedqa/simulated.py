@@ -128,7 +128,7 @@ class SimulatedRespondent:
         own = uniforms(canonical_json([spec.seed, question]))
         call = uniforms(canonical_json([spec.seed, seed, [[m.role, m.content] for m in first]]))
         shares = math.sqrt(COMMON), math.sqrt(OWN), math.sqrt(1 - COMMON - OWN)
-        parts = _normal(uniforms(question)[0]), _normal(own[0]), _normal(call[0])
+        parts = map(_NORMAL.inv_cdf, (uniforms(question)[0], own[0], call[0]))
         strength = sum(share * part for share, part in zip(shares, parts, strict=True))
         chance = self._chance(item, " ".join(m.content for m in first if m.role == "system"))
         above = strength - _criterion(chance)
@@ -165,7 +165,7 @@ class SimulatedRespondent:
         """Return a rating 1–5 from the distance ``above`` the criterion of the item's kind."""
         spec = self.observer
         m = spec.metacognition
-        felt = m * (above + _criterion(spec.accuracy)) + math.sqrt(1 - m * m) * _normal(noise)
+        felt = m * (above + _criterion(spec.accuracy)) + math.sqrt(1 - m * m) * _NORMAL.inv_cdf(noise)
         rank = _NORMAL.cdf(felt)
         share = rank ** ((1 - spec.accuracy) / max(spec.accuracy, _EDGE))
         pulled = 1 - (1 - spec.overconfidence) * (1 - share)
@@ -218,10 +218,6 @@ def _json_value(rule: object, state: _State) -> object:
                 return wanted
         return admitted[0]
     return state.rating if fields.get("type") in ("integer", "number") else state.letter
-
-
-def _normal(uniform: float) -> float:
-    return _NORMAL.inv_cdf(uniform)
 
 
 def _criterion(chance: float) -> float:

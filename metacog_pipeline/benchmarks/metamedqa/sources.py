@@ -107,16 +107,17 @@ def fetch(
     With ``folder`` they are taken from files in it or its subfolders, without it downloaded from ``base_url``.
     ``sources`` are :data:`SOURCES` where none are given.
 
-    Raises
-    ------
-    SourceError
-        For an unknown name, a file that is not there or cannot be downloaded, or content that is not the pinned one.
+    Raises SourceError for an unknown name, a file that is not there or cannot be downloaded, or content that is not
+    the pinned one.
     """
     known = SOURCES if sources is None else sources
     if folder is not None and not folder.is_dir():
         raise SourceError(f"--from {folder}: no such folder")
 
     def bring(source: PinnedSource) -> source_files.Fetched:
+        def keep(path: Path, origin: str = "") -> source_files.Fetched:
+            return _keep(home, source, _rows(path), origin or str(path))
+
         if (kept := _kept(home, source)) is not None:
             return kept
         own = folder is not None and next(named_files(folder, source.names), None) is not None
@@ -125,13 +126,11 @@ def fetch(
             rows = fictional_rows(_rows(published))
             return _keep(home, source, rows, f"rows of kind Fictional in {published.name}")
         if folder is not None:
-            keep = functools.partial(_keep_file, home, source)
             return source_files.first_right(source.name, source.names, folder, keep)
         url = f"{base_url}/{source.url_path}"
-        keep = functools.partial(_keep_file, home, source, origin=url)
         arrived = source_path(home, source.name).with_suffix(".download")
         return source_files.downloaded(
-            source.name, url, arrived, keep, transport=transport, progress=progress
+            source.name, url, arrived, lambda path: keep(path, url), transport=transport, progress=progress
         )
 
     return source_files.fetch_each("metamedqa", home, known, names, bring)
@@ -182,12 +181,6 @@ def fictional_rows(published: Sequence[JsonRow]) -> list[JsonRow]:
         for place, row in enumerate(published)
         if row.get("kind") == "Fictional"
     ]
-
-
-def _keep_file(
-    home: Home, source: PinnedSource, path: Path, origin: str | None = None
-) -> source_files.Fetched:
-    return _keep(home, source, _rows(path), origin or str(path))
 
 
 def _keep(home: Home, source: PinnedSource, rows: list[JsonRow], origin: str) -> source_files.Fetched:

@@ -1,11 +1,15 @@
 """Tests of training: skipped where torch is not installed; one thread, so that they are quick beside others."""
 
+import json
 import multiprocessing
 from types import SimpleNamespace
 
 import pytest
 
 torch = pytest.importorskip("torch")
+
+from metacog_pipeline.benchmarks.selfknowledge.training.tensors import read_tensors, write_tensors  # noqa: E402
+from metacog_pipeline.benchmarks.selfknowledge.training.worker import Trainee  # noqa: E402
 
 #: What workers load before they do anything: more than half of the processor time of one.
 LOADED = (
@@ -34,6 +38,37 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def short_base(monkeypatch):
+    """Train the toy's base model for a few steps only."""
+    from metacog_pipeline.benchmarks.selfknowledge.training.toy import demo
+    from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import train_base
+
+    monkeypatch.setattr(
+        demo, "train_base", lambda world, seed, steps, done: train_base(world, seed, 20, done)
+    )
+
+
+def write_questions(path, answers=("a", "b", "c"), texts=tuple(f"Number {i}?" for i in range(10))):
+    """Write questions that all have the same answers."""
+    rows = [{"question": text, "answers": list(answers)} for text in texts]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def numbers(values, fitness, validate=None):
+    """Return a trainee of one tensor ``x``; ``fitness`` is of the tensor and the generation."""
+    model = torch.nn.Module()
+    model.x = torch.nn.Parameter(values)
+    return Trainee(
+        model,
+        lambda model, t: fitness(model.x.detach(), t),
+        validate,
+        lambda model, folder: write_tensors(folder / "model.safetensors", dict(model.named_parameters())),
+        lambda folder: read_tensors(folder / "model.safetensors"),
+    )
 
 
 TEMPLATE = (

@@ -23,6 +23,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 from metacog_pipeline.errors import MetacogError, SourceError, StudyError
 from metacog_pipeline.llm.local.generation import answer_batch
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
+from tests.selfknowledge.training.conftest import write_questions
 
 KINDS = ("llama", "gpt2")
 SETTINGS = Settings(sigma=0.1, alpha=0.05, population=8, batch=5, generations=3, reward="direct", seed=1)
@@ -189,18 +190,8 @@ def test_held_out_questions_are_never_trained_on():
 
 
 def test_the_command_trains_and_says_what_changed(make_model, tmp_path):
-    path = tmp_path / "q.jsonl"
-    path.write_text("".join(json.dumps({"question": q.text, "answers": q.answers}) + "\n" for q in ASKED))
-    base = [
-        "esma",
-        "--model",
-        str(make_model("llama")),
-        "--questions",
-        str(path),
-        "--max-tokens",
-        "4",
-        "--quiet",
-    ]
+    path = write_questions(tmp_path / "q.jsonl", LETTERS, [each.text for each in ASKED])
+    base = ["esma", "--model", str(make_model("llama")), "--questions", path, "--max-tokens", "4", "--quiet"]
     sizes = ["--population", "2", "--batch", "3", "--sigma", "0.05"]
     out = ["--output", str(tmp_path / "run")]
     runner = CliRunner()

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import pytest
 import torch
 from click.testing import CliRunner
-from torch import nn
 
 from metacog_pipeline.benchmarks.selfknowledge.training import figures
 from metacog_pipeline.benchmarks.selfknowledge.training.commands import train as command
@@ -17,9 +16,9 @@ from metacog_pipeline.benchmarks.selfknowledge.training.log import Log
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
 from metacog_pipeline.benchmarks.selfknowledge.training.run import Plan, Stalled, train
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
-from metacog_pipeline.benchmarks.selfknowledge.training.tensors import read_tensors, write_tensors
-from metacog_pipeline.benchmarks.selfknowledge.training.worker import Trainee, Worker
+from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 from metacog_pipeline.errors import StoreError, StudyError
+from tests.selfknowledge.training.conftest import numbers, write_questions
 from tests.tables import every
 
 COUNTS = EpisodeReward(8, 3, 4, 2, 8)
@@ -35,17 +34,10 @@ class Still:
     threads: int = 1
 
     def build(self):
-        model = nn.Module()
-        model.x = nn.Parameter(torch.zeros(self.size))
-        return Trainee(
-            model,
-            lambda model, t: Tried(
-                1.0 if t >= self.dies else float(model.x.detach()[:20].sum()), self.outcome
-            ),
-            lambda model, part, of: self.outcome,
-            lambda model, folder: write_tensors(folder / "model.safetensors", dict(model.named_parameters())),
-            lambda folder: read_tensors(folder / "model.safetensors"),
-        )
+        def fitness(x, t):
+            return Tried(1.0 if t >= self.dies else float(x[:20].sum()), self.outcome)
+
+        return numbers(torch.zeros(self.size), fitness, lambda model, part, of: self.outcome)
 
 
 SETTINGS = Settings(sigma=0.1, alpha=0.1, population=4, generations=12)
@@ -177,20 +169,8 @@ def test_the_norm_of_an_update_is_that_of_what_was_added():
 
 
 def preflight(folder, tmp_path, answers, *more):
-    path = tmp_path / "q.jsonl"
-    rows = [{"question": f"What is number {i}?", "answers": answers} for i in range(10)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    told = [
-        "preflight",
-        "--model",
-        str(folder),
-        "--questions",
-        str(path),
-        "--max-tokens",
-        "3",
-        "--batch",
-        "5",
-    ]
+    path = write_questions(tmp_path / "q.jsonl", answers, [f"What is number {i}?" for i in range(10)])
+    told = ["preflight", "--model", str(folder), "--questions", path, "--max-tokens", "3", "--batch", "5"]
     done = CliRunner().invoke(command, [*told, "--population", "8", "--quiet", "--json", *more])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception

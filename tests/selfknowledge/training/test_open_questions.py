@@ -8,21 +8,14 @@ from click.testing import CliRunner
 
 from metacog_pipeline.benchmarks.selfknowledge.training import open_questions
 from metacog_pipeline.benchmarks.selfknowledge.training.commands import train as command
-from metacog_pipeline.benchmarks.selfknowledge.training.toy import demo
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import train_base
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 from metacog_pipeline.study import load_study
+from tests.selfknowledge.training.conftest import write_questions
 from tests.selfknowledge.training.test_stage import HEAD
 
+pytestmark = pytest.mark.usefixtures("short_base")
 TOY = "[training]\ngenerations = 2\npopulation = 4\nbatch = 32\n"
-
-
-@pytest.fixture(autouse=True)
-def short_base(monkeypatch):
-    monkeypatch.setattr(
-        demo, "train_base", lambda world, seed, steps, done: train_base(world, seed, 20, done)
-    )
 
 
 def asked(tmp_path, section, *options):
@@ -78,8 +71,7 @@ def test_a_model_is_asked_every_set_and_language_it_was_not_trained_on(tmp_path,
     monkeypatch.setattr(
         open_questions, "load_questions", lambda source, language: whole(source, language)[:3]
     )
-    rows = [{"question": f"Number {i}?", "answers": ["a", "b", "c"]} for i in range(10)]
-    (tmp_path / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_questions(tmp_path / "q.jsonl")
     section = (
         f'[training]\nmodel = "{make_model("llama")}"\nquestions = "q.jsonl"\ngenerations = 1\npopulation = 2\n'
         "sigma = 0.05\nbatch = 3\nmax_tokens = 2\n"

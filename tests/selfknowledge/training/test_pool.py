@@ -4,15 +4,14 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from torch import nn
 
 from metacog_pipeline.benchmarks.selfknowledge.training.engines.pool import Pool, WorkerLost
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings, Tried
 from metacog_pipeline.benchmarks.selfknowledge.training.log import Log
 from metacog_pipeline.benchmarks.selfknowledge.training.run import Plan, train
-from metacog_pipeline.benchmarks.selfknowledge.training.tensors import read_tensors, write_tensors
-from metacog_pipeline.benchmarks.selfknowledge.training.worker import Trainee, Worker
+from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 from metacog_pipeline.errors import MetacogError
+from tests.selfknowledge.training.conftest import numbers
 
 SETTINGS = Settings(sigma=0.1, alpha=0.1, population=7, generations=5)
 
@@ -28,16 +27,8 @@ class Line:
         return dict(self.build().model.named_parameters())
 
     def build(self):
-        model = nn.Module()
-        model.x = nn.Parameter(torch.full((20,), self.begin))
         wanted = torch.arange(20.0)
-        return Trainee(
-            model,
-            lambda model, t: Tried(-float((model.x.detach() - wanted).abs().sum())),
-            None,
-            lambda model, folder: write_tensors(folder / "model.safetensors", dict(model.named_parameters())),
-            lambda folder: read_tensors(folder / "model.safetensors"),
-        )
+        return numbers(torch.full((20,), self.begin), lambda x, t: Tried(-float((x - wanted).abs().sum())))
 
 
 class Here:

@@ -26,8 +26,9 @@ from metacog_pipeline.benchmarks.selfknowledge.training.tensors import MASTER, r
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import train_base
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import ToyRecipe, save_toy
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world
-from metacog_pipeline.benchmarks.selfknowledge.training.worker import Trainee, Worker
+from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+from tests.selfknowledge.training.conftest import numbers
 from tests.tables import every
 
 SETTINGS = Settings(sigma=0.02, alpha=0.01, population=6, batch=64, generations=6, antithetic=True, seed=3)
@@ -107,7 +108,7 @@ def test_a_run_cut_short_goes_on_as_if_it_had_not(base, whole, tmp_path, stop):
 @pytest.mark.parametrize("updates", [0, 2, 4, 6])
 def test_from_any_checkpoint_the_trajectory_is_the_same(base, whole, tmp_path, updates):
     copy = tmp_path / "run"
-    copy_tree(whole.folder, copy)
+    shutil.copytree(whole.folder, copy)
     found = run(base, copy, resume=True, from_checkpoint=updates)
     assert digests(copy) == digests(whole.folder)
     assert found.digest == whole.digest
@@ -140,7 +141,7 @@ def test_a_constant_run_can_be_made_longer(base, whole, tmp_path):
 
 def test_what_is_not_the_same_run_is_refused(base, whole, tmp_path):
     copy = tmp_path / "run"
-    copy_tree(whole.folder, copy)
+    shutil.copytree(whole.folder, copy)
     with pytest.raises(StudyError, match="holds a run"):
         run(base, copy)
     with pytest.raises(StudyError, match=r"sigma = 0\.02, not 0\.5"):
@@ -159,18 +160,15 @@ def test_what_is_not_the_same_run_is_refused(base, whole, tmp_path):
 
 def test_a_changed_log_or_checkpoint_is_noticed(base, whole, tmp_path):
     copy = tmp_path / "run"
-    copy_tree(whole.folder, copy)
+    shutil.copytree(whole.folder, copy)
     lines = (copy / "commits.jsonl").read_text().splitlines()
     changed = json.loads(lines[5])
     changed["z"][0] += 1e-3
     (copy / "commits.jsonl").write_text("\n".join([*lines[:5], json.dumps(changed), ""]))
-    for name in ("000006",):
-        for path in sorted((copy / "checkpoints" / name).iterdir()):
-            path.unlink()
-        (copy / "checkpoints" / name).rmdir()
+    shutil.rmtree(copy / "checkpoints" / "000006")
     with pytest.raises(StoreError, match="replaying"):
         run(base, copy, resume=True)
-    copy_tree(whole.folder, tmp_path / "again")
+    shutil.copytree(whole.folder, tmp_path / "again")
     write_tensors(
         tmp_path / "again" / "checkpoints" / "000006" / "model.safetensors",
         {n: t + 1e-3 for n, t in read_tensors(whole.checkpoint / "model.safetensors").items()},
@@ -205,16 +203,10 @@ class Bowl:
     threads: int = 1
 
     def build(self):
-        model = nn.Module()
-        model.x = nn.Parameter(torch.zeros(self.size, dtype=self.dtype))
+        def fitness(x, t):
+            return Tried(0.0 if self.flat else -float((x.float() - 1).square().sum()))
 
-        def fitness(model, t):
-            return Tried(0.0 if self.flat else -float((model.x.detach().float() - 1).square().sum()))
-
-        def save(model, folder):
-            write_tensors(folder / "model.safetensors", dict(model.named_parameters()))
-
-        return Trainee(model, fitness, None, save, lambda folder: read_tensors(folder / "model.safetensors"))
+        return numbers(torch.zeros(self.size, dtype=self.dtype), fitness)
 
 
 def bowl(tmp_path, bowl, **changed):
@@ -293,14 +285,6 @@ def test_settings_that_make_no_sense_are_refused(changed, said):
         Settings(**changed)
 
 
-def copy_tree(source: Path, target: Path) -> None:
-    for path in sorted(source.rglob("*")):
-        if path.is_file():
-            place = target / path.relative_to(source)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(path.read_bytes())
-
-
 @pytest.mark.parametrize("noise", ["rank-1", "rank-3"])
 def test_a_run_of_low_rank_noise_has_its_own_exact_log(base, whole, tmp_path, noise):
     low = replace(SETTINGS, noise=noise, generations=3)
@@ -316,7 +300,7 @@ def test_a_run_of_low_rank_noise_has_its_own_exact_log(base, whole, tmp_path, no
 
 
 def test_runs_of_earlier_releases_say_nothing_of_what_they_did_not_have(base, whole, tmp_path):
-    copy_tree(whole.folder, tmp_path / "run")
+    shutil.copytree(whole.folder, tmp_path / "run")
     path = tmp_path / "run" / "run.json"
     known = json.loads(path.read_text())
     del known["settings"]["noise"]
@@ -341,7 +325,7 @@ def test_killed_at_twenty_points_of_its_writing_a_run_ends_as_if_it_had_not_been
 
 
 def test_a_run_killed_between_log_and_checkpoint_or_before_its_first_line_goes_on(base, whole, tmp_path):
-    copy_tree(whole.folder, tmp_path / "cut")
+    shutil.copytree(whole.folder, tmp_path / "cut")
     shutil.rmtree(tmp_path / "cut" / "checkpoints" / "000006")
     (tmp_path / "cut" / "checkpoints" / ".000006.torn").mkdir()
     run(base, tmp_path / "cut", resume=True)

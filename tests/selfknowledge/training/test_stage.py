@@ -1,16 +1,14 @@
 """Training as a part of a study: made once, made anew when the study says otherwise, never written over."""
 
-import json
-
 import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.selfknowledge.training import stage
-from metacog_pipeline.benchmarks.selfknowledge.training.toy import demo
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import train_base
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import load_study
+from tests.selfknowledge.training.conftest import write_questions
 
+pytestmark = pytest.mark.usefixtures("short_base")
 HEAD = (
     '[study]\nname = "teach"\n[benchmarks.selfknowledge]\n[[models]]\nname = "sim"\nprovider = "simulated"\n'
 )
@@ -24,13 +22,6 @@ def study(tmp_path):
         return load_study(path)
 
     return write
-
-
-@pytest.fixture(autouse=True)
-def short_base(monkeypatch):
-    monkeypatch.setattr(
-        demo, "train_base", lambda world, seed, steps, done: train_base(world, seed, 20, done)
-    )
 
 
 def test_the_toy_is_made_step_by_step_and_only_once(study, tmp_path):
@@ -60,8 +51,7 @@ def test_a_run_under_other_settings_is_made_anew_and_the_old_one_set_aside(study
 
 
 def test_a_model_of_ones_own_is_evolved(study, make_model, tmp_path):
-    rows = [{"question": f"Number {i}?", "answers": ["a", "b", "c"]} for i in range(10)]
-    (tmp_path / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_questions(tmp_path / "q.jsonl")
     found = study(
         f'[training]\nmodel = "{make_model("llama")}"\nquestions = "q.jsonl"\ngenerations = 2\npopulation = 4\n'
         "sigma = 0.05\nbatch = 3\nmax_tokens = 3\n"

@@ -17,6 +17,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import 
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.sft import Tuning, tune
 from metacog_pipeline.benchmarks.selfknowledge.training.commands import train as command
 from metacog_pipeline.errors import StudyError
+from tests.selfknowledge.training.conftest import write_questions
 
 ASKING = Asking(max_tokens=3)
 QUESTIONS = tuple(Question(str(i), f"Number {i}?", ("Rome",)) for i in range(6))
@@ -137,9 +138,8 @@ def test_without_the_extra_a_command_says_what_to_install(monkeypatch):
 
 
 def test_the_commands_tune_patch_and_evaluate(make_model, tmp_path):
-    path = tmp_path / "q.jsonl"
-    path.write_text("".join(json.dumps({"question": q.text, "answers": q.answers}) + "\n" for q in QUESTIONS))
-    asked = ["--questions", str(path), "--max-tokens", "3", "--quiet"]
+    path = write_questions(tmp_path / "q.jsonl", ["Rome"], [each.text for each in QUESTIONS])
+    asked = ["--questions", path, "--max-tokens", "3", "--quiet"]
     base, tuned = str(make_model("llama")), str(tmp_path / "tuned")
 
     def run(*words):

@@ -17,16 +17,14 @@ questions (Methods, "Benchmark creation and preprocessing").
 ``derive``         the inverse: the edit table from a parent and a modified set, and the modified set's order
 ``edit_table``     a data set's edits with their order, counts and anomalies
 ``counts``         the counts of a derived table, and the published counts beside them
-``fictional``      drawing from a pool of fictional questions
 ``build``          parent + edits + fictional -> items, quirks, manifest
 ``anomalies``      what is wrong in the published data, what ``corrected`` changes, the tags that tell
 ``invariants``     the rules P1-P4 and E1-E8; ``output_rules``: O1-O7
 ``screen``         nominating malformed stems
 ``authoring``      drawing items to edit, worksheets, checking, accepting, rejecting
-``files``          items as Parquet and in the published JSON Lines layout
-``pipeline``       the stages as functions of a study's home
-``commands``       the same for a person at a terminal: printable results
+``pipeline``       from the files of a data set to its items, every rule checked
+``steps``          the same as steps of a study; ``reports``: for a person at a terminal, printable
 =================  ===================================================================================
 
-Everything but ``files``, ``pipeline`` and ``commands`` is a pure function of plain records.
+Everything but ``pipeline``, ``steps`` and ``reports`` is a pure function of plain records.
 """

@@ -175,10 +175,8 @@ def decide(
 
     ``second`` adds the name of a second auditor to an accepted record instead.
 
-    Raises
-    ------
-    SourceError
-        When there is no such record, the name is blank, the record breaks a rule, or the second auditor is the first.
+    Raises SourceError when there is no such record, the name is blank, the record breaks a rule, or the second
+    auditor is the first.
     """
     if not auditor.strip():
         raise SourceError(

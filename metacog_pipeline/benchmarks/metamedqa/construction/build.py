@@ -50,10 +50,7 @@ def build_items(
     ``order`` lists every item id in the order wanted; without it the parent's order, then the fictional rows, so that
     the order of keys leaks nothing.
 
-    Raises
-    ------
-    SourceError
-        If an edit does not fit its parent row, or ``order`` is not a permutation of the item ids.
+    Raises SourceError if an edit does not fit its parent row, or ``order`` is not a permutation of the item ids.
     """
     chosen = editing.edits_by_index(parents, edits, options.prefix)
     items = [_parent_item(parent, chosen.get(parent.source_index), options) for parent in parents]

@@ -16,8 +16,8 @@ from typing import cast
 import numpy as np
 import scipy  # loads scipy.optimize where it is first used: few commands need it, and it takes long
 
+from metacog_pipeline.benchmarks.metamedqa.construction import edits as editing
 from metacog_pipeline.benchmarks.metamedqa.construction import records
-from metacog_pipeline.benchmarks.metamedqa.construction.edits import PUBLISHED_KIND, item_id
 from metacog_pipeline.benchmarks.metamedqa.construction.records import ChoiceRow, EditRecord, ParentRow
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, similarity, word_jaccard
 from metacog_pipeline.benchmarks.metamedqa.items import Letter
@@ -28,7 +28,9 @@ HINT_JACCARD = 1 / 3
 _RIVALS = 32
 """Similarity is computed for this many parents per row, those with the most words in common."""
 
-_EDIT_KIND: dict[str, records.EditKind] = {published: kind for kind, published in PUBLISHED_KIND.items()}
+_EDIT_KIND: dict[str, records.EditKind] = {
+    published: kind for kind, published in editing.PUBLISHED_KIND.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def match_rows(parents: Sequence[ParentRow], rows: Sequence[ChoiceRow]) -> list[
     matches: list[Match] = []
     left_rows, left_parents = list(rows), list(parents)
     steps: tuple[Callable[[ParentRow | ChoiceRow], object], ...] = (
-        lambda r: (r.question, _four(r)),
+        lambda r: (r.question, r.options[:4]),
         lambda r: r.question,
         lambda r: fold(r.question),
     )
@@ -108,10 +110,6 @@ def match_rows(parents: Sequence[ParentRow], rows: Sequence[ChoiceRow]) -> list[
         left_parents = [p for p in left_parents if p.source_index not in gone_parents]
         left_rows = [r for r in left_rows if r.place not in gone_rows]
     return sorted([*matches, *_nearest(left_parents, left_rows)], key=lambda match: match.position)
-
-
-def _four(row: ParentRow | ChoiceRow) -> tuple[str, ...]:
-    return tuple(row.options[:4])
 
 
 def _unique_pairs(
@@ -188,19 +186,20 @@ def _doubts(match: Match) -> list[str]:
 
 def _edit(parent: ParentRow, row: ChoiceRow, prefix: str) -> EditRecord | None:
     """Return the record that turns ``parent`` into ``row``, ``None`` when nothing differs."""
-    options = row.choices
-    pairs = [("question", parent.question, row.question)]
-    pairs += [(f"options.{c}", parent.options[i], options[i]) for i, c in enumerate(records.CHOICES)]
+    old, new = (
+        editing.fields_of(parent.question, parent.options),
+        editing.fields_of(row.question, row.choices),
+    )
     changes = tuple(
-        records.Change(cast(records.ChangedField, field), before=old, after=new)
-        for field, old, new in pairs
-        if old != new
+        records.Change(field, before=text, after=new[field])
+        for field, text in old.items()
+        if text != new[field]
     )
     after = row.answer_idx or parent.answer_idx
     if not changes and after == parent.answer_idx:
         return None
     return EditRecord(
-        item_id=item_id(prefix, parent.source_index),
+        item_id=editing.item_id(prefix, parent.source_index),
         source_index=parent.source_index,
         edit_kind=_EDIT_KIND.get(row.kind or "") or infer_kind(changes, parent.answer_idx),
         changes=changes,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from metacog_pipeline.benchmarks.metamedqa.construction import anomalies, records
 from metacog_pipeline.benchmarks.metamedqa.construction.counts import derivation_counts
-from metacog_pipeline.benchmarks.metamedqa.construction.derive import Derivation, derive
+from metacog_pipeline.benchmarks.metamedqa.construction.derive import derive
 from metacog_pipeline.benchmarks.metamedqa.construction.edits import item_id
 from metacog_pipeline.benchmarks.metamedqa.construction.records import (
     ChoiceRow,
@@ -60,10 +60,7 @@ def edits_from_published(
 ) -> EditTable:
     """Return the edit table, order and notes of a modified set.
 
-    Raises
-    ------
-    SourceError
-        If a parent row is not in the modified set: the two files do not belong together.
+    Raises SourceError if a parent row is not in the modified set: the two files do not belong together.
     """
     found = derive(parents, rows, prefix)
     if not found.one_to_one:
@@ -71,6 +68,7 @@ def edits_from_published(
             f"published file: {len(found.missing)} of {len(parents)} parent rows are not in it (first: "
             f"{item_id(prefix, found.missing[0])}); fetch both files again"
         )
+    parent_of = {match.position: match.source_index for match in found.matches}
     notes = anomalies.corrections(found.edits, quirks, prefix)
     edits = anomalies.corrected_edits(found.edits, notes) if apply_corrections else found.edits
     return EditTable(
@@ -78,15 +76,10 @@ def edits_from_published(
         prefix=prefix,
         notes=notes,
         quirks=() if apply_corrections else tuple(quirks),
-        order=_order(found, rows),
+        order=tuple(parent_of.get(row.place, row.question) for row in rows),
         counts=derivation_counts(parents, rows, found),
         reports=found.reports,
     )
-
-
-def _order(found: Derivation, rows: Sequence[ChoiceRow]) -> tuple[Place, ...]:
-    parent_of = {match.position: match.source_index for match in found.matches}
-    return tuple(parent_of.get(row.place, row.question) for row in rows)
 
 
 def item_order(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 from metacog_pipeline.benchmarks.metamedqa.construction import records
 from metacog_pipeline.benchmarks.metamedqa.construction.records import Change, EditRecord, ParentRow
@@ -24,19 +25,16 @@ def allowed_keys(kind: records.EditKind) -> tuple[str, ...]:
     return ("E", "F") if kind == "question_altered" else ("F",)
 
 
-def field_text(question: str, options: Sequence[str], field: str) -> str:
-    """Return the text of ``question`` or ``options.A`` .. ``options.D``."""
-    return question if field == "question" else options[records.CHOICES.index(field[-1])]
+def fields_of(question: str, options: Sequence[str]) -> dict[records.ChangedField, str]:
+    """Return the texts an edit may change, by field: ``question`` and ``options.A`` .. ``options.D``."""
+    return dict(zip(get_args(records.ChangedField), (question, *options), strict=True))
 
 
 def apply_change(text: str, change: Change, item_id: str) -> str:
     """Return ``text`` after ``change``.
 
-    Raises
-    ------
-    SourceError
-        If ``before`` is not exactly the text, or ``find`` does not occur exactly ``count`` times; names the item,
-        the field and both texts.
+    Raises SourceError if ``before`` is not exactly the text, or ``find`` does not occur exactly ``count`` times;
+    names the item, the field and both texts.
     """
     if change.find is not None:
         seen = text.count(change.find)
@@ -57,14 +55,10 @@ def apply_change(text: str, change: Change, item_id: str) -> str:
 
 def apply_edit(parent: ParentRow, edit: EditRecord) -> tuple[str, records.Four]:
     """Return the question and the choices A..D of ``parent`` after ``edit``; changes apply in their order."""
-    question, options = parent.question, list(parent.options)
+    texts = fields_of(parent.question, parent.options)
     for change in edit.changes:
-        text = apply_change(field_text(question, options, change.field), change, edit.item_id)
-        if change.field == "question":
-            question = text
-        else:
-            options[records.CHOICES.index(change.field[-1])] = text
-    a, b, c, d = options
+        texts[change.field] = apply_change(texts[change.field], change, edit.item_id)
+    question, a, b, c, d = texts.values()
     return question, (a, b, c, d)
 
 
@@ -90,11 +84,8 @@ def edits_by_index(
 ) -> dict[int, EditRecord]:
     """Return the records that count, by ``source_index``.
 
-    Raises
-    ------
-    SourceError
-        If two records that count name one item, a record names no parent row or another id than its row has, or an
-        author-made record counts without saying who stands for it, why and when.
+    Raises SourceError if two records that count name one item, a record names no parent row or another id than its
+    row has, or an author-made record counts without saying who stands for it, why and when.
     """
     chosen: dict[int, EditRecord] = {}
     for edit in edits:

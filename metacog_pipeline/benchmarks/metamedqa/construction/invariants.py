@@ -150,7 +150,7 @@ def check_edits(
             continue
         seen[edit.source_index] += 1
         if not names_its_row(edit, parents, prefix):
-            found.append(_no_row(edit))
+            found.append(_broken("E1", edit, f"source_index {edit.source_index} is no parent row of this id"))
             continue
         if seen[edit.source_index] == 2:
             found.append(_broken("E1", edit, "more than one record that counts"))
@@ -164,18 +164,11 @@ def names_its_row(edit: EditRecord, parents: Sequence[ParentRow], prefix: str) -
     return at < len(parents) and edit.item_id == editing.item_id(prefix, at)
 
 
-def _no_row(edit: EditRecord) -> Violation:
-    return _broken("E1", edit, f"source_index {edit.source_index} is no parent row of this id")
-
-
 def check_edit(parent: ParentRow, edit: EditRecord) -> list[Violation]:
     """Check E2-E8 on one record, and note an ``extra_change``."""
     found = list(_before_faults(parent, edit))
-    kind, touched, allowed = (
-        edit.edit_kind,
-        ", ".join(sorted(_fields(edit))),
-        editing.allowed_keys(edit.edit_kind),
-    )
+    kind, touched = edit.edit_kind, ", ".join(sorted(_fields(edit)))
+    allowed = editing.allowed_keys(kind)
     if edit.answer_after not in allowed:
         text = f"{kind} leads to {' or '.join(allowed)}, the record says {edit.answer_after}"
         found.append(_broken("E4", edit, text))
@@ -202,7 +195,7 @@ def _before_faults(parent: ParentRow, edit: EditRecord) -> Iterator[Violation]:
     if edit.answer_before != parent.answer_idx:
         text = f"answer_before is {edit.answer_before}, the parent's key is {parent.answer_idx}"
         yield _broken("E2", edit, text)
-    texts = {f: editing.field_text(parent.question, parent.options, f) for f in _fields(edit)}
+    texts = editing.fields_of(parent.question, parent.options)
     for change in edit.changes:
         try:
             after = editing.apply_change(texts[change.field], change, edit.item_id)

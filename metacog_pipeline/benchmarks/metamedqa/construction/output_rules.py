@@ -80,10 +80,9 @@ def _parent_faults(output: OutputRow, parent: ParentRow, edit: EditRecord | None
         key = editing.edited_key(parent, edit)
     except SourceError:
         return  # The record itself is broken; the rules on edits name it.
-    question, four = edited
-    pairs: list[tuple[str, str, str | None]] = [("question", question, row.question)]
-    pairs += [(f"options.{c}", four[i], row.option(c)) for i, c in enumerate(CHOICES)]
-    differing = ", ".join(field for field, wanted, text in pairs if wanted != text)
+    own = (row.question, *map(row.option, CHOICES))
+    pairs = zip(editing.fields_of(*edited).items(), own, strict=True)
+    differing = ", ".join(field for (field, wanted), text in pairs if wanted != text)
     if differing:
         yield output.broken("O6", f"{differing} differ from the parent's text without a record of it")
     if row.answer_idx != key:
@@ -122,12 +121,10 @@ def check_choice_rows(rows: Sequence[ChoiceRow]) -> list[Violation]:
         if benchmark:
             found += row_faults(output)
             same = invariants.same_choices(zip(row.letters, row.options, strict=True))
-            found += [Violation("E7", output.item_id, None, text) for text in same]
+            found += [output.broken("E7", text) for text in same]
         else:
-            found += [
-                Violation("P2", output.item_id, None, text) for text in invariants.choice_faults(row, None)
-            ]
-            found += [Violation("P3", output.item_id, None, text) for text in invariants.answer_faults(row)]
+            found += [output.broken("P2", text) for text in invariants.choice_faults(row, None)]
+            found += [output.broken("P3", text) for text in invariants.answer_faults(row)]
     names = [(row_name(row), None, row.question) for row in rows]
     return found + unique_questions("O5" if benchmark else "P4", names)
 

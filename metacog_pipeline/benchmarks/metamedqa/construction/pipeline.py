@@ -26,7 +26,7 @@ from metacog_pipeline.benchmarks.metamedqa.construction.anomalies import item_ta
 from metacog_pipeline.benchmarks.metamedqa.construction.edit_table import EditTable, Order
 from metacog_pipeline.benchmarks.metamedqa.construction.invariants import Violation
 from metacog_pipeline.benchmarks.metamedqa.construction.output_rules import OutputRow, check_output
-from metacog_pipeline.benchmarks.metamedqa.construction.records import EditRecord, FictionalRow, ParentRow
+from metacog_pipeline.benchmarks.metamedqa.construction.records import FictionalRow, ParentRow
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped, state_of
@@ -127,10 +127,8 @@ def build_items(
 ) -> Build:
     """Return the finished data set with its manifest, validated.
 
-    Raises
-    ------
-    SourceError
-        If an edit does not fit, an order is not known, or a rule is broken by an item not known to be anomalous.
+    Raises SourceError if an edit does not fit, an order is not known, or a rule is broken by an item not known to be
+    anomalous.
     """
     options = build.Options(dataset, table.prefix, seed, table.quirks)
     chosen = select_fictional(dataset, fictional, fictional_count, seed)
@@ -148,12 +146,8 @@ def build_items(
             f"{dataset} data set: {len(broken)} broken rule(s), first {broken[0].render()}; "
             "list them with `metacog metamedqa check`"
         )
-    digests = {
-        "parent": _digest(parents),
-        "edits": _digest(table.edits),
-        "fictional": _digest(chosen),
-        "fictional_pool": _digest(fictional),
-    }
+    inputs = {"parent": parents, "edits": table.edits, "fictional": chosen, "fictional_pool": fictional}
+    digests = {name: _digest(rows) for name, rows in inputs.items()}
     facts = build.manifest(items, table.edits, options, digests)
     facts |= {
         "anomalies": [asdict(note) for note in table.notes],
@@ -180,7 +174,7 @@ def validate(
     ]
 
 
-def _digest(rows: Sequence[ParentRow | FictionalRow | EditRecord]) -> str:
+def _digest(rows: Sequence[Any]) -> str:
     return sha256_hex("".join(canonical_json(asdict(row)) + "\n" for row in rows))
 
 

@@ -59,10 +59,10 @@ def inputs_of(home: Home, dataset: Dataset, folder: Path | None = None) -> Input
     return Inputs(parents, table.edits, table.prefix)
 
 
-def inputs_from_files(parent: Path, edits: Path | None = None, prefix: str | None = None) -> Inputs:
+def inputs_from_files(parent: Path, edits: Path | None = None) -> Inputs:
     """Load a parent set and, where given, its edit table from files; the prefix of ids is taken from the edits."""
     table = records.load_edits(edits) if edits is not None else []
-    start = prefix or infer_prefix(table, records.PARENT_PREFIX)
+    start = infer_prefix(table, records.PARENT_PREFIX)
     return Inputs(records.load_parents(parent), table, start)
 
 

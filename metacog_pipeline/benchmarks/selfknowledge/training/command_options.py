@@ -82,13 +82,7 @@ HELD_OUT = (
 
 
 def need_torch() -> None:
-    """Say what to install where the extra is missing.
-
-    Raises
-    ------
-    StudyError
-        When one of its packages is not there.
-    """
+    """Say what to install where the extra is missing. Raises StudyError when one of its packages is not there."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise StudyError(

@@ -31,39 +31,23 @@ Objective = Callable[[nn.Module, int], "Tried"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a run goes; all that its trajectory depends on beside the base weights and the questions.
+    """How a run goes; all that its trajectory depends on beside the base weights and the questions."""
 
-    Attributes
-    ----------
-    sigma, alpha
-        Size of the noise and of the step, in units of the weights.
-    population, batch, generations
-        Individuals per generation, items each is asked, generations.
-    reward
-        ``joint``, ``direct``, ``meta``, ``dprime``, or four numbers (see :func:`.rewards.reward_named`).
-    antithetic
-        Whether individuals come in pairs, noise added and subtracted.
-    shaping
-        ``zscore`` or ``ranks`` (centred).
-    schedule
-        Of alpha: ``constant``, ``linear`` or ``cosine`` to zero.
-    seed
-        Of noise and batches.
-    noise
-        ``full``: a number per weight. ``rank-4``: the noise of a matrix is a product of two thin ones (see
-        :func:`.noise.low_rank`), another algorithm with a log of its own.
-    """
-
+    # sigma, alpha: size of the noise and of the step, in units of the weights
     sigma: float = 1e-3
     alpha: float = 5e-4
+    # population, batch, generations: individuals per generation, items each is asked, generations
     population: int = 32
     batch: int = 256
     generations: int = 750
+    # ``joint``, ``direct``, ``meta``, ``dprime``, or four numbers (see :func:`.rewards.reward_named`)
     reward: str = "joint"
-    antithetic: bool = False
-    shaping: Shaping = "zscore"
-    schedule: Schedule = "constant"
-    seed: int = 42
+    antithetic: bool = False  # whether individuals come in pairs, noise added and subtracted
+    shaping: Shaping = "zscore"  # ``zscore`` or ``ranks`` (centred)
+    schedule: Schedule = "constant"  # of alpha: ``constant``, ``linear`` or ``cosine`` to zero
+    seed: int = 42  # of noise and batches
+    # ``full``: a number per weight. ``rank-4``: the noise of a matrix is a product of two thin ones (see
+    # :func:`.noise.low_rank`), another algorithm with a log of its own
     noise: str = "full"
 
     def __post_init__(self) -> None:

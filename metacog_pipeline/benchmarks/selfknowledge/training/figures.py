@@ -44,35 +44,20 @@ def estimates(counts: EpisodeReward, times: int = 1) -> dict[str, Estimate]:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A generation in numbers.
+    """A generation in numbers."""
 
-    Attributes
-    ----------
-    updates
-        Made so far, this one included.
-    reward
-        Mean over the individuals.
-    outcome
-        Counts over all individuals together; each item was asked ``population`` times.
-    distinct
-        Share of the individuals with a fitness of their own: 1/N where all are equal, and nothing can be selected.
-    update_norm
-        Euclidean norm of the update; None where the worker did not say.
-    questions_per_s, eta_s
-        Asked while evaluating the population; seconds left at the pace of this session.
-    held_out
-        Counts of the updated model on questions held out; None where they were not asked.
-    """
-
-    updates: int
-    reward: float
-    outcome: EpisodeReward
+    updates: int  # made so far, this one included
+    reward: float  # mean over the individuals
+    outcome: EpisodeReward  # counts over all individuals together; each item was asked ``population`` times
     population: int
+    # share of the individuals with a fitness of their own: 1/N where all are equal, and nothing can be selected
     distinct: float
-    update_norm: float | None
+    update_norm: float | None  # Euclidean norm of the update; None where the worker did not say
     seconds: float
+    # questions_per_s, eta_s: asked while evaluating the population; seconds left at the pace of this session
     questions_per_s: float
     eta_s: float
+    # counts of the updated model on questions held out; None where they were not asked
     held_out: EpisodeReward | None = None
 
     def numbers(self) -> dict[str, float | int | str | None]:

@@ -27,24 +27,13 @@ FIGURES = "log.jsonl"  # to be looked at: nothing is read from it but its own li
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A line of the log.
+    """A line of the log."""
 
-    Attributes
-    ----------
-    commit
-        What was tried and done.
-    outcome
-        Counts over all individuals together.
-    held_out
-        Counts of the updated model on questions held out; None where they were not asked.
-    seconds
-        Spent, wall clock.
-    """
-
-    commit: Commit
-    outcome: EpisodeReward
+    commit: Commit  # what was tried and done
+    outcome: EpisodeReward  # counts over all individuals together
+    # counts of the updated model on questions held out; None where they were not asked
     held_out: EpisodeReward | None
-    seconds: float
+    seconds: float  # spent, wall clock
 
 
 class Log:

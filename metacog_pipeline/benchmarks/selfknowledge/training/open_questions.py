@@ -26,7 +26,8 @@ from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import 
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.recipe import CausalRecipe
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.sft import Tuning, tune
 from metacog_pipeline.benchmarks.selfknowledge.training.log import LAST
-from metacog_pipeline.benchmarks.selfknowledge.training.toy import demo, sft
+from metacog_pipeline.benchmarks.selfknowledge.training.toy import demo
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import train_meta
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import ToyRecipe, open_toy
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world
 from metacog_pipeline.benchmarks.selfknowledge.training.weights import trainable
@@ -160,7 +161,7 @@ def _ablated(study: Study, seed: int, steps: int) -> Iterator[tuple[str, Estimat
         trained = _evolved(study, other, about, f"{reward}-{seed}")
         yield reward, stage.numbers(recipe, stage.opened(recipe, trained))
     if isinstance(recipe, ToyRecipe):
-        tuned = sft.train_meta(open_toy(recipe.folder), build_world(seed), seed, TOY_STEPS)
+        tuned = train_meta(open_toy(recipe.folder), build_world(seed), seed, TOY_STEPS)
         yield f"sft meta, {TOY_STEPS} steps", stage.numbers(recipe, tuned)
         return
     for kind in ("meta", "answers"):

@@ -32,21 +32,11 @@ def change(base: Tensors, tuned: Tensors) -> dict[str, Tensor]:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where the entries kept end.
+    """Where the entries kept end."""
 
-    Attributes
-    ----------
-    bits
-        Bit pattern of the magnitude at the border.
-    below
-        Entries of lesser magnitude.
-    tied
-        How many entries of just that magnitude, the first by position, belong to the bottom part.
-    """
-
-    bits: int
-    below: int
-    tied: int
+    bits: int  # bit pattern of the magnitude at the border
+    below: int  # entries of lesser magnitude
+    tied: int  # how many entries of just that magnitude, the first by position, belong to the bottom part
 
 
 def find_cut(tensors: Iterable[Tensor], count: int) -> Cut | None:

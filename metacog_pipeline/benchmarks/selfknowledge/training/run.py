@@ -59,29 +59,18 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is kept of a run beside its log.
-
-    Attributes
-    ----------
-    folder
-        Of the run.
-    checkpoint_every, evaluate_every
-        Generations between checkpoints, and between looks at the questions held out; both also happen at the end. 0
-        means at the end only.
-    about
-        Whatever is worth keeping about model and questions; JSON values. A run is continued only under the same.
-    digest_every
-        Generations between digests of all weights, which are also made at every checkpoint; of a sample after each one.
-    patience
-        Generations in a row without an update after which the run stops; 0: never.
-    """
+    """What is kept of a run beside its log."""
 
     folder: Path
+    # checkpoint_every, evaluate_every: generations between checkpoints, and between looks at the questions held out;
+    # both also happen at the end. 0 means at the end only
     checkpoint_every: int = 60
     evaluate_every: int = 60
+    # whatever is worth keeping about model and questions; JSON values. A run is continued only under the same
     about: Mapping[str, Any] = field(default_factory=dict)
+    # generations between digests of all weights, which are also made at every checkpoint; of a sample after each one
     digest_every: int = 10
-    patience: int = 5
+    patience: int = 5  # generations in a row without an update after which the run stops; 0: never
 
     def due(self, every: int, updates: int, last: int) -> bool:
         """Whether something done ``every`` so many generations is due after that many updates."""
@@ -120,10 +109,8 @@ def train(
 ) -> Trained:
     """Run all generations, or those that are missing; ``tell`` hears the figures of each, ``done`` how many there are.
 
-    Raises
-    ------
-    Stalled
-        When nothing changed for as many generations as the plan has patience; weights, log and curves are written.
+    Raises Stalled when nothing changed for as many generations as the plan has patience; weights, log and curves are
+    written.
     """
     log = Log(plan.folder)
     known = log.about()

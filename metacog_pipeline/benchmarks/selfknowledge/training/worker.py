@@ -20,29 +20,16 @@ from metacog_pipeline.errors import StoreError
 
 @dataclass(frozen=True, slots=True)
 class Trainee:
-    """A model and what is done with it.
+    """A model and what is done with it."""
 
-    Attributes
-    ----------
-    model
-        In evaluation mode, on its device.
-    fitness
-        Of the model as it stands, in one generation.
-    validate
-        What it does on part k of n of the questions held out; None where there are none.
-    save
-        Write the model into a folder, ready to be used elsewhere.
-    read
-        Return the trainable tensors of a folder that ``save`` wrote, by name.
-    open_weights
-        Take hold of weights that another program holds; None where ``model`` holds them.
-    """
-
-    model: nn.Module
-    fitness: Objective
+    model: nn.Module  # in evaluation mode, on its device
+    fitness: Objective  # of the model as it stands, in one generation
+    # what it does on part k of n of the questions held out; None where there are none
     validate: Callable[[nn.Module, int, int], EpisodeReward] | None
-    save: Callable[[nn.Module, Path], None]
+    save: Callable[[nn.Module, Path], None]  # write the model into a folder, ready to be used elsewhere
+    # return the trainable tensors of a folder that ``save`` wrote, by name
     read: Callable[[Path], Mapping[str, Tensor]]
+    # take hold of weights that another program holds; None where ``model`` holds them
     open_weights: Callable[[Path | None, weights.SharedMaster | None], Any] | None = None
 
 

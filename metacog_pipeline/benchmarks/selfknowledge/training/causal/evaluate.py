@@ -37,10 +37,7 @@ LEFT_OUT = -100  # stands in the failure columns where a row does not count
 def hear(loaded: Loaded, questions: Sequence[Question], asking: Asking, setting: Setting) -> list[Heard]:
     """Ask all questions in a setting.
 
-    Raises
-    ------
-    StudyError
-        When the setting does not go with the language or the tokenizer.
+    Raises StudyError when the setting does not go with the language or the tokenizer.
     """
     if setting == "idk":
         if asking.language != "en":

@@ -30,33 +30,20 @@ Answering = Callable[[Loaded, Sequence[generation.Tokens], int, int], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How a model is asked and read.
+    """How a model is asked and read."""
 
-    Attributes
-    ----------
-    language
-        ``en``, ``zh``, ``ko`` or ``es``.
-    matching, yes_no
-        Rules of the self-knowledge benchmark. A meta answer that says neither counts as no.
-    meta
-        ``text``: the meta answer is generated and read. ``threshold``: yes where the score of the yes word is above that
-        of the no word after the prompt; one pass, no generation.
-    meta_chat
-        Whether the meta prompt goes through the chat template like the direct one; off, it is sent as plain text, as by
-        the authors' code.
-    max_tokens
-        Of an answer.
-    rows
-        Prompts at once.
-    """
-
-    language: str = "en"
+    language: str = "en"  # ``en``, ``zh``, ``ko`` or ``es``
+    # matching, yes_no: rules of the self-knowledge benchmark. A meta answer that says neither counts as no
     matching: Rule = "inclusion"
     yes_no: YesNoRule = "default"
+    # ``text``: the meta answer is generated and read. ``threshold``: yes where the score of the yes word is above
+    # that of the no word after the prompt; one pass, no generation
     meta: MetaRule = "text"
+    # whether the meta prompt goes through the chat template like the direct one; off, it is sent as plain text, as by
+    # the authors' code
     meta_chat: bool = True
-    max_tokens: int = 32
-    rows: int = 64
+    max_tokens: int = 32  # of an answer
+    rows: int = 64  # prompts at once
 
     def __post_init__(self) -> None:
         if self.language not in YES_NO:
@@ -84,10 +71,7 @@ class Heard:
 class Interview:
     """Asks a model about a fixed list of questions; prompts are made once.
 
-    Raises
-    ------
-    StudyError
-        When a prompt leaves no room for an answer, or the threshold rule finds no tokens.
+    Raises StudyError when a prompt leaves no room for an answer, or the threshold rule finds no tokens.
     """
 
     def __init__(

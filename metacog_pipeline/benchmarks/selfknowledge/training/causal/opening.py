@@ -17,13 +17,7 @@ _WHOLE = (
 
 
 def open_model(folder: Path, device: str = "cpu", dtype: str = "auto") -> Loaded:
-    """Return a model nobody else holds.
-
-    Raises
-    ------
-    StudyError
-        When the folder holds none.
-    """
+    """Return a model nobody else holds. Raises StudyError when the folder holds none."""
     if not (folder / "config.json").is_file():
         raise StudyError(
             f"{folder}: no model here (config.json is missing); give the folder of a model in the layout of Hugging Face"

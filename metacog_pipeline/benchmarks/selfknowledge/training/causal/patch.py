@@ -20,10 +20,7 @@ def patch_each(
     The tuned model is the one that is patched, each time from the two originals; the base is only read. Tensors whose
     name starts with one of ``skip`` keep the base's values and are not counted.
 
-    Raises
-    ------
-    StudyError
-        When the two are not of the same shape.
+    Raises StudyError when the two are not of the same shape.
     """
     before, after = trainable(base), trainable(tuned)
     if before.keys() != after.keys() or any(before[n].shape != after[n].shape for n in before):
@@ -48,10 +45,7 @@ def patch_each(
 def grid(text: str) -> list[float]:
     """Return ratios from percentages: ``0,10,50`` or ``0-100/10`` (from, to, step).
 
-    Raises
-    ------
-    StudyError
-        For anything else, or a percentage outside 0..100.
+    Raises StudyError for anything else, or a percentage outside 0..100.
     """
     read: Callable[[str], float] = float
     try:

@@ -30,33 +30,22 @@ MOST_TRIED = 8  # individuals, where the first ones earn the same
 
 @dataclass(frozen=True, slots=True)
 class Preflight:
-    """What was found.
+    """What was found."""
 
-    Attributes
-    ----------
-    base
-        Counts of the unperturbed model on the first batch.
-    fitness
-        Of the individuals tried.
-    host, device
-        Bytes needed and there; None where the system does not say, or the device is the host.
-    generation_s, update_s, validation_s, questions_per_s, hours
-        Of a generation, its update, one look at the questions held out; of the whole plan.
-    reasons
-        Why the run must not be begun; empty where it may.
-    """
-
-    base: EpisodeReward
-    fitness: tuple[float, ...]
+    base: EpisodeReward  # counts of the unperturbed model on the first batch
+    fitness: tuple[float, ...]  # of the individuals tried
+    # host, device: bytes needed and there; None where the system does not say, or the device is the host
     host: tuple[float, float | None]
     device: tuple[float, float] | None
+    # generation_s, update_s, validation_s, questions_per_s, hours: of a generation, its update, one look at the
+    # questions held out; of the whole plan
     generation_s: float
     update_s: float
     validation_s: float
     questions_per_s: float
     hours: float
     dollars: float | None
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...]  # why the run must not be begun; empty where it may
 
     def numbers(self) -> dict[str, Any]:
         """Return them as JSON values."""

@@ -36,12 +36,8 @@ def load_questions(source: str, language: str = "en") -> list[Question]:
         (a text or a list), or both by language under ``questions`` and ``answers``; ``question_id`` or ``id`` where
         there is one.
 
-    Raises
-    ------
-    SourceError
-        With file and line where something is not as it should be.
-    StudyError
-        When there is no question in the language.
+    Raises SourceError with file and line where something is not as it should be; StudyError when there is no question
+    in the language.
     """
     if source.endswith(".parquet"):
         found = [

@@ -30,29 +30,17 @@ _IGNORE = -100
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """How a baseline is trained.
-
-    Attributes
-    ----------
-    steps, batch
-        Gradient steps, questions of each.
-    rate
-        Largest learning rate.
-    warm_up
-        Share of the steps over which the rate rises.
-    loss_on
-        ``answer``: the target and the end token. ``all``: the prompt too, as in the authors' code.
-    seed
-        Of the order of questions and the choice among accepted answers.
-    """
+    """How a baseline is trained."""
 
     kind: Kind = "meta"
+    # steps, batch: gradient steps, questions of each
     steps: int = 1000
     batch: int = 8
-    rate: float = 2e-5
-    warm_up: float = 0.1
+    rate: float = 2e-5  # largest learning rate
+    warm_up: float = 0.1  # share of the steps over which the rate rises
+    # ``answer``: the target and the end token. ``all``: the prompt too, as in the authors' code
     loss_on: LossOn = "answer"
-    seed: int = 42
+    seed: int = 42  # of the order of questions and the choice among accepted answers
 
     def __post_init__(self) -> None:
         if self.steps < 1 or self.batch < 1 or not self.rate > 0 or not 0 <= self.warm_up <= 1:

@@ -47,10 +47,7 @@ def open_engine(
 def devices_named(text: str) -> tuple[str, ...]:
     """Return devices of a list such as ``cuda:0,cuda:1``; ``auto`` means every graphics card, or the processor.
 
-    Raises
-    ------
-    StudyError
-        For what is no device, or processor and cards together, whose sums differ in the last digits.
+    Raises StudyError for what is no device, or processor and cards together, whose sums differ in the last digits.
     """
     if text == "auto":
         import torch

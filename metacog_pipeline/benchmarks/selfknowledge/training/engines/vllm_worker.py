@@ -26,10 +26,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 def views(held: Mapping[str, Tensor], shapes: Shapes) -> dict[str, Tensor]:
     """Return each named tensor as a view of what vLLM holds.
 
-    Raises
-    ------
-    StudyError
-        When one is not there: an architecture that is fused in another way.
+    Raises StudyError when one is not there: an architecture that is fused in another way.
     """
     found = {}
     for name, shape in shapes.items():

@@ -1,4 +1,4 @@
-"""Training of the base model on the corpus of the world."""
+"""Training of the base model on the corpus of the world, and of the baseline on meta answers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import torch
 from torch.nn import functional
 
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.model import Decoder, build_model
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import World, corpus
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import DIRECT, META, NO, YES, World, corpus
 
 STEPS, BATCH = 800, 128
+META_BATCH, _META_RATE = 32, 3e-4
 _RATE, _BETAS, _WARM_UP, _LAST, _CLIP = 6e-3, (0.9, 0.98), 40, 0.05, 1.0
 
 
@@ -41,3 +42,28 @@ def _share(step: int, steps: int) -> float:
     if step < _WARM_UP:
         return (step + 1) / _WARM_UP
     return 1 - (1 - _LAST) * (step - _WARM_UP) / max(1, steps - _WARM_UP)
+
+
+def train_meta(
+    model: Decoder, world: World, seed: int, steps: int = 60, done: Callable[[int], None] | None = None
+) -> Decoder:
+    """Train ``model`` in place on the meta answer and return it, the baseline.
+
+    The label is whether the model's own direct answer is right, so labels follow it as it changes.
+    """
+    rng = np.random.Generator(np.random.PCG64([seed, 3]))
+    optimiser = torch.optim.AdamW(model.parameters(), lr=_META_RATE)
+    for step in range(steps):
+        rows = world.train[rng.integers(len(world.train), size=META_BATCH)]
+        with torch.no_grad():
+            said = model(torch.from_numpy(world.prompts(rows, DIRECT))).argmax(-1).numpy()
+        labels = np.where(said == world.city[rows], YES, NO)
+        loss = functional.cross_entropy(
+            model(torch.from_numpy(world.prompts(rows, META))), torch.from_numpy(labels)
+        )
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+        if done:
+            done(step + 1)
+    return model

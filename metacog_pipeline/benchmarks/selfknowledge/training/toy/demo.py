@@ -25,14 +25,13 @@ from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
 from metacog_pipeline.benchmarks.selfknowledge.training.run import Engine, Plan, Trained, train
 from metacog_pipeline.benchmarks.selfknowledge.training.toy import figure
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.asking import Answers, Questionnaire, board
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import STEPS, train_base
+from metacog_pipeline.benchmarks.selfknowledge.training.toy.base import STEPS, train_base, train_meta
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import (
     SETTINGS,
     ToyRecipe,
     open_toy,
     save_toy,
 )
-from metacog_pipeline.benchmarks.selfknowledge.training.toy.sft import train_meta
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 from metacog_pipeline.errors import StudyError
@@ -62,7 +61,6 @@ def demonstrate(
     rewards: Sequence[str] = ("joint",),
     *,
     settings: Settings = SETTINGS,
-    base_steps: int = STEPS,
     sft_steps: int = 0,
     workers: int = 1,
     resume: bool = False,
@@ -81,16 +79,13 @@ def demonstrate(
     progress
         Told label, units done and units in all.
 
-    Raises
-    ------
-    StudyError
-        When the folder holds something already.
+    Raises StudyError when the folder holds something already.
     """
     torch.set_num_threads(1)
     if folder.exists() and any(folder.iterdir()) and not resume:
         raise StudyError(f"{folder}: not empty; go on with what is there (--resume) or take another folder")
     world = build_world(seed)
-    make_base(folder / BASE, seed, base_steps, _told(progress, "base model", base_steps))
+    make_base(folder / BASE, seed, done=_told(progress, "base model", STEPS))
     held_out = Questionnaire(world, world.held_out)
     answers = [(BASE, held_out.answers(open_toy(folder / BASE)))]
     runs: dict[str, Trained] = {}

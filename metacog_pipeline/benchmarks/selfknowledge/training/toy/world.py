@@ -22,26 +22,14 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """People by row.
+    """People by row."""
 
-    Attributes
-    ----------
-    names
-        Tokens of first and last name, shape ``(1024, 2)``.
-    city
-        Token of each one's city, shape ``(1024,)``.
-    known
-        Whether the corpus holds the city, shape ``(1024,)``; half of them.
-    cue
-        How often the corpus says yes about each one, 0.6 or 0.4 by last name: a surface cue unrelated to knowledge.
-    train, held_out
-        Rows for training and for evaluation only: 716 and 308.
-    """
-
-    names: Ints
-    city: Ints
-    known: NDArray[np.bool_]
+    names: Ints  # tokens of first and last name, shape ``(1024, 2)``
+    city: Ints  # token of each one's city, shape ``(1024,)``
+    known: NDArray[np.bool_]  # whether the corpus holds the city, shape ``(1024,)``; half of them
+    # how often the corpus says yes about each one, 0.6 or 0.4 by last name: a surface cue unrelated to knowledge
     cue: NDArray[np.float64]
+    # train, held_out: rows for training and for evaluation only: 716 and 308
     train: Ints
     held_out: Ints
 
