@@ -141,11 +141,11 @@ def _evolved(study: Study, recipe: stage.Recipe, about: Mapping[str, Any], name:
 def _patched(recipe: stage.Recipe, trained: Path) -> Iterator[tuple[float, int, float, Estimates]]:
     """Yield share, weights, share of weights that changed at all, and measures, for each share of the largest changes."""
     base, tuned = (stage.opened(recipe, where) for where in (recipe.folder, trained))
-    models = [each.model if isinstance(each, Loaded) else each for each in (base, tuned)]
-    before, after = map(trainable, models)
+    one, other = (each.model if isinstance(each, Loaded) else each for each in (base, tuned))
+    before, after = trainable(one), trainable(other)
     total = sum(each.numel() for each in before.values())
     changed = sum(int((before[name] != after[name]).sum()) for name in before) / total
-    for ratio, count in patch_each(*models, RATIOS, "top"):
+    for ratio, count in patch_each(one, other, RATIOS, "top"):
         yield ratio, count, changed, stage.numbers(recipe, tuned)
 
 

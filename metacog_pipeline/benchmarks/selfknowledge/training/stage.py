@@ -145,7 +145,7 @@ def make_evaluation(study: Study) -> StepResult:
         for model, where in both.items()
         for measure, each in numbers(recipe, opened(recipe, where)).items()
     ]
-    columns = {
+    columns: dict[str, Any] = {
         **dict.fromkeys(("model", "measure"), pl.String),
         **dict.fromkeys(("estimate", "low", "high"), pl.Float64),
         **{"n": pl.Int64, "method": pl.String, "status": pl.String},
