@@ -1,11 +1,14 @@
 """Folders of partitions for tests that need no study."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.segments import read_segment, segments
 
 
 def folder_in(home: Path, run: int = 1) -> PartitionFolder:
@@ -19,6 +22,11 @@ def only_folder(home: Path) -> PartitionFolder:
     """Return the folder of the one partition that a home has."""
     (found,) = kept_folders(Home(home))
     return found
+
+
+def read_records(folder: PartitionFolder) -> Iterator[Record]:
+    """Yield every record in the journals of ``folder``, oldest first; the copy is not looked at."""
+    return (entry.record for path in segments(folder) for entry in read_segment(path))
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from metacog_pipeline.files import sync_folder
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.segments import Location, newest, read_records, segment_name
+from metacog_pipeline.transcripts.segments import Location, newest, segment_name
 
-__all__ = ["Journal", "make_folder", "read_records"]
+__all__ = ["Journal", "make_folder"]
 
 
 class _Waiting(NamedTuple):
@@ -64,15 +64,12 @@ class Journal:
         self._descriptor = -1
         self._size = 0
 
-    async def append(self, record: Record) -> None:
-        """Keep ``record``; return when it is durable. Cancelling the wait does not take the record back.
-
-        Raises ``StoreError`` naming the file and what to do when it could not be written.
-        """
-        await self.submit(record)
-
     def submit(self, record: Record) -> asyncio.Future[Location]:
-        """Hand over ``record``; the future ends when it is durable, with the place of its line."""
+        """Hand over ``record``; the future ends when it is durable, with the place of its line.
+
+        Cancelling it does not take the record back. It raises ``StoreError``, naming the file and what to do, when the
+        record could not be written, and so does this once another was not.
+        """
         line = encode_line(record)
         durable: asyncio.Future[Location] = asyncio.get_running_loop().create_future()
         with self._lock:
@@ -86,12 +83,8 @@ class Journal:
                 self._worker.submit(self._drain)
         return durable
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Wait until everything handed over is durable (or has failed), then close the file."""
-        await asyncio.to_thread(self.close_now)
-
-    def close_now(self) -> None:
-        """Close as :meth:`close` does, without an event loop."""
         with self._lock:
             self._closed = True
         self._worker.shutdown(wait=True)

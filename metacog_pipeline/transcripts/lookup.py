@@ -20,10 +20,7 @@ _JSON = ("request_json", "logprobs_json", "prices_json")
 def records_of(home: Home, answer_id: str) -> list[Record]:
     """Return every record kept in ``home`` whose identity begins with ``answer_id``, in the order of asking.
 
-    Raises
-    ------
-    StoreError
-        If there is none, if several calls begin so, or if kept answers cannot be read.
+    Raises ``StoreError`` if there is none, if several calls begin so, or if kept answers cannot be read.
     """
     found = [record for record in _all(home) if record.answer_id.startswith(answer_id)]
     if not found:

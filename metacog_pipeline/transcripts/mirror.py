@@ -27,16 +27,10 @@ def piece_name(session: int, place: int) -> str:
     return f"journal-{session:06d}.{place:06d}.jsonl"
 
 
-def session_of(one: Listed) -> int:
-    """Return the session a piece belongs to, 0 for anything else."""
+def piece_of(one: Listed) -> tuple[int, int]:
+    """Return the session a piece belongs to and which of its group commits it is; zeros for anything else."""
     found = _PIECE.fullmatch(one.key.rpartition("/")[2])
-    return int(found[1]) if found else 0
-
-
-def place_in(one: Listed) -> int:
-    """Return which group commit of its session a piece is."""
-    found = _PIECE.fullmatch(one.key.rpartition("/")[2])
-    return int(found[2]) if found else 0
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 class Note:
@@ -87,15 +81,16 @@ class Mirror:
 
     def pieces(self, session: int) -> list[Listed]:
         """Return the pieces of a session in order."""
-        found = [one for one in self._store.listed(self._prefix) if session_of(one) == session]
-        return sorted(found, key=place_in)
+        return sorted(
+            (one for one in self._store.listed(self._prefix) if piece_of(one)[0] == session), key=piece_of
+        )
 
     def open_sessions(self) -> set[int]:
         """Return the sessions that have pieces and did not end."""
         listed = self._store.listed(self._prefix)
         whole = {segment_number(Path(one.key)) for one in listed}
-        ended = {session_of(one) for one in listed if not one.size}
-        return {session_of(one) for one in listed} - whole - ended - {0}
+        ended = {piece_of(one)[0] for one in listed if not one.size}
+        return {piece_of(one)[0] for one in listed} - whole - ended - {0}
 
     def pull(self, head: Head, *, journals: bool = True) -> None:
         """Bring journals, copy and manifest into the folder. Raises ``StoreError`` naming what is missing or damaged."""
@@ -115,7 +110,7 @@ class Mirror:
         whole = {segment_number(Path(one.key)): one for one in listed}
         pieces: dict[int, list[Listed]] = {}
         for one in listed:
-            pieces.setdefault(session_of(one), []).append(one)
+            pieces.setdefault(piece_of(one)[0], []).append(one)
         self._numbers = (whole.keys() | pieces.keys()) - {0}
         for session in sorted(self._numbers):
             self._pull_session(session, whole.get(session), pieces.get(session, []))
@@ -150,9 +145,9 @@ class Mirror:
             temporary.write_bytes(content)
 
     def _in_order(self, session: int, pieces: list[Listed]) -> list[Listed]:
-        ordered = sorted((one for one in pieces if one.size), key=place_in)
+        ordered = sorted((one for one in pieces if one.size), key=piece_of)
         for expected, one in enumerate(ordered, start=1):
-            if place_in(one) != expected:
+            if piece_of(one)[1] != expected:
                 raise DamagedError(
                     f"{self._store.address}/{self._prefix}/{piece_name(session, expected)}: is missing, though later ones "
                     "are there; restore it, its answers were paid for"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -53,15 +53,10 @@ class Footer:
 
     def schema(self) -> pa.Schema:
         """Return the schema of a file with this footer."""
-        content = {
-            "rows": self.rows,
-            "segments": dict(self.segments),
-            "carried": self.carried,
-            "superseded": self.superseded,
-            "current": self.current,
-        }
+        content = asdict(self)
+        version = str(content.pop("version"))
         return ARROW_SCHEMA.with_metadata(
-            {_VERSION_KEY: str(self.version).encode(), _FOOTER_KEY: canonical_json(content).encode()}
+            {_VERSION_KEY: version.encode(), _FOOTER_KEY: canonical_json(content).encode()}
         )
 
 

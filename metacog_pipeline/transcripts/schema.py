@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 import pyarrow as pa
 
@@ -94,55 +94,23 @@ def record_of(row: Mapping[str, Any]) -> Record:
     return made
 
 
+_ARROW = {int: pa.int32(), float: pa.float64(), datetime: pa.timestamp("us", tz="UTC")}
+
+
+def _column(name: str, kind: Any) -> pa.Field:
+    """Return the column of a field: null where it may be None, text where it is no number; tokens count in 64 bits."""
+    nullable = type(None) in get_args(kind)
+    plain = get_args(kind)[0] if nullable else kind
+    stored = pa.int64() if name.endswith("_tokens") else _ARROW.get(plain, pa.string())
+    return pa.field(name, stored, nullable=nullable)
+
+
 # ``superseded`` and ``text_altered`` exist only in the Parquet copy: the first marks answers to questions no longer
 # asked this way and answers that another one to the same call replaced, the second rows whose text held lone surrogates
 # Parquet cannot store (the journal keeps them).
 ARROW_SCHEMA = pa.schema(
     [
-        pa.field("answer_id", pa.string(), nullable=False),
-        pa.field("benchmark", pa.string(), nullable=False),
-        pa.field("model", pa.string(), nullable=False),
-        pa.field("run", pa.int32(), nullable=False),
-        pa.field("item_id", pa.string(), nullable=False),
-        pa.field("item_hash", pa.string(), nullable=False),
-        pa.field("condition", pa.string(), nullable=False),
-        pa.field("step", pa.string(), nullable=False),
-        pa.field("source", pa.string(), nullable=False),
-        pa.field("provider", pa.string(), nullable=False),
-        pa.field("model_id", pa.string(), nullable=False),
-        pa.field("model_reported", pa.string()),
-        pa.field("mode", pa.string(), nullable=False),
-        pa.field("request_json", pa.string(), nullable=False),
-        pa.field("status", pa.string(), nullable=False),
-        pa.field("text", pa.string(), nullable=False),
-        pa.field("finish_reason", pa.string()),
-        pa.field("logprobs_json", pa.string()),
-        pa.field("input_tokens", pa.int64()),
-        pa.field("output_tokens", pa.int64()),
-        pa.field("cost_usd", pa.float64()),
-        pa.field("attempts", pa.int32(), nullable=False),
-        pa.field("started_at", pa.timestamp("us", tz="UTC"), nullable=False),
-        pa.field("latency_s", pa.float64(), nullable=False),
-        pa.field("http_status", pa.int32()),
-        pa.field("error_kind", pa.string()),
-        pa.field("error_code", pa.string()),
-        pa.field("error_message", pa.string()),
-        pa.field("reasoning_text", pa.string()),
-        pa.field("reasoning_tokens", pa.int64()),
-        pa.field("cached_tokens", pa.int64()),
-        pa.field("cache_write_tokens", pa.int64()),
-        pa.field("service_tier", pa.string()),
-        pa.field("lane", pa.string()),
-        pa.field("prices_json", pa.string()),
-        pa.field("response_id", pa.string()),
-        pa.field("system_fingerprint", pa.string()),
-        pa.field("finish_detail", pa.string()),
-        pa.field("latency_first_ms", pa.float64()),
-        pa.field("latency_ms", pa.float64()),
-        pa.field("attempts_billed", pa.int32()),
-        pa.field("raw_zstd", pa.string()),
-        pa.field("reask", pa.int32(), nullable=False),
-        pa.field("schema_version", pa.int32(), nullable=False),
+        *(_column(name, kind) for name, kind in get_type_hints(Record).items()),
         pa.field("superseded", pa.bool_(), nullable=False),
         pa.field("text_altered", pa.bool_(), nullable=False),
     ],

@@ -23,9 +23,8 @@ from metacog_pipeline.transcripts.schema import Record
 
 _NAME = re.compile(r"journal-([0-9]{1,18})\.jsonl")
 MOST_AT_HAND = 32 * 2**20  # bytes of a segment whose records are remembered once it is written
-_at_hand: dict[
-    Path, tuple[str, Sequence[Entry]]
-] = {}  # the segment written last: digest of its bytes, what they say
+#: The segment written last: digest of its bytes, what they say.
+_at_hand: dict[Path, tuple[str, Sequence[Entry]]] = {}
 
 
 class Location(NamedTuple):
@@ -87,16 +86,6 @@ def segments(folder: PartitionFolder) -> list[Path]:
     return sorted(found, key=lambda path: (segment_number(path), path.name))
 
 
-def read_records(folder: PartitionFolder) -> Iterator[Record]:
-    """Yield every record kept in ``folder``, segment by segment, oldest first.
-
-    Raises ``StoreError`` naming the file and the line when a line that is not a torn end cannot be read.
-    """
-    for path in segments(folder):
-        for entry in read_segment(path):
-            yield entry.record
-
-
 def note(path: Path, digest: str, records: Sequence[Record], lengths: Sequence[int]) -> None:
     """Remember what the lines of a segment say that was just written whole, until it is read for the first time.
 
@@ -116,9 +105,10 @@ def at_hand(path: Path) -> bool:
 
 
 def read_segment(path: Path) -> Iterator[Entry]:
-    """Yield the records of one segment with their places. Raises as :func:`read_records`.
+    """Yield the records of one segment with their places, oldest first.
 
-    One this process has just written is not decoded where its bytes on the disk are those that were written.
+    Raises ``StoreError`` naming the file and the line when a line that is not a torn end cannot be read. One that this
+    process has just written is not decoded where its bytes on the disk are those that were written.
     """
     digest, entries = _at_hand.pop(path, ("", ()))
     with contextlib.suppress(OSError):  # said below

@@ -33,14 +33,11 @@ from metacog_pipeline.transcripts.mirror import (
     acknowledged,
     first_damaged,
     piece_name,
-    place_in,
+    piece_of,
 )
 from metacog_pipeline.transcripts.segments import newest, segment_name, segment_number, segments
 
-MOST_PIECES, MOST_BYTES = (
-    512,
-    32 * 2**20,
-)  # of one session; then the next begins, so that resuming reads few objects
+MOST_PIECES, MOST_BYTES = 512, 32 * 2**20  # of one session; then the next begins: to resume reads few objects
 
 
 @contextlib.contextmanager
@@ -48,16 +45,8 @@ def sharing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
     """Hold the partition of ``folder`` in the store its home is attached to; yield None for a plain home.
 
     The caller holds the lock of the folder. On entry the folder gets all the store has, on exit the store what the folder
-    has, unless writing to it failed.
-
-    Raises
-    ------
-    PartitionBusyError
-        If another host holds it.
-    LeaseLostError
-        If another host took it over meanwhile.
-    StoreError
-        If the store cannot be reached or an object is damaged.
+    has, unless writing to it failed. Raises ``PartitionBusyError`` if another host holds it. Raises ``LeaseLostError`` if
+    another host took it over meanwhile. Raises ``StoreError`` if the store cannot be reached or an object is damaged.
     """
     store = store_of(folder.home)
     if store is None:
@@ -175,9 +164,7 @@ class SharedPartition:
         pieces = [one.key for one in self._mirror.pieces(session) if one.size]
         try:
             version = self._store.put(self._key(path.name), content, ABSENT)
-        except (
-            ChangedError
-        ):  # put by its own holder meanwhile, with lines never acknowledged: read by the next session
+        except ChangedError:  # put by its own holder meanwhile, with lines never acknowledged: read next time
             return
         self._note.add(path, version)
         self._store.delete(pieces)
@@ -188,7 +175,7 @@ class SharedPartition:
             pieces = self._mirror.pieces(session)
             if pieces and not pieces[-1].size:
                 return
-            after = place_in(pieces[-1]) + 1 if pieces else 1
+            after = piece_of(pieces[-1])[1] + 1 if pieces else 1
             with contextlib.suppress(ChangedError):  # it wrote one more meanwhile
                 self._store.put(self._key(piece_name(session, after)), b"", ABSENT)
 

@@ -24,12 +24,7 @@ from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, 
 from metacog_pipeline.transcripts.journal import Journal
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
-from metacog_pipeline.transcripts.parquet import (
-    current_table,
-    read_footer,
-    segment_sizes,
-    stored_rows,
-)
+from metacog_pipeline.transcripts.parquet import current_table, read_footer, segment_sizes, stored_rows
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
 from metacog_pipeline.transcripts.segments import Location, read_at, read_segment, segments
 from metacog_pipeline.transcripts.shared import SharedPartition
@@ -87,9 +82,8 @@ class PartitionStore:
         self._standing: dict[str, tuple[bool, int]] = {}  # of answers that are unusable or were asked again
         self._asked: dict[str, int] = {}  # how often an answer was asked again, where it was
         self._again: dict[str, int] = {}  # answers to ask once more, with the number of the next one
-        self._places: dict[
-            str, Location | Record
-        ] = {}  # the record itself where only the Parquet copy has it
+        #: The record itself where only the Parquet copy has it.
+        self._places: dict[str, Location | Record] = {}
         self._journal = Journal(folder, shared)
 
     @classmethod
@@ -136,10 +130,6 @@ class PartitionStore:
         """Whether the answer is kept under this item and condition, not only under another with the same words."""
         number = self._stands(answer_id)[1]
         return answer_id not in self._again and (answer_id, item_id, condition, number) in self._rows
-
-    def unusable(self) -> set[str]:
-        """Return which kept answers give nothing to read (see :func:`metacog_pipeline.llm.types.usable`)."""
-        return {answer_id for answer_id, (whole, _) in self._standing.items() if not whole}
 
     def reask(self, answer_ids: Collection[str]) -> None:
         """Treat these answers as missing until a new one is kept; then the newest usable one of each stands.
@@ -206,14 +196,14 @@ class PartitionStore:
         Raises ``StoreError`` when the older copy cannot be read, or the new one not written; both it and the journals
         are then as before.
         """
-        self._journal.close_now()  # later answers go to a segment of their own, so this one is whole
+        self._journal.close()  # later answers go to a segment of their own, so this one is whole
         self._journal = Journal(self.folder, self._shared)
         return compact_folder(self.folder, current)
 
     def close(self) -> None:
         """Wait until what was handed over is durable, then release the folder. Closing twice is harmless."""
         try:
-            self._journal.close_now()
+            self._journal.close()
         finally:
             self._held.close()
 

@@ -35,16 +35,9 @@ _constant = attrgetter(*(name for name in FIELDS if name not in _VARYING))
 class Alike(Sequence[Record]):
     """Records of one file that differ in item and text only, made when they are asked for; lines are made without them.
 
-    Attributes
-    ----------
-    first
-        One of them.
-    items, hashes, answer
-        Of each: item, its hash, and which of ``texts`` it is.
-    begin, ends
-        What an identity (`~..asking.imported.identified`) holds before the item, and by text after it.
-    also
-        Records of the same file that differ in more.
+    ``first``: one of them. ``items``, ``hashes``, ``answer``: of each: item, its hash, and which of ``texts`` it is.
+    ``begin``, ``ends``: what an identity (`~..asking.imported.identified`) holds before the item, and by text after it.
+    ``also``: records of the same file that differ in more.
     """
 
     first: Record
@@ -117,10 +110,7 @@ def said(records: Sequence[Record]) -> Iterator[tuple[tuple[str, str, str], str]
 def keep_whole(folder: PartitionFolder, records: Sequence[Record]) -> None:
     """Keep ``records`` in a partition's folder: all of them or, whatever happens, none.
 
-    Raises
-    ------
-    StoreError
-        When the folder is held by another process or cannot be written.
+    Raises ``StoreError`` when the folder is held by another process or cannot be written.
     """
     if not records:
         return
@@ -162,7 +152,7 @@ class _Noted:
 def _batches(records: Sequence[Record], noted: _Noted | None = None) -> Iterator[bytes]:
     for start in range(0, len(records), _HELD):
         some = records[start : start + _HELD]
-        found = [*_encoded(some)]
+        found = [*encoded(some)]
         lines = [line for line, _ in found]
         if noted is None:
             yield b"".join(lines)
@@ -173,13 +163,7 @@ def _batches(records: Sequence[Record], noted: _Noted | None = None) -> Iterator
             yield noted.see(lines, same)
 
 
-def encoded(records: Sequence[Record]) -> Iterator[bytes]:
-    """Yield the line of each record, as `lines.encode_line` makes it."""
-    for line, _ in _encoded(records):
-        yield line
-
-
-def _encoded(records: Sequence[Record]) -> Iterator[tuple[bytes, bool]]:
+def encoded(records: Sequence[Record]) -> Iterator[tuple[bytes, bool]]:
     """Yield the line of each record, and whether it is known to read back as the record because the first one does."""
     pieces, constant = _template(records[0]) if records else ((), ())
     kinds = [*map(type, constant)]  # 1 is not 1.0, though equal

@@ -186,12 +186,12 @@ def test_a_failed_step_is_asked_again_and_the_others_are_not(folder, instance):
 
 def test_the_plan_counts_what_is_shared_once_and_the_prompts_that_quote(folder, instance):
     tasks = tasks_of([instance])
-    plan = estimate_partition(SPEC, 1, 7, Profile("text"), tasks, {}, steps)
+    plan = estimate_partition(SPEC, 1, 7, Profile("text"), tasks, {})
     assert (plan.calls, plan.answered) == (5, 0)
     assert plan.tokens_out == 5 * ANSWER_TOKENS
     assert plan.tokens_in > 4 * ANSWER_TOKENS, "four of the five prompts may quote as long an answer"
     query(folder, Counting(), tasks[:1])
-    rest = estimate_partition(SPEC, 1, 7, Profile("text"), tasks, stored_answers(folder), steps)
+    rest = estimate_partition(SPEC, 1, 7, Profile("text"), tasks, stored_answers(folder))
     assert (rest.calls, rest.answered, rest.to_ask) == (5, 3, 2)
 
 

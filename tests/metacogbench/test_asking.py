@@ -97,9 +97,7 @@ def test_a_plan_counts_every_turn_once(asked_items, wording):
         return Task(item.item_id, item.item_hash, condition, run)
 
     asked = [(item, c) for c in CONDITIONS for item in prompts.applicable(asked_items, c)]
-    estimate = estimate_partition(
-        SPEC, 1, 0, Profile("text"), [task(*pair) for pair in asked], {}, lambda mode: ("answer",)
-    )
+    estimate = estimate_partition(SPEC, 1, 0, Profile("text"), [task(*pair) for pair in asked], {})
     assert estimate.calls == sum(len(prompts.item_steps(*pair)) for pair in asked)
     assert estimate.tokens_out == estimate.calls * ANSWER_TOKENS
 

@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 import pytest
 
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.transcripts.journal import Journal, read_records
+from metacog_pipeline.transcripts.journal import Journal
 from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import PartitionStore
+from tests.partitions import read_records
 
 pytestmark = pytest.mark.bench
 
@@ -69,10 +70,10 @@ def test_at_least_5000_durable_records_a_second(folder, appenders):
 
         async def appender() -> None:
             for record in waiting:
-                await journal.append(record)
+                await journal.submit(record)
 
         await asyncio.gather(*(appender() for _ in range(appenders)))
-        await journal.close()
+        journal.close()
 
     clock, processor = time.perf_counter(), time.process_time()
     asyncio.run(session())

@@ -37,7 +37,7 @@ async def keep_in_a_journal(folder: PartitionFolder, first: int, model: Record) 
     async def appender() -> None:
         for n in numbers:
             record = numbered(model, n, sizes.choice([10, 2000, 2000, 2000, 60_000]))
-            await journal.append(record)
+            await journal.submit(record)
             acknowledge(record)
 
     await asyncio.gather(*(appender() for _ in range(TOGETHER)))

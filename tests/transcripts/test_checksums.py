@@ -8,9 +8,9 @@ import pytest
 from metacog_pipeline.checksums import is_sealed, seal, without_seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.transcripts.folder import PartitionFolder
-from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
 from metacog_pipeline.transcripts.schema import Record
+from tests.partitions import read_records
 
 FLIPS = 2_000
 

@@ -11,19 +11,24 @@ import pytest
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.transcripts.folder import PartitionFolder
-from metacog_pipeline.transcripts.journal import Journal, read_records
+from metacog_pipeline.transcripts.journal import Journal
 from metacog_pipeline.transcripts.schema import Record
+from tests.partitions import read_records
 
 
 def _names(folder: PartitionFolder) -> list[str]:
     return sorted(path.name for path in folder.path.iterdir())
 
 
+async def _appended(journal: Journal, record: Record) -> None:
+    await journal.submit(record)
+
+
 def _keep(folder: PartitionFolder, *records: Record) -> None:
     async def session() -> None:
         journal = Journal(folder)
-        await asyncio.gather(*(journal.append(record) for record in records))
-        await journal.close()
+        await asyncio.gather(*(_appended(journal, record) for record in records))
+        journal.close()
 
     asyncio.run(session())
 
@@ -75,15 +80,15 @@ def test_a_record_is_acknowledged_only_after_its_fsync_and_the_rest_share_the_ne
 
     async def session() -> None:
         journal = Journal(folder)
-        first = asyncio.create_task(journal.append(make(0)))
+        first = asyncio.create_task(_appended(journal, make(0)))
         await asyncio.to_thread(gate.reached.wait, 20)
-        others = [asyncio.create_task(journal.append(make(n))) for n in range(1, 101)]
+        others = [asyncio.create_task(_appended(journal, make(n))) for n in range(1, 101)]
         await asyncio.sleep(0.05)
         assert not first.done() and not any(task.done() for task in others)
         gate.open.set()
         await asyncio.gather(first, *others)
         assert gate.calls == 2
-        await journal.close()
+        journal.close()
 
     asyncio.run(session())
     assert len(list(read_records(folder))) == 101
@@ -94,13 +99,13 @@ def test_a_cancelled_wait_does_not_take_the_record_back_nor_disturb_others(folde
 
     async def session() -> None:
         journal = Journal(folder)
-        tasks = [asyncio.create_task(journal.append(make(n))) for n in range(3)]
+        tasks = [asyncio.create_task(_appended(journal, make(n))) for n in range(3)]
         await asyncio.to_thread(gate.reached.wait, 20)
         tasks[1].cancel()
         gate.open.set()
         await tasks[0]
         await tasks[2]
-        await journal.close()
+        journal.close()
 
     asyncio.run(session())
     assert list(read_records(folder)) == [make(0), make(1), make(2)]
@@ -109,14 +114,14 @@ def test_a_cancelled_wait_does_not_take_the_record_back_nor_disturb_others(folde
 def test_closing_waits_for_what_was_handed_over(folder, make):
     async def session() -> None:
         journal = Journal(folder)
-        waits = [asyncio.create_task(journal.append(make(n))) for n in range(50)]
+        waits = [asyncio.create_task(_appended(journal, make(n))) for n in range(50)]
         await asyncio.sleep(0)
-        await journal.close()
-        await journal.close()
+        journal.close()
+        journal.close()
         assert len(list(read_records(folder))) == 50
         await asyncio.gather(*waits)
         with pytest.raises(RuntimeError, match="closed"):
-            await journal.append(make(99))
+            await journal.submit(make(99))
 
     asyncio.run(session())
 
@@ -128,7 +133,7 @@ def test_what_was_handed_over_is_written_even_when_the_event_loop_is_gone(folder
 
     journal = Journal(folder)
     asyncio.run(session(journal))
-    journal.close_now()
+    journal.close()
     assert len(list(read_records(folder))) == 20
 
 
@@ -138,13 +143,13 @@ def test_a_failed_fsync_reaches_everyone_who_waits_and_everyone_who_comes_later(
 
     async def session() -> None:
         journal = Journal(folder)
-        await journal.append(make(0))
+        await journal.submit(make(0))
         monkeypatch.setattr(os, "fsync", fail)
         outcomes = await asyncio.gather(
-            *(journal.append(make(n)) for n in range(1, 9)), return_exceptions=True
+            *(_appended(journal, make(n)) for n in range(1, 9)), return_exceptions=True
         )
-        outcomes += await asyncio.gather(journal.append(make(9)), return_exceptions=True)
-        await journal.close()
+        outcomes += await asyncio.gather(_appended(journal, make(9)), return_exceptions=True)
+        journal.close()
         for outcome in outcomes:
             assert isinstance(outcome, StoreError)
             assert "journal-000001.jsonl" in str(outcome) and "Input/output error" in str(outcome)
@@ -161,7 +166,7 @@ def test_a_full_disk_loses_nothing_acknowledged_and_the_next_session_goes_on(fol
         journal = Journal(folder)
 
         async def one(n: int) -> None:
-            await journal.append(make(n, text="x" * 700))
+            await journal.submit(make(n, text="x" * 700))
             acknowledged.append(n)
 
         disk_limit(20_000)
@@ -173,7 +178,7 @@ def test_a_full_disk_loses_nothing_acknowledged_and_the_next_session_goes_on(fol
         else:
             raise AssertionError("the disk was never full")
         disk_limit(-1)
-        await journal.close()
+        journal.close()
 
     asyncio.run(session())
     assert (folder / "journal-000001.jsonl").stat().st_size == 20_000  # a torn record is at its end

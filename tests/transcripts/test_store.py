@@ -14,7 +14,6 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.llm.types import Status, TokenLogprob
 from metacog_pipeline.transcripts.compaction import CompactResult
 from metacog_pipeline.transcripts.folder import folder_called, kept_folders
-from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import (
@@ -26,6 +25,7 @@ from metacog_pipeline.transcripts.store import (
     read_partition,
     write_manifest,
 )
+from tests.partitions import read_records
 
 
 def _keep(folder: PartitionFolder, *records: Record, compact: bool = False) -> None:

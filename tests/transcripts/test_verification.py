@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
-from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.store import PartitionStore, kept_records, read_partition
 from metacog_pipeline.transcripts.verification import Checked, check, repair
+from tests.partitions import read_records
 
 SESSIONS, PER_SESSION, FLIPS = 2, 4, 150
 

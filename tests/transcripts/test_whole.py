@@ -14,12 +14,11 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.transcripts import segments
 from metacog_pipeline.transcripts.compaction import compact_folder
-from metacog_pipeline.transcripts.journal import read_records
 from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.whole import encoded, keep_whole
-from tests.partitions import folder_in
+from tests.partitions import folder_in, read_records
 
 TEXTS = [
     "B",
@@ -53,7 +52,7 @@ def test_a_line_is_that_of_a_record_kept_alone():
     made = records()
     odd = [dataclasses.replace(made[0], model_id="other", cost_usd=float("nan")), made[1]]
     for each in (made, odd, made[::-1]):
-        assert list(encoded(each)) == [encode_line(record) for record in each]
+        assert [line for line, _ in encoded(each)] == [encode_line(record) for record in each]
     assert list(encoded([])) == []
 
 
