@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from metacog_pipeline.llm.batch.lane import BatchModel
 
 SIMULATED_PREFIX = "simulated/"  # model id reported by the local simulated provider
+#: What to do, by HTTP status.
 HINTS = {
     401: "check the key and the name in api_key_env",
     402: "check the account's credit",
     403: "check what the key may do",
     404: "check model and base_url",
     429: "wait, or set requests_per_minute to what the account allows",
-}  # what to do, by HTTP status
+}
 KEY_CODES = ("api_key_invalid", "invalid_api_key")  # some providers say so with another status
 
 
@@ -83,6 +84,16 @@ class Tally:
         self.input_tokens += completion.usage.input_tokens or 0
         self.output_tokens += completion.usage.output_tokens or 0
         self.cost_usd += completion.cost_usd or 0.0
+
+    def add(self, other: Tally) -> None:
+        """Add another session's counters; which answers are current is another matter, and slow to copy at every call."""
+        self.calls += other.calls
+        self.reused += other.reused
+        self.failed_calls += other.failed_calls
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        self.cost_usd += other.cost_usd
+        self.simulated |= other.simulated
 
 
 @dataclass(slots=True)

@@ -33,19 +33,9 @@ async def negotiate(
 ) -> Profile:
     """Return the profile under which ``task`` goes through; what was found out is kept.
 
-    Parameters
-    ----------
-    search
-        Knows the modes, and how many calls were refused already.
-    start
-        The way to begin with, by what is known where not given.
-    refusal
-        How ``start`` was refused, where it was tried already.
-
-    Raises
-    ------
-    StepFailed
-        If the call fails for another reason than what it carried; `Refused` if no way is left.
+    ``search``: knows the modes, and how many calls were refused already. ``start``: the way to begin with, by what is
+    known where not given. ``refusal``: how ``start`` was refused, where it was tried already. Raises ``StepFailed`` if
+    the call fails for another reason than what it carried; `Refused` if no way is left.
     """
     way = start or search.begin()
     try:

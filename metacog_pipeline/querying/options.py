@@ -10,9 +10,7 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import bounded
 from metacog_pipeline.llm.wire.errors import FATAL_CODES
 
-REFUSALS = frozenset(
-    {400, 401, 403, 404, 422}
-)  # statuses by which providers refuse an option, a key or a model
+REFUSALS = frozenset({400, 401, 403, 404, 422})  # statuses by which an option, a key or a model is refused
 DROPPED_BLIND = frozenset({"temperature", "seed", "top_logprobs"})
 CACHING = frozenset({"cache_control", "prompt_cache_key"})
 SHOWN_THINKING = frozenset({"adaptive_thinking", "reasoning_summary"})
@@ -25,10 +23,7 @@ STREAMING = frozenset({"stream", "stream_options"})
 HANDLING = STREAMING | CACHING | SHOWN_THINKING | THINKING_BUDGET | AMPLE_ROOM | {bounded.OPTION}
 DELIVERY = HANDLING | ALL_ROOM
 NO_CONSTRAINT = "unsupported_constraint"  # the wire has no field for it: nothing was sent
-OTHER_LIMIT: dict[str, Limit] = {
-    "max_tokens": "max_completion_tokens",
-    "max_completion_tokens": "max_tokens",
-}
+OTHER_LIMIT: dict[str, Limit] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 #: Name of a parameter, lower case and without punctuation → the option it carries.
 OPTIONS = {
     "temperature": "temperature",

@@ -19,7 +19,7 @@ from metacog_pipeline.querying import session
 from metacog_pipeline.querying.asking import SIMULATED_PREFIX, Profile, Tally, source_of
 from metacog_pipeline.querying.endings import patiently
 from metacog_pipeline.querying.partition import Progress, SessionResult
-from metacog_pipeline.querying.planning import DryAsker, stored_answers
+from metacog_pipeline.querying.planning import identities, stored_answers
 from metacog_pipeline.querying.reported import other_models
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.transcripts.store import PartitionStore
@@ -47,21 +47,9 @@ def query_panel(
     """Ask every panelist what the partition lacks of its answers; return how it went, all panelists together.
 
     A panelist that cannot be asked at all (no key in the environment, no price under a budget) counts as stopped, with
-    the reason.
-
-    Parameters
-    ----------
-    partition
-        Of the model that is judged.
-    panel
-        In the order in which they are asked; each judge once.
-    fingerprint
-        Digest of everything the judgements depend on; written down when they are complete.
-
-    Raises
-    ------
-    StoreError
-        If kept answers cannot be read or written; what was acknowledged stays kept.
+    the reason. ``partition``: of the model that is judged. ``panel``: in the order in which they are asked; each judge
+    once. ``fingerprint``: digest of everything the judgements depend on; written down when they are complete. Raises
+    ``StoreError`` if kept answers cannot be read or written; what was acknowledged stays kept.
     """
     started = datetime.now(UTC)
     with PartitionStore.open(partition.folder) as store, patiently():
@@ -81,11 +69,6 @@ def query_panel(
     return outcome
 
 
-def panel_asked_as(panel: Sequence[ModelSpec]) -> list[str]:
-    """Return a digest per judge of what decides how it is asked."""
-    return [session.asked_as(spec) for spec in panel]
-
-
 def panel_profile(partition: session.Partition, judge: ModelSpec) -> Profile | None:
     """Return the answer mode an earlier session settled on with a judge, unless its spec has changed since."""
     noted = partition.manifest().get("judges")
@@ -102,17 +85,10 @@ def panel_identities(partition: session.Partition, panel: Sequence[Panelist]) ->
     found: dict[str, frozenset[str]] = {}
     for panelist in panel:
         profile = panel_profile(partition, panelist.spec)
-        asked: set[str] = set()
-        if profile is not None:
-            asker = DryAsker(panelist.spec, partition.run, partition.seed, profile, stored, identities=asked)
-            asyncio.run(_worded(panelist.tasks, asker, profile.mode))
+        whose = replace(partition, spec=panelist.spec)
+        asked = () if profile is None else identities(whose, profile, panelist.tasks, stored)
         found[panelist.spec.name] = frozenset(asked)
     return found
-
-
-async def _worded(tasks: Sequence[Task], asker: DryAsker, mode: str) -> None:
-    for task in tasks:
-        await task.run(asker, mode)
 
 
 def _asked_in_turn(
@@ -148,25 +124,14 @@ def _overall(
     done = sum(outcome.tasks for outcome in before)
     spent = Tally()
     for outcome in before:
-        _add(spent, outcome.tally)
+        spent.add(outcome.tally)
 
     def report(progress: Progress) -> None:
         tally = replace(spent, current=set())
-        _add(tally, progress.tally)
+        tally.add(progress.tally)
         on_progress(Progress(done + progress.done, total, tally))
 
     return report
-
-
-def _add(total: Tally, one: Tally) -> None:
-    """Add one panelist's counters; which answers are current is another matter, and slow to copy at every call."""
-    total.calls += one.calls
-    total.reused += one.reused
-    total.failed_calls += one.failed_calls
-    total.input_tokens += one.input_tokens
-    total.output_tokens += one.output_tokens
-    total.cost_usd += one.cost_usd
-    total.simulated |= one.simulated
 
 
 def _together(
@@ -174,20 +139,17 @@ def _together(
 ) -> SessionResult:
     tally = Tally()
     for panelist, outcome in zip(panel, outcomes, strict=True):
-        _add(tally, outcome.tally)
+        tally.add(outcome.tally)
         tally.current |= outcome.tally.current
         tally.simulated |= source_of(panelist.spec) == "simulated"
     reported = store.models_reported(tally.current)
     tally.simulated |= any(name.startswith(SIMULATED_PREFIX) for name in reported)
-    stopped = [
-        (f"{panelist.spec.name}: {outcome.stopped}", outcome.exit_code)
-        for panelist, outcome in zip(panel, outcomes, strict=True)
-        if outcome.stopped
-    ]
+    names = [panelist.spec.name for panelist in panel]
+    stopped = [f"{name}: {one.stopped}" for name, one in zip(names, outcomes, strict=True) if one.stopped]
     too_few_usable = [
-        f"{panelist.spec.name}: {outcome.too_few_usable}"
-        for panelist, outcome in zip(panel, outcomes, strict=True)
-        if outcome.too_few_usable
+        f"{name}: {one.too_few_usable}"
+        for name, one in zip(names, outcomes, strict=True)
+        if one.too_few_usable
     ]
     return SessionResult(
         tasks=sum(outcome.tasks for outcome in outcomes),
@@ -195,8 +157,8 @@ def _together(
         failed=sum(outcome.failed for outcome in outcomes),
         profile=None,
         tally=tally,
-        stopped="; ".join(reason for reason, _ in stopped) or None,
-        exit_code=stopped[0][1] if stopped else 0,
+        stopped="; ".join(stopped) or None,
+        exit_code=next((one.exit_code for one in outcomes if one.stopped), 0),
         unusable=sum(outcome.unusable for outcome in outcomes),
         too_few_usable="; ".join(too_few_usable) or None,
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Unpack
 
 from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, LEAST_CACHED_TOKENS, estimate_tokens
@@ -19,9 +19,7 @@ from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.store import standing_answers
 
 CACHE_BLOCK = 128 * BYTES_PER_TOKEN  # bytes: providers compare prompts block by block
-LONGEST_START = (
-    16_384 * BYTES_PER_TOKEN
-)  # bytes of a prompt that are compared; nobody writes longer instructions
+LONGEST_START = 16_384 * BYTES_PER_TOKEN  # bytes of a prompt that are compared: no instructions are longer
 LONGEST_QUOTED = 20_000  # tokens of an answer not given yet, where a later prompt quotes it
 Stored = Mapping[str, tuple[str, str]]  # answer identity -> status, text
 
@@ -49,13 +47,8 @@ class CostEstimate:
 
     def add(self, other: CostEstimate) -> None:
         """Add another partition's figures."""
-        self.calls += other.calls
-        self.answered += other.answered
-        self.tokens_in += other.tokens_in
-        self.tokens_out += other.tokens_out
-        self.sends += other.sends
-        self.tokens_repeated += other.tokens_repeated
-        self.tokens_new += other.tokens_new
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
 
 @dataclass(slots=True)
@@ -106,21 +99,14 @@ class DryAsker:
     stored: Stored
     estimate: CostEstimate = field(default_factory=CostEstimate)
     identities: set[str] = field(default_factory=set)
-    asked: int = 0
     unanswered: bool = False
-    last_tokens: tuple[int, int] = (0, 0)
     cache: PromptCache = field(default_factory=PromptCache)
-
-    def begin(self) -> None:
-        """Begin another task."""
-        self.asked, self.unanswered = 0, False
 
     async def __call__(
         self, step: str, messages: Sequence[Message], **options: Unpack[CallOptions]
     ) -> Answer:
         """Return a stored answer, or count the call and return blank text of the length it may have."""
         request = request_for(self.spec, self.profile, self.seed, self.run, step, messages, options)
-        self.asked += 1
         identity = answer_id(self.spec, request)
         first_time = identity not in self.identities
         self.identities.add(identity)
@@ -131,25 +117,15 @@ class DryAsker:
             return Answer(Status(status), text)
         self.unanswered = True
         tokens_out = request.sampling.max_tokens or self.spec.max_tokens
-        self.last_tokens = sum(estimate_tokens(message.content) for message in messages), tokens_out
         if first_time:
-            self._count()
+            self.estimate.sends += 1
+            self.estimate.tokens_in += sum(estimate_tokens(message.content) for message in messages)
+            self.estimate.tokens_out += tokens_out
             marks = self.spec.provider == "anthropic"
             repeated, new = self.cache.take_marked(request) if marks else self.cache.take(messages)
             self.estimate.tokens_repeated += repeated
             self.estimate.tokens_new += new
         return Answer(Status.OK, _blank(identity, min(tokens_out, LONGEST_QUOTED)))
-
-    def count_rest(self, steps: int) -> None:
-        """Count the steps a protocol did not reach for want of an answer as if their prompts were as long."""
-        for _ in range(self.asked, steps if self.unanswered else 0):
-            self.estimate.calls += 1
-            self._count()
-
-    def _count(self) -> None:
-        self.estimate.sends += 1
-        self.estimate.tokens_in += self.last_tokens[0]
-        self.estimate.tokens_out += self.last_tokens[1]
 
 
 def _blank(identity: str, tokens: int) -> str:
@@ -165,41 +141,32 @@ def estimate_partition(
     profile: Profile,
     tasks: Sequence[Task],
     stored: Stored,
-    steps: Callable[[str], Sequence[str]],
+    *,
+    whole: bool = False,
 ) -> CostEstimate:
-    """Return what asking ``tasks`` would take, given what is ``stored`` by answer identity."""
-    asker = DryAsker(spec, run, seed, profile, stored)
-    expected = len(steps(profile.mode))
-    for task in tasks:
-        asker.begin()
-        _finish(task, asker, profile.mode)
-        asker.count_rest(expected)
-    return asker.estimate
+    """Return what asking ``tasks`` would take, given what is ``stored`` by answer identity.
 
-
-def estimate_whole(
-    spec: ModelSpec, run: int, seed: int, profile: Profile, tasks: Sequence[Task], stored: Stored
-) -> CostEstimate:
-    """Return what asking ``tasks`` would take, each counted as one call however often it may have to be asked again.
-
-    Tokens, and with them dollars, are those of all calls a task can come to.
+    Protocols run to their end, whatever is not answered. With ``whole`` each task counts as one call however often it may
+    have to be asked again; tokens, and with them dollars, are those of all calls it can come to.
     """
     asker = DryAsker(spec, run, seed, profile, stored)
     answered = 0
     for task in tasks:
-        asker.begin()
+        asker.unanswered = False
         _finish(task, asker, profile.mode)
         answered += not asker.unanswered
-    return replace(asker.estimate, calls=len(tasks), answered=answered)
+    return replace(asker.estimate, calls=len(tasks), answered=answered) if whole else asker.estimate
 
 
-def identities(partition: Partition, profile: Profile, tasks: Sequence[Task]) -> set[str]:
+def identities(
+    partition: Partition, profile: Profile, tasks: Sequence[Task], stored: Stored | None = None
+) -> set[str]:
     """Return the identities of every call the tasks take now, as far as the stored answers let them be worded.
 
     Those of calls that would quote an answer nobody has given yet are among them; no stored answer has one of these.
     """
-    stored = stored_answers(partition.folder)
-    asker = DryAsker(partition.spec, partition.run, partition.seed, profile, stored)
+    known = stored_answers(partition.folder) if stored is None else stored
+    asker = DryAsker(partition.spec, partition.run, partition.seed, profile, known)
     for task in tasks:
         _finish(task, asker, profile.mode)
     return asker.identities

@@ -45,13 +45,9 @@ async def probe(
 ) -> tuple[Capabilities, str | None]:
     """Return what is known of ``spec`` and, where it cannot be asked, one line that says why and what to do.
 
-    A model that has answered before is not asked. Another is asked with every option, and where that is refused once
-    more without any: both calls are billed through the budget, and what they teach is kept for the study's benchmarks.
-
-    Parameters
-    ----------
-    transport, retries
-        Take the place of the network and of the usual patience.
+    A model that has answered before is not asked. Another is asked with every option, and where that is refused once more
+    without any: both calls are billed through the budget, and what they teach is kept for the study's benchmarks.
+    ``transport``, ``retries``: take the place of the network and of the usual patience.
     """
     if spec.provider in IN_PROCESS:
         return NOTHING_KNOWN, None

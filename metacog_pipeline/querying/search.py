@@ -101,13 +101,8 @@ class Search:
         over = self.refusals >= MOST_CALLS
         if found is None or found == way or over:
             raise Refused(refusal, self.keys(refusal), decided=over or not odd)
-        if (
-            found == self.bare(way)
-            and self.refusals == MOST_CALLS - 1
-            and odd
-            and named is None
-            and self.more
-        ):
+        last = self.refusals == MOST_CALLS - 1 and found == self.bare(way)
+        if last and odd and named is None and self.more:
             self.doubted = True
             raise Refused(refusal, self.keys(refusal), decided=False)
         return found
@@ -225,14 +220,9 @@ class Search:
             return f"{asked[named]} asks for it: remove or change that key of model {self.spec.name}"
         if refusal.http_status == 401 or decisive(refusal):
             return None
-        if not asked:
-            said = refusal.http_status in (400, 422)
-            return (
-                f"nothing is left to leave out: check model and base_url of model {self.spec.name}"
-                if said
-                else None
-            )
-        keys = ", ".join(dict.fromkeys(asked.values()))
-        return (
-            f"the call carried nothing optional but {keys}: remove or change that of model {self.spec.name}"
-        )
+        if asked:
+            keys = ", ".join(dict.fromkeys(asked.values()))
+            return f"the call carried nothing optional but {keys}: remove or change that of model {self.spec.name}"
+        if refusal.http_status in (400, 422):
+            return f"nothing is left to leave out: check model and base_url of model {self.spec.name}"
+        return None

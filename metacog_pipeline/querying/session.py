@@ -328,15 +328,7 @@ def _stop(pool: WorkerPool) -> None:
 
 
 def keep_imported(partition: Partition, records: Sequence[Record]) -> None:
-    """Keep answers collected elsewhere, all of them or none.
-
-    An item imported again with another answer gets the new one; the old stays, superseded.
-
-    Raises
-    ------
-    StoreError
-        If the partition cannot be written, or is being asked by another process.
-    """
+    """Keep answers collected elsewhere, all of them or none; of two to one item the new one counts. As `keep_whole`."""
     keep_whole(partition.folder, records)
 
 

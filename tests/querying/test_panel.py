@@ -13,13 +13,12 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Messa
 from metacog_pipeline.querying.asking import Profile
 from metacog_pipeline.querying.panel import (
     Panelist,
-    panel_asked_as,
     panel_identities,
     panel_profile,
     query_panel,
 )
 from metacog_pipeline.querying.partition import Progress, SessionResult
-from metacog_pipeline.querying.session import INTERRUPTED, Partition
+from metacog_pipeline.querying.session import INTERRUPTED, Partition, asked_as
 from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.identity import answer_id
@@ -198,7 +197,6 @@ def test_a_judge_without_a_key_is_named_and_the_others_answer(tmp_path, monkeypa
     speaker = ModelSpec(name="judge-s", provider="simulated", family="simulation")
     seats = [Panelist(keyless, CASES, ("text",)), Panelist(speaker, CASES, ("text",), lambda _: "graded")]
     outcome = query(partition, seats)
-    assert outcome.stopped is not None
     assert outcome.stopped.startswith("judge-a: ")
     assert "NO_SUCH_KEY" in outcome.stopped
     assert outcome.answered == 2
@@ -302,10 +300,10 @@ def test_an_answer_from_another_model_than_was_asked_is_noted(partition, court):
 
 def test_a_panel_is_asked_as_its_judges_are(court):
     specs = [judge("a"), judge("b")]
-    digests = panel_asked_as(specs)
+    digests = [asked_as(spec) for spec in specs]
     assert len(set(digests)) == 2
     dearer = [spec.model_copy(update={"price_in": 3.0}) for spec in specs]
-    assert panel_asked_as(dearer) == digests
+    assert [asked_as(spec) for spec in dearer] == digests
     request = ChatRequest((Message("user", "x"),), Sampling())
     assert answer_id(specs[0], request) != answer_id(specs[1], request)
 
@@ -320,7 +318,6 @@ def test_a_judge_of_whom_nothing_can_be_read_is_stopped_and_named_and_the_others
     court.replies["judge-b"] = lambda _: Completion(Status.TRUNCATED, "", finish_reason="length")
     cases = [case(str(number)) for number in range(12)]
     outcome = query(partition, panel("abc", cases))
-    assert outcome.stopped is not None
     assert outcome.stopped.startswith("judge-b: 5 replies in a row")
     assert sum(count for (name, _), count in court.asked.items() if name == "judge-b") == 5
     notes = partition.manifest()["judges"]
@@ -355,9 +352,8 @@ def test_what_is_learnt_of_a_judge_is_kept_under_its_own_name(partition, court):
 
     court.replies["judge-b"] = picky
     assert query(partition, panel("ab", CASES)).complete
-    [digest] = panel_asked_as([judge("b")])
+    digest = asked_as(judge("b"))
     known = capabilities.load(partition.study.home, "judge-b", digest)
-    assert known is not None
     assert known.refused == {"temperature"}
     again = Partition(partition.study, "other_judgements", partition.spec, 1)
     court.asked.clear()

@@ -256,9 +256,7 @@ def test_the_plan_counts_calls_answers_and_dollars_without_asking(folder):
     tasks = [two_steps(str(i)) for i in range(4)]
     query(folder, Scripted(good), tasks[:1])
     spec = SPEC.model_copy(update={"price_in": 1.0, "price_out": 2.0})
-    plan = estimate_partition(
-        spec, 1, 7, Profile("text"), tasks, stored_answers(folder), lambda mode: ("first", "second")
-    )
+    plan = estimate_partition(spec, 1, 7, Profile("text"), tasks, stored_answers(folder))
     assert (plan.calls, plan.answered, plan.to_ask) == (8, 2, 6)
     assert plan.tokens_out == 6 * spec.max_tokens
     price = pricing.online(spec, plan, Capabilities(reasons=False))

@@ -104,7 +104,6 @@ def test_a_model_that_says_nothing_usable_stops_after_five_calls_and_one_line_na
 ):
     outcome, model = ask(folder, lambda number, request: reply, known=known)
     assert model.calls == FIVE
-    assert outcome.stopped is not None
     assert key in outcome.stopped
     assert "--reask unusable" in outcome.stopped
     assert "\n" not in outcome.stopped
@@ -115,14 +114,12 @@ def test_a_model_that_says_nothing_usable_stops_after_five_calls_and_one_line_na
 
 def test_an_empty_reply_under_a_schema_names_the_answer_mode(folder):
     outcome, _ = ask(folder, lambda number, request: EMPTY, held=True)
-    assert outcome.stopped is not None
     assert 'answer_mode = "text"' in outcome.stopped
 
 
 def test_the_line_says_how_much_was_thought_and_how_much_room_there_is(folder):
     spec = SPEC.model_copy(update={"effort": "high", "thinking_tokens": 900})
     outcome, _ = ask(folder, lambda number, request: THOUGHT, spec=spec)
-    assert outcome.stopped is not None
     assert "900 tokens" in outcome.stopped
     assert "thinking_tokens of model m (now 900)" in outcome.stopped
     assert 'effort (now "high")' in outcome.stopped
@@ -161,7 +158,6 @@ def test_a_partition_is_never_complete_with_less_than_half_of_its_answers_usable
     assert outcome.complete is complete
     assert outcome.unusable == 50 * bad_of_four
     if not complete:
-        assert outcome.missing is not None
         assert "150 of 200 items have no usable answer" in outcome.missing
     again, model = ask(folder, say)
     assert model.calls == 0
