@@ -28,10 +28,8 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import read_within
 
 KINDS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
-MOST_BYTES, MOST_ROWS = (
-    4 * 2**30,
-    50_000_000,
-)  # of text in memory; of Parquet, which may claim any number in a few bytes
+#: Of text in memory; of Parquet, which may claim any number in a few bytes.
+MOST_BYTES, MOST_ROWS = 4 * 2**30, 50_000_000
 _SCHEMES = ("http:", "https:", "hf:", "s3:", "gs:", "ftp:")
 _TELLING = 20  # rows by which it is told that they begin with a name
 _DELIMITERS = ",;\t|"
@@ -45,14 +43,15 @@ _MAGIC = (
     (b"PK\x03\x04", "is a zip archive or a spreadsheet; export it as CSV"),
 )
 #: The same of text in small letters: what came instead of the file that was meant.
+_PAGE = "is a web page, not the file it leads to; download the file itself, signed in where it asks"
 _PAGES = (
-    (
-        b"<!doctype html",
-        "is a web page, not the file it leads to; download the file itself, signed in where it asks",
-    ),
-    (b"<html", "is a web page, not the file it leads to; download the file itself, signed in where it asks"),
+    (b"<!doctype html", _PAGE),
+    (b"<html", _PAGE),
     (b"version https://git-lfs", "is a pointer of Git LFS, not the file; fetch it with git lfs pull"),
 )
+
+
+_PLAIN = named.Shape()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +78,11 @@ class FileRow(NamedTuple):
 class AnswerFile:
     """The rows of a file, gone through as often as needed; a row that cannot be read is there with its reason.
 
-    Attributes
-    ----------
-    path
-        Of the file.
-    columns
-        Names in order of first appearance, wide columns under their long names.
+    Raises ``StudyError`` when the file is missing, empty, not UTF-8, of an unknown kind, or not what its name says.
+    ``path``: of the file. ``columns``: names in order of first appearance, wide columns under their long names.
     """
 
-    def __init__(self, path: Path, shape: named.Shape) -> None:
+    def __init__(self, path: Path, shape: named.Shape = _PLAIN) -> None:
         self.path = path
         self._kind = kind_of(path)
         self.content = b"" if self._kind == ".parquet" else content(path)
@@ -192,11 +187,8 @@ def _kind_of_folder(path: Path) -> str:
         different = 0
     if different == 1:
         return ".parquet"
-    why = (
-        "the Parquet files in it are not one table"
-        if different
-        else "no readable Parquet or Arrow files lie in it"
-    )
+    why = "the Parquet files in it are not one table"
+    why = why if different else "no readable Parquet or Arrow files lie in it"
     raise StudyError(f"{path}: is a folder; give a file of it: {why}")
 
 
@@ -248,17 +240,6 @@ def content(path: Path) -> bytes:
     return found
 
 
-def read_rows(path: Path, shape: named.Shape | None = None) -> AnswerFile:
-    """Return the rows of ``path``; one that cannot be read is kept with its reason.
-
-    Raises
-    ------
-    StudyError
-        When the file is missing, empty, not UTF-8, of an unknown kind, or not what its name says.
-    """
-    return AnswerFile(path, shape or named.Shape())
-
-
 def csv_head(path: Path, content: bytes) -> CsvHead:
     """Return the separator and the header of a CSV file; raise StudyError for one that is JSON or names a column twice."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # an answer may be long; the default is 128 kB
@@ -280,7 +261,9 @@ def csv_head(path: Path, content: bytes) -> CsvHead:
     names = [name.strip() for name in names]
     if all(names) and _names_rows(content, start, delimiter, len(names)):
         names = ["", *names]
-    _check_header(path, names)
+    for place, name in enumerate(names):
+        if name and name in names[:place]:
+            raise StudyError(f"{path}: column {name!r} is there twice; rename one")
     return CsvHead(delimiter, names, start, before + reader.line_num)
 
 
@@ -324,12 +307,6 @@ def csv_rows(path: Path, content: bytes) -> Iterator[FileRow]:
             yield FileRow(started, dict(zip(names, cells, strict=True)))
 
 
-def _check_header(path: Path, header: list[str]) -> None:
-    for place, name in enumerate(header):
-        if name and name in header[:place]:
-            raise StudyError(f"{path}: column {name!r} is there twice; rename one")
-
-
 def json_rows(path: Path, kind: str, content: bytes) -> Iterator[FileRow]:
     """Yield the rows of a JSON file (``.json``) or of JSON Lines."""
     return _json_rows(path, content.decode()) if kind == ".json" else _json_line_rows(content.decode())
@@ -350,11 +327,9 @@ def _json_rows(path: Path, text: str) -> Iterator[FileRow]:
     except RecursionError:
         raise StudyError(f"{path}: not JSON: nested too deeply") from None
     except ValueError as error:
-        place = (
-            f" at line {error.lineno}, column {error.colno}"
-            if isinstance(error, json.JSONDecodeError)
-            else ""
-        )
+        place = ""
+        if isinstance(error, json.JSONDecodeError):
+            place = f" at line {error.lineno}, column {error.colno}"
         raise StudyError(f"{path}: not JSON{place}: mend it there; JSON Lines files end in .jsonl") from None
     content = _rows_of(content) if isinstance(content, dict) else content
     if not isinstance(content, list):

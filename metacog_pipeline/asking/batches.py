@@ -49,31 +49,22 @@ def _row(batch: Batch) -> BatchRow:
     record = batch.record
     benchmark, model, run = record.partition
     settled = record.state not in records.OPEN_STATES
+    age_s = records.age_s(record.submitted_at or record.created_at)
+    cost = record.cost_usd if settled else record.worst_usd
     return BatchRow(
-        mark=record.mark,
-        benchmark=benchmark,
-        model=model,
-        run=run,
-        state=record.state,
-        at_provider=record.remote_state,
-        remote=record.remote,
-        age_s=records.age_s(record.submitted_at or record.created_at),
-        requests=record.n,
-        answered=record.counts.get("answered"),
-        cost_usd=record.cost_usd if settled else record.worst_usd,
-        settled=settled,
-        message=record.message,
-    )
+        record.mark, benchmark, model, run, record.state, record.remote_state, record.remote, age_s, record.n,
+        record.counts.get("answered"), cost, settled, record.message,
+    )  # fmt: skip
 
 
 def waiting(study: Study) -> set[tuple[str, str, int]]:
     """Return the partitions (benchmark, model, run) that have batches under way; of judgements, those judged."""
-    found = set()
-    for batch in records.batches(study.home):
-        if batch.record.state in records.OPEN_STATES:
-            kept = folder_of(study, batch)
-            found.add((asked_of(study, kept), kept.model, kept.run))
-    return found
+    folders = [folder_of(study, batch) for batch in _under_way(study)]
+    return {(asked_of(study, kept), kept.model, kept.run) for kept in folders}
+
+
+def _under_way(study: Study) -> list[Batch]:
+    return [each for each in records.batches(study.home) if each.record.state in records.OPEN_STATES]
 
 
 def asked_of(study: Study, folder: PartitionFolder) -> str:
@@ -124,8 +115,8 @@ def ended(study: Study) -> list[Batch]:
 
     Writes nothing. What cannot be looked at now is left out.
     """
-    open_ones = [each for each in records.batches(study.home) if each.record.state in records.OPEN_STATES]
-    found = asyncio.run(_looked_at(study, open_ones)) if open_ones else []
+    under_way = _under_way(study)
+    found = asyncio.run(_looked_at(study, under_way)) if under_way else []
     return [each for each in found if not _busy(folder_of(study, each))]
 
 

@@ -17,10 +17,8 @@ from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study import Study
 
 LOCAL_ENDINGS = (".local", ".internal", ".lan", ".localhost")
-ROOMS = {
-    "ample_room": "ample room to think",
-    "thinking_room": "room to think",
-}  # options that are no parameters
+#: Options that are no parameters.
+ROOMS = {"ample_room": "ample room to think", "thinking_room": "room to think"}
 SHOWN_CHARACTERS = 80  # of a word that a provider sent
 
 
@@ -147,11 +145,8 @@ def _reasoning(known: Capabilities) -> str | None:
         return None
     if not known.reasons:
         return "no"
-    most = (
-        ""
-        if known.reasoning_tokens is None
-        else f", up to {known.reasoning_tokens:,} tokens before an answer"
-    )
+    thought = known.reasoning_tokens
+    most = "" if thought is None else f", up to {thought:,} tokens before an answer"
     share = "" if not known.reasoning_share else f" ({known.reasoning_share:.0%} of what it writes)"
     return f"yes{most}{share}"
 

@@ -32,13 +32,9 @@ _CLEAR = 6.0  # standard errors of a difference that chance does not give
 class Evidence:
     """What the rows taken say, one entry per row.
 
-    Attributes
-    ----------
-    row, place, right
-        Number in the file, place of its item in the set, whether the answer is right: 1, 0 or `NONE`.
-    said
-        By checking field: 0 or 1 for ``correct``, an option or the number of a word for ``key``, a place for every other
-        one; `NONE` or `UNREADABLE`.
+    ``row``, ``place``, ``right``: number in the file, place of its item in the set, whether the answer is right: 1, 0 or
+    `NONE`. ``said``: by checking field: 0 or 1 for ``correct``, an option or the number of a word for ``key``, a place
+    for every other one; `NONE` or `UNREADABLE`.
     """
 
     row: list[int] = field(default_factory=list)
@@ -96,16 +92,13 @@ class Replies:
 
     def right(self, rows: Ints, places: Ints) -> Ints:
         """Read every reply again."""
-        return np.asarray(
-            [self.read(int(row), int(place)) for row, place in zip(rows, places, strict=True)], dtype=np.int64
-        )
+        pairs = zip(rows.tolist(), places.tolist(), strict=True)
+        return np.asarray([self.read(row, place) for row, place in pairs], dtype=np.int64)
 
     def keyed(self, said: Ints, places: Ints) -> Agreement:
         """Compare every key."""
-        pairs = zip(said, places, strict=True)
-        return np.asarray(
-            [word >= 0 and self.agrees(int(word), int(place)) for word, place in pairs], dtype=np.bool_
-        )
+        pairs = zip(said.tolist(), places.tolist(), strict=True)
+        return np.asarray([word >= 0 and self.agrees(word, place) for word, place in pairs], dtype=np.bool_)
 
     def shown(self, said: int, place: int) -> str:
         """Say both in words."""
@@ -124,9 +117,7 @@ class Checked:
 
     def __str__(self) -> str:
         outcome = (
-            f"all {self.compared} rows agree"
-            if not self.differ
-            else f"{self.differ} of {self.compared} disagree"
+            f"{self.differ} of {self.compared} disagree" if self.differ else f"all {self.compared} rows agree"
         )
         return f"{self.field} (column {self.column!r}): {outcome}{', trusted' if self.trusted else ''}"
 
@@ -143,27 +134,9 @@ def check(
 ) -> list[Checked]:
     """Hold every checking column to the items and return what was found.
 
-    Parameters
-    ----------
-    evidence
-        What the rows say.
-    truth
-        What is right.
-    names
-        The id of each item, by place.
-    columns
-        The column of each checking field.
-    matched_by
-        The field the items were found by.
-    fields
-        The column of every field of the file.
-    trust
-        Fields or columns whose disagreement is taken.
-
-    Raises
-    ------
-    StudyError
-        For a disagreement that is not trusted: which rows, and the shift that explains it.
+    ``names`` are the ids of the items by place, ``columns`` the column of each checking field and ``fields`` that of every
+    field of the file. Raises ``StudyError`` for a disagreement that is not in ``trust``, which names fields or columns:
+    which rows, and the shift that explains it.
     """
     unknown = [name for name in trust if name not in {*fields, *fields.values()}]
     if unknown:

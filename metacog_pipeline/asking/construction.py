@@ -71,7 +71,6 @@ def made_from(benchmark: Bound, step: Step) -> str:
     settings = benchmark.settings.affecting(Stage.ITEMS)
     read = step.inputs(benchmark) if step.inputs is not None else None
     earlier = [mark_of(result_path(benchmark, name)) for name in step.needs]
-    answered = _answered(benchmark, step)
     depends = [
         benchmark.versions[Stage.ITEMS],
         step.name,
@@ -80,7 +79,7 @@ def made_from(benchmark: Bound, step: Step) -> str:
         benchmark.context.seed,
         read,
     ]
-    return sha256_hex(canonical_json([*depends, earlier, answered]))
+    return sha256_hex(canonical_json([*depends, earlier, _answered(benchmark, step)]))
 
 
 def step_current(benchmark: Bound, step: Step) -> bool:
@@ -123,12 +122,8 @@ def untried(benchmark: Bound, needs: Sequence[str]) -> str | None:
 def run_step(benchmark: Bound, step: Step, on_progress: roles.OnProgress = None) -> StepResult:
     """Make a step's result and keep it, after asking who helps with it.
 
-    Raises
-    ------
-    SourceError
-        Where a step before has not run, or a blocking check fails: nothing is kept then.
-    ProviderError, BudgetError
-        If somebody who helps has not answered everything; what was answered is kept.
+    Raises ``SourceError`` where a step before has not run, or a blocking check fails: nothing is kept then. Raises
+    ``ProviderError``, ``BudgetError`` if somebody who helps has not answered everything; what was answered is kept.
     """
     for name in step.needs:
         if not result_path(benchmark, name).exists():

@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from metacog_pipeline import ports, preparing
@@ -98,19 +99,16 @@ def exit_code(findings: Sequence[Finding]) -> int:
 async def _online(study: Study, variables: Mapping[str, str], probe: Probe, reach: Reach) -> list[Finding]:
     benchmarks = enabled(study)
     asked = [spec for spec in study.askable if before_spending.over_http(spec)]
-    wanted = dict.fromkeys(
-        [*(url for bench in benchmarks for url in _missing(bench)), *(base_url(spec) for spec in asked)]
-    )
+    needed = (each for bench in benchmarks for each in _sources(bench))
+    missing = [url for _, urls, fetched in needed if not fetched for url in urls]
+    wanted = dict.fromkeys([*missing, *map(base_url, asked)])
     answers = await asyncio.gather(*(_broken(reach, url) for url in wanted))
     broken = {url: why for url, why in zip(wanted, answers, strict=True) if why is not None}
     found = [each for bench in benchmarks for each in _data(bench, broken)]
     for url in dict.fromkeys(base_url(spec) for spec in asked):
         names = ", ".join(spec.name for spec in asked if base_url(spec) == url)
-        found.append(
-            _fail(url, f"{broken[url]} (asked for {names})", ProviderError)
-            if url in broken
-            else _ok(url, f"can be reached (asked for {names})")
-        )
+        said = f"{broken.get(url, 'can be reached')} (asked for {names})"
+        found.append(_fail(url, said, ProviderError) if url in broken else _ok(url, said))
     models = await asyncio.gather(*(_model(study, spec, variables, probe, broken) for spec in study.askable))
     return found + [each for own in models for each in own]
 
@@ -195,12 +193,10 @@ def _budget(study: Study) -> Iterator[Finding]:
 
 def _port(port: int) -> Finding:
     why = ports.in_use(ports.UI_HOST, port)
-    if why is not None:
-        return _warn(
-            "ui",
-            f"port {port} cannot be used ({why}): give metacog ui another --port, or 0 for the next free one",
-        )
-    return _ok("ui", f"port {port} is free")
+    if why is None:
+        return _ok("ui", f"port {port} is free")
+    another = "give metacog ui another --port, or 0 for the next free one"
+    return _warn("ui", f"port {port} cannot be used ({why}): {another}")
 
 
 def _data(benchmark: Bound, broken: Mapping[str, str]) -> Iterator[Finding]:
@@ -212,16 +208,11 @@ def _data(benchmark: Bound, broken: Mapping[str, str]) -> Iterator[Finding]:
         if fetched:
             yield _ok(benchmark.name, f"data set {name} is fetched")
         elif urls and all(url in broken for url in urls):
-            why = broken[urls[0]]
-            yield _fail(
-                benchmark.name,
-                f"data set {name} is not fetched, and {why}; run `metacog fetch --from DIR` with a copy",
-                SourceError,
-            )
+            said = f"data set {name} is not fetched, and {broken[urls[0]]}"
+            yield _fail(benchmark.name, f"{said}; run `metacog fetch --from DIR` with a copy", SourceError)
         else:
-            yield _warn(
-                benchmark.name, f"data set {name} is not fetched; `metacog fetch` or the first run does"
-            )
+            said = f"data set {name} is not fetched; `metacog fetch` or the first run does"
+            yield _warn(benchmark.name, said)
 
 
 def _sources(benchmark: Bound) -> list[tuple[str, tuple[str, ...], bool]]:
@@ -231,10 +222,6 @@ def _sources(benchmark: Bound) -> list[tuple[str, tuple[str, ...], bool]]:
         (name, declared[name].urls, declared[name].digest(benchmark.context.home) is not None)
         for name in benchmark.needed_sources()
     ]
-
-
-def _missing(benchmark: Bound) -> list[str]:
-    return [url for _, urls, fetched in _sources(benchmark) if not fetched for url in urls]
 
 
 # --- one model --------------------------------------------------------------------------------------------------------
@@ -257,9 +244,8 @@ def _folder(spec: ModelSpec) -> Finding:
         return _fail(spec.name, problem, ProviderError)
     lacking = [name for name in LOCAL_EXTRA if importlib.util.find_spec(name) is None]
     if lacking:
-        return _fail(
-            spec.name, f"{', '.join(lacking)} cannot be imported: pip install '.[train]'", ProviderError
-        )
+        why = f"{', '.join(lacking)} cannot be imported: pip install '.[train]'"
+        return _fail(spec.name, why, ProviderError)
     return _ok(spec.name, f"its folder {spec.model} holds a model; asked in this process, costs nothing")
 
 
@@ -292,16 +278,13 @@ def _lane(spec: ModelSpec) -> Iterator[Finding]:
     if spec.lane == "online":
         return
     if spec.api_version is not None:
-        yield _fail(
-            spec.name, 'an Azure address (api_version) has no batches here: set lane = "online"', StudyError
-        )
+        why = 'an Azure address (api_version) has no batches here: set lane = "online"'
+        yield _fail(spec.name, why, StudyError)
     elif (factor := batch_price_factor(spec)) is not None:
         yield _ok(spec.name, f"asked through batches, at {factor:g} of the price")
     else:
-        yield _warn(
-            spec.name,
-            "asked through batches at an address that may have none, at the full price: set batch_factor where it is less",
-        )
+        at = "at an address that may have none, at the full price"
+        yield _warn(spec.name, f"asked through batches {at}: set batch_factor where it is less")
 
 
 def _known(spec: ModelSpec, known: Capabilities) -> Iterator[Finding]:
@@ -314,12 +297,7 @@ def _known(spec: ModelSpec, known: Capabilities) -> Iterator[Finding]:
         yield Finding("warn", spec.name, cut, known=True)
 
 
-def _ok(subject: str, text: str) -> Finding:
-    return Finding("ok", subject, text)
-
-
-def _warn(subject: str, text: str) -> Finding:
-    return Finding("warn", subject, text)
+_ok, _warn = partial(Finding, "ok"), partial(Finding, "warn")
 
 
 def _fail(subject: str, text: str, error: type[MetacogError]) -> Finding:

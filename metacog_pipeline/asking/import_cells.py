@@ -78,12 +78,8 @@ def reply_text(value: Any, field: str) -> str:
 def rated(value: object, scale: columns.Scale | None, own: columns.Scale, steps: bool) -> str:
     """Return a confidence as a reply would state it, put on the scale that the benchmark asks for.
 
-    Parameters
-    ----------
-    scale
-        The scale it is declared on; without one, what is no number is kept for the parser to refuse.
-    own, steps
-        The scale asked for, and whether only its whole numbers can be stated.
+    ``scale``: the scale it is declared on; without one, what is no number is kept for the parser to refuse. ``own``,
+    ``steps``: the scale asked for, and whether only its whole numbers can be stated.
     """
     if scale is None or scale == own:
         number = whole(value)

@@ -8,36 +8,19 @@ from pathlib import Path
 
 from metacog_pipeline import columns
 from metacog_pipeline.asking.answer_files import AnswerFile
-from metacog_pipeline.asking.import_rules import CHECKS, ITEM_FIELDS, RESPONSE, STEP, RowRules
+from metacog_pipeline.asking.import_rules import ITEM_FIELDS, RESPONSE, STEP, RowRules
 from metacog_pipeline.errors import StudyError, suggestion
 
 # Column names seen in result files, most telling first; compared without case, spaces and hyphens.
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "item_id": (
-        "item_id",
-        "itemid",
-        "instance_id",
-        "question_id",
-        "qid",
-        "instance",
-        "case_id",
-        "trial_id",
-        "id",
+        *("item_id", "itemid", "instance_id", "question_id", "qid", "instance", "case_id", "trial_id", "id"),
     ),
     "position": ("position", "doc_id", "docid", "index", "idx", "row"),
     "question": ("question", "question_text", "stem", "prompt_question"),
     "response": (
-        *(
-            "response",
-            "raw_response",
-            "model_response",
-            "model_output",
-            "output",
-            "completion",
-            "raw",
-            "reply",
-        ),
-        *("generated_text", "generation", "resps"),
+        *("response", "raw_response", "model_response", "model_output", "output", "completion", "raw"),
+        *("reply", "generated_text", "generation", "resps"),
     ),
     "condition": ("condition", "prompt_condition", "prompt_id", "mode"),
     "step": ("step", "turn", "stage"),
@@ -91,11 +74,8 @@ def parse_mapping(
 def resolved(path: Path, rows: AnswerFile, rules: RowRules, given: Mapping[str, str]) -> dict[str, str]:
     """Return the column of every field that has one.
 
-    Raises
-    ------
-    StudyError
-        For a field or a column there is not, two ways of giving an answer at once, and a table that names no item or
-        holds no answer.
+    Raises ``StudyError`` for a field or a column there is not, two ways of giving an answer at once, and a table that
+    names no item or holds no answer.
     """
     mapping = {rules.also.get(field, field): column for field, column in given.items()}
     there = f"the columns are: {', '.join(map(repr, rows.columns)) or 'none'}"
@@ -105,7 +85,9 @@ def resolved(path: Path, rows: AnswerFile, rules: RowRules, given: Mapping[str, 
             raise StudyError(f"{path}: unknown field {field!r}; map one of {', '.join(fields)}")
         if not rows.has(column):
             raise StudyError(f"{path}: no column {column!r} to map {field} to; {there}")
-    raw = [field for field in (RESPONSE, *_step_fields(rules)) if field in fields]
+    several = rules.all_steps if len(rules.all_steps) > 1 else ()
+    unlike = (step for step in several if step not in rules.own)
+    raw = [field for field in (RESPONSE, *unlike) if field in fields]
     both = [field for field in mapping if field in rules.own], [field for field in mapping if field in raw]
     if all(both) and len(rules.all_steps) == 1:
         raise StudyError(
@@ -123,11 +105,6 @@ def resolved(path: Path, rows: AnswerFile, rules: RowRules, given: Mapping[str, 
         hint = "; `metacog fit` takes right and wrong without replies" if "correct" in found else ""
         raise StudyError(f"{path}: no column holds the answer or a reply; use --map {ways}; {there}{hint}")
     return found
-
-
-def _step_fields(rules: RowRules) -> tuple[str, ...]:
-    steps = rules.all_steps
-    return tuple(step for step in steps if step not in rules.own) if len(steps) > 1 else ()
 
 
 def _with_usual_names(
@@ -176,8 +153,3 @@ def used_columns(found: Mapping[str, str], there: Sequence[str]) -> str:
     heads = {columns.path_of(column)[:1] for column in found.values()}
     ignored = [name for name in there if name not in found.values() and (name,) not in heads]
     return f"columns used: {used}; ignored: {', '.join(ignored) or 'none'}"
-
-
-def checking(found: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the checking fields that have a column."""
-    return tuple(field for field in CHECKS if field in found)

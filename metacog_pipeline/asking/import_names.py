@@ -15,12 +15,8 @@ Named = tuple[Any, str, Mapping[str, Any]]  # the item, the field that names it,
 class ItemNames:
     """Finds the item that the fields of a row name; positions begin at ``first``.
 
-    Attributes
-    ----------
-    order
-        The items by place: sorted by position within the part they belong to.
-    place
-        The place of each item by id.
+    ``order``: the items by place: sorted by position within the part they belong to. ``place``: the place of each item by
+    id.
     """
 
     def __init__(self, rules: RowRules, columns: Mapping[str, str], first: int = 0) -> None:

@@ -108,7 +108,8 @@ def matched(
     odd = found.filter(~plain.fill_null(False))
     if odd.height > MOST_OTHER:
         return None
-    told_by = [_cell(line, head.delimiter, places[columns["item_id"]]) for line in odd[_LINE]]
+    at = places[columns["item_id"]]
+    told_by = [next(islice(line.split(head.delimiter), at, None), None) for line in odd[_LINE]]
     near = _candidates(items, told_by)
     named = pl.concat([twice, pl.Series(_ID, [*told_by, *near], dtype=pl.String)]).drop_nulls().unique()
     needs = ~plain.fill_null(False) | pl.col(_ID).is_in(named.implode())
@@ -170,10 +171,6 @@ def _rows(path: Path, content: bytes, head: answer_files.CsvHead, other: pl.Data
     for number, line in other.sort(_ROW).select(_ROW, _LINE).iter_rows():
         (row,) = answer_files.csv_rows(path, b"\n".join([*header, line.encode()]))
         yield row._replace(number=number)
-
-
-def _cell(line: str, delimiter: str, place: int) -> str | None:
-    return next(islice(line.split(delimiter), place, None), None)
 
 
 def _candidates(items: pl.DataFrame, ids: Sequence[str | None]) -> frozenset[str]:

@@ -102,9 +102,7 @@ class Reader:
 
     def take(self, row: FileRow) -> None:
         """Add what a row says, or the reason it is not taken."""
-        reason = row.broken
-        if reason is None:
-            reason = self._take(row)
+        reason = self._take(row) if row.broken is None else row.broken
         if reason is not None:
             self._rejected.append(Rejected(row.number, reason))
 
@@ -164,7 +162,8 @@ class Reader:
             self._positions.add(position)
         try:
             item, by, other = self._names.find(given)
-            condition = self._condition(given.get("condition"))
+            told_of = given.get("condition")
+            condition = self._usual if absent(told_of) else self._rules.condition_named(str(told_of))
             self._rules.check_asked(item, condition)
             found = (item, condition, by, other)
         except RowError as error:
@@ -172,9 +171,6 @@ class Reader:
         if key and len(self._known) < _CACHED:
             self._known[key] = found
         return found
-
-    def _condition(self, told: Any) -> str:
-        return self._usual if absent(told) else self._rules.condition_named(str(told))
 
     def _texts(self, item: Any, condition: str, said: Mapping[str, Any], number: int) -> dict[str, str]:
         """Return the replies of a row by step: raw ones, else those put together from its fields."""
@@ -185,7 +181,7 @@ class Reader:
             if step in said and step not in self._rules.own and not absent(said[step])
         }
         raw, own, unreadable = said.get(RESPONSE), None, None
-        if not _nothing(raw):
+        if raw is not None and raw == raw:  # an empty text is a reply, NaN is none
             bare = self._rules.bare(raw)
             if bare is not None:
                 said = {**said, bare: raw}
@@ -301,9 +297,8 @@ class Reader:
 
     def finish(self, mapped: frozenset[str], there: Sequence[str]) -> Imported:
         """Read the replies, hold the checking columns to the items, and return what was taken."""
-        warnings = [
-            one_line(f"{problem} (run {self._run}): recorded as unparsable") for problem in self._see()
-        ]
+        told = f"(run {self._run}): recorded as unparsable"
+        warnings = [one_line(f"{problem} {told}") for problem in self._see()]
         self._rules.check_choices(self._path)
         checked = self._check(mapped)
         self._refuse_positions_from_one(checked)
@@ -355,28 +350,12 @@ class Reader:
             if one.item.item_id not in hashes:
                 hashes[one.item.item_id] = one.item.item_hash
             for step, text in one.texts.items():
-                own = [] if self._single else [step]
-                identity = [
-                    self._rules.name,
-                    self._model,
-                    self._run,
-                    one.item.item_id,
-                    one.condition,
-                    *own,
-                    text,
-                ]
+                item_id, own = one.item.item_id, [] if self._single else [step]
                 yield imported_record(
-                    self._rules.name,
-                    (one.item.item_id, hashes[one.item.item_id]),
-                    model=self._model,
-                    run=self._run,
-                    condition=one.condition,
-                    step=step,
-                    text=text,
-                    identity=[*identity, "import"],
-                    request_json=request,
-                    at=now,
-                )
+                    self._rules.name, (item_id, hashes[item_id]), model=self._model, run=self._run,
+                    condition=one.condition, step=step, text=text, request_json=request, at=now,
+                    identity=[self._rules.name, self._model, self._run, item_id, one.condition, *own, text, "import"],
+                )  # fmt: skip
 
     def _check(self, mapped: frozenset[str]) -> list[checksums.Checked]:
         """Hold the checking columns to the items; one found by its name alone must be what it is called."""
@@ -432,10 +411,8 @@ class Reader:
         proof = "; ".join(map(str, checked))
         proof = proof or "nothing in it proves the match (map key, correct or question)"
         right = [one.seen.right for one in self._answered.values() if one.seen.right is not None]
-        known, hits = (
-            len(right) + (plain.rows.height if plain else 0),
-            sum(right) + (plain.right if plain else 0),
-        )
+        known = len(right) + (plain.rows.height if plain else 0)
+        hits = sum(right) + (plain.right if plain else 0)
         accuracy = f"{hits / known:.3f} of {known} answers" if known else "no answer is right or wrong"
         lines = [
             f"{taken + len(self._rejected)} rows, {taken} taken; matched {by}; {proof}",
@@ -481,8 +458,3 @@ class Reader:
         if fields or (self._rules.rated and not replies & set(self._columns)):
             return "no confidence: what rests on it is not scored"
         return "confidence is in the replies"
-
-
-def _nothing(value: Any) -> bool:
-    """Whether there is no raw reply; an empty text is one."""
-    return value is None or value != value

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.answer_files import AnswerFile, chosen, read_rows
+from metacog_pipeline.asking.answer_files import AnswerFile, chosen
 from metacog_pipeline.asking.import_cells import RowError
 from metacog_pipeline.asking.import_columns import fields_of, first_named, parse_mapping, resolved
 from metacog_pipeline.asking.import_plain import matched
@@ -45,17 +45,8 @@ __all__ = [
     "replayed_partition",
 ]
 _SEVERAL = (
-    "model",
-    "model_name",
-    "model_id",
-    "system",
-    "engine",
-    "run",
-    "seed",
-    "repeat",
-    "epoch",
-    "sample",
-    "wide",
+    *("model", "model_name", "model_id", "system", "engine"),
+    *("run", "seed", "repeat", "epoch", "sample", "wide"),
 )
 _MANY = 30  # rows about what an earlier one is about, from which a table seems to hold several models or runs
 _NAMED, _SHOWN = 5, 40
@@ -95,11 +86,8 @@ def import_file(
 ) -> Imported:
     """Keep the answers in ``file`` as those of a replayed model, all of them or, where it is refused, none.
 
-    Raises
-    ------
-    StudyError
-        If the model is not a replayed one, the run is not in the study, the file or mapping is wrong, a column of the
-        file contradicts the items, or no row is about one of them.
+    Raises ``StudyError`` if the model is not a replayed one, the run is not in the study, the file or mapping is wrong, a
+    column of the file contradicts the items, or no row is about one of them.
     """
     partition = replayed_partition(benchmark.context.study, benchmark.name, model, run)
     own = _built(rules, benchmark)
@@ -137,13 +125,10 @@ def read_table(
 ) -> Imported:
     """Read the answers in ``file`` (CSV, TSV, JSON Lines, JSON or Parquet); nothing is kept.
 
-    Raises
-    ------
-    StudyError
-        When the file cannot be read, a mapped column is not there, no column names the item or the answer, a checking
-        column disagrees with the items, or confidence is on no scale that is known.
+    Raises ``StudyError`` when the file cannot be read, a mapped column is not there, no column names the item or the
+    answer, a checking column disagrees with the items, or confidence is on no scale that is known.
     """
-    rows = read_rows(file, options.shape)
+    rows = AnswerFile(file, options.shape)
     columns = resolved(file, rows, rules, mapping)
     try:
         usual = condition if condition == rules.condition else rules.condition_named(condition)
@@ -204,7 +189,7 @@ def misfit(
     """Return why a file is not about a benchmark's items; None where most of its first rows are."""
     try:
         own = _built(rules, benchmark)
-        rows = read_rows(file, options.shape)
+        rows = AnswerFile(file, options.shape)
         columns = resolved(file, rows, own, parse_mapping(pairs, fields_of(own), own.also))
     except (StudyError, SourceError) as error:
         return str(error).removeprefix(f"{file}: ")
@@ -231,24 +216,19 @@ def _refuse_another_scale(
     for record in kept:
         if record.request_json == rated.request_json or not rules.states_confidence(record.text):
             continue
-        old, this = (_scale_of(rules, each.request_json) for each in (record, rated))
+        old, this = (
+            json.loads(each.request_json).get("confidence_scale", rules.scale) for each in (record, rated)
+        )
         raise StudyError(
             f"{file}: its confidence is on {this}, that of answers kept for {model}, run {run}, on {old}; nothing was "
             f"kept; use another --run, or take it with --trust confidence"
         )
 
 
-def _scale_of(rules: RowRules, request_json: str) -> str:
-    return str(json.loads(request_json).get("confidence_scale", rules.scale))
-
-
 def replayed_partition(study: Study, benchmark: str, model: str, run: int) -> Partition:
     """Return the partition that imported answers are kept in.
 
-    Raises
-    ------
-    StudyError
-        If the model is not a replayed one, or the run is not in the study.
+    Raises ``StudyError`` if the model is not a replayed one, or the run is not in the study.
     """
     spec = study.model(model)
     if spec.provider != "replay":

@@ -22,14 +22,13 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Profile, Tally
 from metacog_pipeline.querying.panel import (
     Panelist,
-    panel_asked_as,
     panel_identities,
     panel_profile,
     query_panel,
 )
 from metacog_pipeline.querying.partition import Progress, SessionResult
-from metacog_pipeline.querying.planning import CostEstimate, estimate_whole, stored_answers
-from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.querying.planning import CostEstimate, estimate_partition, stored_answers
+from metacog_pipeline.querying.session import Partition, asked_as
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study.frames import read_frame
 from metacog_pipeline.transcripts.folder import judgements_of, write_manifest
@@ -83,7 +82,7 @@ def _fingerprint(
 
 
 def _rules(benchmark: Bound, judging: Judging, judges: Sequence[ModelSpec]) -> list[Any]:
-    return [[benchmark.versions[Stage.JUDGING], judging.version], panel_asked_as(judges)]
+    return [[benchmark.versions[Stage.JUDGING], judging.version], [asked_as(spec) for spec in judges]]
 
 
 def needed_by(benchmark: Bound, judging: Judging, spec: ModelSpec) -> list[Any] | None:
@@ -174,8 +173,8 @@ def left_to_ask(
     found = {}
     for each in panel(benchmark, judging, partition.spec, responses):
         profile = panel_profile(kept, each.spec) or Profile(each.modes[0])
-        found[each.spec.name] = estimate_whole(
-            each.spec, partition.run, partition.seed, profile, each.tasks, stored
+        found[each.spec.name] = estimate_partition(
+            each.spec, partition.run, partition.seed, profile, each.tasks, stored, whole=True
         )
     return found
 

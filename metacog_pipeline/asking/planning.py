@@ -160,8 +160,7 @@ def _estimate(benchmark: Bound, partition: Partition, todo: Sequence[Task]) -> C
         return CostEstimate()
     profile = partition.known_profile() or Profile(benchmark.modes(spec)[0])
     stored = stored_answers(partition.folder)
-    # Planned protocols run to their end, whatever is not answered: no step is left to be counted.
-    return estimate_partition(spec, partition.run, partition.seed, profile, todo, stored, lambda mode: ())
+    return estimate_partition(spec, partition.run, partition.seed, profile, todo, stored)
 
 
 def _judges(benchmark: Bound, wanted: Judging, fresh: Fresh) -> list[PlanRow]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from metacog_pipeline.asking.answer_files import content, read_rows
+from metacog_pipeline.asking.answer_files import AnswerFile, content
 from metacog_pipeline.benchmark.answers.question_rows import Question, content_digest, question_of
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.files import sha256_hex
@@ -53,7 +53,7 @@ def _read(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             for number, said in enumerate(known, start=1):
                 yield f"{path}: row {number}", dict(said)
             return
-        for each in read_rows(path):
+        for each in AnswerFile(path):
             place = f"{path}: row {each.number}"
             if each.broken is not None:
                 raise SourceError(f"{place}: {each.broken}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying import session
 from metacog_pipeline.querying.asking import Profile, Tally
 from metacog_pipeline.querying.partition import Progress, SessionResult
-from metacog_pipeline.querying.planning import CostEstimate, estimate_whole, identities, stored_answers
+from metacog_pipeline.querying.planning import CostEstimate, estimate_partition, identities, stored_answers
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.store import answers_table
@@ -80,10 +80,8 @@ def fingerprint(benchmark: Bound, role: Role, spec: ModelSpec, tasks: Sequence[T
 def ask(benchmark: Bound, role: Role, inputs: Inputs, on_progress: OnProgress = None) -> RoleResult:
     """Ask every model of a role what is not answered yet.
 
-    Raises
-    ------
-    ProviderError, BudgetError
-        If somebody has not answered everything, unless that will do; what was answered is kept.
+    Raises ``ProviderError``, ``BudgetError`` if somebody has not answered everything, unless that will do; what was
+    answered is kept.
     """
     people = role.models(benchmark)
     total = RoleResult()
@@ -146,7 +144,8 @@ def left_to_ask(
             partition = partition_of(benchmark, role, spec)
             profile = partition.known_profile() or Profile(role.modes[0])
             todo = role.tasks(benchmark, spec, inputs)
-            left = estimate_whole(spec, RUN, partition.seed, profile, todo, stored_answers(partition.folder))
+            stored = stored_answers(partition.folder)
+            left = estimate_partition(spec, RUN, partition.seed, profile, todo, stored, whole=True)
             found.append((partition.benchmark, spec, left))
     return found
 
@@ -205,16 +204,7 @@ def _ask_one(
 def _add(total: RoleResult, spec: ModelSpec, done: SessionResult) -> None:
     total.answered += done.answered
     total.failed += done.failed
-    one, before = done.tally, total.tally
-    total.tally = replace(
-        before,
-        calls=before.calls + one.calls,
-        reused=before.reused + one.reused,
-        failed_calls=before.failed_calls + one.failed_calls,
-        input_tokens=before.input_tokens + one.input_tokens,
-        output_tokens=before.output_tokens + one.output_tokens,
-        cost_usd=before.cost_usd + one.cost_usd,
-    )
+    total.tally.add(done.tally)
     if done.stopped is not None:
         _problem(total, spec, done.stopped, done.exit_code)
     elif not done.complete:

@@ -28,12 +28,7 @@ def respondents(study: Study) -> Mapping[str, Respond]:
     """Return the study's simulated respondents by name.
 
     Models know the items of every enabled benchmark and judge themselves where they are asked to; judges and authors
-    answer whatever they are asked about.
-
-    Raises
-    ------
-    StudyError
-        If the study has nobody who is simulated.
+    answer whatever they are asked about. Raises ``StudyError`` if the study has nobody who is simulated.
     """
     found = {}
     for spec in study.askable:
@@ -51,9 +46,7 @@ def _observers(study: Study, spec: ModelSpec) -> Iterator[Respondent]:
     """Yield who ``spec`` is in each benchmark: who is measured, who judges, who helps to make items."""
     measured = spec in study.models
     for benchmark in enabled(study):
-        with contextlib.suppress(
-            SourceError
-        ):  # items that models must make first: nobody can be asked about them yet
+        with contextlib.suppress(SourceError):  # items that models must make first: nobody can be asked yet
             if measured:
                 yield benchmark.observer(spec.observer)
     for benchmark in enabled(study):
@@ -87,10 +80,7 @@ def _whoever_knows(observers: Sequence[Respondent]) -> Respond:
 def fault_plan(faults: Sequence[str], *, seed: int, latency_s: float) -> FaultPlan:
     """Return the plan of ``NAME=SHARE`` words, for example ``rate_limit=0.1``.
 
-    Raises
-    ------
-    StudyError
-        For a word that is not of that form, an unknown fault, or shares that do not fit.
+    Raises ``StudyError`` for a word that is not of that form, an unknown fault, or shares that do not fit.
     """
     rates: dict[str, float] = {}
     for word in faults:
@@ -122,13 +112,9 @@ def serve_study(
 ) -> None:
     """Serve until interrupted. Builds the questions first where they can be built without asking anyone.
 
-    With ``profile`` the server refuses what that provider refuses and answers as it does; ``key`` is then the only
-    key it takes, None: any.
-
-    Raises
-    ------
-    StudyError
-        For a profile or a fault that does not exist, a port in use, or a study with nobody to serve.
+    With ``profile`` the server refuses what that provider refuses and answers as it does; ``key`` is then the only key it
+    takes, None: any. Raises ``StudyError`` for a profile or a fault that does not exist, a port in use, or a study with
+    nobody to serve.
     """
     if profile is not None and profile not in profiles.names():
         known = profiles.names()

@@ -17,7 +17,7 @@ import polars as pl
 from scipy.special import stdtrit
 
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.answer_files import chosen, read_rows
+from metacog_pipeline.asking.answer_files import AnswerFile, chosen
 from metacog_pipeline.asking.import_columns import fields_of, parse_mapping, resolved, used_columns
 from metacog_pipeline.asking.import_reader import Reader
 from metacog_pipeline.asking.imported import ImportOptions, Rejected
@@ -72,7 +72,7 @@ def keep(
     """
     if benchmark.importer is None or benchmark.importer.rules is None:
         raise StudyError(f"{benchmark.name}: answers cannot be imported")
-    rules, rows = benchmark.importer.rules(benchmark), read_rows(file, options.shape)
+    rules, rows = benchmark.importer.rules(benchmark), AnswerFile(file, options.shape)
     if not rows.has(subject):
         raise StudyError(
             f"{file}: --group {subject}: no such column; the columns are: {', '.join(rows.columns)}"

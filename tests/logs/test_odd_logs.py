@@ -230,5 +230,4 @@ def test_a_confidence_that_says_another_scale_than_the_declared_one_is_not_taken
 
     path = table(tmp_path / "t.jsonl", ["8/10", "85% confident", "0.5"])
     found = tables.read(path, (), ImportOptions(scale=Scale(0, 10)))
-    assert found is not None
     assert [each.why for each in found] == [None, "confidence '85% confident' is no number on 0..10", None]

@@ -44,23 +44,15 @@ def asks(row: Mapping[str, Any]) -> bool:
 
 
 def read(path: Path, rows: Iterator[dict[str, Any]], provider: str) -> Iterator[Sample]:
-    """Yield the results of a file."""
-    if provider == VERTEX:
-        yield from _vertex(path, rows)
-        return
-    one = _reader(path, provider)
-    for row in rows:
-        yield one(row)
+    """Return the results of a file."""
+    return _vertex(path, rows) if provider == VERTEX else map(_reader(path, provider), rows)
 
 
 def _reader(path: Path, provider: str) -> Callable[[Mapping[str, Any]], Sample]:
     """Return what reads a line of a provider."""
-    ways: dict[str, Way] = {
-        "openai": OpenAiBatches(),
-        "anthropic": AnthropicBatches(),
-        "gemini": GeminiBatches(),
-    }
-    way = ways[provider]
+    ways: Mapping[str, Callable[[], Way]]
+    ways = {"openai": OpenAiBatches, "anthropic": AnthropicBatches, "gemini": GeminiBatches}
+    way = ways[provider]()
     spec = ModelSpec.model_validate({"name": "imported", "provider": provider, "model": "imported"})
     wire = wire_for(spec.provider)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,13 +36,12 @@ def beside(path: Path, summary: Mapping[str, Any]) -> Path:
 
 def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
     """Yield the results; several of one item by one model are its runs."""
-    seen: dict[tuple[str, str, str], int] = {}
+    runs = Counter[tuple[str, ...]]()
     for row in rows:
-        name, task, model = (
-            str(row.get(each) or "") for each in ("sample_id", "evaluation_name", "model_id")
-        )
-        run = seen[name, task, model] = seen.get((name, task, model), 0) + 1
-        yield _sample(row, name, task or path.stem, model, run)
+        place = tuple(str(row.get(each) or "") for each in ("sample_id", "evaluation_name", "model_id"))
+        runs[place] += 1
+        name, task, model = place
+        yield _sample(row, name, task or path.stem, model, runs[place])
 
 
 def _sample(row: Mapping[str, Any], name: str, task: str, model: str, run: int) -> Sample:

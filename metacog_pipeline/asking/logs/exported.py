@@ -258,13 +258,8 @@ def _keep_judged(folder: Path, into: Any, left: list[tuple[str, str, str]]) -> t
     for row in _parquet(path, JUDGED):
         about, record = str(row.pop(JUDGED)), _record(path, row)
         if declared is None or record.model not in judges or about not in models:
-            left.append(
-                (
-                    record.item_id,
-                    "not kept",
-                    f"is a verdict of {record.model} on {about}, not both in the study",
-                )
-            )
+            why = f"is a verdict of {record.model} on {about}, not both in the study"
+            left.append((record.item_id, "not kept", why))
         else:
             verdicts.setdefault((about, record.run), []).append(record)
     new = known = 0
@@ -277,18 +272,12 @@ def _keep_judged(folder: Path, into: Any, left: list[tuple[str, str, str]]) -> t
             keep_whole(partition.folder, fresh)
             with PartitionStore.open(partition.folder) as store:
                 store.compact({each.answer_id for each in own})
-            simulated = any(each.source == "simulated" for each in own)
-            noted = {
-                "benchmark": partition.benchmark,
-                "model": about,
-                "run": run,
-                "state": "complete",
-                "fingerprint": None,
-            }
+            noted = {"benchmark": partition.benchmark, "model": about, "run": run, "state": "complete"}
             counts = {"n_expected": len(own), "n_answered": len(own), "n_failed": 0, "cost_usd": None}
+            source = "simulated" if any(each.source == "simulated" for each in own) else "imported"
             ended = max(each.started_at for each in own).isoformat()
-            source = "simulated" if simulated else "imported"
-            write_manifest(partition.folder, {**noted, **counts, "source": source, "finished_at": ended})
+            how = {"fingerprint": None, "source": source, "finished_at": ended}
+            write_manifest(partition.folder, {**noted, **counts, **how})
     for step in declared.needs if declared is not None and new else ():
         tried, target = folder / JUDGED / f"{into.name}-{step}.parquet", construction.result_path(into, step)
         if tried.is_file() and not target.exists():

@@ -51,15 +51,14 @@ def _about(path: Path, task: str) -> tuple[str, dict[str, Any]]:
         config = found.get("config") if isinstance(found, dict) else None
         if not isinstance(config, dict) or task not in (found.get("configs") or {task: 0}):
             continue
-        name = found.get("model_name") or re.sub(
-            r".*pretrained=|,.*", "", str(config.get("model_args") or "")
-        )
-        kept = (
-            {"temperature": (config.get("gen_kwargs") or {}).get("temperature")}
-            if config.get("gen_kwargs")
-            else {}
-        )
-        settings = {**kept, "seed": config.get("random_seed"), "created": str(found.get("date") or "")}
+        named = re.sub(r".*pretrained=|,.*", "", str(config.get("model_args") or ""))
+        name, asked = found.get("model_name") or named, config.get("gen_kwargs") or {}
+        created = str(found.get("date") or "")
+        settings = {
+            "temperature": asked.get("temperature"),
+            "seed": config.get("random_seed"),
+            "created": created,
+        }
         return str(name), {key: value for key, value in settings.items() if value is not None}
     return path.resolve().parent.name.replace("__", "/"), {}
 
@@ -81,39 +80,31 @@ def _sample(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str
     name = str(row.get("doc_id"))
     doc = samples.mapping(row.get("doc"))
     asked = _asked(row.get("arguments"))
-    text = next(
-        (doc[each] for each in _QUESTION if isinstance(doc.get(each), str)), asked[0][0] if asked else None
-    )
+    first = asked[0][0] if asked else None
+    text = next((doc[each] for each in _QUESTION if isinstance(doc.get(each), str)), first)
     replies = row.get("resps")
     likely = _likelihoods(replies)
     target = row.get("target")
-    metrics = [each for each in _METRICS if each in row] or [
-        each for each in row.get("metrics") or () if isinstance(each, str)
-    ]
+    other = [each for each in row.get("metrics") or () if isinstance(each, str)]
+    metrics = [each for each in _METRICS if each in row] or other
     right = next((samples.verdict(row[each]) for each in metrics if each in row), None)
     if not likely and (_is_likelihood(replies) or any(each in row for each in _WEIGHED)):
         return samples.nothing(name, task, model, "is the likelihood of a given text, no reply")
     if likely:
         if any(isinstance(part := row.get(each), float) and not part.is_integer() for each in _METRICS):
-            return samples.nothing(
-                name, task, model, "several of its options are right in part (acc is no 0 or 1)"
-            )
+            why = "several of its options are right in part (acc is no 0 or 1)"
+            return samples.nothing(name, task, model, why)
         if named := _filled(doc, asked):
             text, options, target = named
         else:
-            options = [continued.strip() for _, continued in asked] or [
-                str(each) for each in range(len(likely))
-            ]
+            options = [continued.strip() for _, continued in asked] or [*map(str, range(len(likely)))]
         gold = _gold(target, options)
         if gold is None or len(likely) != len(options) or len(options) > len(LETTERS):
             return samples.nothing(name, task, model, "its options cannot be told")
-        if all(
-            len(each) == 1 for each in options
-        ):  # the letters of options that stand in the item, or in the prompt alone
+        if all(len(each) == 1 for each in options):  # letters of options in the item, or in the prompt alone
             there = [str(each) for each in _choices(doc) or ()]
-            text, options = (
-                (text, there) if len(there) == len(options) else (asked[0][0] if asked else text, options)
-            )
+            whole = len(there) == len(options)
+            text, options = (text, there) if whole else (first if asked else text, options)
         cells = samples.question_cells(text, options, [samples.lettered(LETTERS[gold], options)], read=True)
         said = Completion(Status.OK, LETTERS[likely.index(max(likely))], logprobs=_letters(likely))
     else:
@@ -185,9 +176,8 @@ def _stem(doc: Mapping[str, Any], text: str | None) -> tuple[str | None, list[An
     """Return the question and its options, which may end its text, as those of BIG-bench do."""
     if (found := _choices(doc)) is not None or text is None or (below := _BELOW.search(text)) is None:
         return text, found
-    return text[: below.start()], [
-        each.strip() for each in re.split(r"(?:\A|\n)\([A-J]\)[ ]", below[1]) if each.strip()
-    ]
+    parts = re.split(r"(?:\A|\n)\([A-J]\)[ ]", below[1])
+    return text[: below.start()], [each.strip() for each in parts if each.strip()]
 
 
 def _filled(doc: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> tuple[str, list[str], int] | None:
@@ -195,14 +185,10 @@ def _filled(doc: Mapping[str, Any], asked: Sequence[tuple[str, str]]) -> tuple[s
     fillings = [doc.get("option1"), doc.get("option2")]
     gap, right = doc.get("sentence"), str(doc.get("answer"))
     same = len(asked) == 2 and asked[0][1] == asked[1][1] and asked[0][0] != asked[1][0]
-    if (
-        not same
-        or not isinstance(gap, str)
-        or right not in ("1", "2")
-        or not all(isinstance(each, str) for each in fillings)
-    ):
+    texts = isinstance(gap, str) and all(isinstance(each, str) for each in fillings)
+    if not (same and texts and right in ("1", "2")):
         return None
-    return gap, [str(each) for each in fillings], int(right) - 1
+    return str(gap), [str(each) for each in fillings], int(right) - 1
 
 
 def _one_of(target: Any, options: Sequence[Any] | None) -> bool:

@@ -151,12 +151,8 @@ def _benchmark(
     for name in enabled:
         if study is None or registry.part(name, "Settings").takes_questions:
             continue
-        into = bound(study, name)
-        if into.importer is None or into.importer.misfit is None:
-            continue
         with tempfile.TemporaryDirectory() as folder:
-            table = _table(Path(folder) / f"{path.stem}.jsonl", usable[:_TRIED])
-            if into.importer.misfit(into, table, (), ImportOptions()) is None:
+            if _fits(bound(study, name), _table(Path(folder) / f"{path.stem}.jsonl", usable[:_TRIED])):
                 return name, False
     return own, True
 
@@ -181,15 +177,14 @@ def brings_questions(
     names = [benchmark] if benchmark is not None else list(study.enabled)
     if own not in names and len(names) == 1:
         return False
-    bounds = {name: bound(study, name).importer for name in names}
-    fits = [
-        name
-        for name, importer in bounds.items()
-        if importer is not None
-        and importer.misfit is not None
-        and importer.misfit(bound(study, name), path, pairs, options) is None
-    ]
+    fits = [name for name in names if _fits(bound(study, name), path, pairs, options)]
     return not fits or (fits == [own] and (model is None or run is None))
+
+
+def _fits(into: Any, path: Path, pairs: Sequence[str] = (), options: ImportOptions | None = None) -> bool:
+    """Whether a table is about the items of a benchmark that can tell."""
+    misfit = None if into.importer is None else into.importer.misfit
+    return misfit is not None and misfit(into, path, pairs, options or ImportOptions()) is None
 
 
 def _own_questions() -> str:
@@ -300,9 +295,8 @@ def _refuse_others(
                 f'{path}: model "{model}" of the study is asked, not replayed; name another with --model'
             )
         partition = Partition(study, name, spec, run)
-        kept = {
-            each.item_id: each.text for each in kept_records(partition.folder) if each.condition == condition
-        }
+        there = (each for each in kept_records(partition.folder) if each.condition == condition)
+        kept = {each.item_id: each.text for each in there}
         if other := [item_id for item_id, text in own.items() if kept.get(item_id, text) != text]:
             raise StudyError(
                 f"{path}: run {run} of {model} has other answers to {len(other)} of these questions, such as {other[0]}; "
@@ -358,13 +352,11 @@ def _into_another(
         for keep in (False, True):  # what is refused, is before anything is kept
             for (model, run), own in scored.items():
                 table = _table(Path(folder) / f"{path.stem}.jsonl", own)
-                how = ImportOptions(
-                    trust=options.trust, show=options.show, enrich=partial(_enriched, own), keep=keep
-                )
+                enrich = partial(_enriched, own)
+                how = ImportOptions(trust=options.trust, show=options.show, enrich=enrich, keep=keep)
+                about = names[model], run, (), into.importer.condition
                 try:
-                    done = into.importer.read(
-                        into, table, names[model], run, (), into.importer.condition, how
-                    )
+                    done = into.importer.read(into, table, *about, how)
                 except StudyError:
                     if not keep and told is not study:
                         write_text(study.path, before)
@@ -382,15 +374,9 @@ def _enriched(samples: Sequence[Sample], found: Imported) -> tuple[Record, ...]:
 
 # --- what is told -----------------------------------------------------------------------------------------------------
 def _left_out(samples: Iterable[Sample]) -> tuple[tuple[str, str, str], ...]:
-    return tuple(
-        (
-            each.name,
-            "not kept" if each.why is not None else "kept, not scored",
-            str(each.why or each.unscored),
-        )
-        for each in samples
-        if each.why is not None or each.unscored is not None
-    )
+    left = [each for each in samples if each.why is not None or each.unscored is not None]
+    what = ("kept, not scored", "not kept")
+    return tuple((each.name, what[each.why is not None], str(each.why or each.unscored)) for each in left)
 
 
 def _tell(
@@ -408,9 +394,8 @@ def _tell(
     options.show("questions found by " + ", ".join(f"{by}: {n}" for by, n in matched.by.items()))
     for why, n in Counter((each[1], each[2]) for each in _left_out(samples)).most_common(5):
         options.show(f"{n} {'sample' if n == 1 else 'samples'} {why[0]}: {one_line(why[1], 120)}")
-    judged = [
-        each for each in samples if each.why is None and each.unscored is None and each.right is not None
-    ]
+    scored = [each for each in samples if each.why is None and each.unscored is None]
+    judged = [each for each in scored if each.right is not None]
     items = {item.item_id: item for item in into.items}
     rules = QuestionRows(into)
 

@@ -32,8 +32,17 @@ _READABLE = {"choice", "match", "includes", "exact", "answer", "pattern", "f1"}
 _NO_MODEL = "none/none"  # of a task whose solver names its models itself
 #: What is read of a sample. Of all else, its events above all, no object is made: that takes a fourth of the time.
 _FIELDS = [
-    *("id", "epoch", "input", "choices", "target", "messages", "output", "scores"),
-    *("error", "limit", "started_at"),
+    "id",
+    "epoch",
+    "input",
+    "choices",
+    "target",
+    "messages",
+    "output",
+    "scores",
+    "error",
+    "limit",
+    "started_at",
 ]
 _read = SchemaValidator(
     core_schema.typed_dict_schema(
@@ -46,7 +55,6 @@ _STATUS = {"content_filter": Status.REFUSED, "max_tokens": Status.TRUNCATED, "mo
 def read_eval(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample]:
     """Yield the samples of an ``.eval`` file; StudyError where it is cut off, did not finish, or is none."""
     told: Header | None = None
-    there = set[tuple[str, int]]()
     summaries: Mapping[tuple[Any, Any], Any] = {}
     for name, data in entries(path, about=True):
         where = f"{path}: {name}"
@@ -56,29 +64,23 @@ def read_eval(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample]:
             summaries = _summaries(samples.parsed(data, where))
         else:
             assert told is not None
-            made = _sample(told, data, summaries, where)
-            there.add((made.name, made.run))
-            yield made
+            yield _sample(told, data, summaries, where)
     if told is not None:
-        yield from told.lacking(there)
+        yield from told.lacking()
 
 
 def entries(path: Path, *, about: bool = False) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of each sample of an ``.eval`` file; with ``about`` first its header and summaries.
 
-    Raises
-    ------
-    StudyError
-        Where the file is cut off, no log, or unpacks to more than is read.
+    Raises ``StudyError`` where the file is cut off, no log, or unpacks to more than is read.
     """
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             found = {entry.filename: entry for entry in archive.infolist()}
             names = sorted(name for name in found if _SAMPLE.fullmatch(name))
             first = [name for name in ("header.json", "summaries.json") if about and name in found]
-            large = [
-                name for name in (*names, "header.json") if name in found and found[name].file_size > LARGEST
-            ]
+            read = [name for name in (*names, "header.json") if name in found]
+            large = [name for name in read if found[name].file_size > LARGEST]
             if large or sum(found[name].file_size for name in names) > MOST:
                 raise StudyError(
                     f"{path}: {(large or names)[0]} unpacks to more than is read; nothing was kept"
@@ -101,12 +103,9 @@ def read_json(path: Path, content: bytes, trust: Sequence[str] = ()) -> Iterator
     """Yield the samples of a log in one JSON object."""
     whole = samples.parsed(content, str(path))
     told = Header(path, whole, trust)
-    there = set[tuple[str, int]]()
     for each in whole.get("samples") or ():
-        made = told.sample(each if isinstance(each, dict) else {})
-        there.add((made.name, made.run))
-        yield made
-    yield from told.lacking(there)
+        yield told.sample(each if isinstance(each, dict) else {})
+    yield from told.lacking()
 
 
 class Header:
@@ -122,31 +121,25 @@ class Header:
                 f"{path}: the run did not finish (status {one_line(status, 20)}); nothing was kept; run it to its end with "
                 "`inspect eval-retry`, or take the samples it has with --trust status"
             )
+        self._there = set[tuple[str, int]]()
         self._asked = samples.whole(samples.mapping(header.get("results")).get("total_samples")) or 0
         self._epochs = samples.whole(samples.mapping(about.get("config")).get("epochs")) or 1
         self._ids = samples.mapping(about.get("dataset")).get("sample_ids") or ()
-        self.task, self.model = (
-            one_line(str(about.get("task") or path.stem), 80),
-            "" if about.get("model") == _NO_MODEL else str(about.get("model") or ""),
-        )
+        self.task = one_line(str(about.get("task") or path.stem), 80)
+        self.model = "" if about.get("model") == _NO_MODEL else str(about.get("model") or "")
         self.version = str(about.get("task_version") or 0)
         plan = samples.mapping(header.get("plan"))
-        config = {
-            **samples.mapping(about.get("model_generate_config")),
-            **samples.mapping(plan.get("config")),
-        }
-        self.settings: dict[str, Any] = {
-            name: config[name] for name in ("temperature", "seed", "top_p", "max_tokens") if name in config
-        }
-        self.settings |= {
-            "log": str(about.get("eval_id") or path.name),
-            "created": str(about.get("created") or ""),
-        }
+        config = samples.mapping(about.get("model_generate_config")) | samples.mapping(plan.get("config"))
+        told = ("temperature", "seed", "top_p", "max_tokens")
+        self.settings: dict[str, Any] = {name: config[name] for name in told if name in config}
+        self.settings["log"] = str(about.get("eval_id") or path.name)
+        self.settings["created"] = str(about.get("created") or "")
         scorers = [each for each in about.get("scorers") or () if isinstance(each, dict)]
         self.read = all(str(each.get("name")).rpartition("/")[2] in _READABLE for each in scorers)
 
-    def lacking(self, there: set[tuple[str, int]]) -> Iterator[Sample]:
-        """Yield what the header counts and the log does not hold."""
+    def lacking(self) -> Iterator[Sample]:
+        """Yield what the header counts and the log, whose samples were all read, does not hold."""
+        there = self._there
         if not there or len(there) >= self._asked:
             return
         places = [(str(each), epoch) for each in self._ids for epoch in range(1, self._epochs + 1)]
@@ -161,21 +154,17 @@ class Header:
     def sample(self, found: Mapping[str, Any]) -> Sample:
         """Return what one sample says."""
         name, run = str(found.get("id")), samples.whole(found.get("epoch")) or 1
+        self._there.add((name, run))
         if error := found.get("error"):
             message = error.get("message") if isinstance(error, dict) else error
-            return samples.nothing(
-                name, self.task, self.model, f"ended with an error: {one_line(str(message), 80)}", run
-            )
+            why = f"ended with an error: {one_line(str(message), 80)}"
+            return samples.nothing(name, self.task, self.model, why, run)
         output = samples.mapping(found.get("output"))
         choice = next(iter(output.get("choices") or ()), None)
         if not isinstance(choice, dict):
             limit = found.get("limit")
             kind = limit.get("type") if isinstance(limit, dict) else limit
-            why = (
-                f"has no answer: stopped at its limit ({one_line(str(kind), 20)})"
-                if kind
-                else "has no answer"
-            )
+            why = "has no answer" + (f": stopped at its limit ({one_line(str(kind), 20)})" if kind else "")
             return samples.nothing(name, self.task, self.model, why, run)
         target = found.get("target")
         answers = list(target) if isinstance(target, list) else [target]
@@ -183,9 +172,8 @@ class Header:
             answers = [samples.lettered(each, options) if isinstance(each, str) else each for each in answers]
         text, images = _text_of(found.get("input"))
         messages = [each for each in found.get("messages") or () if isinstance(each, dict)]
-        tools = any(each.get("tool_calls") for each in messages) or samples.mapping(
-            choice.get("message")
-        ).get("tool_calls")
+        last = samples.mapping(choice.get("message"))
+        tools = any(each.get("tool_calls") for each in (*messages, last))
         return Sample(
             name, self.task, str(output.get("model") or self.model) if not self.model else self.model,
             _completion(output, choice, found), version=self.version, run=run, settings=self.settings,

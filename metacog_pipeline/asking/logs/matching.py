@@ -36,10 +36,8 @@ class Matched:
 def match(path: Path, items: Iterable[Question], samples: Sequence[Sample], trust: Sequence[str]) -> Matched:
     """Return the item of every sample; one that is about none gets a reason in ``why``.
 
-    Raises
-    ------
-    StudyError
-        Where an id names another question here, or the log's key is not that of the item, unless ``key`` is trusted.
+    Raises ``StudyError`` where an id names another question here, or the log's key is not that of the item, unless
+    ``key`` is trusted.
     """
     by_id = {item.item_id: item for item in items}
     by_content = {content_digest(item.question, item.options): item for item in by_id.values()}

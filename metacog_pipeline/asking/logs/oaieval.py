@@ -45,9 +45,8 @@ def read(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
         said = each.sampled.get("sampled")
         texts = [text for text in (said if isinstance(said, list) else [said]) if isinstance(text, str)]
         if not texts:
-            yield samples.nothing(
-                name, task, model, f"was not answered: {each.error or 'nothing was sampled'}"
-            )
+            why = f"was not answered: {each.error or 'nothing was sampled'}"
+            yield samples.nothing(name, task, model, why)
             continue
         answers = each.expected if isinstance(each.expected, list) else [each.expected]
         text, one = samples.last_asked(each.sampled.get("prompt")), len(texts) == 1

@@ -18,12 +18,8 @@ _MARKS = (b'"eval"', b'"evaluation_results"', b'"request_states"', b'"promptIdx"
 def samples_of(path: Path, trust: Sequence[str] = ()) -> Iterator[Sample] | None:
     """Return the samples of a log; None for a file that is none, such as a plain table.
 
-    With ``status`` in ``trust`` a run that did not finish is read as far as it came.
-
-    Raises
-    ------
-    StudyError
-        Here or while samples are read, where a log is damaged or cannot be read.
+    With ``status`` in ``trust`` a run that did not finish is read as far as it came. Raises ``StudyError`` here or while
+    samples are read, where a log is damaged or cannot be read.
     """
     if path.suffix.lower() == ".eval":
         return inspect_log.read_eval(path, trust)

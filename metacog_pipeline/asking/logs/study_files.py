@@ -49,10 +49,7 @@ def fitted(
     tables given as text; its file is changed only where something lacks, and is left as it was where that fails.
     ``condition`` names a benchmark and a condition that it lacks: it is added where nobody is asked.
 
-    Raises
-    ------
-    StudyError
-        Where the study asks models and has too few runs, or its file cannot take the rows.
+    Raises ``StudyError`` where the study asks models and has too few runs, or its file cannot take the rows.
     """
     before = path.read_text("utf-8") if study is not None else None
     text = _new(path, runs) if before is None else before

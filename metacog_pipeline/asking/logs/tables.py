@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from metacog_pipeline import columns as named
-from metacog_pipeline.asking.answer_files import AnswerFile, FileRow, chosen, read_rows
+from metacog_pipeline.asking.answer_files import AnswerFile, FileRow, chosen
 from metacog_pipeline.asking.import_cells import RowError, correctness, reply_text, shown, whole
 from metacog_pipeline.asking.import_columns import USUAL_NAMES, first_named, parse_mapping, used_columns
 from metacog_pipeline.asking.import_scale import Confidence
@@ -64,29 +64,21 @@ _NUMBERED = re.compile(r"[^\W\d]{1,20}[\s_#-]{0,3}(\d{1,3})")
 def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sample] | None:
     """Return the rows of a table as samples; None where it does not say question, reply, and right answer or verdict.
 
-    Raises
-    ------
-    StudyError
-        For a file that cannot be read, confidence on no scale that is known, indices of options of which it cannot be
-        told where they begin, and a correctness that disagrees with the key.
+    Raises ``StudyError`` for a file that cannot be read, confidence on no scale that is known, indices of options of
+    which it cannot be told where they begin, and a correctness that disagrees with the key.
     """
-    rows = read_rows(path, options.shape)
+    rows = AnswerFile(path, options.shape)
     found = _columns(rows, parse_mapping(pairs, tuple(FIELDS)) if pairs else {})
     parts = option_columns(rows.columns) if "options" not in found else {}
+    show = options.show or (lambda line: None)
     if lacks := _lacks(found):
-        if options.show is not None:
-            options.show(
-                f"no questions are taken from it: it lacks {lacks}; {used_columns(found, rows.columns)}"
-            )
+        show(f"no questions are taken from it: it lacks {lacks}; {used_columns(found, rows.columns)}")
         return None
     table = _Table(path, found, parts, options)
     made = [each for row in chosen(rows, options.where) if (each := table.sample(row)) is not None]
     table.check(made)
-    if options.show is not None:
-        options.show(
-            f"a table of questions with their answers; {used_columns({**found, **parts}, rows.columns)}"
-        )
-        options.show(str(table.confidence) if table.confidence else "no column holds a confidence")
+    show(f"a table of questions with their answers; {used_columns({**found, **parts}, rows.columns)}")
+    show(str(table.confidence) if table.confidence else "no column holds a confidence")
     return made
 
 
@@ -99,17 +91,14 @@ def _columns(rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
     answered = {"choice", "response"} & set(mapping)
     for field, usual in FIELDS.items():
         free = [name for name in rows.columns if name not in found.values()]
-        if (
-            field not in found
-            and not (answered and field in ("choice", "response"))
-            and (usually := first_named(usual, free)) is not None
-        ):
+        if field in found or (answered and field in ("choice", "response")):
+            continue
+        if (usually := first_named(usual, free)) is not None:
             found[field] = usually
     if not {"choice", "response"} & set(found) and "answer" in map(str.casefold, rows.columns):
         plain = next(name for name in rows.columns if name.casefold() == "answer")
-        if found.get("key") == plain and (
-            other := first_named(FIELDS["key"], [n for n in rows.columns if n != plain])
-        ):
+        other = first_named(FIELDS["key"], [name for name in rows.columns if name != plain])
+        if found.get("key") == plain and other:
             found["key"] = other
         if "key" in found and found["key"] != plain:  # beside a key of its own, "answer" is the model's
             found["choice"] = plain
@@ -154,17 +143,14 @@ class _Table:
             question = self._question(said)
             options = self._options_of(row.cells, said.get("options"))
             labels = labels_of(said.get("options")) if options else ()
-            said |= {
-                field: self._by_label(said[field], labels, row.number) for field in _NAMING & said.keys()
-            }
+            said |= {each: self._by_label(said[each], labels, row.number) for each in _NAMING & said.keys()}
             name = self._name(said.get("item_id"), question, options, row.number)
             text, indices = self._reply(said, options, row.number)
         except RowError as error:
             return samples.nothing(f"row {row.number}", task, model, str(error), run or 1)
         key = self._options.shape.word(said.get("key"))
-        right = (
-            None if absent(said.get("correct")) else correctness(self._options.shape.word(said["correct"]))
-        )
+        correct = said.get("correct")
+        right = None if absent(correct) else correctness(self._options.shape.word(correct))
         try:
             answers = [] if _no_key(key, options) else self._right_answers(key, options)
         except RowError as error:
@@ -286,10 +272,9 @@ class _Table:
 
     def _by_number(self) -> set[str]:
         """Return the fields that name options by number: where most of their numbers are the text of no option."""
-        told: Counter[str] = Counter()
+        told = Counter[str]()
         for _, indices, _ in self._indexed:
-            for field, each in indices.items():
-                told[field] += -1 if each.text else 1
+            told.update({field: -1 if each.text else 1 for field, each in indices.items()})
         return {field for field, more in told.items() if more > 0}
 
     def check(self, made: Sequence[Sample]) -> None:
@@ -302,14 +287,11 @@ class _Table:
         for each, numbers, text in self._indexed:
             assert each.question is not None
             indices = {
-                field: said.place for field, said in numbers.items() if not said.text or field in numbered
+                name: said.place for name, said in numbers.items() if not said.text or name in numbered
             }
             options = each.question.get("options", ())
-            letters = {
-                field: LETTERS[place - first]
-                for field, place in indices.items()
-                if 0 <= place - first < len(options)
-            }
+            there = {name: place - first for name, place in indices.items()}
+            letters = {name: LETTERS[at] for name, at in there.items() if 0 <= at < len(options)}
             if len(letters) < len(indices):
                 each.why = f"names option {max(indices.values())} of {len(options)}"
                 continue
@@ -407,11 +389,9 @@ def _no_answer(value: Any, key: Any, options: Sequence[str]) -> bool:
     """Whether a cell holds no answer; a word for nothing is one where it is right, or an option."""
     if absent(value) or not named.missing(value):
         return absent(value)
-    text, right = (
-        str(value).strip(),
-        [str(each).strip() for each in listed(key) if not _no_key(each, options)],
-    )
-    return text not in options and text.casefold() not in map(str.casefold, right)
+    text = str(value).strip()
+    right = [str(each).strip().casefold() for each in listed(key) if not _no_key(each, options)]
+    return text not in options and text.casefold() not in right
 
 
 def _text(value: Any) -> str:
