@@ -92,7 +92,6 @@ class ServerProcess:
     def __init__(self, options: Sequence[str] = ()) -> None:
         command = [sys.executable, __file__, *options]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self._process.stdout is not None
         line = self._process.stdout.readline().strip()
         if not line.startswith(STARTED):
             self.stop()

@@ -1,9 +1,11 @@
 """Run ``metacog`` as a user does: arguments in; exit code, output and errors out."""
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,3 +89,22 @@ def done_once(tmp_path_factory):
 def finished(done_once, tmp_path):
     """A copy of it of the test's own."""
     return shutil.copytree(done_once, tmp_path / "own") / "study.toml"
+
+
+@pytest.fixture
+def file(tmp_path):
+    """What writes a file of this name and content, text or bytes."""
+
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def fitted(result: Result, **ids: object) -> dict[str, dict[str, Any]]:
+    """Return the rows that ``metacog fit --format json`` printed of one cell, by measure."""
+    assert result.code == 0, result.err
+    rows = [row for row in json.loads(result.out) if all(row[k] == v for k, v in ids.items())]
+    return {row["measure"]: row for row in rows}

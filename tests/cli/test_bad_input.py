@@ -21,12 +21,6 @@ def edited(study: Path, old: str, new: str) -> Path:
     return study
 
 
-def test_an_unknown_provider(metacog, study):
-    result = metacog("plan", edited(study, '"simulated"', '"simulatd"'))
-    result.refused_in_one_line("study.toml", "models[0].provider", '"simulatd"', '"simulated"')
-    assert result.code == 2
-
-
 def test_a_missing_key_variable(metacog, study, monkeypatch):
     monkeypatch.delenv("NOT_SET_ANYWHERE", raising=False)
     edited(
@@ -50,24 +44,6 @@ def test_a_budget_that_allows_no_call(metacog, study):
     assert result.code == 5
 
 
-def test_a_duplicate_model_name_differing_only_in_case(metacog, study):
-    edited(study, LISTED, f'[[models]]\nname = "SIM"\nprovider = "simulated"\n{LISTED}')
-    metacog("plan", study).refused_in_one_line('"SIM"', "models[0]", "ignoring case")
-
-
-@pytest.mark.parametrize("name", ["a/b", "a|b", "../up", "a b", ""])
-def test_a_name_that_cannot_be_a_partition(metacog, study, name):
-    metacog("plan", edited(study, '"sim"', f'"{name}"')).refused_in_one_line(
-        "models[0].name", "lower-case letters"
-    )
-
-
-def test_a_negative_limit(metacog, study):
-    metacog("plan", edited(study, "limit = 10", "limit = -1")).refused_in_one_line(
-        "benchmarks.metamedqa.limit", "-1"
-    )
-
-
 def test_a_study_with_no_model(metacog, tmp_path):
     path = tmp_path / "empty.toml"
     path.write_text('[study]\nname = "x"\n')
@@ -78,17 +54,6 @@ def test_a_home_that_is_a_file(metacog, study):
     (study.parent / "home").write_text("in the way")
     metacog("run", study).refused_in_one_line("home", "is a file", "choose another")
     assert (study.parent / "home").read_text() == "in the way"
-
-
-def test_an_unknown_condition(metacog, study):
-    edited(study, "limit = 10", 'limit = 10\nconditions = ["role-ful"]')
-    metacog("plan", study).refused_in_one_line("role-ful", "role-full")
-
-
-def test_an_unknown_model_benchmark_or_run(metacog, study):
-    metacog("run", study, "--model", "simm").refused_in_one_line('"simm"', 'did you mean "sim"')
-    metacog("run", study, "--benchmark", "medley").refused_in_one_line('"medley"', "metamedqa")
-    metacog("run", study, "--run", "2").refused_in_one_line("--run 2", "1 to 1")
 
 
 def test_an_edit_whose_before_text_does_not_match(metacog, study):

@@ -93,12 +93,8 @@ def test_sql_answers_in_every_format_and_lists_tables_from_standard_input(metaco
 def test_answers_exported_as_samples_come_back_as_the_same_scores(metacog, finished, tmp_path):
     for layout in ("records", "samples", "summary"):
         file = tmp_path / f"{layout}.json"
-        assert (
-            metacog(
-                "metamedqa", "export", file, "--study", finished, "--model", "sim", "--layout", layout
-            ).code
-            == 0
-        )
+        whose = ("--study", finished, "--model", "sim", "--layout", layout)
+        assert metacog("metamedqa", "export", file, *whose).code == 0
     before = json.loads((tmp_path / "summary.json").read_text())
     assert len((tmp_path / "records.json").read_text().splitlines()) == 10
     text = finished.read_text() + '\n[[models]]\nname = "again"\nprovider = "replay"\n'

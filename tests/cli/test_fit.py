@@ -13,20 +13,11 @@ from metacog_pipeline.stats.counts import counts
 from metacog_pipeline.stats.metad import fit_metad
 from metacog_pipeline.stats.observers import criteria_around, simulate, simulate_trials
 from metacog_pipeline.stats.type1 import type1
+from tests.cli.conftest import fitted as by_measure
 from tests.tables import every
 
 COUNTS = "who,nR_S1,nR_S2\nann,36;24;17;20;10;12;9;2,1;4;10;11;19;18;28;39\n"
 SHAPE = (1.4, 0.8, 0.2, *criteria_around(0.8, 0.2, [0.4, 0.9]))
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
 
 
 @pytest.fixture
@@ -35,17 +26,9 @@ def trials(tmp_path):
     parts = []
     for seed, who in enumerate(("ann", "bob")):
         drawn = simulate_trials(*SHAPE, 600, seed)
-        parts.append(
-            pl.DataFrame(
-                {
-                    "stim": drawn.stimulus,
-                    "resp": drawn.response,
-                    "conf": drawn.confidence,
-                    "right": (drawn.stimulus == drawn.response).astype(int),
-                    "who": [who] * 600,
-                }
-            )
-        )
+        columns = {"stim": drawn.stimulus, "resp": drawn.response, "conf": drawn.confidence}
+        right = (drawn.stimulus == drawn.response).astype(int)
+        parts.append(pl.DataFrame({**columns, "right": right, "who": [who] * 600}))
     frame = pl.concat(parts)
 
     def write(kind="csv", data=None):
@@ -62,11 +45,7 @@ def rows_of(result):
     return json.loads(result.out)
 
 
-def by_measure(result, **ids):
-    rows = [row for row in rows_of(result) if all(row[k] == v for k, v in ids.items())]
-    return {row["measure"]: row for row in rows}
-
-
+RIGHT = ("--correct", "right", "--confidence", "conf")
 STIM = ("--stimulus", "stim", "--response", "resp", "--confidence", "conf")
 
 
@@ -117,13 +96,9 @@ def test_trials_of_any_kind_of_file_give_the_same_numbers(metacog, trials, kind)
 def test_correct_and_a_binary_response_are_as_good_as_the_stimulus(metacog, trials):
     path = trials()
     one = rows_of(metacog("fit", path, *STIM, "--format", "json"))
-    other = metacog(
-        "fit", path, "--correct", "right", "--response", "resp", "--confidence", "conf", "--format", "json"
-    )
-    third = metacog(
-        "fit", path, "--correct", "right", "--stimulus", "stim", "--confidence", "conf", "--format", "json"
-    )
-    assert one == rows_of(other) == rows_of(third)
+    for more in (("--response", "resp"), ("--stimulus", "stim")):
+        other = metacog("fit", path, *RIGHT, *more, "--format", "json")
+        assert one == rows_of(other)
 
 
 def test_labels_say_which_answer_is_which(metacog, trials):
@@ -143,16 +118,12 @@ def test_labels_say_which_answer_is_which(metacog, trials):
 def test_answers_that_are_not_binary_are_fitted_as_choices_among_alternatives(metacog, trials):
     letters = trials.frame.with_columns(letter=pl.Series(list("ABCD") * 300), options=pl.lit(4))
     path = trials("parquet", letters)
-    fits = [
-        by_measure(
-            metacog("fit", path, "--correct", "right", *extra, "--confidence", "conf", "--format", "json")
-        )
-        for extra in (
-            ("--alternatives", "4"),
-            ("--response", "letter", "--alternatives", "4"),
-            ("--alternatives", "options"),
-        )
-    ]
+    ways = (
+        ("--alternatives", "4"),
+        ("--response", "letter", "--alternatives", "4"),
+        ("--alternatives", "options"),
+    )
+    fits = [by_measure(metacog("fit", path, *RIGHT, *extra, "--format", "json")) for extra in ways]
     assert fits[0] == fits[1] == fits[2]
     found = fits[0]
     assert "c" not in found and "m_ratio" not in found
@@ -163,7 +134,7 @@ def test_answers_that_are_not_binary_are_fitted_as_choices_among_alternatives(me
 
 
 def test_without_a_number_of_alternatives_there_is_an_area_and_a_reason(metacog, trials):
-    result = metacog("fit", trials(), "--correct", "right", "--confidence", "conf", "--format", "json")
+    result = metacog("fit", trials(), *RIGHT, "--format", "json")
     found = by_measure(result)
     assert found["auroc2"]["status"] == "ok" and found["m_ratio_mafc"]["value"] is None
     assert "--alternatives" in result.err
@@ -174,24 +145,17 @@ def test_without_a_number_of_alternatives_there_is_an_area_and_a_reason(metacog,
 )
 def test_alternatives_outside_two_to_ten_are_refused(metacog, trials, m, said):
     odd = trials.frame.with_columns(options=pl.when(pl.int_range(pl.len()) == 2).then(1).otherwise(4))
-    metacog(
-        "fit", trials("csv", odd), "--correct", "right", "--confidence", "conf", "--alternatives", m
-    ).refused_in_one_line(said, "from 2 to 10")
+    metacog("fit", trials("csv", odd), *RIGHT, "--alternatives", m).refused_in_one_line(said, "from 2 to 10")
 
 
 def test_options_of_a_binary_fit_are_refused_for_choices(metacog, trials):
     for option in (("--s", "1.2"), ("--conditional",), ("--padding", "auto")):
-        metacog("fit", trials(), "--correct", "right", "--confidence", "conf", *option).refused_in_one_line(
-            "binary response"
-        )
+        metacog("fit", trials(), *RIGHT, *option).refused_in_one_line("binary response")
 
 
 def test_rows_without_alternatives_are_counted_and_take_no_part(metacog, trials):
     some = trials.frame.with_columns(options=pl.when(pl.int_range(pl.len()) < 100).then(None).otherwise(5))
-    result = metacog(
-        "fit", trials("csv", some), "--correct", "right", "--confidence", "conf", "--alternatives", "options",
-        "--format", "json",
-    )  # fmt: skip
+    result = metacog("fit", trials("csv", some), *RIGHT, "--alternatives", "options", "--format", "json")
     found = by_measure(result)
     assert found["m_ratio_mafc"]["n"] == found["auroc2"]["n"] - 100
     assert "100 rows without a number" in result.err
@@ -211,12 +175,8 @@ def test_unusable_trials_are_dropped_and_counted(metacog, trials):
 
 
 def test_confidence_beyond_all_measure_is_no_confidence(metacog, trials):
-    odd = trials.frame.with_columns(
-        pl.when(pl.int_range(pl.len()) < 3)
-        .then(1e300)
-        .otherwise(pl.col("conf").cast(pl.Float64))
-        .alias("conf")
-    )
+    sure = pl.col("conf").cast(pl.Float64)
+    odd = trials.frame.with_columns(conf=pl.when(pl.int_range(pl.len()) < 3).then(1e300).otherwise(sure))
     result = metacog("fit", trials("csv", odd), *STIM, "--bins", "3", "--format", "json")
     assert by_measure(result)["auroc2"]["n"] == 1197 and by_measure(result)["d"]["dropped"] == 3
 

@@ -1,46 +1,22 @@
 """``metacog fit`` of tables that are damaged, hostile or say little: one clear line, or a reason beside every number."""
 
 import gzip
-import json
 
 import pytest
 
+from tests.cli.conftest import fitted as found
 from tests.tables import every
 
 CONF = ("--correct", "ok", "--confidence", "conf")
 GOOD = [
-    (1, 0.9),
-    (1, 0.8),
-    (0, 0.3),
-    (1, 0.7),
-    (0, 0.6),
-    (1, 0.9),
-    (0, 0.2),
-    (1, 0.5),
-    (0, 0.4),
-    (0, 0.1),
-    (1, 1),
+    *zip(
+        (1, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1), (0.9, 0.8, 0.3, 0.7, 0.6, 0.9, 0.2, 0.5, 0.4, 0.1, 1), strict=True
+    )
 ]
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
 
 
 def table(rows=GOOD, header="ok,conf"):
     return "\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n"
-
-
-def found(result, **ids):
-    assert result.code == 0, result.err
-    rows = [row for row in json.loads(result.out) if all(row[k] == v for k, v in ids.items())]
-    return {row["measure"]: row for row in rows}
 
 
 @pytest.mark.parametrize(
@@ -155,12 +131,9 @@ def test_a_group_that_tells_nothing_has_reasons_and_costs_the_others_nothing(
 
 
 def test_a_group_all_of_whose_rows_are_left_out_still_has_its_rows(metacog, file):
-    path = file(
-        "t.csv", table([(*row, "fine") for row in GOOD] + [(1, "", "gone"), ("", 0.5, "gone")], "ok,conf,who")
-    )
-    gone = found(
-        metacog("fit", path, *CONF, "--group", "who", "--alternatives", "4", "--format", "json"), who="gone"
-    )
+    rows = [*((*row, "fine") for row in GOOD), (1, "", "gone"), ("", 0.5, "gone")]
+    options = (*CONF, "--group", "who", "--alternatives", "4", "--format", "json")
+    gone = found(metacog("fit", file("t.csv", table(rows, "ok,conf,who")), *options), who="gone")
     assert {row["n"] for row in gone.values()} == {0} and {row["dropped"] for row in gone.values()} == {2}
     assert all(row["value"] is None and row["status"] != "ok" for row in gone.values())
     kept = file("k.csv", table([(1, "yes", "fine"), (0, "no", "fine"), (1, "", "gone")], "ok,keep,who"))
@@ -170,9 +143,8 @@ def test_a_group_all_of_whose_rows_are_left_out_still_has_its_rows(metacog, file
 
 def test_names_of_groups_are_text_whatever_they_hold(metacog, file):
     rows = [(*row, name) for name in ("=cmd()", '"a\x1b[31m,b"', "x" * 500) for row in GOOD]
-    result = metacog(
-        "fit", file("t.csv", table(rows, "ok,conf,who")), *CONF, "--group", "who", "--format", "csv"
-    )
+    path = file("t.csv", table(rows, "ok,conf,who"))
+    result = metacog("fit", path, *CONF, "--group", "who", "--format", "csv")
     assert result.code == 0 and "'=cmd()" in result.out and "x" * 201 not in result.out
 
 
@@ -221,13 +193,8 @@ def test_a_table_of_counts_with_the_index_of_a_data_frame_gives_the_same(metacog
         ("b", "30;24;17;20;10;12;9;8", "3;9;10;8;19;29;30;40"),
     )
     plain = "\n".join(["subject,nR_S1,nR_S2", *(",".join(each) for each in rows)]) + "\n"
-    index = (
-        "\n".join(['"",subject,nR_S1,nR_S2', *(f'"{n}",' + ",".join(each) for n, each in enumerate(rows))])
-        + "\n"
-    )
-    told = [
-        metacog("fit", file(name, text), "--format", "csv")
-        for name, text in (("p.csv", plain), ("i.csv", index))
-    ]
+    numbered = (f'"{n}",' + ",".join(each) for n, each in enumerate(rows))
+    index = "\n".join(['"",subject,nR_S1,nR_S2', *numbered]) + "\n"
+    told = [metacog("fit", file("t.csv", text), "--format", "csv") for text in (plain, index)]
     assert told[0].code == told[1].code == 0 and told[0].out == told[1].out
     metacog("fit", file("t.csv", '"",ok,conf\n0,1,3\n')).refused_in_one_line("no columns nR_S1 and nR_S2")

@@ -11,19 +11,10 @@ import pytest
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.calibration import ece
 from metacog_pipeline.stats.type2_dprime import type2_dprime
+from tests.cli.conftest import fitted as found
 
 OK_CONF = ("--correct", "ok", "--confidence", "conf", "--format", "json")
 N = 240
-
-
-@pytest.fixture
-def file(tmp_path):
-    def write(name, content):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
 
 
 def answers(n=N, seed=0, **more):
@@ -35,12 +26,6 @@ def answers(n=N, seed=0, **more):
     return pl.DataFrame({"model": model, "item": np.arange(n) // 2, "conf": conf, "ok": ok, **more})
 
 
-def found(result, **ids):
-    assert result.code == 0, result.err
-    rows = [row for row in json.loads(result.out) if all(row[k] == v for k, v in ids.items())]
-    return {row["measure"]: row for row in rows}
-
-
 def rejected(path):
     with path.with_name(f"{path.name}.rejected.csv").open(newline="") as listed:
         return list(csv.DictReader(listed))
@@ -48,11 +33,8 @@ def rejected(path):
 
 def written(tmp_path, frame, kind):
     path = tmp_path / f"t{kind}"
-    text = (
-        frame.write_csv(separator="\t" if ".tsv" in kind else ",")
-        if "json" not in kind
-        else frame.write_ndjson()
-    )
+    between = "\t" if ".tsv" in kind else ","
+    text = frame.write_ndjson() if "json" in kind else frame.write_csv(separator=between)
     if kind == ".parquet":
         frame.write_parquet(path)
     else:
@@ -65,10 +47,8 @@ def test_every_kind_of_file_gives_the_same_numbers(metacog, tmp_path, kind):
     frame = answers()
     made = found(metacog("fit", written(tmp_path, frame, kind), *OK_CONF, "--group", "model"), model="a")
     of_a = frame.filter(pl.col("model") == "a")
-    assert made["auroc2"]["value"] == pytest.approx(
-        auroc(of_a["conf"].to_numpy(), of_a["ok"].to_numpy()).value
-    )
-    assert made["auroc2"]["n"] == N // 2
+    expected = auroc(of_a["conf"].to_numpy(), of_a["ok"].to_numpy()).value
+    assert (made["auroc2"]["value"], made["auroc2"]["n"]) == (pytest.approx(expected), N // 2)
 
 
 def test_groups_by_several_columns_are_one_for_each_combination(metacog, tmp_path):
@@ -94,13 +74,11 @@ def test_nested_fields_are_named_by_path(metacog, file):
         for i, (conf, ok) in enumerate(frame.select("conf", "ok").iter_rows())
     ]
     path = file("samples.jsonl", "\n".join(lines))
-    result = metacog(
-        "fit", path, "--correct", "metrics.acc", "--confidence", "resps[0][0].p", "--format", "json"
-    )
+    sure = ("--confidence", "resps[0][0].p")
+    result = metacog("fit", path, "--correct", "metrics.acc", *sure, "--format", "json")
     assert found(result)["auroc2"]["value"] == auroc(frame["conf"].to_numpy(), frame["ok"].to_numpy()).value
-    metacog(
-        "fit", path, "--correct", "metrics.accuracy", "--confidence", "resps[0][0].p"
-    ).refused_in_one_line("metrics.accuracy leads nowhere", "metrics holds")
+    lost = metacog("fit", path, "--correct", "metrics.accuracy", *sure)
+    lost.refused_in_one_line("metrics.accuracy leads nowhere", "metrics holds")
     metacog("fit", path, "--correct", "metrics", "--confidence", "resps").refused_in_one_line("name a path")
 
 
@@ -118,16 +96,8 @@ def test_a_path_leads_into_structs_of_parquet_and_json_in_a_csv_cell(metacog, tm
 def test_wide_tables_have_a_group_for_each_name(metacog, tmp_path):
     frame = answers()
     a, b = (frame.filter(pl.col("model") == model) for model in "ab")
-    wide = pl.DataFrame(
-        {
-            "": range(N // 2),
-            "conf_a": a["conf"],
-            "correct_a": a["ok"],
-            "conf_b": b["conf"],
-            "correct_b": b["ok"],
-        }
-    )
-    wide.write_csv(tmp_path / "wide.csv")
+    wide = {"conf_a": a["conf"], "correct_a": a["ok"], "conf_b": b["conf"], "correct_b": b["ok"]}
+    pl.DataFrame({"": range(N // 2), **wide}).write_csv(tmp_path / "wide.csv")
     result = metacog(
         "fit", tmp_path / "wide.csv", "--wide", "conf_*", "correct_*", "--confidence", "conf", "--correct", "correct",
         "--format", "json",
@@ -245,9 +215,7 @@ def test_what_is_left_out_is_counted_by_reason_and_listed(metacog, tmp_path):
     path = written(tmp_path, frame.with_columns(conf=pl.Series(conf), ok=pl.Series(ok)), ".csv")
     result = metacog("fit", path, *OK_CONF)
     assert "240 rows read, 232 used, 8 left out" in result.err
-    assert (
-        "conf missing 3" in result.err and "conf has a comma 1" in result.err and "ok unknown 1" in result.err
-    )
+    assert all(told in result.err for told in ("conf missing 3", "conf has a comma 1", "ok unknown 1"))
     assert found(result)["accuracy"]["dropped"] == 8
     listed = rejected(path)
     assert [int(row["row"]) for row in listed] == [9, 11, 13, 15, 22]
@@ -309,16 +277,11 @@ def test_percent_signs_are_read_and_never_mixed_with_plain_numbers(metacog, tmp_
         pl.format("{} %", (pl.col("conf") * 100).round().cast(int)).alias("conf")
     )
     path = written(tmp_path, percent, ".csv")
-    assert (
-        found(metacog("fit", path, *OK_CONF))["auroc2"]
-        == found(metacog("fit", written(tmp_path, answers(), ".tsv"), *OK_CONF))["auroc2"]
-    )
-    mixed = percent.with_columns(
-        pl.when(pl.int_range(pl.len()) < 9).then(pl.lit("0.5")).otherwise("conf").alias("conf")
-    )
-    metacog("fit", written(tmp_path, mixed, ".csv"), *OK_CONF).refused_in_one_line(
-        "per cent and plain numbers"
-    )
+    plain = found(metacog("fit", written(tmp_path, answers(), ".tsv"), *OK_CONF))
+    assert found(metacog("fit", path, *OK_CONF))["auroc2"] == plain["auroc2"]
+    some = pl.when(pl.int_range(pl.len()) < 9).then(pl.lit("0.5")).otherwise("conf")
+    mixed = written(tmp_path, percent.with_columns(conf=some), ".csv")
+    metacog("fit", mixed, *OK_CONF).refused_in_one_line("per cent and plain numbers")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
@@ -349,23 +312,14 @@ def test_row_names_without_a_header_are_no_shift_of_the_columns(metacog, file):
 
 def test_separators_of_empty_columns_are_no_cells_too_many(metacog, file):
     lines = [f"{ok};{conf};;" for conf, ok in answers().select("conf", "ok").iter_rows()]
-    assert (
-        found(metacog("fit", file("s.csv", "\n".join(["ok;conf", *lines])), *OK_CONF))["accuracy"]["n"] == N
-    )
+    made = found(metacog("fit", file("s.csv", "\n".join(["ok;conf", *lines])), *OK_CONF))
+    assert made["accuracy"]["n"] == N
 
 
 def test_numbers_are_words_too(metacog, tmp_path):
     swapped = answers().with_columns(ok=1.0 - pl.col("ok"))
-    made = found(
-        metacog(
-            "fit",
-            written(tmp_path, swapped, ".parquet"),
-            *OK_CONF[:-2],
-            "--map-values",
-            "1=0,0=1",
-            *OK_CONF[-2:],
-        )
-    )
+    path = written(tmp_path, swapped, ".parquet")
+    made = found(metacog("fit", path, *OK_CONF, "--map-values", "1=0,0=1"))
     assert made["accuracy"]["value"] == pytest.approx(answers()["ok"].mean())
 
 
@@ -374,17 +328,9 @@ def test_stimulus_and_response_of_any_two_values_are_named_by_labels(metacog, fi
     stimulus = rng.integers(1, 3, 300)
     response = np.where(rng.random(300) < 0.75, stimulus, 3 - stimulus)
     rows = zip(np.repeat([1, 2, 3], 100), stimulus, response, rng.integers(1, 5, 300), strict=True)
-    path = file(
-        "db.csv",
-        "\n".join(
-            [
-                "Subj_idx,Stimulus,Response,Confidence",
-                *(",".join(map(str, row)) for row in rows),
-                "3,NaN,NaN,NaN",
-            ]
-        ),
-    )
-    options = (
+    header, said = "Subj_idx,Stimulus,Response,Confidence", (",".join(map(str, row)) for row in rows)
+    path = file("db.csv", "\n".join([header, *said, "3,NaN,NaN,NaN"]))
+    options = [
         "--stimulus",
         "Stimulus",
         "--response",
@@ -393,7 +339,7 @@ def test_stimulus_and_response_of_any_two_values_are_named_by_labels(metacog, fi
         "Confidence",
         "--group",
         "Subj_idx",
-    )
+    ]
     metacog("fit", path, *options).refused_in_one_line("'Stimulus'", "--labels")
     result = metacog("fit", path, *options, "--labels", "1,2", "--format", "json")
     assert {"d", "c", "meta_d", "m_ratio", "auroc2"} <= set(found(result, Subj_idx="1"))
@@ -402,20 +348,15 @@ def test_stimulus_and_response_of_any_two_values_are_named_by_labels(metacog, fi
 
 def test_items_of_binary_responses_are_resampled_whole(metacog, file):
     rng = np.random.default_rng(5)
-    rows = [
-        (item, s, s if rng.random() < 0.8 else 1 - s, rng.integers(1, 4))
-        for item in range(150)
-        for s in (item % 2,)
-    ]
-    thrice = file(
-        "c.csv", "\n".join(["item,s,r,c", *(",".join(map(str, row)) for row in rows for _ in range(3))])
-    )
-    once = file("o.csv", "\n".join(["item,s,r,c", *(",".join(map(str, row)) for row in rows)]))
+    rows = []
+    for item in range(150):
+        s = item % 2
+        rows.append(f"{item},{s},{s if rng.random() < 0.8 else 1 - s},{rng.integers(1, 4)}")
+    thrice = file("c.csv", "\n".join(["item,s,r,c", *(row for row in rows for _ in range(3))]))
+    once = file("o.csv", "\n".join(["item,s,r,c", *rows]))
     options = ("--stimulus", "s", "--response", "r", "--confidence", "c", "--format", "json")
-    whole, single = (
-        found(metacog("fit", thrice, *options, "--item", "item")),
-        found(metacog("fit", once, *options)),
-    )
+    whole = found(metacog("fit", thrice, *options, "--item", "item"))
+    single = found(metacog("fit", once, *options))
     for name in ("d", "meta_d", "accuracy", "auroc2"):
         assert whole[name]["value"] == pytest.approx(single[name]["value"], abs=1e-6)
         width = single[name]["high"] - single[name]["low"]

@@ -83,14 +83,7 @@ TYPED: list[tuple[str, set[str]]] = [
 #: Not run here: they ask, serve, fetch or train for minutes; what they share is tested below.
 BY_HAND = {
     *("demo", "run", "ui", "serve", "explore", "daemon", "worker", "reproduce"),
-    *(
-        "medley analyst",
-        "medley export",
-        "medley gates",
-        "medley generate",
-        "medley judges",
-        "medley reproduce",
-    ),
+    *(f"medley {name}" for name in ("analyst", "export", "gates", "generate", "judges", "reproduce")),
     *("metacogbench audit sample", "metacogbench audit score"),
     *("metamedqa sample", "metamedqa accept", "metamedqa reject", "metamedqa agreement"),
     *(f"train {name}" for name in ("esma", "evaluate", "patch", "preflight", "sft", "study", "toy")),

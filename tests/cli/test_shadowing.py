@@ -6,7 +6,7 @@ from pathlib import Path
 from metacog_pipeline.commands import running
 from metacog_pipeline.study import load_study
 
-NAMES = (
+NAMES = [
     "assets",
     "metacog_assets",
     "metacog_pipeline",
@@ -17,7 +17,7 @@ NAMES = (
     "json",
     "random",
     "types",
-)
+]
 
 
 def test_a_run_imports_nothing_from_the_folder_it_is_started_in(study, tmp_path, monkeypatch):

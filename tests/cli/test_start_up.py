@@ -54,32 +54,13 @@ def test_a_command_there_is_not_is_none():
 
 #: All of our own that printing a board may import.
 FOR_A_BOARD = (
+    *("cli", "columns", "deploy", "errors", "files", "home", "instance_file", "quick_end", "registry"),
     *(
-        "cli",
-        "columns",
         "commands",
-        "commands.boards",
-        "commands.mistakes",
-        "commands.options",
-        "commands.printing",
-        "commands.prompting",
-        "deploy",
-        "errors",
-        "files",
-        "home",
-        "instance_file",
-        "quick_end",
-        "registry",
+        *(f"commands.{each}" for each in ("boards", "mistakes", "options", "printing", "prompting")),
     ),
-    *(
-        "study",
-        "study.allowed",
-        "study.sections",
-        "study.study_file",
-        "benchmark",
-        "benchmark.display",
-        "benchmarks",
-    ),
+    *("study", "study.allowed", "study.sections", "study.study_file"),
+    *("benchmark", "benchmark.display", "benchmarks"),
     *("storage", "storage.attached", "storage.mounts", "storage.store"),
     *("llm", "llm.local", "llm.local.weights", "llm.provider_keys", "llm.spec"),
     *(

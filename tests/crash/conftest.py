@@ -108,7 +108,6 @@ class Victim:
         self._process.stdin.flush()
 
     def _number(self) -> int:
-        assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, "the forking process has ended"
         return int(line)
