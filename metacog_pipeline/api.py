@@ -78,11 +78,7 @@ class OpenStudy:
 
         refuse_unknown(self.study, benchmarks, models, runs)
         code = launch(
-            self.study,
-            benchmarks=tuple(benchmarks),
-            models=tuple(models),
-            runs=tuple(runs),
-            quiet=quiet,
+            self.study, benchmarks=tuple(benchmarks), models=tuple(models), runs=tuple(runs), quiet=quiet
         )
         if code not in _WITH_BOARDS:
             raise MetacogError(f"run: ended with exit code {code}; its message stands on standard error")
@@ -121,9 +117,8 @@ class OpenStudy:
         found = scored_frames(bound(self.study, benchmark))
         if not found:
             raise StoreError(f"{benchmark}: no response is scored yet; run the study first")
-        return pl.concat(found, how="diagonal_relaxed").select(
-            pl.exclude("^_.*$")
-        )  # those are of the scoring
+        of_scoring = "^_.*$"
+        return pl.concat(found, how="diagonal_relaxed").select(pl.exclude(of_scoring))
 
     def transcripts(self, benchmark: str) -> pl.DataFrame:
         """Return every call of a benchmark with prompt, reply and what it cost; superseded calls are marked.

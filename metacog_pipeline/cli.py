@@ -139,9 +139,7 @@ def main(arguments: list[str] | None = None) -> None:
     _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # a lone surrogate in an answer must not stop a table
+            stream.reconfigure(errors="backslashreplace")  # a lone surrogate in an answer stops no table
     try:
         cli.main(args=arguments, prog_name="metacog", standalone_mode=False)
     except MetacogError as error:

@@ -16,25 +16,27 @@ from metacog_pipeline.errors import StudyError
 RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 WIDE_KEY = "wide"  # the column that holds what * stood for
 MISSING = frozenset(
-    {
+    (
         "",
-        "na",
-        "n/a",
-        "#n/a",
-        "<na>",
-        "nan",
-        "nat",
-        "null",
-        "nil",
-        "none",
-        "missing",
-        ".",
-        "-",
-        "--",
-        "–",
-        "—",
-        "?",
-    }
+        *[
+            "na",
+            "n/a",
+            "#n/a",
+            "<na>",
+            "nan",
+            "nat",
+            "null",
+            "nil",
+            "none",
+            "missing",
+            ".",
+            "-",
+            "--",
+            "–",
+            "—",
+            "?",
+        ],
+    )
 )
 # Words for true and false, as spreadsheets and people write them: English, German, French, Spanish, Portuguese, Italian,
 # Dutch, Swedish, Polish, Turkish, Russian, Chinese, Japanese, Korean, Arabic, Hindi.
@@ -143,20 +145,13 @@ def fitting_scales(low: float, high: float, whole: bool = True) -> list[str]:
 def two_scales(counted: Mapping[float, int]) -> str:
     """Say that values are on two scales, as 0.85 among 85 and 90 is; '' where nothing speaks for it.
 
-    Parameters
-    ----------
-    counted
-        How often each value is there.
+    ``counted`` says how often each value is there.
     """
     within = {value: n for value, n in counted.items() if 0 < value < 1}
     above = {value: n for value, n in counted.items() if value > 1}
     least = max(2.0, _LEAST_SHARE * sum(counted.values()))
     whole = sum(n for value, n in above.items() if value == math.floor(value))
-    if (
-        sum(within.values()) < least
-        or sum(above.values()) < least
-        or whole < _WHOLE_SHARE * sum(above.values())
-    ):
+    if min(sum(within.values()), sum(above.values())) < least or whole < _WHOLE_SHARE * sum(above.values()):
         return ""
     return (
         f"{sum(within.values())} values such as {next(iter(within)):g} lie between 0 and 1 and {sum(above.values())} such "
@@ -221,10 +216,7 @@ def plain_name(pattern: str) -> str:
 def wide_columns(patterns: Sequence[str], columns: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return {what * stands for: {plain name: column}}, in the order of the columns.
 
-    Raises
-    ------
-    StudyError
-        For a pattern without exactly one *, one no column fits, or a plain name that is taken.
+    Raises ``StudyError`` for a pattern without exactly one *, one no column fits, or a plain name that is taken.
     """
     found: dict[str, dict[str, str]] = {}
     for pattern in patterns:

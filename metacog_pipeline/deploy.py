@@ -20,12 +20,7 @@ _LIKE = {
 }
 _SCHEMES = {"dagster_storage": (POSTGRES,), "broker": ("redis", "rediss", "amqp", "amqps", "pyamqp")}
 #: The extra that installs an engine, and the module that shows it is there.
-_EXTRAS = {
-    "postgres": "dagster_postgres",
-    "celery": "dagster_celery",
-    "docker": "dagster_docker",
-    "k8s": "dagster_k8s",
-}
+_EXTRAS = {extra: f"dagster_{extra}" for extra in ("postgres", "celery", "docker", "k8s")}
 
 
 def _variable() -> Any:
@@ -71,12 +66,8 @@ class DeploySection(BaseModel):
             except StudyError as error:
                 yield str(error)
         if self.dagster_storage is None:
-            for key, value in (
-                ("ledger", self.ledger),
-                ("executor", self.executor),
-                ("launcher", self.launcher),
-            ):
-                if value in ("postgres", "celery", "docker", "k8s"):
+            for key in ("ledger", "executor", "launcher"):
+                if (value := getattr(self, key)) in ("postgres", "celery", "docker", "k8s"):
                     yield (
                         f'deploy.{key} = "{value}": needs deploy.dagster_storage, the name of an environment variable '
                         "with the address of a PostgreSQL server: a file of this machine is not seen elsewhere"
@@ -97,10 +88,7 @@ class DeploySection(BaseModel):
     def address(self, key: Literal["dagster_storage", "broker"]) -> str:
         """Return the address in the variable that ``key`` names.
 
-        Raises
-        ------
-        StudyError
-            If there is no such key or variable, or what it holds is of another kind.
+        Raises ``StudyError`` if there is no such key or variable, or what it holds is of another kind.
         """
         name = getattr(self, key)
         value = os.environ.get(name, "").strip() if name else ""

@@ -20,19 +20,13 @@ PROBE_BYTES = 4096
 ASIDE = ".damaged"  # the end of the name of a file that was found damaged and is kept
 TIGHTEST, UNPACKED_ALWAYS = 100, 64 * 2**20  # gzip makes logs 5 to 30 times smaller, and zeros 1,000 times
 MOST_TOML = 4 * 2**20  # a study of a thousand models is 0.3 MB; 4 MB are read in 4 s
-_OF_DISKS = (
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EIO,
-    errno.EFBIG,
-    errno.EROFS,
-)  # what a disk refuses, full or failing
+#: What a disk refuses, full or failing.
+_OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS)
 #: Files renamed inside of `forced_together` and not yet forced to the disk; None outside of it.
 _WAITING: ContextVar[list[Path] | None] = ContextVar("_WAITING", default=None)
 _PACKAGE = Path(__file__).resolve().parent
-_ENCODER = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), allow_nan=False
-)  # made once: it is called per row
+#: Made once: it is called per row.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 class TooLargeError(ValueError):
@@ -203,7 +197,7 @@ def force() -> None:
     for path in (*dict.fromkeys(waiting), *dict.fromkeys(each.parent for each in waiting)):
         with contextlib.suppress(
             FileNotFoundError
-        ):  # removed since, as the page of a model that is listed no more
+        ):  # removed since, as a page of a model that is listed no more
             try:
                 _sync(path)
             except OSError as error:

@@ -28,10 +28,7 @@ ACCOUNT_TAG = "metacog/account"
 def fill(folder: Path, deploy: DeploySection | None, variables: Sequence[str]) -> None:
     """Write what the ``dagster.yaml`` in ``folder`` does not say; a file that says everything is not touched.
 
-    Raises
-    ------
-    StudyError
-        If the file there is not YAML.
+    Raises ``StudyError`` if the file there is not YAML.
     """
     path = folder / NAME
     present = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -90,12 +87,9 @@ def _deployed(deploy: DeploySection, variables: Sequence[str]) -> dict[str, str]
         found["storage"] = {"custom": _class("metacog_assets.pooled", "Pooled", postgres)}
     if deploy.executor == "celery":
         broker = {"env": deploy.broker}
-        found["run_launcher"] = _class(
-            "metacog_assets.celery_runs", "Workers", {"broker": broker, "backend": broker}
-        )
-        found["run_coordinator"] = _class(
-            "dagster.core.run_coordinator", "QueuedRunCoordinator", {"dequeue_interval_seconds": 1}
-        )
+        both, every_s = {"broker": broker, "backend": broker}, {"dequeue_interval_seconds": 1}
+        found["run_launcher"] = _class("metacog_assets.celery_runs", "Workers", both)
+        found["run_coordinator"] = _class("dagster.core.run_coordinator", "QueuedRunCoordinator", every_s)
     elif deploy.launcher == "docker":
         config = {"image": {"env": "METACOG_IMAGE"}, "env_vars": [*variables, "METACOG_IMAGE"]}
         found["run_launcher"] = _class("dagster_docker", "DockerRunLauncher", config)

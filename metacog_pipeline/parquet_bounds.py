@@ -24,12 +24,8 @@ def batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a file, or of those of its ``columns``, each piece `PIECE` bytes at most or a row.
 
-    Raises
-    ------
-    TooLargeError
-        If the file says or proves to hold far more than it can, or more than `MOST_UNPACKED`.
-    ArrowException, OSError, ValueError
-        If it cannot be read.
+    Raises ``TooLargeError`` if the file says or proves to hold far more than it can, or more than `MOST_UNPACKED`. Raises
+    ``ArrowException``, ``OSError``, ``ValueError`` if it cannot be read.
     """
     if isinstance(source, Path) and source.suffix == ".arrow":
         yield from _of_stream(source, columns)

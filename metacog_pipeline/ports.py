@@ -24,14 +24,11 @@ def in_use(host: str, port: int) -> str | None:
             listening.bind((host, port))
             listening.listen(1)
     except (OSError, OverflowError, UnicodeError) as error:
-        if (
-            isinstance(error, (socket.gaierror, UnicodeError))
-            or getattr(error, "errno", None) == errno.EADDRNOTAVAIL
-        ):
+        code = getattr(error, "errno", None)
+        if isinstance(error, (socket.gaierror, UnicodeError)) or code == errno.EADDRNOTAVAIL:
             raise StudyError(
                 f'--host "{host}": no address of this machine; give 127.0.0.1, 0.0.0.0 for all of them, or a name it has'
             ) from None
-        code = getattr(error, "errno", None)
         return os.strerror(code).lower() if isinstance(code, int) and code > 0 else str(error)
     return None
 
@@ -47,10 +44,7 @@ def is_loopback(host: str) -> bool:
 def port_for(host: str, port: int, *, first: int = UI_PORT) -> int:
     """Return ``port`` where it is free; for 0 the next free one from ``first`` on.
 
-    Raises
-    ------
-    StudyError
-        The port is in use: what listens there may be the UI of another study.
+    Raises ``StudyError`` where the port is in use: what listens there may be the UI of another study.
     """
     if port:
         why = in_use(host, port)

@@ -24,12 +24,8 @@ LAYOUT = "0.2"  # of the folders in a home; transcripts are the same in 0.1
 def prepare(home: Home, deploy: DeploySection | None = None, variables: tuple[str, ...] = ()) -> None:
     """Create the folders and the Dagster configuration; its runs need ``variables``, wherever they are worked on.
 
-    Raises
-    ------
-    StudyError
-        If the home is a file or cannot be created, or its path cannot be used by all that work on it.
-    StoreError
-        If the disk is full or fails.
+    Raises ``StudyError`` if the home is a file or cannot be created, or its path cannot be used by all that work on it.
+    Raises ``StoreError`` if the disk is full or fails.
     """
     check(home)
     try:

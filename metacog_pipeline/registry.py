@@ -48,10 +48,7 @@ def package_of(name: str) -> str:
 def part(name: str, attribute: str) -> Any:
     """Return attribute ``Settings`` or ``board`` of benchmark ``name``; the rest is loaded only if it must be.
 
-    Raises
-    ------
-    StudyError
-        As `load` does.
+    Raises ``StudyError`` as `load` does.
     """
     entry = _entry(name)
     try:
@@ -77,10 +74,7 @@ def lazily(package: str, name: str, parts: Mapping[str, str]) -> Callable[[str],
 def load(name: str) -> Any:
     """Return the class of benchmark ``name`` (a subclass of ``benchmark.Benchmark``); its module is imported now.
 
-    Raises
-    ------
-    StudyError
-        If no installed package has such a benchmark, or its package cannot be imported.
+    Raises ``StudyError`` if no installed package has such a benchmark, or its package cannot be imported.
     """
     entry = _entry(name)
     try:

@@ -77,10 +77,8 @@ def named_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 def read_lines(path: Path, limit: int = MAX_SOURCE_BYTES) -> list[Line]:
     """Read a ``.jsonl`` or ``.jsonl.gz`` file of objects; blank lines are skipped.
 
-    Raises
-    ------
-    SourceError
-        With file and line: not UTF-8, not JSON, not an object, a key given twice, or a number JSON cannot hold.
+    Raises ``SourceError`` with file and line: not UTF-8, not JSON, not an object, a key given twice, or a number JSON
+    cannot hold.
     """
     return _lines(read_bytes(path, limit), path)
 
@@ -197,14 +195,10 @@ def download(
 ) -> None:
     """Stream ``url`` to ``path``; a cut download is continued from ``<path>.part`` on the next call.
 
-    The validator of the first answer (ETag, else Last-Modified) is kept in ``<path>.part.json`` and sent as
-    ``If-Range``, so a file that changed on the server starts again instead of being spliced. Redirects are followed
-    to hosts that end in one of ``redirects`` only, so by default not at all. Plain http is accepted for this machine only.
-
-    Raises
-    ------
-    SourceError
-        Wrong scheme, any status but 200 or 206, more than ``limit`` bytes, or a connection that breaks.
+    The validator of the first answer (ETag, else Last-Modified) is kept in ``<path>.part.json`` and sent as ``If-Range``,
+    so a file that changed on the server starts again instead of being spliced. Redirects are followed to hosts that end
+    in one of ``redirects`` only, so by default not at all. Plain http is accepted for this machine only. Raises
+    ``SourceError`` for a wrong scheme, any status but 200 or 206, more than ``limit`` bytes, or a connection that breaks.
     """
     _require_https(url)
     part = path.with_name(path.name + ".part")

@@ -98,14 +98,8 @@ def fit(
     columns = _columns(given)
     if output is not None and output.exists():
         raise StudyError(f"{output}: exists already; choose another name")
-    options = Options(
-        _padding(given["padding"]),
-        _slope(given["slope"]),
-        given["conditional"],
-        given["bootstrap"],
-        given["seed"],
-        given["bayes"],
-    )
+    rest = (given[name] for name in ("conditional", "bootstrap", "seed", "bayes"))
+    options = Options(_padding(given["padding"]), _slope(given["slope"]), *rest)
     fitted = fit_file(file, columns, options)
     if output is None:
         click.echo(render(Rows(fitted.columns, fitted.rows), form), nl=False)
@@ -124,7 +118,7 @@ def fit(
 
 def _columns(given: dict[str, Any]) -> Columns | None:
     """Return where a table of trials has what; None for a table of counts."""
-    only = (
+    only = [
         "stimulus",
         "correct",
         "response",
@@ -135,8 +129,11 @@ def _columns(given: dict[str, Any]) -> Columns | None:
         "ratings",
         "bins",
         "alternatives",
-    )
-    told = [name for name in (*only, "words", "wide", "scale") if given[name] not in (None, ())]
+        "words",
+        "wide",
+        "scale",
+    ]
+    told = [name for name in only if given[name] not in (None, ())]
     confidence, keep = given["confidence"], given["keep"]
     if confidence is None and keep is None:
         if told:
@@ -158,12 +155,22 @@ def _columns(given: dict[str, Any]) -> Columns | None:
     if given["run"] is not None and given["item"] is None:
         raise StudyError("--run: give --item beside it, to tell which rows are runs of one item")
     shape = named.Shape(given["wide"], named.parse_words(given["words"]))
-    same = {
-        name: given[name] for name in ("stimulus", "correct", "response", "keep", "groups", "item", "run")
-    }
-    cut = {name: given[name] for name in ("ratings", "bins", "alternatives")}
+    same = (
+        "stimulus",
+        "correct",
+        "response",
+        "keep",
+        "groups",
+        "item",
+        "run",
+        "ratings",
+        "bins",
+        "alternatives",
+    )
     scale, labels = named.parse_scale(given["scale"]), _labels(given["labels"])
-    return Columns(confidence, **same, **cut, labels=labels, scale=scale, shape=shape)
+    return Columns(
+        confidence, **{name: given[name] for name in same}, labels=labels, scale=scale, shape=shape
+    )
 
 
 _OPTION = {"groups": "group", "words": "map-values"}

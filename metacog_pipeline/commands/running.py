@@ -181,19 +181,10 @@ def ui(study_file: Path, port: int, host: str, names: tuple[str, ...]) -> None:
             raise click.BadParameter(f"{name!r} is no host name", param_hint="--name")
     port = port_for(host, port)
     study.prepare()
-    command = [
-        sys.executable,
-        "-m",
-        "metacog_assets.ui",
-        "-m",
-        "metacog_assets.definitions",
-        "--port",
-        str(port),
-        "--host",
-        host,
-        "--working-directory",  # Dagster imports from it before anything else; nothing of the user's lies there
-        str(study.home.dagster),
-    ]
+    command = [sys.executable, "-m", "metacog_assets.ui", "-m", "metacog_assets.definitions"]
+    command += ["--port", str(port), "--host", host]
+    # Dagster imports from it before anything else; nothing of the user's lies there.
+    command += ["--working-directory", str(study.home.dagster)]
     if not is_loopback(host):
         click.echo(
             f"warning: whoever reaches {host}:{port} can start runs that spend money, there is no password; "

@@ -55,12 +55,9 @@ def status(study_file: Path, everything: bool, watch: bool, form: str) -> None:
     current = board_current(study)
     for benchmark in dict.fromkeys(state.benchmark for state in states):
         click.echo(_summary(benchmark, [state for state in states if state.benchmark == benchmark]))
-    # What failed or stopped on the way says why; what was not asked yet says nothing new and comes last.
-    shown = (
-        states
-        if everything
-        else sorted((s for s in states if s.state != DONE), key=lambda s: s.state == "missing")
-    )
+    shown = states
+    if not everything:  # what failed or stopped on the way says why; what was not asked yet comes last
+        shown = sorted((s for s in states if s.state != DONE), key=lambda s: s.state == "missing")
     for state in shown if everything else shown[:SHOWN]:
         why = f": {state.message}" if state.message else ""
         counts = f"{state.n_answered:,} of {state.n_expected:,}"
@@ -71,12 +68,10 @@ def status(study_file: Path, everything: bool, watch: bool, form: str) -> None:
     click.echo(f"spent ${money.spent:.4f}{of_budget}")
     if not study.home.leaderboard.exists():
         click.echo("there are no boards yet: metacog run builds them")
+    elif current:
+        click.echo("the boards are current")
     else:
-        click.echo(
-            "the boards are current"
-            if current
-            else "the boards are older than the answers: metacog run renews them"
-        )
+        click.echo("the boards are older than the answers: metacog run renews them")
 
 
 def state_of(study: Study) -> dict[str, Any]:
@@ -105,16 +100,8 @@ def _summary(benchmark: str, states: Sequence[PartitionState]) -> str:
 
 
 HEADINGS = (
-    "batch",
-    "model",
-    "benchmark",
-    "run",
-    "state",
-    "at the provider",
-    "age",
-    "requests",
-    "answered",
-    "dollars",
+    *("batch", "model", "benchmark", "run", "state"),
+    *("at the provider", "age", "requests", "answered", "dollars"),
 )
 HOUR_S, MINUTE_S = 3600.0, 60.0
 
@@ -159,11 +146,8 @@ def batches(study_file: Path, cancel: str | None, give_up: str | None, form: str
                 row.at_provider or "-",
                 _age(row.age_s),
             ),
-            *(
-                row.requests,
-                "-" if row.answered is None else row.answered,
-                _dollars(row.cost_usd, row.settled),
-            ),
+            *(row.requests, "-" if row.answered is None else row.answered),
+            _dollars(row.cost_usd, row.settled),
         )
         for row in rows
     )

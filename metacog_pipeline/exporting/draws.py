@@ -17,10 +17,7 @@ from metacog_pipeline.scoring.files import scored_frames
 def write(facts: Facts, folder: Path) -> list[str]:
     """Write the draws that the study keeps.
 
-    Raises
-    ------
-    StudyError
-        If no benchmark of the study keeps draws, or none converged.
+    Raises ``StudyError`` if no benchmark of the study keeps draws, or none converged.
     """
     about = facts.write_about(folder, {"format": "arviz"})
     files = 0

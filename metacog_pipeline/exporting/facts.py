@@ -31,7 +31,7 @@ from metacog_pipeline.leaderboard.read import columns_of, one_connection, query_
 from metacog_pipeline.scoring import files as scored_files
 from metacog_pipeline.scoring import printed
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.frames import read_frame
+from metacog_pipeline.study.frames import beside, read_frame
 from metacog_pipeline.study.text import toml_text
 from metacog_pipeline.transcripts.store import answers_table
 
@@ -125,9 +125,7 @@ class Facts:
             return {key: self._with_files(each, folder) for key, each in value.items()}
         if isinstance(value, list):
             return [self._with_files(each, folder) for each in value]
-        path = next(
-            named_paths(value, lambda each: (self.study.path.parent / each.expanduser()).resolve()), None
-        )
+        path = next(named_paths(value, lambda each: beside(self.study, each)), None)
         if path is None:
             return value
         if path.is_dir():
@@ -186,10 +184,8 @@ class Facts:
 
     def answers(self, benchmark: Bound) -> pl.DataFrame:
         """Return every call whose answer counts, all columns of a transcript; digests for prompts that may not leave."""
-        found = []
-        for each in tasks.partitions(benchmark):
-            if each.manifest():
-                found.append(scored_files.current_transcripts(benchmark, each))
+        asked = [each for each in tasks.partitions(benchmark) if each.manifest()]
+        found = [scored_files.current_transcripts(benchmark, each) for each in asked]
         if not found:
             return pl.DataFrame()
         order = ("model", "run", "condition", "item_id", "step", "started_at")
@@ -265,12 +261,7 @@ def named_paths(value: Any, beside: Any) -> Iterator[Path]:
     if isinstance(value, list | tuple):
         for each in value:
             yield from named_paths(each, beside)
-    elif (
-        isinstance(value, str)
-        and 0 < len(value) < 1000
-        and ("/" in value or "." in value)
-        and value.isprintable()
-    ):
+    elif isinstance(value, str) and 0 < len(value) < 1000 and {"/", "."} & set(value) and value.isprintable():
         path = beside(Path(value))
         if _there(path):
             yield path

@@ -15,12 +15,8 @@ from metacog_pipeline.errors import StoreError, StudyError
 def new_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder beside ``target``; on success it is renamed to ``target``, on any error it is removed.
 
-    Raises
-    ------
-    StudyError
-        If ``target`` is there and is no empty folder.
-    StoreError
-        If nothing can be written there.
+    Raises ``StudyError`` if ``target`` is there and is no empty folder. Raises ``StoreError`` if nothing can be written
+    there.
     """
     refuse_taken(target)
     with writable(target):

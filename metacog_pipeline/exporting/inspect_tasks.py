@@ -132,25 +132,17 @@ def asked_as_published(name: str, study: str | None = None, logprobs: int = 0) -
             state.output = await get_model().generate(turns, config=config)
             status = _STATUS.get(state.output.stop_reason, Status.OK)
             new = turns if not kept else turns[-1:]
-            state.messages = [
-                *state.messages,
-                *new,
-                *([state.output.message] if state.output.choices else []),
-            ]
+            said = [state.output.message] if state.output.choices else []
+            state.messages = [*state.messages, *new, *said]
             text = state.output.completion
             usage = state.output.usage
             record = imported_record(
                 benchmark.name, (item.item_id, item.item_hash), model="inspect", run=state.epoch, condition=condition,
                 step=step, text=text, identity=["inspect", benchmark.name, item.item_id, condition, step, text],
             )  # fmt: skip
-            counts = (
-                {}
-                if usage is None
-                else {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
-            )
-            kept.append(
-                replace(record, status=status.value, mode="text", model_id=str(state.model), **counts)
-            )
+            if usage is not None:
+                record = replace(record, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
+            kept.append(replace(record, status=status.value, mode="text", model_id=str(state.model)))
             return Answer(status, text)
 
         await benchmark.ask(item, condition, tasks.ItemChat(ask, "text", benchmark.context.study.models[0]))
@@ -183,9 +175,8 @@ def read_as_published(name: str, study: str | None = None) -> Any:
             right, sure, said = found.select("correct", "confidence", "response").row(0)
             return Score(value=float(right), answer=said, metadata={**told, "confidence": sure})
         unread = row["status"] in benchmark.unreadable and "correct" in benchmark.coded
-        value = (
-            0.0 if unread else float("nan")
-        )  # what cannot be read is not right; some items have no right and wrong
+        # What cannot be read is not right; some items have no right and wrong.
+        value = 0.0 if unread else float("nan")
         return Score(value=value, explanation=str(row["reason"] or row["status"]), metadata=told)
 
     return score

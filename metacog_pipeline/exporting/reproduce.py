@@ -35,10 +35,7 @@ from metacog_pipeline.transcripts.store import PartitionStore, write_manifest
 from metacog_pipeline.transcripts.whole import keep_whole
 
 MOST, MOST_FILES = 16 * 2**30, 100_000  # bytes of all entries unpacked; entries
-_TIGHTEST, _ALWAYS = (
-    200,
-    64 * 2**20,
-)  # times an entry may be packed, and bytes that are unpacked however tightly
+_TIGHTEST, _ALWAYS = 200, 64 * 2**20  # times an entry may be packed, bytes that are unpacked however tightly
 _LARGEST_ABOUT = 64 * 2**20
 _HOMES = ("items", "choices", "people", IMPORTED)
 _FIELDS = tuple(each.name for each in fields(Record))
@@ -57,10 +54,8 @@ class Table:
 def unpack(path: Path, folder: Path) -> dict[str, Any]:
     """Unpack an archive into an empty folder, and return what it says of itself.
 
-    Raises
-    ------
-    StoreError
-        If it is none, a byte of it changed, or an entry is a link, leads elsewhere, or unpacks to more than is taken.
+    Raises ``StoreError`` if it is none, a byte of it changed, or an entry is a link, leads elsewhere, or unpacks to more
+    than is taken.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -92,13 +87,8 @@ def _refuse_odd(path: Path, entries: list[zipfile.ZipInfo]) -> None:
     for entry in entries:
         name = entry.filename
         parts = PurePosixPath(name).parts
-        if (
-            not parts
-            or name != "/".join(parts)
-            or parts[0] == "/"
-            or ".." in parts
-            or re.search(r"[\\:\0]", name)
-        ):
+        plain = parts and name == "/".join(parts) and parts[0] != "/" and ".." not in parts
+        if not plain or re.search(r"[\\:\0]", name):
             raise refuse(entry, "leads out of the archive")
         if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
             raise refuse(entry, "is a link or another special file")
@@ -167,11 +157,8 @@ def rebuild(archive: Path, target: Path, about: Mapping[str, Any], given: Path |
 
 
 def _refuse_elsewhere(study: Study, target: Path) -> None:
-    if (
-        study.study.home is not None
-        or study.deploy.store is not None
-        or not study.home.path.is_relative_to(target.resolve())
-    ):
+    own = study.study.home is not None or study.deploy.store is not None
+    if own or not study.home.path.is_relative_to(target.resolve()):
         raise StudyError(
             f"{STUDY} of the bundle names a place of its own (home, deploy); it is no bundle of metacog"
         )
@@ -283,10 +270,8 @@ def _first_difference(old: Path, new: Path) -> str:
     if before[0] != after[0]:
         changed = sorted(set(before[0]) ^ set(after[0]))
         return f"columns {', '.join(changed[:5]) or 'in another order'}"
-    gone, more = (
-        set(map(tuple, before)) - set(map(tuple, after)),
-        set(map(tuple, after)) - set(map(tuple, before)),
-    )
+    old_rows, new_rows = set(map(tuple, before)), set(map(tuple, after))
+    gone, more = old_rows - new_rows, new_rows - old_rows
     if not gone or not more:
         return f"{len(before) - 1} rows in the bundle, {len(after) - 1} here"
     first = min(gone)

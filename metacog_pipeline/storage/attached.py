@@ -30,10 +30,7 @@ class Attachment(NamedTuple):
 def attachment(home: Home) -> Attachment:
     """Return what ``home`` is attached to; nothing where it is a plain home.
 
-    Raises
-    ------
-    StoreError
-        If its file is damaged: answers kept elsewhere must not be asked again.
+    Raises ``StoreError`` if its file is damaged: answers kept elsewhere must not be asked again.
     """
     path = home / FILE_NAME
     try:
@@ -58,10 +55,7 @@ def _read(path: Path, changed: int, inode: int) -> Attachment:
 def attach(home: Home, store: str | None, ledger: str | None) -> None:
     """Write down what ``home`` is attached to; check the store where that is new.
 
-    Raises
-    ------
-    StoreError, StudyError
-        If the store cannot be used (see `open_store` and `probe`).
+    Raises ``StoreError``, ``StudyError`` if the store cannot be used (see `open_store` and `probe`).
     """
     path = home / FILE_NAME
     if store is None and ledger is None:
@@ -81,10 +75,7 @@ def attach(home: Home, store: str | None, ledger: str | None) -> None:
 def look_at(home: Home, address: str) -> None:
     """Let an empty folder stand for a home whose boards lie in the store at ``address``; the store is only read.
 
-    Raises
-    ------
-    StudyError, StoreError
-        If it is no address of a store, or of a folder that is not there.
+    Raises ``StudyError``, ``StoreError`` if it is no address of a store, or of a folder that is not there.
     """
     if scheme_of(address) == "file" and not Path(address.removeprefix("file://")).is_dir():
         raise StoreError(f"{address}: there is no such folder; give the address as [deploy] store has it")

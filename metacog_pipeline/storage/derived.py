@@ -24,18 +24,14 @@ FOLDERS = ("items", "responses", "judgements", "scored", "harmonised", "estimate
 PREFIX, NOTE, LOCK = "derived", ".derived.json", ".derived.lock"
 AT_ONCE = 8
 State = tuple[int, int]  # size and time of change of a file here
-Known = dict[
-    str, tuple[State, str]
-]  # by path below the home: its state when it was noted, its version in the store
+#: By path below the home: its state when it was noted, its version in the store.
+Known = dict[str, tuple[State, str]]
 
 
 def bring(home: Home) -> int:
     """Bring what other hosts made into ``home``; return how many files. What changed here and was not sent stays.
 
-    Raises
-    ------
-    StoreError
-        If the store cannot be read.
+    Raises ``StoreError`` if the store cannot be read.
     """
     return _moved(home, _bring)
 
@@ -66,10 +62,9 @@ def _bring(home: Home, store: Store, known: Known, pool: ThreadPoolExecutor) -> 
         here = _state(home / name)
         if version != one.version and (here is None or here == state) and name.split("/")[0] in FOLDERS:
             wanted.append((name, one))
-    for name, state in list(_gone(known, listed)):
-        if _state(home / name) == state:
+    for name in known.keys() - listed.keys():  # taken out of the store since it was noted
+        if _state(home / name) == known.pop(name)[0]:
             (home / name).unlink()
-        del known[name]
 
     def fetched(each: tuple[str, Listed]) -> tuple[str, State, str] | None:
         name, one = each
@@ -103,13 +98,6 @@ def _send(home: Home, store: Store, known: Known, pool: ThreadPoolExecutor) -> i
     versions = pool.map(lambda each: store.put(f"{PREFIX}/{each[0]}", home / each[0]), changed)
     known.update({name: (state, version) for (name, state), version in zip(changed, versions, strict=True)})
     return len(changed)
-
-
-def _gone(known: Known, listed: dict[str, Listed]) -> Iterator[tuple[str, State]]:
-    """Yield files that were in the store when they were noted, and are not any more."""
-    for name, (state, _) in known.items():
-        if name not in listed:
-            yield name, state
 
 
 def _state(path: Path) -> State | None:

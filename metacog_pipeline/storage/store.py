@@ -58,12 +58,8 @@ class Store(Protocol):
         """Write ``content`` (bytes, or those of a file) whole and durably; return its version.
 
         With ``when`` only where the version standing there is this one, :data:`ABSENT` where nothing stands there. Where
-        exactly these bytes stand there already, an earlier try of this write arrived: that is success.
-
-        Raises
-        ------
-        ChangedError
-            If something else stands there.
+        exactly these bytes stand there already, an earlier try of this write arrived: that is success. Raises
+        ``ChangedError`` if something else stands there.
         """
         ...
 
@@ -113,12 +109,8 @@ def scheme_of(address: str) -> str:
 def open_store(address: str) -> Store:
     """Return the store at ``address``: a folder (plain path or ``file://``) or an object store.
 
-    Raises
-    ------
-    StudyError
-        If the address is of no known kind, or the extra ``cluster`` is not installed.
-    StoreError
-        If a folder lies on a file system whose locks do not hold between hosts.
+    Raises ``StudyError`` if the address is of no known kind, or the extra ``cluster`` is not installed. Raises
+    ``StoreError`` if a folder lies on a file system whose locks do not hold between hosts.
     """
     if scheme_of(address) == "file":
         from metacog_pipeline.storage.folders import FolderStore

@@ -18,28 +18,21 @@ from metacog_pipeline import registry
 from metacog_pipeline.errors import suggestion
 from metacog_pipeline.files import TooLargeError
 
-_SECRET = (
-    "api_key_env",
-    "base_url",
-    "extra_body",
-    "dagster_storage",
-    "broker",
-    "store",
-)  # keys whose values are never shown
-_SAMPLING = (  # parameters of providers that this house does not name
-    "frequency_penalty",
-    "min_p",
-    "presence_penalty",
-    "repetition_penalty",
-    "stop",
-    "top_k",
-    "top_p",
-)
+#: Keys whose values are never shown.
+_SECRET = ("api_key_env", "base_url", "extra_body", "dagster_storage", "broker", "store")
+#: Parameters of providers that this house does not name.
+_SAMPLING = ["frequency_penalty", "min_p", "presence_penalty", "repetition_penalty", "stop", "top_k", "top_p"]
 _BOUNDS = ("ge", "gt", "le", "lt", "min_length")
 _OWN = ("value_error", "assertion_error")  # raised by a check of ours: its words are kept
 _LONGEST = 80  # characters of a value
 _BARE = re.compile(r"[^\s.\"'\[\]]+")  # a key that is readable without quotes
 _VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]*)\}?")  # as a shell has it
+_LIMITS = {
+    "greater_than_equal": "of {ge} or more",
+    "greater_than": "above {gt}",
+    "less_than_equal": "up to {le}",
+    "less_than": "below {lt}",
+}
 #: What a problem of pydantic wants, by how its name begins.
 _KINDS = (
     ("int", "a whole number"),
@@ -76,9 +69,8 @@ def explain(
     """
     problems = error.errors(include_url=False)
     deeper = {each["loc"][:depth] for each in problems for depth in range(len(each["loc"]))}
-    problems = [
-        each for each in problems if each["loc"] not in deeper
-    ]  # a list is too short without a wrong element
+    # A list is too short without a wrong element.
+    problems = [each for each in problems if each["loc"] not in deeper]
     first = min(problems, key=lambda each: each["type"] != "extra_forbidden")
     location, kind = _without_marks(first["loc"]), first["type"]
     key = key_of((*prefix, *location))
@@ -118,11 +110,8 @@ def explain(
 
 def _another_form(key: str, given: object, kind: str, field: FieldInfo | None) -> str:
     """What to write for one table given as several, several as one, or a variable as a shell has it; empty otherwise."""
-    if (
-        isinstance(given, list)
-        and isinstance(next(iter(given), None), dict)
-        and kind in ("model_type", "dict_type")
-    ):
+    rows = isinstance(given, list) and isinstance(next(iter(given), None), dict)
+    if rows and kind in ("model_type", "dict_type"):
         return f"stands in [[ ]], for one of several rows; it is one table, write [{key}]"
     several = kind == "tuple_type" and field is not None and any(_tables(field.annotation))
     if several and isinstance(given, dict):
@@ -163,10 +152,8 @@ def expected(problem: Mapping[str, Any]) -> str:
         return str(problem["msg"]).split(", ", 1)[-1]
     if kind == "literal_error":
         return f"one of {context['expected']}"
-    for name, words in (("greater_than_equal", "of {ge} or more"), ("greater_than", "above {gt}"),
-                        ("less_than_equal", "up to {le}"), ("less_than", "below {lt}")):  # fmt: skip
-        if kind == name:
-            return f"a number {words.format(**context)}"
+    if kind in _LIMITS:
+        return f"a number {_LIMITS[kind].format(**context)}"
     return next((words for start, words in _KINDS if kind.startswith(start)), "another value")
 
 
@@ -263,12 +250,8 @@ def _plain(kind: Any, bounds: Mapping[str, Any]) -> str:
         )
         if low is not None and high is not None:
             return f"{noun} from {low} to {high}"
-        words = [
-            *(f"of {low} or more" for _ in [0] if low is not None),
-            *(f"above {over}" for _ in [0] if over is not None),
-            *(f"up to {high}" for _ in [0] if high is not None),
-            *(f"below {below}" for _ in [0] if below is not None),
-        ]
+        said = zip(_LIMITS.values(), _BOUNDS, (low, over, high, below), strict=False)
+        words = [text.format(**{name: limit}) for text, name, limit in said if limit is not None]
         return " ".join([noun, " and ".join(words)]).strip()
     if isinstance(kind, type) and issubclass(kind, Path):
         return 'the path of a file or folder, in "quotes"'

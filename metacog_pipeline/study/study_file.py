@@ -23,13 +23,8 @@ from metacog_pipeline.study.sections import Section, Settings, TrainingSection
 ASKED = ("models", "judges", "authors")  # the tables whose rows are models that can be asked
 # Keys of some providers have the form of a variable's name; nobody calls a variable that.
 _KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])\w{20}")
-
-_OPERATIONS = (
-    "/chat/completions",
-    "/responses",
-    "/messages",
-    ":generateContent",
-)  # of a whole address copied
+#: Ends of a whole address that was copied.
+_OPERATIONS = ("/chat/completions", "/responses", "/messages", ":generateContent")
 MOST_BUDGET = 10**9  # dollars; a larger number is a slip
 _OWNER = r"^(?:team:[A-Za-z0-9_ -]{1,80}|[^@\s]{1,64}@[A-Za-z0-9.-]+\.[A-Za-z]{2,})$"
 
@@ -56,7 +51,7 @@ class StudySection(Section):
 
 @functools.lru_cache(
     maxsize=64
-)  # asked for with every partition, and each answer looks at every folder on the way
+)  # asked for with every partition; each answer looks at every folder on the way
 def _home_at(folder: Path) -> Home:
     return Home(folder.resolve())
 
@@ -117,10 +112,7 @@ class Study(Section):
     def model(self, name: str) -> ModelSpec:
         """Return the model called ``name``.
 
-        Raises
-        ------
-        StudyError
-            If the study has no such model.
+        Raises ``StudyError`` if the study has no such model.
         """
         for spec in self.models:
             if spec.name == name:
@@ -139,10 +131,7 @@ def _folder(path: Path, chosen: str) -> Path:
 def load_study(path: Path) -> Study:
     """Read and validate the study file at ``path``.
 
-    Raises
-    ------
-    StudyError
-        With file, key, value and what is allowed, on one line.
+    Raises ``StudyError`` with file, key, value and what is allowed, on one line.
     """
     data = _read(path)
     shown = path.name
@@ -316,9 +305,8 @@ def _check_model(where: str, spec: ModelSpec) -> None:
                 f"{where}: base_url must not carry a user, password, query or fragment; "
                 "put the key in an environment variable and name it in api_key_env"
             )
-        if (
-            ending := next((each for each in _OPERATIONS if parts.path.rstrip("/").endswith(each)), None)
-        ) is not None:
+        ending = next((each for each in _OPERATIONS if parts.path.rstrip("/").endswith(each)), None)
+        if ending is not None:
             raise StudyError(
                 f"{where}: base_url ends in {ending}, which is added when asking; give what stands before it"
             )
