@@ -23,6 +23,19 @@ def entries_of(path):
         }
 
 
+def lines(path, *rows):
+    """Write rows as lines of JSON."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def samples(path):
+    """Return every sample that is read of a log."""
+    found = reading.samples_of(path)
+    assert found is not None
+    return list(found)
+
+
 def written(path, entries, *, with_summaries=False):
     """Write entries as an ``.eval`` file of the older packing; by default without summaries, as older logs are."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -27,11 +27,9 @@ Take = Callable[..., importing.Done]
 
 def state(folder: Path) -> dict[str, str]:
     """Return what stands in a folder: the digest of every file."""
-    files = [
-        each
-        for each in sorted(folder.rglob("*"))
-        if each.is_file() and each.suffix not in (".eval", ".parquet")
-    ]
+    files = (
+        each for each in folder.rglob("*") if each.is_file() and each.suffix not in (".eval", ".parquet")
+    )
     return {str(each.relative_to(folder)): hashlib.sha256(each.read_bytes()).hexdigest() for each in files}
 
 
@@ -45,6 +43,10 @@ def refused(take: Take, folder: Path, path: Path, why: str, **options: Any) -> N
     with pytest.raises(StudyError, match=why):
         take(path, **options)
     assert state(folder) == before
+
+
+def as_third(header: Any) -> None:
+    header["eval"].update(model="third")
 
 
 def test_two_logs_give_a_board_with_paired_tests_and_nobody_is_asked(take, tmp_path):
@@ -81,9 +83,7 @@ def test_a_second_import_changes_nothing(take, tmp_path):
 
 def test_items_are_found_by_id_then_by_what_is_asked(take, changed):
     take(SMALL)
-    renamed = changed(
-        lambda each: each.update(id=f"other-{each['id']}"), lambda h: h["eval"].update(model="third")
-    )
+    renamed = changed(lambda each: each.update(id=f"other-{each['id']}"), as_third)
     shown: list[str] = []
     take(renamed, show=shown.append)
     assert any("questions found by question: 8" in line for line in shown)
@@ -111,9 +111,8 @@ def test_a_run_that_was_cancelled_is_refused_unless_its_status_is_trusted_and_wh
     del entries["samples/g3_epoch_1.json"]
     header = entries["header.json"]
     header["results"]["total_samples"] = 16
-    header["eval"]["dataset"]["sample_ids"] = sorted(
-        {each["id"] for name, each in entries.items() if name.startswith("samples/")}
-    )
+    ids = {each["id"] for name, each in entries.items() if name.startswith("samples/")}
+    header["eval"]["dataset"]["sample_ids"] = sorted(ids)
     header["eval"]["config"]["epochs"] = 2
     done = take(written(tmp_path / "lacking.eval", entries))
     assert (done.kept, done.left_out) == (15, (("g3", "not kept", "is not in the log"),))
@@ -169,10 +168,8 @@ def test_an_error_told_behind_the_events_is_found_in_the_summaries(take, tmp_pat
 
 def test_tool_calls_and_pictures_are_kept_and_not_scored(take):
     done = take(MIXED)
-    assert [(name, what) for name, what, _ in done.left_out] == [
-        ("2", "kept, not scored"),
-        ("3", "kept, not scored"),
-    ]
+    left = [(name, what) for name, what, _ in done.left_out]
+    assert left == [("2", "kept, not scored"), ("3", "kept, not scored")]
     modes = {each.item_id: each.mode for each in kept(done, "small", 1)}
     assert modes["mixed/3"] == "unscored: calls a tool" and "picture" in modes["mixed/2"]
     into = bound(done.study, "questions")
@@ -208,11 +205,8 @@ def test_two_models_under_one_name_are_refused(take, tmp_path, changed):
 
 def test_a_model_of_another_provider_with_the_same_last_name_gets_a_name_of_its_own(take, changed):
     take(SMALL)
-    names = [
-        each.name
-        for each in take(changed(header=lambda h: h["eval"].update(model="azure/small"))).study.models
-    ]
-    assert names == ["small", "azure-small"]
+    done = take(changed(header=lambda h: h["eval"].update(model="azure/small")))
+    assert [each.name for each in done.study.models] == ["small", "azure-small"]
 
 
 def test_other_answers_of_a_run_that_is_there_are_refused(take, tmp_path, changed):
@@ -227,7 +221,7 @@ def test_other_answers_of_a_run_that_is_there_are_refused(take, tmp_path, change
 
 def test_a_key_that_disagrees_is_refused_and_named(take, tmp_path, changed):
     take(SMALL)
-    path = changed(lambda each: each.update(target="C"), lambda h: h["eval"].update(model="third"))
+    path = changed(lambda each: each.update(target="C"), as_third)
     refused(take, tmp_path, path, "disagrees with the study in 6 questions: general/g0 has C, the study A")
     assert take(path, trust=("key",)).kept == 16
 
@@ -314,9 +308,8 @@ def test_answers_go_to_a_benchmark_of_the_study_whose_questions_they_are(take, a
     spec = done.study.model("small")
     records = list(kept_records(Partition(done.study, "metamedqa", spec, 1).folder))
     assert done.kept == 16 and "questions" not in done.study.benchmarks
-    assert {each.item_id: each.input_tokens for each in records} == {
-        item_id: 100 + at for at, item_id in enumerate(another)
-    }
+    counted = {each.item_id: each.input_tokens for each in records}
+    assert counted == {item_id: 100 + at for at, item_id in enumerate(another)}
 
 
 def test_a_log_that_another_benchmark_refuses_leaves_the_study_as_it_was(take, another, changed, tmp_path):

@@ -7,23 +7,12 @@ from itertools import chain
 import pytest
 
 from metacog_pipeline.asking.imported import ImportOptions
-from metacog_pipeline.asking.logs import reading, tables
+from metacog_pipeline.asking.logs import tables
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.transcripts.folder import kept_folders
 from metacog_pipeline.transcripts.store import kept_records
-from tests.logs.conftest import FIXTURES, entries_of, written
-
-
-def lines(path, *rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def samples(path):
-    found = reading.samples_of(path)
-    assert found is not None
-    return list(found)
+from tests.logs.conftest import FIXTURES, entries_of, lines, samples, written
 
 
 # --- Vertex AI --------------------------------------------------------------------------------------------------------
@@ -70,14 +59,8 @@ def test_a_batch_of_vertex_ai_is_matched_by_what_was_asked(tmp_path, take, study
     assert done.left_out[0][2].startswith("was not answered: Bad Request")
     folders = kept_folders(done.study.home, "questions", "gemini-2.5-flash")
     kept = [
-        (
-            each.run,
-            each.item_id,
-            each.text[8],
-            json.loads(each.request_json)["temperature"],
-            each.output_tokens,
-        )
-        for each in chain.from_iterable(map(kept_records, folders))
+        (r.run, r.item_id, r.text[8], json.loads(r.request_json)["temperature"], r.output_tokens)
+        for r in chain.from_iterable(map(kept_records, folders))
     ]
     assert kept == [(1, "v0", "B", 0.2, 7), (1, "v1", "C", 0.2, 7), (2, "v0", "A", 0.2, 7)]
     again = take(path)
@@ -100,14 +83,9 @@ def test_a_batch_of_vertex_ai_alone_says_that_a_study_must_ask_its_questions(tmp
     ],
 )
 def test_the_likelihood_of_a_text_is_no_reply(tmp_path, more):
-    row = {
-        "doc_id": 0,
-        "doc": {"question": "It is"},
-        "target": " word",
-        "arguments": [["It is", " word"]],
-        "filter": "none",
-    }
-    (only,) = samples(lines(tmp_path / "samples_lambada.jsonl", {**row, **more}))
+    row = {"doc_id": 0, "doc": {"question": "It is"}, "target": " word", "arguments": [["It is", " word"]]}
+    path = lines(tmp_path / "samples_lambada.jsonl", {**row, "filter": "none", **more})
+    (only,) = samples(path)
     assert only.why == "is the likelihood of a given text, no reply"
 
 
@@ -194,11 +172,7 @@ def test_a_log_whose_keys_were_texts_before_is_the_same_log(tmp_path, take_table
     done = take_table(path)
     (kept,) = done.study.home.path.rglob("0001-*.jsonl")
     older = [json.loads(line) for line in kept.read_text().splitlines()]
-    kept.write_text(
-        "".join(
-            json.dumps({**row, "answers": [f"{row['answers'][0]} km"], "unit": ""}) + "\n" for row in older
-        )
-    )
+    lines(kept, *({**row, "answers": [f"{row['answers'][0]} km"], "unit": ""} for row in older))
     assert take_table(path).known == 3
     assert bound(done.study, "questions").items[0].kind == "text"
 

@@ -12,17 +12,18 @@ from metacog_pipeline.benchmark.answers import sureness
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from tests.logs.conftest import lines, samples
 
+SAMPLE = """[study]
+name = "x"
 
-def lines(path, *rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+[[models]]
+name = "old"
+provider = "replay"
 
-
-def samples(path):
-    found = reading.samples_of(path)
-    assert found is not None
-    return list(found)
+[benchmarks.questions]
+items = "sample"
+"""
 
 
 def choice(number, likely, target=1, **more):
@@ -39,25 +40,16 @@ def choice(number, likely, target=1, **more):
 def test_choices_of_lm_eval_have_the_chances_of_their_log_likelihoods(tmp_path, take):
     folder = tmp_path / "meta-llama__Llama-3"
     folder.mkdir()
-    path = lines(
-        folder / "samples_capitals_2026-01-02T03-04-05.jsonl",
-        choice(0, [-3, -1, -2]),
-        choice(1, [-1, -9, -5]),
-    )
-    first, second = samples(path)
-    assert (first.task, first.model, first.said.text, second.said.text) == (
-        "capitals",
-        "meta-llama/Llama-3",
-        "B",
-        "A",
-    )
+    path = folder / "samples_capitals_2026-01-02T03-04-05.jsonl"
+    first, second = samples(lines(path, choice(0, [-3, -1, -2]), choice(1, [-1, -9, -5])))
+    assert (first.task, first.model) == ("capitals", "meta-llama/Llama-3")
+    assert (first.said.text, second.said.text) == ("B", "A")
     logs = encode_logprobs(first.said.logprobs)
     share = sureness.chance(logs, "ABC", "B")
     assert share == pytest.approx(math.exp(-1) / sum(math.exp(-each) for each in (1, 2, 3)))
     done = take(path)
-    assert done.kept == 2 and done.study.benchmarks["questions"].model_dump()["conditions"] == (
-        "choice_logprob",
-    )
+    assert done.kept == 2
+    assert done.study.benchmarks["questions"].model_dump()["conditions"] == ("choice_logprob",)
     into = bound(done.study, "questions")
     assert [item.answer for item in into.items] == ["B", "B"] and done.study.models[0].name == "llama-3"
 
@@ -66,26 +58,16 @@ def test_questions_that_differ_in_their_options_or_key_alone_stay_apart(tmp_path
     def row(number, options, target):
         doc = {"question": "Which is true?", "choices": options, "answer": target}
         asked = {
-            f"gen_args_{n}": {"arg_0": "Which is true?\nAnswer:", "arg_1": f" {each}"}
-            for n, each in enumerate("ABC")
+            f"gen_args_{n}": {"arg_0": "Which is true?\nAnswer:", "arg_1": f" {x}"}
+            for n, x in enumerate("ABC")
         }
         return {**choice(number, [-3, -1, -2], target), "doc": doc, "arguments": asked}
 
     first, second = ["salt is sweet", "ice is cold", "fire is wet"], ["cats bark", "dogs fly", "fish swim"]
-    path = lines(
-        tmp_path / "samples_mmlu.jsonl",
-        row(0, first, 1),
-        row(1, second, 2),
-        row(2, first, 0),
-        row(3, first, 1),
-    )
-    done = take(path, model="m")
-    items = bound(done.study, "questions").items
-    assert [(item.options, item.answer) for item in items] == [
-        (tuple(first), "B"),
-        (tuple(second), "C"),
-        (tuple(first), "A"),
-    ]
+    asked = (row(0, first, 1), row(1, second, 2), row(2, first, 0), row(3, first, 1))
+    done = take(lines(tmp_path / "samples_mmlu.jsonl", *asked), model="m")
+    found = [(list(item.options), item.answer) for item in bound(done.study, "questions").items]
+    assert found == [(first, "B"), (second, "C"), (first, "A")]
     assert done.kept == 3
 
 
@@ -145,12 +127,10 @@ def written(number, doc, target, reply):
 
 @pytest.mark.parametrize(
     ("doc", "target"),
-    [
-        ({"question": "Which?", "options": ["u", "v", "w"], "answer_index": 1}, "B"),
-        ({"Question": "Which?", "choice1": "u", "choice2": "v", "choice3": "w"}, "(B)"),
-        ({"input": "Which?\nOptions:\n(A) u\n(B) v\n(C) w"}, "(B)"),
-    ],
-)
+    [({"question": "Which?", "options": ["u", "v", "w"], "answer_index": 1}, "B"),
+     ({"Question": "Which?", "choice1": "u", "choice2": "v", "choice3": "w"}, "(B)"),
+     ({"input": "Which?\nOptions:\n(A) u\n(B) v\n(C) w"}, "(B)")],
+)  # fmt: skip
 def test_options_are_found_where_tasks_of_lm_eval_keep_them(tmp_path, take, doc, target):
     reply = "Take (A) first: no. The correct answer is (B)."
     path = lines(tmp_path / "samples_x.jsonl", written(0, doc, target, reply))
@@ -174,12 +154,8 @@ def test_a_letter_names_a_place_where_options_are_letters_themselves(tmp_path, t
 
 
 def test_a_right_answer_that_is_no_option_is_told_in_words(tmp_path):
-    (only,) = samples(
-        lines(
-            tmp_path / "samples_x.jsonl",
-            written(0, {"question": "Which?", "options": ["u", "v"]}, "42", "42"),
-        )
-    )
+    row = written(0, {"question": "Which?", "options": ["u", "v"]}, "42", "42")
+    (only,) = samples(lines(tmp_path / "samples_x.jsonl", row))
     assert only.question == {"question": "Which?", "answers": ["42"]}
 
 
@@ -211,10 +187,8 @@ def test_answers_that_nobody_judged_are_counted_as_not_scored(tmp_path, take):
     row = {"doc_id": 0, "doc": {"question": "Why?"}, "target": "a long reason " * 10, "arguments": [],
            "resps": [["Because."]], "filter": "none"}  # fmt: skip
     done = take(lines(tmp_path / "samples_why.jsonl", row), model="m")
-    assert (done.kept, [each[1:] for each in done.left_out]) == (
-        1,
-        [("kept, not scored", "has no short right answer, and the log no verdict")],
-    )
+    why = "has no short right answer, and the log no verdict"
+    assert (done.kept, [each[1:] for each in done.left_out]) == (1, [("kept, not scored", why)])
 
 
 def test_batches_of_vertex_and_questions_nobody_asked_say_what_to_do(tmp_path, take):
@@ -226,13 +200,10 @@ def test_batches_of_vertex_and_questions_nobody_asked_say_what_to_do(tmp_path, t
 
 
 def test_a_condition_is_added_where_nobody_is_asked_and_none_are_written(tmp_path, take):
-    (tmp_path / "study.toml").write_text(
-        '[study]\nname = "x"\n\n[[models]]\nname = "old"\nprovider = "replay"\n\n[benchmarks.questions]\nitems = "sample"\n'
-    )
+    (tmp_path / "study.toml").write_text(SAMPLE)
     done = take(lines(tmp_path / "samples_x.jsonl", choice(0, [-3, -1, -2])), model="m")
-    assert (
-        done.kept == 1 and "choice_logprob" in done.study.benchmarks["questions"].model_dump()["conditions"]
-    )
+    assert done.kept == 1
+    assert "choice_logprob" in done.study.benchmarks["questions"].model_dump()["conditions"]
 
 
 def test_a_line_that_is_cut_off_is_named(tmp_path, take):
@@ -268,16 +239,9 @@ BATCHES: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("provider", BATCHES)
 def test_batches_are_answers_to_the_questions_their_ids_name(tmp_path, take, provider):
-    (tmp_path / "study.toml").write_text(
-        '[study]\nname = "x"\n\n[[models]]\nname = "old"\nprovider = "replay"\n\n[benchmarks.questions]\nitems = "sample"\n'
-    )
-    done = take(
-        lines(
-            tmp_path / "output.jsonl",
-            *BATCHES[provider],
-            {**BATCHES[provider][0], "custom_id": "no", "key": "no"},
-        )
-    )
+    (tmp_path / "study.toml").write_text(SAMPLE)
+    unknown = {**BATCHES[provider][0], "custom_id": "no", "key": "no"}
+    done = take(lines(tmp_path / "output.jsonl", *BATCHES[provider], unknown))
     names = {"openai": "gpt-x", "anthropic": "claude-x", "gemini": "gemini-x"}
     assert done.kept == 1 and done.study.models[-1].name == names[provider]
     assert [each[0] for each in done.left_out] == ["s02", "no"] and "was not answered" in done.left_out[0][2]
@@ -296,11 +260,8 @@ def result(number, **more):
 
 
 def test_every_eval_ever_says_question_answer_and_usage(tmp_path, take):
-    agent = {
-        "interaction_type": "agentic",
-        "output": None,
-        "messages": [{"turn_idx": 0, "role": "assistant", "content": "B"}],
-    }
+    turns = [{"turn_idx": 0, "role": "assistant", "content": "B"}]
+    agent = {"interaction_type": "agentic", "output": None, "messages": turns}
     path = lines(tmp_path / "one.jsonl", result(0), result(0), result(1, error="timeout"), result(2, **agent))
     first = samples(path)[0]
     assert (first.said.usage.input_tokens, first.said.latency_s, first.right) == (4, 1.5, True)
@@ -312,11 +273,8 @@ def test_every_eval_ever_says_question_answer_and_usage(tmp_path, take):
 
 
 def test_a_summary_leads_to_the_results_beside_it_and_nowhere_else(tmp_path, take):
-    summary = {
-        "evaluation_id": "e",
-        "evaluation_results": [],
-        "detailed_evaluation_results": {"file_path": "../one.jsonl"},
-    }
+    beside = {"file_path": "../one.jsonl"}
+    summary = {"evaluation_id": "e", "evaluation_results": [], "detailed_evaluation_results": beside}
     (tmp_path / "e.json").write_text(json.dumps(summary))
     with pytest.raises(StudyError, match="holds scores of whole tasks only"):
         take(tmp_path / "e.json")

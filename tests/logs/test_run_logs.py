@@ -7,12 +7,7 @@ from collections import Counter
 import pytest
 
 from metacog_pipeline.asking.logs import reading
-
-
-def samples(path):
-    found = reading.samples_of(path)
-    assert found is not None
-    return list(found)
+from tests.logs.conftest import lines, samples
 
 
 def state(number, reply, *, right=1, trial=0, **more):
@@ -170,7 +165,7 @@ RESULTS = [
 def test_results_of_promptfoo_are_right_where_their_assertions_passed(tmp_path, take, shape):
     path = tmp_path / ("out.jsonl" if shape == "lines" else "out.json")
     if shape == "lines":
-        path.write_text("".join(json.dumps(each) + "\n" for each in RESULTS))
+        lines(path, *RESULTS)
     else:
         inner = {"version": 3, "results": RESULTS, "stats": {}}
         whole = {"evalId": "e", "results": inner, "config": {"description": "capitals"}}
@@ -185,11 +180,8 @@ def test_results_of_promptfoo_are_right_where_their_assertions_passed(tmp_path, 
     assert (found[0].task, found[0].question["question"]) == (
         "capitals" if shape == "nested" else "out", "Question 0: capital of France?",
     )  # fmt: skip
-    assert (found[0].said.cost_usd, found[0].said.usage.input_tokens, found[0].said.latency_s) == (
-        0.0001,
-        9,
-        0.54,
-    )
+    said = found[0].said
+    assert (said.cost_usd, said.usage.input_tokens, said.latency_s) == (0.0001, 9, 0.54)
     done = take(path)
     assert done.kept == 5
     assert sorted(model.name for model in done.study.models) == ["anthropic-haiku", "openai-gpt-4o"]
@@ -202,18 +194,18 @@ def test_a_part_of_another_kind_anywhere_in_a_log_raises_nothing_but_a_reason(tm
     oai = [json.loads(line) for line in events(
         event("sampling", 1, prompt="Q?", sampled=["A"]), event("match", 1, correct=True, expected="A")
     ).splitlines()]  # fmt: skip
-    path, lines = tmp_path / "a.json", tmp_path / "a.jsonl"
-    for whole, file in ((helm, path), (foo, path), (oai, lines)):
+    path, many = tmp_path / "a.json", tmp_path / "a.jsonl"
+    for whole, file in ((helm, path), (foo, path), (oai, many)):
         for place in places(whole):
             for odd in (None, 7, -1e300, "", "x", [], [1], {}, True):
                 made = copy.deepcopy(whole)
                 put(made, place, odd)
-                text = (
-                    "".join(json.dumps(each) + "\n" for each in made) if file is lines else json.dumps(made)
-                )
-                if file is lines and not all(isinstance(each, dict) for each in made):
+                if file is path:
+                    path.write_text(json.dumps(made))
+                elif all(isinstance(each, dict) for each in made):
+                    lines(many, *made)
+                else:
                     continue
-                file.write_text(text)
                 list(reading.samples_of(file) or ())
 
 

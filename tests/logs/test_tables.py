@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from decimal import Decimal
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from metacog_pipeline.benchmark.answers.question_rows import question_of
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.fitting import reading as fitting
+from tests.logs.conftest import lines
 
 HEAD = ("model", "id", "question", "options", "answer", "prediction", "confidence", "correct")
 PERCENT = ImportOptions(scale=columns.Scale(0, 100))
@@ -46,6 +48,24 @@ def read(path, options=PERCENT, pairs=()):
     made = tables.read(path, pairs, options)
     assert made is not None
     return made
+
+
+def one(path, row):
+    """Return what is read of a table of this row alone."""
+    (only,) = read(lines(path / "t.jsonl", row), ImportOptions())
+    return only
+
+
+def judged(each):
+    """Return the item that a row asks, and whether its answer is right."""
+    item = tables._item({}, each)
+    assert item is not None
+    return item, stated.answer_of(each.said.text, item.key).correct
+
+
+def refused(why, path, options=PERCENT):
+    with pytest.raises(StudyError, match=why):
+        read(path, options)
 
 
 def said(made):
@@ -125,16 +145,13 @@ def test_a_list_of_right_answers_may_be_written_as_text_and_rows_may_have_names(
 def test_beside_a_label_the_answer_is_the_models_and_what_lacks_is_told(tmp_path):
     made = [{"statement": f"{n} is odd", "label": n % 2 == 1, "answer": n % 3 == 1} for n in range(4)]
     first = read(table(tmp_path / "own.csv", made))[0]
-    assert (first.question, first.said.text) == (
-        {"question": "0 is odd", "answers": ["False"]},
-        "Answer: False",
-    )
+    assert first.question == {"question": "0 is odd", "answers": ["False"]}
+    assert first.said.text == "Answer: False"
     told: list[str] = []
     bare = table(tmp_path / "bare.csv", [{"question": "?", "a_answer": 1}])
     assert tables.read(bare, (), ImportOptions(show=told.append)) is None
-    assert told[0].startswith(
-        "no questions are taken from it: it lacks choice or response, key or correct; columns"
-    )
+    lacks = "no questions are taken from it: it lacks choice or response, key or correct; columns"
+    assert told[0].startswith(lacks)
 
 
 def test_questions_and_options_may_be_objects_and_a_key_no_reply_fits_is_told(tmp_path):
@@ -162,8 +179,7 @@ def test_a_data_set_saved_to_disk_is_one_table(tmp_path):
     assert len(read(tmp_path / "saved")) == 2 * 80
     assert fitting.read(tmp_path / "saved", ["confidence"]).frame.height == 2 * 80
     pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
-    with pytest.raises(StudyError, match=r"is a folder; give a file of it: .* not one table"):
-        read(tmp_path)
+    refused(r"is a folder; give a file of it: .* not one table", tmp_path)
 
 
 def test_numbers_of_options_of_which_none_is_0_are_refused_and_can_be_said(tmp_path):
@@ -174,10 +190,7 @@ def test_numbers_of_options_of_which_none_is_0_are_refused_and_can_be_said(tmp_p
         )
         row.pop("correct")
     path = table(tmp_path / "own.csv", made)
-    with pytest.raises(
-        StudyError, match=r"none is 0, so they seem to begin at 1; nothing was kept; .*--from-one"
-    ):
-        read(path)
+    refused(r"none is 0, so they seem to begin at 1; nothing was kept; .*--from-one", path)
     assert said(read(path, ImportOptions(scale=PERCENT.scale, from_one=True)))[0][1] == "A"
 
 
@@ -185,17 +198,14 @@ def test_a_correctness_that_disagrees_with_the_key_refuses_the_table(tmp_path):
     made = rows()
     made[7]["correct"] = not made[7]["correct"]
     path = table(tmp_path / "own.csv", made)
-    with pytest.raises(
-        StudyError, match=r"disagrees with the key in 1 of 80 rows: row 9 \(q7\) says 0, by key 1"
-    ):
-        read(path)
+    refused(r"disagrees with the key in 1 of 80 rows: row 9 \(q7\) says 0, by key 1", path)
     assert len(read(path, ImportOptions(scale=PERCENT.scale, trust=("correct",)))) == 80
 
 
 def test_an_id_that_names_two_questions_refuses_the_table(tmp_path):
     made = [{**row, "id": f"q{number % 20}"} for number, row in enumerate(rows())]
-    with pytest.raises(StudyError, match=r"row 22: id 'q0' names another question.*--map item_id=question"):
-        read(table(tmp_path / "own.csv", made))
+    path = table(tmp_path / "own.csv", made)
+    refused(r"row 22: id 'q0' names another question.*--map item_id=question", path)
 
 
 def test_rows_that_lack_something_say_what_and_a_scale_is_never_guessed(tmp_path):
@@ -203,22 +213,14 @@ def test_rows_that_lack_something_say_what_and_a_scale_is_never_guessed(tmp_path
     made[0]["prediction"], made[1]["question"], made[2]["confidence"] = "", "", "NA"
     made[3]["answer"] = made[3]["correct"] = ""
     path = table(tmp_path / "own.csv", made)
-    with pytest.raises(StudyError, match=r"say on which scale, as in --scale 0..1 or"):
-        read(path, ImportOptions())
+    refused(r"say on which scale, as in --scale 0..1 or", path, ImportOptions())
     found = read(path, ImportOptions(scale=columns.Scale(0, 1)))
-    assert [each.why for each in found[:5]] == [
-        "has no answer",
-        "has no question",
-        None,
-        "has neither key nor verdict",
-        None,
-    ]
+    why = ["has no answer", "has no question", None, "has neither key nor verdict", None]
+    assert [each.why for each in found[:5]] == why
     assert found[2].said.text == "Answer: C" and found[4].said.text.endswith("Confidence: 54%")
 
 
-def test_a_verdict_without_a_key_counts_as_it_stands_and_a_table_without_either_is_none(
-    tmp_path,
-):
+def test_a_verdict_without_a_key_counts_as_it_stands_and_a_table_without_either_is_none(tmp_path):
     made = [{each: row[each] for each in ("model", "question", "prediction", "correct")} for row in rows()]
     first = read(table(tmp_path / "own.csv", made))[0]
     assert first.right is False and first.question is not None and first.question["kind"] == "graded"
@@ -243,37 +245,21 @@ def test_a_table_about_items_of_the_study_is_left_to_their_benchmark(tmp_path):
 ASKED = {"question": "Which one?", "response": "It is B.", "confidence": 70}
 
 
-def lines(path, *found):
-    path.write_text("".join(json.dumps(each) + "\n" for each in found))
-    return path
-
-
 @pytest.mark.parametrize(
-    ("key", "told"),
-    [
-        (
-            {"answer": {"label": "B"}},
-            "key is an object with label; map a part of it, as in --map key=answer.label",
-        ),
-        ({"answer": [1, 1, 0], "options": ["u", "v", "w"]}, "has 2 right options; one can be right"),
-        ({"answer": "a long text " * 20}, "has no short right answer (key) and no verdict (correct)"),
-    ],
-)
-def test_a_key_that_no_reply_can_be_held_to_is_refused_with_its_reason(tmp_path, take_table, key, told):
-    with pytest.raises(StudyError) as refused:
-        take_table(lines(tmp_path / "t.jsonl", {**ASKED, **key}))
-    assert f"row 1 {told}; nothing was kept" in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("question", "told"),
-    [({"messages": []}, "question is an object with messages; map a part of it, as in --map question=question.messages"),
-     (["Why?", "How?"], "question is a list of 2; map one of them, as in --map question=question[0]")],
+    ("cells", "told"),
+    [({"answer": {"label": "B"}}, "key is an object with label; map a part of it, as in --map key=answer.label"),
+     ({"answer": [1, 1, 0], "options": ["u", "v", "w"]}, "has 2 right options; one can be right"),
+     ({"answer": "a long text " * 20}, "has no short right answer (key) and no verdict (correct)"),
+     ({"question": {"messages": []}},
+      "question is an object with messages; map a part of it, as in --map question=question.messages"),
+     ({"question": ["Why?", "How?"]},
+      "question is a list of 2; map one of them, as in --map question=question[0]")],
 )  # fmt: skip
-def test_a_question_of_several_parts_is_refused_with_the_way_to_map_one(tmp_path, take_table, question, told):
-    with pytest.raises(StudyError) as refused:
-        take_table(lines(tmp_path / "t.jsonl", {**ASKED, "answer": "B", "question": question}))
-    assert f"row 1 {told}; nothing was kept" in str(refused.value)
+def test_a_key_no_reply_can_be_held_to_and_a_question_in_parts_are_refused_with_the_way_out(
+    tmp_path, take_table, cells, told
+):
+    with pytest.raises(StudyError, match=re.escape(f"row 1 {told}; nothing was kept")):
+        take_table(lines(tmp_path / "t.jsonl", {**ASKED, "answer": "B", **cells}))
 
 
 def test_the_rows_of_a_json_object_are_its_only_list_of_objects(tmp_path):
@@ -282,10 +268,8 @@ def test_the_rows_of_a_json_object_are_its_only_list_of_objects(tmp_path):
     )
     assert [each.said.text for each in read(tmp_path / "t.json")] == ["It is B.\nConfidence: 70%"]
     (tmp_path / "t.json").write_text(json.dumps({"q1": {**ASKED, "answer": "B"}}))
-    with pytest.raises(
-        StudyError, match="must be a list of objects, one per row, or an object with one such list; write"
-    ):
-        read(tmp_path / "t.json")
+    why = "must be a list of objects, one per row, or an object with one such list; write"
+    refused(why, tmp_path / "t.json")
 
 
 def test_a_zero_or_one_for_each_option_names_the_right_one(tmp_path):
@@ -306,23 +290,14 @@ def test_decimals_of_parquet_are_numbers_also_inside_of_structs(tmp_path):
 
 def test_utf_16_without_its_mark_is_named(tmp_path):
     (tmp_path / "t.csv").write_bytes("question,answer\na,b\n".encode("utf-16-le"))
-    with pytest.raises(
-        StudyError, match=r"t\.csv: is UTF-16 without a mark that says so; save the file as UTF-8"
-    ):
-        read(tmp_path / "t.csv")
+    why = r"t\.csv: is UTF-16 without a mark that says so; save the file as UTF-8"
+    refused(why, tmp_path / "t.csv")
 
 
 def test_numbers_that_name_options_by_place_do_so_where_they_are_the_text_of_another(tmp_path):
     asked = [[f"u{n}", f"v{n}", f"w{n}"] for n in range(4)] + [["2", "1", "0"]]
-    made = [
-        {
-            "question": f"Which is {n}?",
-            "options": options,
-            "answer": 2 if n == 4 else n % 3,
-            "prediction": n % 3,
-        }
-        for n, options in enumerate(asked)
-    ]
+    made = [{"question": f"Which is {n}?", "options": options, "answer": 2 if n == 4 else n % 3, "prediction": n % 3}
+            for n, options in enumerate(asked)]  # fmt: skip
     last = read(lines(tmp_path / "t.jsonl", *made))[-1]
     assert (last.said.text, (last.question or {})["answer"]) == ("Answer: B", "C")
     as_text = read(lines(tmp_path / "t.jsonl", {**made[4], "prediction": 1}))[0]
@@ -339,16 +314,12 @@ def test_what_an_import_cannot_trust_and_an_address_in_place_of_a_file_are_named
         "resps": [["4"]],
         "filter": "none",
     }
-    with pytest.raises(
-        StudyError,
-        match=r"--trust everything: give one of correct, key, model, run, status; nothing was kept",
-    ):
+    why = r"--trust everything: give one of correct, key, model, run, status; nothing was kept"
+    with pytest.raises(StudyError, match=why):
         take(lines(path, {**row, "exact_match": 1.0}), model="m", trust=("everything",))
     assert take(path, model="m", trust=("key",)).kept == 1
-    with pytest.raises(
-        StudyError, match=r"^https://host/a/t\.csv: is an address; tables are read from files: download it"
-    ):
-        read(tmp_path / "https://host/a/t.csv")
+    why = r"^https://host/a/t\.csv: is an address; tables are read from files: download it"
+    refused(why, tmp_path / "https://host/a/t.csv")
 
 
 def test_a_field_that_is_misspelt_in_a_mapping_is_told(tmp_path):
@@ -379,10 +350,8 @@ def test_an_option_that_is_missing_between_others_is_told_and_moves_none_up(tmp_
 
 def test_lettered_options_name_the_right_and_the_chosen_one_with_their_letters(tmp_path):
     row = {"question": "Which?", "options": ["A) u", "B) v"], "key": "B) v", "pred": "B) v"}
-    (only,) = read(lines(tmp_path / "t.jsonl", row), ImportOptions())
-    item = tables._item({}, only)
-    assert item is not None and (item.options, item.answer) == (("u", "v"), "B")
-    assert stated.answer_of(only.said.text, item.key).correct is True
+    item, correct = judged(one(tmp_path, row))
+    assert (item.options, item.answer, correct) == (("u", "v"), "B", True)
 
 
 LABELLED = (
@@ -402,21 +371,14 @@ def test_an_option_is_named_by_the_label_it_has_in_the_table(options, nested, tm
     other = {**row, "key": 2, "pred": "3"}
     first, second = read(lines(tmp_path / "t.jsonl", row, other), ImportOptions(trust=("item_id",)))
     for each, right in ((first, True), (second, False)):
-        item = tables._item({}, each)
-        assert item is not None and (item.options, item.answer) == (("u", "v", "w"), "B")
-        assert stated.answer_of(each.said.text, item.key).correct is right
+        item, correct = judged(each)
+        assert (item.options, item.answer, correct) == (("u", "v", "w"), "B", right)
 
 
 def test_ten_numbered_options_stand_in_the_order_of_their_numbers(tmp_path):
-    row = {
-        "question": "Which?",
-        "options": {str(n): f"t{n}" for n in range(1, 11)},
-        "key": "10",
-        "pred": "t10",
-    }
-    (only,) = read(lines(tmp_path / "t.jsonl", row), ImportOptions())
-    item = tables._item({}, only)
-    assert item is not None and (item.options[1], item.options[9], item.answer) == ("t2", "t10", "J")
+    options = {str(n): f"t{n}" for n in range(1, 11)}
+    item, _ = judged(one(tmp_path, {"question": "Which?", "options": options, "key": "10", "pred": "t10"}))
+    assert (item.options[1], item.options[9], item.answer) == ("t2", "t10", "J")
 
 
 @pytest.mark.parametrize("stated", [(7, 8, 10), (1, 5, 3, 2), (0, 1, 1)])
@@ -424,8 +386,7 @@ def test_a_short_table_of_ratings_is_not_taken_as_percent(stated, tmp_path):
     made = [
         {"question": f"Q{n}?", "key": "x", "pred": "x", "confidence": sure} for n, sure in enumerate(stated)
     ]
-    with pytest.raises(StudyError, match="say on which scale"):
-        read(table(tmp_path / "t.csv", made), ImportOptions())
+    refused("say on which scale", table(tmp_path / "t.csv", made), ImportOptions())
     assert len(read(tmp_path / "t.csv", PERCENT)) == len(stated)
 
 
@@ -434,19 +395,13 @@ def test_a_short_table_of_shares_is_not_taken_as_percent(tmp_path):
         {"question": f"Q{n}?", "key": "x", "pred": "x", "confidence": sure}
         for n, sure in enumerate((0.9, 0.5))
     ]
-    with pytest.raises(StudyError, match=r"all 2 confidences run from 0.5 to 0.9: say on which scale"):
-        read(table(tmp_path / "t.csv", made), ImportOptions())
+    why = r"all 2 confidences run from 0.5 to 0.9: say on which scale"
+    refused(why, table(tmp_path / "t.csv", made), ImportOptions())
 
 
 @pytest.mark.parametrize(
     ("written", "percent"),
-    [
-        ("85\u202f%", "85"),
-        ("~80 %", "80"),
-        ("９０％", "90"),
-        ("٨٠", "80"),
-        ("8/10", "80"),
-    ],
+    [("85\u202f%", "85"), ("~80 %", "80"), ("９０％", "90"), ("٨٠", "80"), ("8/10", "80")],
 )
 def test_a_confidence_is_read_as_spreadsheets_and_people_write_it(written, percent, tmp_path):
     path = tmp_path / "t.csv"
@@ -460,23 +415,14 @@ def test_a_confidence_is_read_as_spreadsheets_and_people_write_it(written, perce
 def test_a_decimal_comma_is_refused(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("question;key;pred;confidence\nQ?;x;x;85,5\n", encoding="utf-8")
-    with pytest.raises(StudyError, match=r"'85,5' is a number with a comma.*nothing was kept"):
-        read(path, ImportOptions())
+    refused(r"'85,5' is a number with a comma.*nothing was kept", path, ImportOptions())
 
 
-WORDS = {
-    "VRAI": True,
-    "Falso": False,
-    "sí": True,
-    "нет": False,
-    "正确": True,
-    "错误": False,
-    "いいえ": False,
-    "✓": True,
-}
-
-
-@pytest.mark.parametrize(("word", "right"), [*WORDS.items(), ("no", False), ("Yes", True), ("1.0", True)])
+@pytest.mark.parametrize(
+    ("right", "word"),
+    [(True, word) for word in ("VRAI", "sí", "正确", "✓", "Yes", "1.0")]
+    + [(False, word) for word in ("Falso", "нет", "错误", "いいえ", "no")],
+)
 def test_right_and_wrong_are_told_in_the_words_of_a_language(word, right, tmp_path):
     row = {"question": "Why?", "response": "Because.", "correct": word}
     (only,) = read(table(tmp_path / "t.csv", [row]), ImportOptions())
@@ -505,11 +451,9 @@ def test_json_of_data_frames_is_a_table_whichever_way_it_lies(written, tmp_path)
      ("x", "None", None), ("-", "x", None), (["x", "Na"], "na", True)],
 )  # fmt: skip
 def test_a_word_for_nothing_is_an_answer_where_it_is_right(key, reply, right, tmp_path):
-    (only,) = read(
-        lines(tmp_path / "t.jsonl", {"question": "Which?", "key": key, "pred": reply}), ImportOptions()
-    )
-    item = None if only.why else tables._item({}, only)
-    assert (None if item is None else stated.answer_of(only.said.text, item.key).correct) is right
+    only = one(tmp_path, {"question": "Which?", "key": key, "pred": reply})
+    unread = only.why or tables._item({}, only) is None
+    assert (None if unread else judged(only)[1]) is right
 
 
 @pytest.mark.parametrize(
@@ -521,8 +465,7 @@ def test_a_true_or_false_may_be_a_1_or_0_on_the_other_side(key, reply, tmp_path)
     )
     first, second = read(path, ImportOptions())
     for each, right in ((first, True), (second, False)):
-        item = tables._item({}, each)
-        assert item is not None and stated.answer_of(each.said.text, item.key).correct is right
+        assert judged(each)[1] is right
 
 
 def test_a_run_may_be_called_so_and_one_without_a_number_is_told(tmp_path):
@@ -544,9 +487,8 @@ def test_columns_are_found_under_the_names_that_tools_and_people_give_them(names
     made = [dict(zip(names, ("m", f"Q{n}?", "x", "xy"[n], 80 + n), strict=True)) for n in range(2)]
     first, second = read(table(tmp_path / "t.csv", made), ImportOptions())
     for each, right, sure in ((first, True, "80"), (second, False, "81")):
-        item = tables._item({}, each)
-        assert item is not None and each.said.text.endswith(f"Confidence: {sure}%") and each.model == "m"
-        assert stated.answer_of(each.said.text, item.key).correct is right
+        assert each.said.text.endswith(f"Confidence: {sure}%") and each.model == "m"
+        assert judged(each)[1] is right
 
 
 @pytest.mark.parametrize(
@@ -560,15 +502,14 @@ def test_options_that_carry_numbers_are_named_by_them_and_asked_without(options,
     made = [{"question": f"Q{n}?", "options": options, "key": key, "pred": [reply, "w"][n]} for n in range(2)]
     first, second = read(lines(tmp_path / "t.jsonl", *made), ImportOptions())
     for each, right in ((first, True), (second, False)):
-        item = tables._item({}, each)
-        assert item is not None and (item.options, item.answer) == (("u", "v", "w"), "B")
-        assert stated.answer_of(each.said.text, item.key).correct is right
+        item, correct = judged(each)
+        assert (item.options, item.answer, correct) == (("u", "v", "w"), "B", right)
 
 
 def test_a_0_beside_options_numbered_from_1_is_refused(tmp_path):
     made = [{"question": f"Q{n}?", "options": ["1. u", "2. v"], "key": n, "pred": "u"} for n in range(2)]
-    with pytest.raises(StudyError, match="answer 0 names none of the options, which are numbered from 1"):
-        read(lines(tmp_path / "t.jsonl", *made), ImportOptions())
+    path = lines(tmp_path / "t.jsonl", *made)
+    refused("answer 0 names none of the options, which are numbered from 1", path, ImportOptions())
     with pytest.raises(ValueError, match="numbered from 1"):
         question_of({**made[0], "answer": 0, "key": None}, "own")
 
@@ -577,18 +518,11 @@ def test_a_0_beside_options_numbered_from_1_is_refused(tmp_path):
     ("options", "value"), [([3, 4, 5], 5.0), (["3", "4", "5"], "5.0"), (["0.5", "1.5", "5"], 5)]
 )
 def test_a_number_with_a_point_is_the_option_it_is_equal_to(options, value, tmp_path):
-    (only,) = read(
-        lines(tmp_path / "t.jsonl", {"question": "Q?", "options": options, "key": value, "pred": value}),
-        ImportOptions(),
-    )
-    item = tables._item({}, only)
-    assert (
-        item is not None and item.answer == "C" and stated.answer_of(only.said.text, item.key).correct is True
-    )
+    item, correct = judged(one(tmp_path, {"question": "Q?", "options": options, "key": value, "pred": value}))
+    assert (item.answer, correct) == ("C", True)
 
 
 def test_turns_of_a_conversation_are_question_and_reply(tmp_path):
     asked = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Q?"}]
-    row = {"prompt": asked, "response": [{"role": "assistant", "content": "x"}], "key": "x"}
-    (only,) = read(lines(tmp_path / "t.jsonl", row), ImportOptions())
+    only = one(tmp_path, {"prompt": asked, "response": [{"role": "assistant", "content": "x"}], "key": "x"})
     assert (only.question or {})["question"] == "Q?" and only.said.text == "x"

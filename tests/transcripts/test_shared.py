@@ -52,6 +52,11 @@ class Host:
     def names(self) -> list[str]:
         return [one.key.rpartition("/")[2] for one in self.store.listed(PREFIX)]
 
+    def held(self) -> int:
+        """Open the partition as its writer and return how many answers it has."""
+        with PartitionStore.open(self.folder) as store:
+            return len(store)
+
     def kept(self) -> list[str]:
         return [record.item_id for record in kept_records(self.folder)]
 
@@ -116,7 +121,7 @@ def test_what_a_killed_host_kept_is_found_piece_by_piece(hosts, make, monkeypatc
         f"journal-000001.00000{place}.jsonl" for place in (1, 2, 3)
     ]
     with pytest.raises(PartitionBusyError, match="is being asked by"):
-        PartitionStore.open(b.folder)
+        b.held()
     refresh(b.home)
     assert len(b.kept()) == 3, "one under way is read without a lease"
     later(monkeypatch)
@@ -128,11 +133,9 @@ def test_what_a_killed_host_kept_is_found_piece_by_piece(hosts, make, monkeypatc
     asleep.close()
     assert len(b.kept()) == 4
     # What the sleeper could not keep in the store is on its disk, and comes to the store when it is run there again.
-    with PartitionStore.open(a.folder) as store:
-        assert len(store) == 5
+    assert a.held() == 5
     refresh(b.home)
-    with PartitionStore.open(b.folder) as store:
-        assert len(store) == 5
+    assert b.held() == 5
 
 
 def test_a_sleeper_whose_clock_stands_still_is_refused_by_the_place_of_its_next_piece(
@@ -142,8 +145,7 @@ def test_a_sleeper_whose_clock_stands_still_is_refused_by_the_place_of_its_next_
     asleep = dead(a, make(0))
     with monkeypatch.context() as patch:
         later(patch)
-        with PartitionStore.open(b.folder) as store:
-            assert len(store) == 1
+        assert b.held() == 1
     with pytest.raises(
         StoreError, match="took this partition over"
     ):  # its own clock says that the lease is good
@@ -173,7 +175,7 @@ def test_a_lease_is_watched_until_it_is_renewed_or_nobody_has_renewed_it_for_as_
     with PartitionStore.open(b.folder) as store:
         assert len(store) == 1
         with pytest.raises(PartitionBusyError, match="is being asked by"):
-            PartitionStore.open(a.folder)
+            a.held()
 
 
 def test_a_session_that_becomes_one_object_while_it_is_read_is_read_as_that(hosts, make, monkeypatch):
@@ -201,10 +203,8 @@ def killed(host: Host, *records: Record) -> None:
 def test_the_same_home_goes_on_at_once_after_a_kill(hosts, make):
     a, b = hosts
     killed(a, make(0))
-    with PartitionStore.open(a.folder) as store:
-        assert len(store) == 1
-    with PartitionStore.open(b.folder) as store:
-        assert len(store) == 1
+    assert a.held() == 1
+    assert b.held() == 1
 
 
 def test_lines_that_never_reached_the_store_are_kept_and_torn_ones_are_not(hosts, make):
@@ -212,10 +212,8 @@ def test_lines_that_never_reached_the_store_are_kept_and_torn_ones_are_not(hosts
     killed(a, make(0))
     with (a.folder / "journal-000001.jsonl").open("ab") as journal:
         journal.write(encode_line(make(1)) + encode_line(make(2))[:40])
-    with PartitionStore.open(a.folder) as store:
-        assert len(store) == 2
-    with PartitionStore.open(b.folder) as store:
-        assert len(store) == 2
+    assert a.held() == 2
+    assert b.held() == 2
 
 
 def test_a_home_that_was_plain_brings_what_it_has(hosts, tmp_path, make):
@@ -226,15 +224,12 @@ def test_a_home_that_was_plain_brings_what_it_has(hosts, tmp_path, make):
     shutil.copytree(plain.path, b.home.path, dirs_exist_ok=True)
     later_b = Host(b.home, a.store.address)
     with pytest.raises(PartitionBusyError):
-        PartitionStore.open(later_b.folder)
-    with PartitionStore.open(a.folder):
-        pass
-    with PartitionStore.open(later_b.folder) as store:
-        assert len(store) == 3
+        later_b.held()
+    a.held()
+    assert later_b.held() == 3
     keep_whole(a.folder, [make(7)])
     assert len(a.kept()) == 4
-    with PartitionStore.open(later_b.folder) as store:
-        assert len(store) == 4
+    assert later_b.held() == 4
 
 
 def test_a_long_session_becomes_several_and_its_pieces_one_object_each(hosts, make, monkeypatch):
@@ -274,7 +269,7 @@ def test_a_missing_piece_is_named(hosts, make, monkeypatch):
     a.store.delete([f"{PREFIX}/journal-000001.000002.jsonl"])
     later(monkeypatch)
     with pytest.raises(StoreError, match=r"journal-000001.000002.jsonl: is missing"):
-        PartitionStore.open(b.folder)
+        b.held()
 
 
 def test_a_damaged_object_concerns_its_partition_only(hosts, make):
@@ -318,8 +313,7 @@ def test_a_line_that_a_full_disk_cut_never_reaches_the_store(hosts, make):
     assert len(b.kept()) == 1
     with PartitionStore.open(b.folder) as store:
         keep(store, make(1))
-    with PartitionStore.open(a.folder) as store:
-        assert len(store) == 2
+    assert a.held() == 2
 
 
 def test_only_what_changed_is_read_again(hosts, make, monkeypatch):
@@ -333,8 +327,7 @@ def test_only_what_changed_is_read_again(hosts, make, monkeypatch):
     monkeypatch.setattr(type(b.store), "read", lambda self, key: read.append(key) or original(self, key))
     refresh(b.home)
     assert read == []
-    with PartitionStore.open(a.folder):
-        pass
+    a.held()
     assert [key.rpartition("/")[2] for key in read] == ["head.json"]
 
 
@@ -345,15 +338,13 @@ def test_two_hosts_at_one_moment_are_one_writer(hosts, monkeypatch):
     def both(*given: Any) -> Any:
         found = before(*given)
         monkeypatch.setattr(lease, "read_head", before)
-        with PartitionStore.open(b.folder):
-            pass
+        b.held()
         return found
 
     monkeypatch.setattr(lease, "read_head", both)
     with pytest.raises(PartitionBusyError):
-        PartitionStore.open(a.folder)
-    with PartitionStore.open(a.folder):
-        pass
+        a.held()
+    a.held()
 
 
 def test_while_the_store_is_away_answers_wait_and_none_is_lost(s3, tmp_path, make):
@@ -382,8 +373,7 @@ def test_while_the_store_is_away_answers_wait_and_none_is_lost(s3, tmp_path, mak
         with PartitionStore.open(host.folder) as store:
             asyncio.run(cut_off(store))
         other = Host(Home(tmp_path / "b"), s3.replace("/study", "/away"))
-        with PartitionStore.open(other.folder) as store:
-            assert len(store) == 5
+        assert other.held() == 5
         opened[0].stop()
 
 
@@ -406,8 +396,6 @@ def test_a_store_that_stays_away_ends_the_run_and_its_answers_come_later(s3, tmp
         with pytest.raises(StoreError, match=r"cannot write the store s3://.*check the address"):
             keep(store, make(1))
     at(endpoint)
-    with PartitionStore.open(host.folder) as store:
-        assert len(store) == 2
+    assert host.held() == 2
     other = Host(Home(tmp_path / "b"), s3)
-    with PartitionStore.open(other.folder) as store:
-        assert len(store) == 2
+    assert other.held() == 2
