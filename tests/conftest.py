@@ -102,30 +102,13 @@ def transcripts_of():
             nonlocal made
             made += 1
             return {
-                "answer_id": f"{made:064x}",
-                "benchmark": benchmark,
-                "model": "m",
-                "run": 1,
-                "item_id": item.item_id,
-                "item_hash": item.item_hash,
-                "condition": condition,
-                "step": "answer",
-                "source": "measured",
-                "mode": "text",
-                "request_json": '{"messages":[]}',
-                "status": "ok",
-                "text": text,
-                "logprobs_json": None,
-                "input_tokens": 100,
-                "output_tokens": 8,
-                "cost_usd": 0.001,
-                "latency_s": 0.5,
-                "error_code": None,
-                "error_message": None,
-                "started_at": start + timedelta(seconds=made),
-                "superseded": False,
-                **changed,
-            }
+                "answer_id": f"{made:064x}", "benchmark": benchmark, "model": "m", "run": 1,
+                "item_id": item.item_id, "item_hash": item.item_hash, "condition": condition, "step": "answer",
+                "source": "measured", "mode": "text", "request_json": '{"messages":[]}', "status": "ok", "text": text,
+                "logprobs_json": None, "input_tokens": 100, "output_tokens": 8, "cost_usd": 0.001, "latency_s": 0.5,
+                "error_code": None, "error_message": None, "started_at": start + timedelta(seconds=made),
+                "superseded": False, **changed,
+            }  # fmt: skip
 
         return row
 

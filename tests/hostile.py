@@ -218,22 +218,12 @@ def _stated(*key: object, **more: object) -> Callable[[str], object]:
 
 
 OPTIONS = ("22q11 deletion", "Deletion of genes on chromosome 7", "Lithium", "Alcohol")
+METACOGBENCH = """
+bet.ramp.1.2x2 bet.private.1 predict.melting predict.capital predict.syllogism eco.nodes hold.train hold.warranty
+stance.pooled transfer.spanning_tree
+"""
 READERS: dict[str, Callable[[str], object]] = {
-    **{
-        name: _metacogbench(name)
-        for name in (
-            "bet.ramp.1.2x2",
-            "bet.private.1",
-            "predict.melting",
-            "predict.capital",
-            "predict.syllogism",
-            "eco.nodes",
-            "hold.train",
-            "hold.warranty",
-            "stance.pooled",
-            "transfer.spanning_tree",
-        )
-    },
+    **{name: _metacogbench(name) for name in METACOGBENCH.split()},
     **{f"facts {name}": _facts(name) for name in ("dual", "idk", "idk_zh", "idk_ko", "idk_es")},
     **{f"read {name}": _as_asked(name) for name in ("hold.warranty", "eco.nodes")},
     "metamedqa": lambda text: metamedqa.parse(text, OPTIONS),

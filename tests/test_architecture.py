@@ -18,16 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CODE = ("metacog_pipeline", "assets")
 LONGEST, MEDIAN, LONGEST_FUNCTION = 600, 150, 60
 BENCHMARK_FILES = {
-    "settings",
-    "items",
-    "construction",
-    "prompts",
-    "parsing",
-    "measures",
-    "contrasts",
-    "simulated",
-    "report",
-}
+    "settings", "items", "construction", "prompts", "parsing", "measures", "contrasts", "simulated", "report",
+}  # fmt: skip
 #: From a provider's reply to a board: every hop of the way, as the modules and functions a reader follows.
 HOPS = (
     "metacog_pipeline.llm.client:HttpChatModel.complete",
@@ -99,13 +91,8 @@ def imports(path: Path) -> set[str]:
 
 
 def test_imports_point_one_way():
-    linted = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
+    linted = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert linted.returncode == 0, linted.stdout + linted.stderr
 
 
@@ -229,13 +216,8 @@ def test_a_reply_reaches_a_board_in_ten_hops(hop):
 
 @pytest.mark.parametrize("command", [["-c", "import metacog_pipeline"], ["-m", "metacog_pipeline", "--help"]])
 def test_help_imports_neither_dagster_nor_a_benchmark(command):
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", *command],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
+    timed = [sys.executable, "-X", "importtime", *command]
+    done = subprocess.run(timed, capture_output=True, text=True, timeout=120, check=True)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     heavy = {"dagster", "duckdb", "polars", "scipy", "numpy", "pyarrow"} & loaded
     ours = {name for name in loaded if name.startswith("metacog_pipeline.benchmarks.")}
@@ -257,30 +239,23 @@ def told_otherwise(word: str, source: str) -> list[str]:
                 continue
             case _:
                 continue
-        if (
-            re.search(rf"(^|_){word}$", name)
-            and kind is not None
-            and re.search(r"\bPath\b", ast.unparse(kind))
-        ):
-            found.append(f"{name}: {ast.unparse(kind)}")
+        said = "" if kind is None else ast.unparse(kind)
+        if re.search(rf"(^|_){word}$", name) and re.search(r"\bPath\b", said):
+            found.append(f"{name}: {said}")
     return found
 
 
-def test_functions_take_a_home_and_only_it_knows_what_lies_where():
+@pytest.mark.parametrize(
+    ("word", "folders"),
+    [("home", CODE), ("folder", ("metacog_pipeline/transcripts", "metacog_pipeline/querying"))],
+    ids=["home", "partition"],
+)
+def test_functions_take_a_home_or_a_partition_and_only_it_knows_what_lies_where(word, folders):
     wrong = {
         str(path.relative_to(ROOT)): found
-        for path in python_files(*CODE)
-        if (found := told_otherwise("home", path.read_text("utf-8")))
-        and path.name not in ("home.py", "preparing.py")
-    }
-    assert wrong == {}
-
-
-def test_what_keeps_and_asks_takes_a_partition_and_only_it_knows_what_lies_where():
-    wrong = {
-        str(path.relative_to(ROOT)): found
-        for path in python_files("metacog_pipeline/transcripts", "metacog_pipeline/querying")
-        if (found := told_otherwise("folder", path.read_text("utf-8")))
+        for path in python_files(*folders)
+        if (found := told_otherwise(word, path.read_text("utf-8")))
+        and (word, path.name) not in (("home", "home.py"), ("home", "preparing.py"))
     }
     assert wrong == {}
 

@@ -51,15 +51,8 @@ def clean_environment() -> dict[str, str]:
 def call(
     command: list[str | Path], folder: Path, timeout: float, **more: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env={**clean_environment(), **more},
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    env = {**clean_environment(), **more}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=timeout)
 
 
 @pytest.fixture(scope="module")
@@ -157,15 +150,8 @@ def test_dagster_takes_the_definitions_of_an_unpacked_root(wheel, tmp_path):
 
 
 def test_the_packages_import_and_come_from_the_wheel(installed, tmp_path):
-    found = call(
-        [
-            installed / "python",
-            "-c",
-            "import metacog_pipeline, metacog_assets; print(metacog_pipeline.__file__)",
-        ],
-        tmp_path,
-        60,
-    )
+    code = "import metacog_pipeline, metacog_assets; print(metacog_pipeline.__file__)"
+    found = call([installed / "python", "-c", code], tmp_path, 60)
     assert found.returncode == 0, found.stderr
     assert Path(found.stdout.strip()).is_relative_to(installed.parent)
 
@@ -227,12 +213,8 @@ def test_the_demo_runs_end_to_end(whole, installed, tmp_path):
 def test_dagster_loads_the_code_location_anywhere(installed, tmp_path):
     with_a_package_of_the_same_folder_name(tmp_path)
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
-    loaded = call(
-        [installed / "dagster", "definitions", "validate", "-m", "metacog_assets.definitions"],
-        tmp_path,
-        300,
-        METACOG_STUDY=str(tmp_path / "study.toml"),
-    )
+    command = [installed / "dagster", "definitions", "validate", "-m", "metacog_assets.definitions"]
+    loaded = call(command, tmp_path, 300, METACOG_STUDY=str(tmp_path / "study.toml"))
     assert loaded.returncode == 0, loaded.stdout + loaded.stderr
     assert "Validation successful" in loaded.stdout + loaded.stderr
 

@@ -82,25 +82,14 @@ def test_where_nothing_is_wrong_every_line_says_so_and_a_run_can_start(tmp_path)
 
 @pytest.mark.parametrize(
     ("given", "line"),
-    [
-        ({}, "environment variable OPENAI_API_KEY is not set; export your key under it"),
-        (
-            {"OPENAI_API_KEY": ""},
-            "environment variable OPENAI_API_KEY is set but empty; export your key under it",
-        ),
-        (
-            {"OPENAI_API_KEY": " \n"},
-            "environment variable OPENAI_API_KEY is set but empty; export your key under it",
-        ),
-        (
-            {"OPENAI_API_KEY": KEY + "é"},
-            "environment variable OPENAI_API_KEY holds characters no key has; set it again",
-        ),
-    ],
-)
+    [({}, "is not set; export your key under it"),
+     ({"OPENAI_API_KEY": ""}, "is set but empty; export your key under it"),
+     ({"OPENAI_API_KEY": " \n"}, "is set but empty; export your key under it"),
+     ({"OPENAI_API_KEY": KEY + "é"}, "holds characters no key has; set it again")],
+)  # fmt: skip
 def test_a_key_that_is_unset_empty_or_odd_is_one_line_and_nobody_is_asked(tmp_path, given, line):
     found = look(study_of(tmp_path, model("small")), environment=given, probe=never)
-    assert said_of(found, "small")[0] == f"fail {line}"
+    assert said_of(found, "small")[0] == f"fail environment variable OPENAI_API_KEY {line}"
     assert exit_code(found) == 2
 
 
@@ -148,10 +137,8 @@ def test_of_five_models_three_broken_in_different_ways_each_has_its_own_lines(tm
     async def probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
         asked.append(spec.name)
         if spec.name == "unknown":
-            return (
-                Capabilities(),
-                "model unknown: no-such-model does not exist (HTTP 404; check model and base_url)",
-            )
+            why = "model unknown: no-such-model does not exist (HTTP 404; check model and base_url)"
+            return Capabilities(), why
         return CHAT, None
 
     async def reach(url: str) -> str | None:
@@ -259,16 +246,12 @@ def test_a_data_set_that_is_not_here_fails_only_where_it_cannot_be_fetched(tmp_p
     path.write_text(path.read_text().replace('dataset = "sample"', 'dataset = "published"'))
     study = load_study(path)
     (line,) = said_of(look(study), "medley")
-    assert line.startswith("warn data set ") and line.endswith(
-        "is not fetched; `metacog fetch` or the first run does"
-    )
+    assert line.startswith("warn data set ")
+    assert line.endswith("is not fetched; `metacog fetch` or the first run does")
 
     async def reach(url: str) -> str | None:
-        return (
-            None
-            if "openai" in url
-            else "the name example.org is not known: check the address and the network"
-        )
+        unknown = "the name example.org is not known: check the address and the network"
+        return None if "openai" in url else unknown
 
     found = look(study, reach=reach)
     (line,) = said_of(found, "medley")
@@ -345,21 +328,12 @@ def test_a_host_that_takes_the_connection_and_says_nothing_is_given_up(taken):
     ("keys", "line"),
     [
         ({}, "ok asked through batches, at 0.5 of the price"),
-        (
-            {"base_url": "http://127.0.0.1:9/v1"},
-            "warn asked through batches at an address that may have none, at the full price: set batch_factor where it is "
-            "less",
-        ),
-        (
-            {
-                "base_url": "https://own.openai.azure.com",
-                "api_version": "2025-04-01",
-                "api_key_env": "OPENAI_API_KEY",
-            },
-            'fail an Azure address (api_version) has no batches here: set lane = "online"',
-        ),
+        ({"base_url": "http://127.0.0.1:9/v1"}, "warn asked through batches at an address that may have none, at the full "
+                                                "price: set batch_factor where it is less"),
+        ({"base_url": "https://own.openai.azure.com", "api_version": "2025-04-01", "api_key_env": "OPENAI_API_KEY"},
+         'fail an Azure address (api_version) has no batches here: set lane = "online"'),
     ],
-)
+)  # fmt: skip
 def test_a_batch_lane_is_said_with_its_price_and_where_it_may_not_be(tmp_path, keys, line):
     assert line in said_of(look(study_of(tmp_path, model("small", lane="batch", **keys))), "small")
 

@@ -117,10 +117,8 @@ def known(into: Bound) -> list[dict[str, Any]]:
 def test_an_answer_and_whether_it_was_known_become_the_replies_of_two_steps(benchmark, tmp_path):
     into = benchmark("selfknowledge")
     found = take(into, tmp_path / "a.csv", known(into))
-    assert (
-        "key (column 'gold'): all 12 rows agree; correct (column 'correct'): all 12 rows agree"
-        in found.summary[0]
-    )
+    agree = "key (column 'gold'): all 12 rows agree; correct (column 'correct'): all 12 rows agree"
+    assert agree in found.summary[0]
     assert "accuracy 1.000 of 12" in found.summary[1]
     assert "no item has one under dual_es" in found.summary[2]
     assert "allow_incomplete = true in [benchmarks.selfknowledge]" in found.summary[2]
@@ -140,9 +138,8 @@ def test_a_row_per_step_and_a_column_per_step_give_the_same(benchmark, tmp_path)
         for step, text in (("Direct", "Paris"), ("meta", "Sí"))
     ]
     one, other = take(into, tmp_path / "a.csv", wide), take(into, tmp_path / "b.csv", long)
-    assert [(r.step, r.text, r.answer_id) for r in one.records] == [
-        (r.step, r.text, r.answer_id) for r in other.records
-    ]
+    first, second = ([(r.step, r.text, r.answer_id) for r in each.records] for each in (one, other))
+    assert first == second
     beside = [{"item_id": item.item_id, "output": "Paris", "knows": "maybe", "condition": "dual"}]
     assert [r.text for r in take(into, tmp_path / "c.csv", beside).records] == ["maybe", "Paris"]
 
@@ -160,18 +157,12 @@ def test_answers_in_words_that_are_shifted_are_refused_with_their_shift(benchmar
 def test_a_step_that_is_none_and_a_number_for_yes_are_told(benchmark, tmp_path):
     into = benchmark("selfknowledge")
     item_id = into.items[4].item_id
-    rows = [
-        {"item_id": item_id, "step": "third", "response": "x"},
-        {"item_id": item_id, "step": "", "response": "x"},
-        {"item_id": item_id, "step": "meta", "response": "No"},
-        {"item_id": item_id, "step": "meta", "response": "Yes"},
-    ]
+    said = (("third", "x"), ("", "x"), ("meta", "No"), ("meta", "Yes"))
+    rows = [{"item_id": item_id, "step": step, "response": text} for step, text in said]
     found = take(into, tmp_path / "a.csv", rows)
     assert [each.row for each in found.rejected] == [2, 3, 5]
-    for each, part in zip(
-        found.rejected, ("step 'third' is none of", "names no step", "meta of item"), strict=True
-    ):
-        assert part in each.reason
+    parts = ("step 'third' is none of", "names no step", "meta of item")
+    assert all(part in each.reason for each, part in zip(found.rejected, parts, strict=True))
     assert f"1 lack a step, as {item_id} lacks direct" in found.summary[2]
     with pytest.raises(StudyError, match=r"knows '0.7' is neither yes nor no.*nothing was kept"):
         take(into, tmp_path / "b.csv", [{"item_id": item_id, "answer": "x", "knows": "0.7"}])
@@ -255,9 +246,8 @@ def test_two_files_with_different_scales_do_not_go_into_one_run(benchmark, tmp_p
     first = [{"item_id": ids[0], "decision": 1, "confidence": 5}]
     second = [{"item_id": ids[1], "decision": 1, "confidence": 0.5}]
     take(into, tmp_path / "a.csv", first, run=4)
-    with pytest.raises(
-        StudyError, match=r"on 0\.\.1, that of answers kept for theirs, run 4, on 1\.\.5; nothing"
-    ):
+    why = r"on 0\.\.1, that of answers kept for theirs, run 4, on 1\.\.5; nothing"
+    with pytest.raises(StudyError, match=why):
         take(into, tmp_path / "b.csv", second, run=4, scale=parse_scale("0..1"))
     assert len(kept(into, 4)) == 1
     again = [{**first[0], "confidence": 0.8}, *second]
@@ -282,10 +272,8 @@ def test_without_a_name_a_file_goes_to_the_only_benchmark_it_fits(benchmark, pat
     assert code == 0 and "taken as answers to selfknowledge" in out
     code, _, err = run("id,answer,knows\nnobody,x,yes\n")
     assert code == 2 and err.count("\n") == 1
-    assert (
-        "no benchmark of the study fits; name one with --benchmark, out of selfknowledge, metacogbench, signaldet"
-        in err
-    )
+    none = "no benchmark of the study fits; name one with --benchmark, out of selfknowledge, metacogbench, signaldet"
+    assert none in err
 
 
 def test_of_a_file_that_is_refused_nothing_is_kept(benchmark, tmp_path):
@@ -293,16 +281,14 @@ def test_of_a_file_that_is_refused_nothing_is_kept(benchmark, tmp_path):
     before = kept(into)
     items = [item for item in into.items if item.tier == "1b"][:2]
     rows = [
-        {"item_id": items[0].item_id, "answer": "x", "pre": 50, "post": 50},
-        {"item_id": items[1].item_id, "answer": "x", "pre": "0,75", "post": 50},
+        {"item_id": item.item_id, "answer": "x", "pre": pre, "post": 50}
+        for item, pre in zip(items, (50, "0,75"), strict=True)
     ]
-    with pytest.raises(
-        StudyError, match=r"row 3: confidence '0,75' is a number with a comma.*nothing was kept"
-    ):
+    comma = r"row 3: confidence '0,75' is a number with a comma.*nothing was kept"
+    with pytest.raises(StudyError, match=comma):
         take(into, tmp_path / "a.csv", rows)
-    with pytest.raises(
-        StudyError, match=r"none of its 2 rows was taken; row 2: unknown item.*nothing was kept"
-    ):
+    unknown = r"none of its 2 rows was taken; row 2: unknown item.*nothing was kept"
+    with pytest.raises(StudyError, match=unknown):
         take(into, tmp_path / "a.csv", [{**row, "item_id": "nobody", "pre": 1} for row in rows])
     assert kept(into) == before
 
@@ -332,32 +318,9 @@ CELLS = st.one_of(
     st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
 )
 NAMES = (
-    "item_id",
-    "position",
-    "question",
-    "condition",
-    "step",
-    "response",
-    "key",
-    "correct",
-    "answer",
-    "knows",
-    "direct",
-)
-NAMES += (
-    "meta",
-    "idk",
-    "bet",
-    "pre",
-    "post",
-    "turn_1",
-    "turn_2",
-    "decision",
-    "confidence",
-    "task",
-    "model",
-    "x",
-)
+    "item_id", "position", "question", "condition", "step", "response", "key", "correct", "answer", "knows", "direct", "meta",
+    "idk", "bet", "pre", "post", "turn_1", "turn_2", "decision", "confidence", "task", "model", "x",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["selfknowledge", "metacogbench", "signaldetection"])

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,18 +51,9 @@ class World:
     def study(self, *, budget_usd: float | None = None, **model: Any) -> Path:
         root = self.server.url + ("/v1" if self.provider == "openai" else "")
         fields = {
-            "name": "m",
-            "provider": self.provider,
-            "model": "m",
-            "base_url": root,
-            "api_key_env": "CANARY_KEY",
-            "top_logprobs": 0,
-            "thinking_tokens": 0,
-            "stream": False,
-            "lane": "batch",
-            "batch_factor": 0.5,
-            **model,
-        }
+            "name": "m", "provider": self.provider, "model": "m", "base_url": root, "api_key_env": "CANARY_KEY",
+            "top_logprobs": 0, "thinking_tokens": 0, "stream": False, "lane": "batch", "batch_factor": 0.5, **model,
+        }  # fmt: skip
         lines = [
             '[study]\nname = "s"\nhome = "home"',
             "" if budget_usd is None else f"budget_usd = {budget_usd}",
@@ -99,15 +90,6 @@ class World:
         return Home(self.folder / "home")
 
 
-@pytest.fixture(params=PROVIDERS)
-def world(request, tmp_path, monkeypatch):
-    monkeypatch.setattr(desk, "PACE", QUICK)
-    monkeypatch.setenv("CANARY_KEY", KEY)
-    monkeypatch.setenv("METACOG_PROGRESS", "quiet")
-    with ServerThread(respond) as server:
-        yield World(server, tmp_path, request.param)
-
-
 @pytest.fixture
 def openai_world(tmp_path, monkeypatch):
     monkeypatch.setattr(desk, "PACE", QUICK)
@@ -115,6 +97,11 @@ def openai_world(tmp_path, monkeypatch):
     monkeypatch.setenv("METACOG_PROGRESS", "quiet")
     with ServerThread(respond) as server:
         yield World(server, tmp_path, "openai")
+
+
+@pytest.fixture(params=PROVIDERS)
+def world(request, openai_world):
+    return replace(openai_world, provider=request.param)
 
 
 TASKS = [two_steps(f"q{number}") for number in range(6)]
@@ -128,12 +115,9 @@ def table(partition: Partition) -> list[tuple[Any, ...]]:
 
 def expected() -> list[tuple[Any, ...]]:
     found = []
-    for number in range(6):
-        first = f"re: first q{number}"
-        found += [
-            (f"q{number}", "first", "ok", first),
-            (f"q{number}", "second", "ok", f"re: second after {first}"),
-        ]
+    for name in (f"q{number}" for number in range(6)):
+        first = f"re: first {name}"
+        found += [(name, "first", "ok", first), (name, "second", "ok", f"re: second after {first}")]
     return sorted(found)
 
 

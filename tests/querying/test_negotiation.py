@@ -39,15 +39,9 @@ Rule = Callable[[ChatRequest, Capabilities], Completion | None]
 def refusal(status: int, param: str | None = None, code: str | None = "invalid_request_error") -> Completion:
     """Return a refusal as a wire reads it."""
     fatal = status in (401, 402, 403) or code == "model_not_found"
-    return Completion(
-        Status.FAILED,
-        http_status=status,
-        error_kind=ErrorKind.FATAL if fatal else ErrorKind.UNSUPPORTED,
-        error_code=code,
-        error_param=param,
-        error_message="no",
-        cost_usd=0.0,
-    )
+    kind = ErrorKind.FATAL if fatal else ErrorKind.UNSUPPORTED
+    told = {"http_status": status, "error_kind": kind, "error_code": code, "error_param": param}
+    return Completion(Status.FAILED, **told, error_message="no", cost_usd=0.0)
 
 
 class Strict:
@@ -174,9 +168,8 @@ def test_what_refuses_the_bare_call_too_stops_after_five_calls_with_one_line(
     assert "\n" not in outcome.stopped
     assert outcome.exit_code != 0
     assert len(model.calls) <= MOST_CALLS
-    bare, known = (
-        model.calls[1] if status in (401, 404) else max(model.calls, key=lambda call: len(call[1].refused))
-    )
+    barest = max(model.calls, key=lambda call: len(call[1].refused))
+    bare, known = model.calls[1] if status in (401, 404) else barest
     sampling = bare.sampling
     assert (sampling.temperature, sampling.seed, sampling.top_logprobs) == (None, None, None)
     assert known.refused >= DELIVERY
@@ -217,11 +210,8 @@ def test_a_refusal_that_names_nothing_names_the_keys_that_were_left(tmp_path):
 
 def test_the_other_name_of_the_limit_is_taken_where_one_is_refused(tmp_path):
     def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
-        return (
-            None
-            if known.limit_field == "max_completion_tokens"
-            else refusal(400, "max_tokens", "unsupported_parameter")
-        )
+        taken = known.limit_field == "max_completion_tokens"
+        return None if taken else refusal(400, "max_tokens", "unsupported_parameter")
 
     model = Strict(rule)
     outcome = ask(tmp_path, model)
@@ -266,11 +256,7 @@ def test_an_unknown_model_is_not_looked_for_elsewhere(tmp_path):
 
 
 def test_what_was_learnt_is_kept_and_no_other_benchmark_tries_it_again(tmp_path):
-    rules = [
-        no("temperature", 400, named=True),
-        no("constraint", 400, named=True),
-        no("stream", 400, named=True),
-    ]
+    rules = [no(option, 400, named=True) for option in ("temperature", "constraint", "stream")]
     ask(tmp_path, Strict(*rules), modes=("json_schema", "text"))
     found = kept(tmp_path)
     assert found.refused >= {"temperature", "stream"}
@@ -339,9 +325,8 @@ def test_the_same_refusals_lead_the_same_way(tmp_path):
 def test_what_is_part_of_a_request_is_never_left_out_of_a_call_behind_its_back(tmp_path):
     """A partition asked with a temperature stays so, whatever another benchmark has found out since."""
     (tmp_path / "home").mkdir()
-    capabilities.save(
-        Home(tmp_path / "home"), "m", "now", Capabilities(refused=frozenset({"temperature", "stream"}))
-    )
+    refused = Capabilities(refused=frozenset({"temperature", "stream"}))
+    capabilities.save(Home(tmp_path / "home"), "m", "now", refused)
     model = Strict()
     ask(tmp_path, model, modes=("text",), known=Profile("text"))
     assert all(known.refused == {"stream"} for _, known in model.calls)

@@ -57,25 +57,15 @@ def test_folders_are_found_by_their_names_and_no_others(tmp_path):
         (home / key).mkdir(parents=True)
         assert folder_called(home, key) is None
     assert kept_folders(home) == there
-    assert kept_folders(home, "a", "m") == there[:2] and kept_folders(home, model="m") == [
-        *there[:2],
-        there[3],
-    ]
+    assert kept_folders(home, "a", "m") == there[:2]
+    assert kept_folders(home, model="m") == [*there[:2], there[3]]
     assert folder_called(home, f"{there[0].key}/x") is None and folder_called(home, "transcripts") is None
 
 
 @pytest.mark.parametrize(
     ("benchmark", "model", "run"),
-    [
-        ("m", "../x", 1),
-        ("m", "a/b", 1),
-        ("m", "", 1),
-        ("m", "A", 1),
-        ("m", "a\n", 1),
-        ("..", "a", 1),
-        ("m", "a", 0),
-    ],
-)
+    [("m", "../x", 1), ("m", "a/b", 1), ("m", "", 1), ("m", "A", 1), ("m", "a\n", 1), ("..", "a", 1), ("m", "a", 0)],
+)  # fmt: skip
 def test_a_name_that_could_leave_the_home_is_refused(tmp_path, benchmark, model, run):
     with pytest.raises(StoreError, match="cannot name a folder"):
         PartitionFolder(Home(tmp_path), benchmark, model, run)
@@ -297,10 +287,7 @@ def test_a_damaged_copy_beside_a_missing_journal_is_named_and_left_where_it_is(f
     (folder / "journal-000001.jsonl").unlink()
     copy = folder / "transcripts.parquet"
     copy.write_bytes(b"PAR1 damaged")
-    with (
-        PartitionStore.open(folder) as store,
-        pytest.raises(StoreError, match="move it aside and run again"),
-    ):
+    with PartitionStore.open(folder) as store, pytest.raises(StoreError, match="move it aside and run again"):
         store.compact()
     assert copy.read_bytes() == b"PAR1 damaged"
 
@@ -369,13 +356,7 @@ def test_a_folder_in_which_nothing_can_be_kept_is_refused_before_anything_is_ask
 
 def test_the_store_knows_which_model_gave_each_answer(folder, make):
     records = [replace(make(i), model_reported=name) for i, name in enumerate(["a", "b", "a", None])]
-
-    async def keep(store: PartitionStore) -> None:
-        for record in records:
-            await store.keep(record)
-
-    with PartitionStore.open(folder) as store:
-        asyncio.run(keep(store))
+    _keep(folder, *records)
     with PartitionStore.open(folder) as store:
         assert store.models_reported([r.answer_id for r in records]) == {"a": 2, "b": 1}
         assert store.models_reported([records[1].answer_id, "never asked"]) == {"b": 1}
