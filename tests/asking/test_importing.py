@@ -318,8 +318,8 @@ CELLS = st.one_of(
     st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
 )
 NAMES = (
-    "item_id", "position", "question", "condition", "step", "response", "key", "correct", "answer", "knows", "direct", "meta",
-    "idk", "bet", "pre", "post", "turn_1", "turn_2", "decision", "confidence", "task", "model", "x",
+    "item_id", "position", "question", "condition", "step", "response", "key", "correct", "answer", "knows", "direct",
+    "meta", "idk", "bet", "pre", "post", "turn_1", "turn_2", "decision", "confidence", "task", "model", "x",
 )  # fmt: skip
 
 
