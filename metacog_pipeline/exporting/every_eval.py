@@ -51,27 +51,20 @@ def _write(facts: Facts, benchmark: Bound, model: str, name: str, own: list[Samp
         "evaluation_timestamp": f"{last.timestamp():.0f}",
         "retrieved_timestamp": f"{last.timestamp():.0f}",
         "source_metadata": {
-            "source_name": "metacog_pipeline",
-            "source_type": "evaluation_run",
-            "source_organization_name": "unknown",
-            "evaluator_relationship": "other",
+            "source_name": "metacog_pipeline", "source_type": "evaluation_run",
+            "source_organization_name": "unknown", "evaluator_relationship": "other",
         },
         "eval_library": {"name": "metacog_pipeline", "version": __version__},
         "model_info": {
-            "name": model,
-            "id": name,
-            "developer": name.split("/")[0],
+            "name": model, "id": name, "developer": name.split("/")[0],
             "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
         },
         "evaluation_results": [_score(row, benchmark) for row in samples.estimates(facts, benchmark, model)],
         "detailed_evaluation_results": {
-            "format": "jsonl",
-            "file_path": f"{place}/{unique}_samples.jsonl",
-            "hash_algorithm": "sha256",
-            "checksum": sha256_hex(text),
-            "total_rows": len(lines),
+            "format": "jsonl", "file_path": f"{place}/{unique}_samples.jsonl", "hash_algorithm": "sha256",
+            "checksum": sha256_hex(text), "total_rows": len(lines),
         },
-    }
+    }  # fmt: skip
     written = json.dumps(summary, indent=1, sort_keys=True) + "\n"
     (folder / place / f"{unique}.json").write_text(written, encoding="utf-8")
 
@@ -79,13 +72,8 @@ def _write(facts: Facts, benchmark: Bound, model: str, name: str, own: list[Samp
 def _score(row: dict[str, Any], benchmark: Bound) -> dict[str, Any]:
     uncertainty: dict[str, Any] = {"num_samples": row["n"]} if row["n"] is not None else {}
     if row["low"] is not None and row["high"] is not None:
-        bounds = {
-            "lower": row["low"],
-            "upper": row["high"],
-            "confidence_level": 0.95,
-            "method": row["method"] or "unknown",
-        }
-        uncertainty["confidence_interval"] = bounds
+        bounds = {"lower": row["low"], "upper": row["high"], "confidence_level": 0.95}
+        uncertainty["confidence_interval"] = {**bounds, "method": row["method"] or "unknown"}
     found: dict[str, Any] = {
         "evaluation_result_id": samples.label(row),
         "evaluation_name": f"{benchmark.title}: {row['label'] or row['measure']} ({row['condition']})",
@@ -107,57 +95,38 @@ def _score(row: dict[str, Any], benchmark: Bound) -> dict[str, Any]:
 
 def _source(benchmark: Bound) -> dict[str, Any]:
     urls = [url for each in sources(benchmark) for url in each.urls]
-    return {
-        "dataset_name": benchmark.name,
-        **({"source_type": "url", "url": urls} if urls else {"source_type": "other"}),
-    }
+    found = {"source_type": "url", "url": urls} if urls else {"source_type": "other"}
+    return {"dataset_name": benchmark.name, **found}
 
 
 def _line(each: Sample, evaluation: str, name: str) -> dict[str, Any]:
     talk, single = each.messages, len(each.calls) == 1
     asked = "\n\n".join(text for role, text in (talk[:-1] if single else talk[:1]))
     said = each.said if each.said is not None else each.last["text"]
+    turns = [{"turn_idx": n, "role": role, "content": text} for n, (role, text) in enumerate(talk)]
+    tokens = {name: each.total(name) for name in ("input_tokens", "output_tokens")}
     found: dict[str, Any] = {
-        "schema_version": SCHEMA,
-        "evaluation_id": evaluation,
-        "model_id": name,
+        "schema_version": SCHEMA, "evaluation_id": evaluation, "model_id": name,
         "evaluation_name": f"{each.last['benchmark']} {each.condition}",
-        "sample_id": each.item_id,
-        "sample_hash": each.last["item_hash"],
+        "sample_id": each.item_id, "sample_hash": each.last["item_hash"],
         "interaction_type": "single_turn" if single else "multi_turn",
         "input": {"raw": asked or each.item_id, "reference": [each.key] if each.key else []},
         "output": {"raw": [each.last["text"]]} if single else None,
-        "messages": None
-        if single
-        else [{"turn_idx": n, "role": r, "content": t} for n, (r, t) in enumerate(talk)],
-        "answer_attribution": [
-            {
-                "turn_idx": 0 if single else len(talk) - 1,
-                "source": "output.raw" if single else f"messages[{len(talk) - 1}].content",
-                "extracted_value": said,
-                "extraction_method": "metacog_pipeline",
-                "is_terminal": True,
-            }
-        ],
-        "evaluation": {
-            "score": each.correct or 0.0,
-            "is_correct": each.correct == 1,
-            "num_turns": len(talk) // 2,
-        },
-        "token_usage": {
-            "input_tokens": each.total("input_tokens"),
-            "output_tokens": each.total("output_tokens"),
-            "total_tokens": each.total("input_tokens") + each.total("output_tokens"),
-        },
+        "messages": None if single else turns,
+        "answer_attribution": [{
+            "turn_idx": 0 if single else len(talk) - 1,
+            "source": "output.raw" if single else f"messages[{len(talk) - 1}].content",
+            "extracted_value": said, "extraction_method": "metacog_pipeline", "is_terminal": True,
+        }],
+        "evaluation": {"score": each.correct or 0.0, "is_correct": each.correct == 1, "num_turns": len(talk) // 2},
+        "token_usage": {**tokens, "total_tokens": sum(tokens.values())},
         "performance": {"latency_ms": 1000 * sum(call["latency_s"] for call in each.calls)},
         "metadata": {
-            "condition": each.condition,
-            "run": str(each.run),
-            "scored": "no" if each.correct is None else "yes",
+            "condition": each.condition, "run": str(each.run), "scored": "no" if each.correct is None else "yes",
             "confidence": "" if each.confidence is None else repr(each.confidence),
             "metacog_calls": json.dumps(each.kept(), sort_keys=True),
         },
-    }
+    }  # fmt: skip
     if each.last["status"] == "failed":
         found["error"] = each.last["error_message"] or each.last["error_code"] or "failed"
     return found

@@ -81,12 +81,12 @@ class Facts:
             "versions": {stage.value: version for stage, version in benchmark.versions.items()},
             "sources": [
                 {
-                    "name": each.name,
-                    "urls": list(each.urls),
-                    "licence": each.licence,
-                    "sha256": each.digest(self.study.home),
+                    "name": x.name,
+                    "urls": list(x.urls),
+                    "licence": x.licence,
+                    "sha256": x.digest(self.study.home),
                 }
-                for each in sources(benchmark)
+                for x in sources(benchmark)
             ],
             "published": (printed.folder(benchmark) / printed.FILES[0]).exists(),
             "items": "copied" if may_copy(benchmark) else "by id and digest",
@@ -247,11 +247,10 @@ def may_copy(benchmark: Bound) -> bool:
 
     A folder that the study names holds copies of somebody else's data: its items are told by digest.
     """
-    folders = any(
-        path.is_dir()
-        for path in named_paths(benchmark.settings.model_dump(mode="json"), benchmark.context.beside)
+    named = named_paths(benchmark.settings.model_dump(mode="json"), benchmark.context.beside)
+    return not any(path.is_dir() for path in named) and all(
+        _OPEN.search(each.licence) for each in sources(benchmark)
     )
-    return not folders and all(_OPEN.search(each.licence) for each in sources(benchmark))
 
 
 def named_paths(value: Any, beside: Any) -> Iterator[Path]:

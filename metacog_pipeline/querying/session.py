@@ -118,18 +118,14 @@ def profile_fields(profile: Profile | None) -> dict[str, object] | None:
 
 def asked_as(spec: ModelSpec) -> str:
     """Return a digest of what decides how a model is asked: address, id, mode, tokens; not prices or rates."""
+    always = ("temperature", "max_tokens", "top_logprobs", "token_ids", "choice_field")
+    unset = {"api": "auto", "api_version": None, "stream": None}
     fields = {
         **spec.identity_fields(),
         "mode": spec.answer_mode,
-        "temperature": spec.temperature,
-        "max_tokens": spec.max_tokens,
-        "top_logprobs": spec.top_logprobs,
-        "token_ids": spec.token_ids,
-        "choice_field": spec.choice_field,
+        **{name: getattr(spec, name) for name in always},
     }
-    later = {"api": spec.api, "api_version": spec.api_version, "stream": spec.stream}
-    unset = {"api": "auto", "api_version": None, "stream": None}
-    fields |= {name: value for name, value in later.items() if value != unset[name]}
+    fields |= {name: getattr(spec, name) for name, value in unset.items() if getattr(spec, name) != value}
     return sha256_hex(canonical_json(fields))
 
 

@@ -49,9 +49,7 @@ class StudySection(Section):
     owners: tuple[Annotated[str, Field(pattern=_OWNER, description=_OWNED)], ...] = ("team:metacog",)
 
 
-@functools.lru_cache(
-    maxsize=64
-)  # asked for with every partition; each answer looks at every folder on the way
+@functools.lru_cache(maxsize=64)  # asked for with every partition, and looks at every folder on the way
 def _home_at(folder: Path) -> Home:
     return Home(folder.resolve())
 
@@ -87,11 +85,8 @@ class Study(Section):
     @functools.cached_property
     def variables(self) -> tuple[str, ...]:
         """The environment variables a process needs that works for this study."""
-        named = [
-            self.deploy.dagster_storage,
-            self.deploy.broker,
-            *(each.api_key_env for each in self.askable),
-        ]
+        keys = (each.api_key_env for each in self.askable)
+        named = [self.deploy.dagster_storage, self.deploy.broker, *keys]
         return tuple(dict.fromkeys(["METACOG_STUDY", "DAGSTER_HOME", *filter(None, named)]))
 
     @property
