@@ -81,11 +81,8 @@ def metacog(tmp_path, monkeypatch):
 
     def run(*arguments: Any, code: int = 0) -> Result:
         done = CliRunner().invoke(cli, [*map(str, arguments)], standalone_mode=False)
-        ended = (
-            0
-            if done.exception is None
-            else getattr(done.exception, "exit_code", getattr(done.exception, "code", 99))
-        )
+        failed = done.exception
+        ended = 0 if failed is None else getattr(failed, "exit_code", getattr(failed, "code", 99))
         assert ended == code, (done.output, done.exc_info)
         return done
 
@@ -94,11 +91,8 @@ def metacog(tmp_path, monkeypatch):
 
 def python_with(module: str) -> str:
     """Return an interpreter that has ``module``: this one, that of the peers, or one that METACOG_PEERS names; or skip."""
-    others = [
-        str(Path(".venv-peers").absolute() / "bin" / "python"),
-        *os.environ.get("METACOG_PEERS", "").split(":"),
-    ]
-    for python in (sys.executable, *others):
+    peers = str(Path(".venv-peers").absolute() / "bin" / "python")
+    for python in (sys.executable, peers, *os.environ.get("METACOG_PEERS", "").split(":")):
         code = f"import importlib.util as u, sys; sys.exit(u.find_spec('{module}') is None)"
         if Path(python).is_file() and subprocess.run([python, "-c", code], timeout=60).returncode == 0:
             return python

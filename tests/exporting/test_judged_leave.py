@@ -78,10 +78,8 @@ def test_exported_and_imported_again_what_judges_said_counts_the_same(metacog, j
     metacog("import", tmp_path / "out", "--study", tmp_path / "again.toml", "--quiet")
     same_to_twelve_digits(board(judged), board(tmp_path / "again.toml"))
     again = load_study(tmp_path / "again.toml")
-    assert [(each.name, each.provider, each.family) for each in again.judges] == [
-        ("strict", "replay", "c"),
-        ("kin", "replay", "a"),
-    ]
+    judges = [(each.name, each.provider, each.family) for each in again.judges]
+    assert judges == [("strict", "replay", "c"), ("kin", "replay", "a")]
     for study in (again, load_study(judged)):
         into = bound(study, "medley")
         said = [files.kept_judgements(into, each) for each in tasks.partitions(into)]
@@ -93,9 +91,8 @@ def test_exported_and_imported_again_what_judges_said_counts_the_same(metacog, j
 
 def test_a_judge_whose_verdicts_are_missing_is_one_line_and_asks_nobody(judged, tmp_path):
     with pytest.raises(StudyError, match='provider = "replay" never answers'):
-        (tmp_path / "mixed.toml").write_text(
-            STUDY.replace('"strict"\nprovider = "simulated"', '"strict"\nprovider = "replay"')
-        )
+        mixed = STUDY.replace('"strict"\nprovider = "simulated"', '"strict"\nprovider = "replay"')
+        (tmp_path / "mixed.toml").write_text(mixed)
         load_study(tmp_path / "mixed.toml")
     rows = re.sub(
         r'name = "(.*)"\nprovider = "simulated"', r'name = "\1"\nmodel = "\1"\nprovider = "replay"', STUDY
@@ -117,11 +114,7 @@ def test_verdicts_on_a_model_that_the_study_lacks_are_left_out_by_name(metacog, 
     metacog("export", judged, "--to", tmp_path / "out", "--format", "csv")
     path = tmp_path / "out" / exported.JUDGED / "medley.parquet"
     frame = pl.read_parquet(path)
-    frame.with_columns(
-        pl.when(pl.col("judged") == "two").then(pl.lit("x")).otherwise("judged").alias("judged")
-    ).write_parquet(path)
+    frame.with_columns(pl.col("judged").replace("two", "x")).write_parquet(path)
     done = exported.import_export(tmp_path / "out", tmp_path / "again.toml", LogOptions())
-    assert {each[2] for each in done.left_out} == {
-        "is a verdict of strict on x, not both in the study",
-        "is a verdict of kin on x, not both in the study",
-    }
+    whys = {f"is a verdict of {judge} on x, not both in the study" for judge in ("strict", "kin")}
+    assert {each[2] for each in done.left_out} == whys

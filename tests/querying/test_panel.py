@@ -11,12 +11,7 @@ from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
 from metacog_pipeline.querying.asking import Profile
-from metacog_pipeline.querying.panel import (
-    Panelist,
-    panel_identities,
-    panel_profile,
-    query_panel,
-)
+from metacog_pipeline.querying.panel import Panelist, panel_identities, panel_profile, query_panel
 from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.session import INTERRUPTED, Partition, asked_as
 from metacog_pipeline.querying.types import Ask, Task
@@ -234,12 +229,13 @@ def test_a_judge_never_asked_has_no_current_answers(partition, court):
     assert panel_identities(partition, panel("ab", CASES))["judge-b"] == frozenset()
 
 
-def test_an_interrupted_panel_takes_no_new_judge_and_is_not_complete(partition, court):
-    def interrupt(request: ChatRequest) -> Completion:
-        INTERRUPTED.set()
-        return verdict("judge-a")(request)
+def interrupting(request: ChatRequest) -> Completion:
+    INTERRUPTED.set()
+    return verdict("judge-a")(request)
 
-    court.replies["judge-a"] = interrupt
+
+def test_an_interrupted_panel_takes_no_new_judge_and_is_not_complete(partition, court):
+    court.replies["judge-a"] = interrupting
     outcome = query(partition, panel("abc", CASES))
     assert not outcome.complete
     assert {name for name, _ in court.asked} == {"judge-a"}
@@ -248,12 +244,8 @@ def test_an_interrupted_panel_takes_no_new_judge_and_is_not_complete(partition, 
 
 
 def test_an_interrupted_session_leaves_a_long_journal_to_the_next(partition, court, monkeypatch):
-    def interrupt(request: ChatRequest) -> Completion:
-        INTERRUPTED.set()
-        return verdict("judge-a")(request)
-
     monkeypatch.setattr("metacog_pipeline.querying.session.COMPACTED_AT_ONCE", 0)
-    court.replies["judge-a"] = interrupt
+    court.replies["judge-a"] = interrupting
     query(partition, panel("a", CASES))
     assert not list(partition.folder.path.glob("*.parquet"))
     INTERRUPTED.clear()
@@ -322,11 +314,8 @@ def test_a_judge_of_whom_nothing_can_be_read_is_stopped_and_named_and_the_others
     assert sum(count for (name, _), count in court.asked.items() if name == "judge-b") == 5
     notes = partition.manifest()["judges"]
     assert isinstance(notes, dict)
-    assert {name: (note["n_answered"], note["n_unusable"]) for name, note in notes.items()} == {
-        "judge-a": (12, 0),
-        "judge-b": (5, 5),
-        "judge-c": (12, 0),
-    }
+    counted = {name: (note["n_answered"], note["n_unusable"]) for name, note in notes.items()}
+    assert counted == {"judge-a": (12, 0), "judge-b": (5, 5), "judge-c": (12, 0)}
 
 
 def test_judgements_are_not_complete_while_one_judge_has_less_than_half_of_them_usable(partition, court):

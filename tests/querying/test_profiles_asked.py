@@ -40,19 +40,9 @@ KEY = "sk-test-0123456789abcdef"
 ROOTS = {"anthropic": "", "anthropic-budget": "", "gemini": "", "azure": ""}
 PROVIDERS = {"anthropic": "anthropic", "anthropic-budget": "anthropic", "gemini": "gemini"}
 PROFILES = (
-    "openai",
-    "openai-reasoning",
-    "openai-responses",
-    "azure",
-    "proxy",
-    "anthropic",
-    "anthropic-budget",
-    "gemini",
-    "vllm",
-    "vllm-old",
-    "ollama",
-    "llamacpp",
-)
+    "openai", "openai-reasoning", "openai-responses", "azure", "proxy", "anthropic", "anthropic-budget", "gemini", "vllm",
+    "vllm-old", "ollama", "llamacpp",
+)  # fmt: skip
 
 
 class Served:
@@ -74,15 +64,9 @@ class Served:
     def ask(self, more: str = "", model: str = "x") -> tuple[Partition, SessionResult]:
         azure = 'api_version = "2025-04-01-preview"\n' if self.profile == "azure" else ""
         path = self.folder / "study.toml"
-        path.write_text(
-            STUDY.format(
-                provider=PROVIDERS.get(self.profile, "openai"),
-                url=self.server.url + ROOTS.get(self.profile, "/v1"),
-                model=model,
-                more=azure + more,
-            ),
-            encoding="utf-8",
-        )
+        provider, root = PROVIDERS.get(self.profile, "openai"), ROOTS.get(self.profile, "/v1")
+        text = STUDY.format(provider=provider, url=self.server.url + root, model=model, more=azure + more)
+        path.write_text(text, encoding="utf-8")
         study = load_study(path)
         study.prepare()
         benchmark = MetaMedQA.of(study)

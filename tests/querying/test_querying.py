@@ -141,25 +141,25 @@ def test_the_same_words_are_paid_for_once_and_kept_for_each_item(folder):
     assert outcome.complete
     assert model.asked["same"] == 1
     table = read_partition(folder, ["item_id", "condition", "text", "cost_usd"]).to_pylist()
-    assert sorted((row["item_id"], row["condition"]) for row in table) == [
-        ("a", "baseline"),
-        ("b", "baseline"),
-        ("c", "other"),
-    ]
+    found = sorted((row["item_id"], row["condition"]) for row in table)
+    assert found == [("a", "baseline"), ("b", "baseline"), ("c", "other")]
     assert {row["text"] for row in table} == {"re: same"}
     assert sum(row["cost_usd"] for row in table) == pytest.approx(0.01)
+
+
+def superseded(folder: PartitionFolder) -> dict[str, bool]:
+    rows = read_partition(folder, ["text", "superseded"]).to_pylist()
+    return {row["text"]: row["superseded"] for row in rows}
 
 
 def test_changed_words_supersede_the_old_answer_and_going_back_asks_nothing(folder):
     query(folder, Scripted(good), [one_step("a", "old words")])
     query(folder, Scripted(good), [one_step("a", "new words")])
-    marks = {r["text"]: r["superseded"] for r in read_partition(folder, ["text", "superseded"]).to_pylist()}
-    assert marks == {"re: old words": True, "re: new words": False}
+    assert superseded(folder) == {"re: old words": True, "re: new words": False}
     back = Scripted(good)
     query(folder, back, [one_step("a", "old words")])
     assert not back.asked
-    marks = {r["text"]: r["superseded"] for r in read_partition(folder, ["text", "superseded"]).to_pylist()}
-    assert marks == {"re: old words": False, "re: new words": True}
+    assert superseded(folder) == {"re: old words": False, "re: new words": True}
 
 
 def test_another_run_is_asked_anew(folder):

@@ -35,19 +35,15 @@ def _files(folder: PartitionFolder) -> dict[str, bytes]:
 
 
 def test_every_column_of_every_record_is_there(folder, make):
-    records = [
-        make(0),
-        make(1, status="failed", error_kind="transient", error_message="naïve", cost_usd=None),
-    ]
+    failed = make(1, status="failed", error_kind="transient", error_message="naïve", cost_usd=None)
+    records = [make(0), failed]
     _segment(folder, 1, *records)
     assert compact_folder(folder, None) == CompactResult(2, 0, folder / "transcripts.parquet")
     table = read_partition(folder)
     assert table.schema.equals(ARROW_SCHEMA)
     for row, record in zip(table.to_pylist(), records, strict=True):
-        assert row == {name: getattr(record, name) for name in FIELDS} | {
-            "superseded": False,
-            "text_altered": False,
-        }
+        told = {name: getattr(record, name) for name in FIELDS}
+        assert row == {**told, "superseded": False, "text_altered": False}
 
 
 def test_only_the_named_columns_are_read(folder, make):
@@ -62,12 +58,8 @@ def test_a_partition_without_records_has_an_empty_copy(folder):
 
 
 def test_the_copy_is_the_same_however_the_records_came_in(tmp_path, make):
-    records = [
-        make(
-            n, item_id=f"i{n % 7}", condition="ab"[n % 2], step=f"s{n % 3}", started_at=make(n % 5).started_at
-        )
-        for n in range(60)
-    ]
+    places = [{"item_id": f"i{n % 7}", "condition": "ab"[n % 2], "step": f"s{n % 3}"} for n in range(60)]
+    records = [make(n, **place, started_at=make(n % 5).started_at) for n, place in enumerate(places)]
     tables = []
     for seed in range(4):
         shuffled = random.Random(seed).sample(records, len(records))
@@ -152,13 +144,8 @@ def test_kept_answers_that_decide_what_is_asked_for_are_seen_once_each(folder, m
 
 
 def test_text_parquet_cannot_hold_is_replaced_and_marked_and_the_journal_keeps_it(folder, make):
-    _segment(
-        folder,
-        1,
-        make(0, text="a\ud83db\udc00"),
-        make(1, text="nul \0 and é😀 stay"),
-        make(2, model_reported="m\ud83d", error_message="\udfff"),
-    )
+    odd = make(2, model_reported="m\ud83d", error_message="\udfff")
+    _segment(folder, 1, make(0, text="a\ud83db\udc00"), make(1, text="nul \0 and é😀 stay"), odd)
     for _ in range(2):
         compact_folder(folder, None)
         rows = _rows(folder)
@@ -173,11 +160,8 @@ def test_text_parquet_cannot_hold_is_replaced_and_marked_and_the_journal_keeps_i
 def test_a_very_long_answer_fits(folder, make):
     _segment(folder, 1, make(0), make(1, text="é" * 10_000_000), make(2))
     compact_folder(folder, None)
-    assert [len(text) for text in read_partition(folder, ["text"]).column(0).to_pylist()] == [
-        15,
-        10_000_000,
-        15,
-    ]
+    lengths = [len(text) for text in read_partition(folder, ["text"]).column(0).to_pylist()]
+    assert lengths == [15, 10_000_000, 15]
 
 
 def test_rows_are_written_in_batches_of_bounded_size(folder, make, monkeypatch):
@@ -210,12 +194,8 @@ def test_rows_are_written_in_batches_of_bounded_size(folder, make, monkeypatch):
 def test_no_answer_is_lost_whatever_the_sessions_were(tmp_path_factory, make, sessions, current):
     folder = folder_in(tmp_path_factory.mktemp("home"))
     for number, session in enumerate(sessions, start=1):
-        _segment(
-            folder,
-            number,
-            *(make(n, item_id=f"i{n % 2}", status=s, text=t) for n, s, t in session),
-            torn=b"{",
-        )
+        records = (make(n, item_id=f"i{n % 2}", status=s, text=t) for n, s, t in session)
+        _segment(folder, number, *records, torn=b"{")
         compact_folder(folder, None)
     compact_folder(folder, [make(n).answer_id for n in current])
     rows = _rows(folder)
@@ -254,10 +234,8 @@ def test_answers_kept_after_a_compaction_go_to_a_new_segment(folder, make):
         asyncio.run(store.keep(make(1)))
         assert store.compact([make(0).answer_id]).rows == 2
         assert store.find(make(0).answer_id) is not None
-    assert sorted(path.name for path in folder.path.glob("journal-*")) == [
-        "journal-000001.jsonl",
-        "journal-000002.jsonl",
-    ]
+    names = sorted(path.name for path in folder.path.glob("journal-*"))
+    assert names == ["journal-000001.jsonl", "journal-000002.jsonl"]
 
 
 def test_a_missing_copy_says_to_run_first(folder):

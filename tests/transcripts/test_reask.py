@@ -92,15 +92,9 @@ def test_the_old_answer_is_superseded_and_both_are_paid_for(folder, make):
 
 @pytest.mark.parametrize(
     ("texts", "stands"),
-    [
-        (["", "", "C"], "C"),
-        (["", "B", "C"], "C"),
-        (["", "", " "], " "),
-        (["A", ""], "A"),
-        (["A", "", "C"], "C"),
-        (["", "B", ""], "B"),
-    ],
-)
+    [(["", "", "C"], "C"), (["", "B", "C"], "C"), (["", "", " "], " "), (["A", ""], "A"), (["A", "", "C"], "C"),
+     (["", "B", ""], "B")],
+)  # fmt: skip
 def test_the_newest_usable_answer_stands_else_the_newest(folder, make, texts, stands):
     for n, text in enumerate(texts):
         _session(folder, make(0, text=text, started_at=make(n).started_at), again=n > 0)

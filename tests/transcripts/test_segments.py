@@ -48,17 +48,8 @@ def test_a_segment_cut_at_any_byte_of_its_last_record_loses_only_that_record(fol
 
 @pytest.mark.parametrize(
     "tail",
-    [
-        b"\0" * 4096,
-        b"\0" * 100 + b"\n",
-        b"\xff\xfe\xfd",
-        b'{"answer_id":"\xe2\x82',
-        b'{"a":1',
-        b"{}",
-        b"3",
-        b"[",
-    ],
-)
+    [b"\0" * 4096, b"\0" * 100 + b"\n", b"\xff\xfe\xfd", b'{"answer_id":"\xe2\x82', b'{"a":1', b"{}", b"3", b"["],
+)  # fmt: skip
 def test_a_torn_end_of_any_kind_is_passed_over_in_every_segment(folder, make, tail):
     for number in (1, 2, 3):
         _write(folder, number, encode_line(make(number)), tail)
@@ -96,11 +87,8 @@ def test_records_before_an_unreadable_line_are_still_given_one_by_one(folder, ma
 
 @pytest.mark.parametrize("ending", [b"\n", b""])
 def test_a_record_of_a_newer_version_stops_the_reader(folder, make, ending):
-    row = {
-        **json.loads(without_seal(encode_line(make(1)))),
-        "schema_version": SCHEMA_VERSION + 1,
-        "new_column": 1,
-    }
+    row = json.loads(without_seal(encode_line(make(1))))
+    row |= {"schema_version": SCHEMA_VERSION + 1, "new_column": 1}
     path = _write(folder, 1, json.dumps(row).encode(), ending)
     with pytest.raises(StoreError, match="newer version") as caught:
         list(read_records(folder))

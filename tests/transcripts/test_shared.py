@@ -146,9 +146,7 @@ def test_a_sleeper_whose_clock_stands_still_is_refused_by_the_place_of_its_next_
     with monkeypatch.context() as patch:
         later(patch)
         assert b.held() == 1
-    with pytest.raises(
-        StoreError, match="took this partition over"
-    ):  # its own clock says that the lease is good
+    with pytest.raises(StoreError, match="took this partition over"):  # by its own clock the lease is good
         keep(asleep, make(1))
     asleep.close()
 
@@ -184,11 +182,11 @@ def test_a_session_that_becomes_one_object_while_it_is_read_is_read_as_that(host
         keep(store, make(0), make(1))
         before = [a.store.listed(PREFIX)]
     listed = type(b.store).listed
-    monkeypatch.setattr(
-        type(b.store),
-        "listed",
-        lambda self, key: before.pop() if before and key == PREFIX else listed(self, key),
-    )
+
+    def first(self: Store, key: str) -> Any:
+        return before.pop() if before and key == PREFIX else listed(self, key)
+
+    monkeypatch.setattr(type(b.store), "listed", first)
     refresh(b.home)
     assert len(b.kept()) == 2 and not before
 
@@ -237,12 +235,7 @@ def test_a_long_session_becomes_several_and_its_pieces_one_object_each(hosts, ma
     monkeypatch.setattr(shared, "MOST_PIECES", 3)
     killed(a, *(make(n) for n in range(8)))
     names = [name for name in a.names() if name != "head.json"]
-    assert names == [
-        "journal-000001.jsonl",
-        "journal-000002.jsonl",
-        "journal-000003.000001.jsonl",
-        "journal-000003.000002.jsonl",
-    ]
+    assert names == [f"journal-00000{each}.jsonl" for each in ("1", "2", "3.000001", "3.000002")]
     refresh(b.home)
     assert len(b.kept()) == 8
 

@@ -84,10 +84,8 @@ def test_journals_of_both_versions_are_one_partition(old, make):
                                     condition=first.condition, model=first.model, attempts_billed=1)))  # fmt: skip
         assert store.compact([first.answer_id]).superseded >= 1
     rows = [row for row in read_partition(old).to_pylist() if row["answer_id"] == first.answer_id]
-    assert [(row["reask"], row["superseded"], row["attempts_billed"]) for row in rows] == [
-        (0, True, None),
-        (1, False, 1),
-    ]
+    found = [(row["reask"], row["superseded"], row["attempts_billed"]) for row in rows]
+    assert found == [(0, True, None), (1, False, 1)]
 
 
 @pytest.mark.parametrize("lost", ["text", "answer_id", "schema_version", "started_at"])
@@ -104,13 +102,9 @@ def test_an_old_copy_without_a_column_is_refused_in_one_line(old, lost):
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        {"schema_version": 0},
-        {"schema_version": "1"},
-        {"schema_version": 2},
-        {"reasoning_text": "of a version that had none"},
-    ],
-)
+    [{"schema_version": 0}, {"schema_version": "1"}, {"schema_version": 2},
+     {"reasoning_text": "of a version that had none"}],
+)  # fmt: skip
 def test_a_line_that_claims_another_version_is_refused_or_read_but_never_guessed(old, wrong):
     row = json.loads((old / "journal-000001.jsonl").read_bytes().split(b"\n")[0])
     line = json.dumps({**row, **wrong}).encode() + b"\n"
@@ -123,16 +117,9 @@ def test_a_line_that_claims_another_version_is_refused_or_read_but_never_guessed
 
 def test_counts_and_times_no_column_can_hold_are_null_and_the_answer_is_kept(folder, make):
     counts = ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens")
-    record = make(
-        0,
-        **dict.fromkeys(counts, 2**63),
-        attempts_billed=2**31,
-        http_status=-(2**31) - 1,
-        cost_usd=float("inf"),
-        latency_s=float("nan"),
-        latency_first_ms=float("-inf"),
-        latency_ms=float("nan"),
-    )
+    times = {"latency_s": float("nan"), "latency_first_ms": float("-inf"), "latency_ms": float("nan")}
+    whole = {**dict.fromkeys(counts, 2**63), "attempts_billed": 2**31, "http_status": -(2**31) - 1}
+    record = make(0, **whole, **times, cost_usd=float("inf"))
     line = decode_line(encode_line(record))
     assert all(getattr(line, name) is None for name in (*counts, "attempts_billed", "http_status"))
     assert (line.cost_usd, line.latency_s, line.latency_first_ms, line.latency_ms) == (None, 0.0, None, None)
@@ -155,7 +142,6 @@ def test_thoughts_bodies_and_texts_of_failed_calls_are_not_among_the_answers(fol
     assert "CANARY" not in str(table.to_pylist())
     assert table["text"].to_pylist() == [make(0).text, ""]
     assert table["logprobs_json"].to_pylist() == [logprobs, None]
-    assert table.schema == pa.schema(
-        [each for each in ARROW_SCHEMA if each.name not in ("reasoning_text", "raw_zstd")]
-    )
+    told = [each for each in ARROW_SCHEMA if each.name not in ("reasoning_text", "raw_zstd")]
+    assert table.schema == pa.schema(told)
     assert {row["text"] for row in read_partition(folder).to_pylist()} == {make(0).text, "CANARY"}

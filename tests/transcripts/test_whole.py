@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import os
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -33,17 +32,9 @@ TEXTS = [
 
 
 def records(texts: list[str] = TEXTS) -> list[Record]:
+    about = {"model": "m", "run": 1, "condition": "c", "step": "s"}
     return [
-        imported_record(
-            "bench",
-            (f"item {n}", "h"),
-            model="m",
-            run=1,
-            condition="c",
-            step="s",
-            text=text,
-            identity=["é", n, text],
-        )
+        imported_record("bench", (f"item {n}", "h"), **about, text=text, identity=["é", n, text])
         for n, text in enumerate(texts)
     ]
 
@@ -78,10 +69,9 @@ def test_of_a_write_that_breaks_nothing_is_there(folder, monkeypatch, broken):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        if broken == "fsync":
-            patch.setattr(os, "fsync", full)
-        else:
-            patch.setattr("metacog_pipeline.transcripts.whole._batches", full)
+        patch.setattr(
+            "os.fsync" if broken == "fsync" else "metacog_pipeline.transcripts.whole._batches", full
+        )
         with pytest.raises(StoreError, match="nothing of the file was kept"):
             keep_whole(folder, records())
     assert [record.text for record in read_records(folder)] == ["first"]
@@ -162,9 +152,8 @@ def test_records_that_were_just_written_are_not_decoded_but_only_once_and_from_t
     places = [entry.location for entry in segments.read_segment(path)]
     other = dataclasses.replace(folder, run=2)
     keep_whole(other, made)
-    assert [each.location[1:] for each in segments.read_segment(other / path.name)] == [
-        each[1:] for each in places
-    ]
+    elsewhere = [each.location[1:] for each in segments.read_segment(other / path.name)]
+    assert elsewhere == [each[1:] for each in places]
     third = dataclasses.replace(folder, run=3)
     keep_whole(third, made)
     (third / path.name).write_bytes(b"".join(map(encode_line, records(["changed"]))))
