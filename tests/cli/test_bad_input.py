@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -23,11 +24,8 @@ def edited(study: Path, old: str, new: str) -> Path:
 
 def test_a_missing_key_variable(metacog, study, monkeypatch):
     monkeypatch.delenv("NOT_SET_ANYWHERE", raising=False)
-    edited(
-        study,
-        LISTED,
-        f'[[models]]\nname = "api"\nprovider = "openai"\nmodel = "m"\napi_key_env = "NOT_SET_ANYWHERE"\n{LISTED}',
-    )
+    asked = 'provider = "openai"\nmodel = "m"\napi_key_env = "NOT_SET_ANYWHERE"'
+    edited(study, LISTED, f'[[models]]\nname = "api"\n{asked}\n{LISTED}')
     result = metacog("run", study, "--model", "api", "--quiet")
     result.refused_in_one_line("NOT_SET_ANYWHERE", "api")
     assert result.code == 2
@@ -85,13 +83,11 @@ def test_a_source_with_one_changed_byte(metacog, study, tmp_path, medqa):
 
 def test_a_source_that_is_not_there(metacog, study, tmp_path):
     edited(study, 'dataset = "sample"', 'dataset = "published"')
-    metacog("fetch", "--study", study, "--from", tmp_path / "nowhere").refused_in_one_line(
-        "nowhere", "no such folder"
-    )
+    gone = metacog("fetch", "--study", study, "--from", tmp_path / "nowhere")
+    gone.refused_in_one_line("nowhere", "no such folder")
     (tmp_path / "bare").mkdir()
-    metacog("fetch", "medqa", "--study", study, "--from", tmp_path / "bare").refused_in_one_line(
-        "medqa", "looked for"
-    )
+    bare = metacog("fetch", "medqa", "--study", study, "--from", tmp_path / "bare")
+    bare.refused_in_one_line("medqa", "looked for")
     metacog("fetch", "medqq", "--study", study).refused_in_one_line("medqq", "medqa")
 
 
@@ -101,11 +97,20 @@ def answers(study: Path, text: str, name: str = "answers.csv") -> Path:
     return path
 
 
-def test_an_import_with_unknown_items_lists_each_and_keeps_the_rest(metacog, study):
+@pytest.fixture
+def taken(metacog, study):
+    """Return what imports a file as the answers of a replayed model."""
+
+    def run(file: Path, *more: str) -> Any:
+        about = ("--study", study, "--model", "theirs", "--run", "1")
+        return metacog("import", "metamedqa", file, *about, *more)
+
+    return run
+
+
+def test_an_import_with_unknown_items_lists_each_and_keeps_the_rest(taken, study):
     rows = "item_id,choice,confidence\nsample-0001,A,5\nno-such-item,B,4\nsample-0002,2,3\n"
-    result = metacog(
-        "import", "metamedqa", answers(study, rows), "--study", study, "--model", "theirs", "--run", "1"
-    )
+    result = taken(answers(study, rows))
     assert result.code == 8
     assert "row 3: not taken: unknown item: item_id 'no-such-item'" in result.err
     assert "2 answers kept" in result.out
@@ -114,9 +119,8 @@ def test_an_import_with_unknown_items_lists_each_and_keeps_the_rest(metacog, stu
     assert {record.item_id for record in kept} == {"sample-0001", "sample-0002"}
 
 
-def test_a_confidence_of_7_is_recorded_as_unparsable(metacog, study):
-    rows = answers(study, "item_id,choice,confidence\nsample-0001,A,7\n")
-    result = metacog("import", "metamedqa", rows, "--study", study, "--model", "theirs", "--run", "1")
+def test_a_confidence_of_7_is_recorded_as_unparsable(taken, study):
+    result = taken(answers(study, "item_id,choice,confidence\nsample-0001,A,7\n"))
     assert result.code == 8
     assert "1 answers kept" in result.out
     assert "confidence 7 is outside 1–5 in item sample-0001 (run 1): recorded as unparsable" in result.err
@@ -137,21 +141,17 @@ def test_an_import_for_a_model_that_is_asked_here(metacog, study):
         (["item_id"], ["field=column"]),
     ],
 )
-def test_a_mapping_that_does_not_fit(metacog, study, pairs, parts):
+def test_a_mapping_that_does_not_fit(taken, study, pairs, parts):
     rows = answers(study, "item_id,choice\nsample-0001,A\n")
-    result = metacog(
-        "import", "metamedqa", rows, "--study", study, "--model", "theirs", "--run", "1", "--map", *pairs
-    )
-    result.refused_in_one_line(*parts)
+    taken(rows, "--map", *pairs).refused_in_one_line(*parts)
 
 
-def test_an_import_file_that_is_missing_or_empty(metacog, study):
-    common = ("--study", study, "--model", "theirs", "--run", "1")
-    metacog("import", "metamedqa", study.parent / "gone.csv", *common).refused_in_one_line("gone.csv")
-    metacog("import", "metamedqa", answers(study, ""), *common).refused_in_one_line("answers.csv")
+def test_an_import_file_that_is_missing_or_empty(taken, study):
+    taken(study.parent / "gone.csv").refused_in_one_line("gone.csv")
+    taken(answers(study, "")).refused_in_one_line("answers.csv")
 
 
-def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_scored(metacog, study):
+def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_scored(metacog, taken, study):
     huge = "thinking " * 1_200_000 + "\nAnswer: B\nConfidence: 4"
     rows = [
         {"item_id": "sample-0001", "response": huge},
@@ -161,12 +161,7 @@ def test_a_huge_answer_nul_bytes_and_lone_surrogates_are_kept_and_scored(metacog
     file = answers(study, "\n".join(json.dumps(row) for row in rows), "answers.jsonl")
     edited(study, "limit = 10\n", "")
     edited(study, '[[models]]\nname = "sim"\nprovider = "simulated"\n', "")
-    assert (
-        metacog(
-            "import", "metamedqa", file, "--study", study, "--model", "theirs", "--run", "1", "--quiet"
-        ).code
-        == 0
-    )
+    assert taken(file, "--quiet").code == 0
     assert metacog("run", study, "--quiet").code == 0
     loaded = load_study(study)
     partition = Partition(loaded, MetaMedQA.name, loaded.model("theirs"), 1)

@@ -12,26 +12,9 @@ from metacog_pipeline.files import shipped
 from metacog_pipeline.study import load_study, unchanged
 
 COLUMNS = [
-    "benchmark",
-    "condition",
-    "model",
-    "measure",
-    "estimate",
-    "low",
-    "high",
-    "n",
-    "n_failed",
-    "n_unreadable",
-    "coverage",
-    "method",
-    "status",
-    "low_n",
-    "source",
-    "headline",
-    "higher_is_better",
-    "rank",
-    "percentile",
-]
+    "benchmark", "condition", "model", "measure", "estimate", "low", "high", "n", "n_failed", "n_unreadable", "coverage",
+    "method", "status", "low_n", "source", "headline", "higher_is_better", "rank", "percentile",
+]  # fmt: skip
 
 
 def test_the_board_as_json_is_a_list_of_objects_with_exactly_the_board_columns(metacog, finished):

@@ -11,16 +11,14 @@ import polars as pl
 import pytest
 
 from metacog_pipeline import registry
-from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import explanation
-from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import one_connection, run_query
-from metacog_pipeline.leaderboard.status import write_status
-from metacog_pipeline.scoring import cross_benchmark, files, recount
-from metacog_pipeline.study import Study, load_study
-from tests.asking_in_process import ask
+from metacog_pipeline.scoring import files, recount
+from metacog_pipeline.study import load_study
+from tests.cli.scoring import publish, scored
 
 STUDY = """
 [study]
@@ -49,23 +47,8 @@ def finished(name: str, folder: Path) -> Path:
     path = folder / "study.toml"
     keys = "\n".join(f"{key} = {json.dumps(value)}" for key, value in settings.items())
     path.write_text(STUDY.format(name=name, settings=keys), encoding="utf-8")
-    study = load_study(path)
-    study.prepare()
-    benchmark = bound(study, name)
-    construction.build(benchmark)
-    for partition in tasks.partitions(benchmark):
-        ask(benchmark, partition)
-        files.read(benchmark, partition)
-        files.score(benchmark, partition)
-    publish(study, name)
+    scored(load_study(path))
     return path
-
-
-def publish(study: Study, name: str) -> None:
-    files.pool(bound(study, name))
-    cross_benchmark.publish(study)
-    write_status(study)
-    assert build(study.home).failures == ()
 
 
 @pytest.fixture(scope="module")
@@ -161,10 +144,8 @@ def test_a_name_that_is_not_on_the_board_is_met_with_the_nearest(metacog, study_
 def test_a_hostile_name_is_a_name_that_is_not_there(metacog, study_file, hostile):
     result = metacog("explain", study_file, "metamedqa", "baseline", "careful", hostile)
     result.refused_in_one_line("the board has no measure")
-    assert (
-        "\x1b" not in result.err
-        and metacog("explain", study_file, *CELL, "accuracy", "--samples", 0).code == 0
-    )
+    assert "\x1b" not in result.err
+    assert metacog("explain", study_file, *CELL, "accuracy", "--samples", 0).code == 0
 
 
 def test_a_board_that_does_not_follow_from_the_responses_is_told_in_one_line(metacog, own_copy):
@@ -194,7 +175,7 @@ def test_what_was_not_answered_or_read_is_counted_with_its_reason(metacog, own_c
         )
     files.write_frame(frame.drop("_n"), target, "changed")
     files.score(benchmark, partition)
-    publish(study, "metamedqa")
+    publish(benchmark)
     result = metacog("explain", own_copy, *CELL, "ece")
     said_of_it = " ".join(result.out.split())
     assert result.code == 0 and "\x1b" not in result.out

@@ -330,16 +330,8 @@ def test_stimulus_and_response_of_any_two_values_are_named_by_labels(metacog, fi
     rows = zip(np.repeat([1, 2, 3], 100), stimulus, response, rng.integers(1, 5, 300), strict=True)
     header, said = "Subj_idx,Stimulus,Response,Confidence", (",".join(map(str, row)) for row in rows)
     path = file("db.csv", "\n".join([header, *said, "3,NaN,NaN,NaN"]))
-    options = [
-        "--stimulus",
-        "Stimulus",
-        "--response",
-        "Response",
-        "--confidence",
-        "Confidence",
-        "--group",
-        "Subj_idx",
-    ]
+    named = ("--stimulus", "Stimulus", "--response", "Response", "--confidence", "Confidence")
+    options = (*named, "--group", "Subj_idx")
     metacog("fit", path, *options).refused_in_one_line("'Stimulus'", "--labels")
     result = metacog("fit", path, *options, "--labels", "1,2", "--format", "json")
     assert {"d", "c", "meta_d", "m_ratio", "auroc2"} <= set(found(result, Subj_idx="1"))

@@ -10,16 +10,11 @@ from typing import Any
 import click
 import pytest
 
-from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.cli import cli
 from metacog_pipeline.commands import printing, running
-from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import Rows
-from metacog_pipeline.leaderboard.status import write_status
-from metacog_pipeline.scoring import cross_benchmark, files
 from metacog_pipeline.study import load_study
-from tests.asking_in_process import ask
+from tests.cli.scoring import scored
 
 STUDY = """
 [study]
@@ -96,20 +91,7 @@ def made(few_resamples, tmp_path_factory):
     folder = tmp_path_factory.mktemp("printed")
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")
     (folder / "trials.csv").write_text(TRIALS, encoding="utf-8")
-    study = load_study(folder / "study.toml")
-    study.prepare()
-    benchmark = bound(study, "metamedqa")
-    construction.build(benchmark)
-    for partition in tasks.partitions(benchmark):
-        if partition.spec.provider == "simulated":
-            ask(benchmark, partition)
-            files.read(benchmark, partition)
-            files.score(benchmark, partition)
-    files.pool(benchmark)
-    cross_benchmark.publish(study)
-    write_status(study)
-    assert build(study.home).failures == ()
-    first = benchmark.items[0].item_id
+    first = scored(load_study(folder / "study.toml")).items[0].item_id
     (folder / "answers.csv").write_text(f"item_id,choice,confidence\n{first},A,5\n", encoding="utf-8")
     reply = {"id": "b", "item_id": "predict.capital", "response": "ANSWER: Ottawa"}
     (folder / "replies.jsonl").write_text(json.dumps(reply) + "\n", encoding="utf-8")
@@ -185,12 +167,8 @@ def test_a_server_says_its_address_before_it_serves(metacog, made, monkeypatch):
     monkeypatch.setattr(Explorer, "serve_forever", lambda self: None)
     monkeypatch.setattr(running, "call", lambda *given, **how: 0)
     monkeypatch.setattr(serving, "serve", lambda *given, announce, **how: announce("listening on http://h:1"))
-    for typed in (
-        "explore study.toml --json",
-        "ui study.toml --port 0 --json",
-        "serve --study study.toml --json",
-    ):
-        assert json.loads(metacog(*typed.split()).out)["address"].startswith("http://")
+    for typed in ("explore study.toml", "ui study.toml --port 0", "serve --study study.toml"):
+        assert json.loads(metacog(*typed.split(), "--json").out)["address"].startswith("http://")
 
 
 def test_a_mistake_prints_nothing_on_standard_output(metacog, made):
@@ -200,9 +178,8 @@ def test_a_mistake_prints_nothing_on_standard_output(metacog, made):
 
 
 def test_another_format_beside_it_is_refused(metacog, made):
-    metacog("board", "--study", made / "study.toml", "--json", "--format", "csv").refused_in_one_line(
-        "--format", '"csv" beside --json', "give one of them"
-    )
+    result = metacog("board", "--study", made / "study.toml", "--json", "--format", "csv")
+    result.refused_in_one_line("--format", '"csv" beside --json', "give one of them")
 
 
 def test_what_is_said_is_words_or_data():
@@ -218,11 +195,8 @@ def test_what_is_said_is_words_or_data():
     from click.testing import CliRunner
 
     run = CliRunner().invoke
-    assert json.loads(run(command, ["--json"]).output) == {
-        "wrote": ["a", "b", "c"],
-        "n": 2,
-        "rows": [{"x": None}, {"x": 1.0}],
-    }
+    said = json.loads(run(command, ["--json"]).output)
+    assert said == {"wrote": ["a", "b", "c"], "n": 2, "rows": [{"x": None}, {"x": 1.0}]}
     lines = run(command, []).output.splitlines()
     assert lines[:3] == ["one file", "another", "only words"]
     assert lines[-1] == "wrote c"

@@ -81,23 +81,15 @@ class Echo(http.server.BaseHTTPRequestHandler):
 
 def _answer(dialect: str, key: str, text: str) -> str:
     token = [{"token": key, "logprob": -0.1, "top_logprobs": [{"token": key, "logprob": -0.1}]}]
+    stop = key if len(text) % 2 else "stop"
     body: dict[str, Any] = {
         "openai": {
             "model": key,
-            "choices": [
-                {
-                    "message": {"content": text},
-                    "finish_reason": key if len(text) % 2 else "stop",
-                    "logprobs": {"content": token},
-                }
-            ],
+            "choices": [{"message": {"content": text}, "finish_reason": stop, "logprobs": {"content": token}}],
             "usage": {"prompt_tokens": 9, "completion_tokens": 9},
         },
         "anthropic": {
-            "type": "message",
-            "model": key,
-            "content": [{"type": "text", "text": text}],
-            "stop_reason": key,
+            "type": "message", "model": key, "content": [{"type": "text", "text": text}], "stop_reason": key,
             "usage": {"input_tokens": 9, "output_tokens": 9},
         },
         "gemini": {
@@ -105,7 +97,7 @@ def _answer(dialect: str, key: str, text: str) -> str:
             "candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": "STOP"}],
             "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 9},
         },
-    }[dialect]
+    }[dialect]  # fmt: skip
     return json.dumps(body)
 
 
@@ -151,64 +143,55 @@ def said(capfd, *arguments: str) -> tuple[bytes, bytes]:
     return out.encode(), err.encode()
 
 
-@pytest.mark.slow
-def test_a_key_that_is_echoed_everywhere_is_found_nowhere(tmp_path, echo, monkeypatch, capfd):
-    models = ""
-    for provider, key in KEYS.items():
-        monkeypatch.setenv(f"CANARY_{provider.upper()}", key)
-        root = echo + ("/v1" if provider == "openai" else "")
-        models += (
-            f'[[models]]\nname = "{provider}"\nprovider = "{provider}"\nmodel = "x"\nbase_url = "{root}"\n'
-            f'api_key_env = "CANARY_{provider.upper()}"\nprice_in = 1\nprice_out = 1\nmax_concurrency = 2\n'
+@pytest.fixture
+def study_of(tmp_path, echo, monkeypatch):
+    """Return what writes a study of {model: provider} that the echo answers, with further keys of each."""
+
+    def write(models: dict[str, str], more: str = "") -> Path:
+        rows = ""
+        for name, provider in models.items():
+            variable = f"CANARY_{provider.upper()}"
+            monkeypatch.setenv(variable, KEYS[provider])
+            root = echo + ("/v1" if provider == "openai" else "")
+            rows += (
+                f'[[models]]\nname = "{name}"\nprovider = "{provider}"\nmodel = "{name}"\nbase_url = "{root}"\n'
+                f'api_key_env = "{variable}"\nprice_in = 1\nprice_out = 1\n{more}'
+            )
+        path: Path = tmp_path / "study.toml"
+        path.write_text(
+            f'[study]\nname = "t"\nhome = "home"\nbudget_usd = 5\n{rows}'
+            '[benchmarks.metamedqa]\ndataset = "sample"\nlimit = 8\n'
         )
-    study = tmp_path / "study.toml"
-    study.write_text(
-        f'[study]\nname = "t"\nhome = "home"\nbudget_usd = 5\n{models}'
-        '[benchmarks.metamedqa]\ndataset = "sample"\nlimit = 8\n'
-    )
+        return path
+
+    return write
+
+
+def leaks(places: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    """Return each place in which a part of a key stands, with the part."""
+    parts = [part for key in KEYS.values() for part in parts_of(key)]
+    return [(name, part) for part in parts for name, content in places if part in content]
+
+
+@pytest.mark.slow
+def test_a_key_that_is_echoed_everywhere_is_found_nowhere(tmp_path, study_of, capfd):
+    study = study_of({provider: provider for provider in KEYS}, "max_concurrency = 2\n")
     out, err = said(capfd, "run", str(study))
     assert {*KEYS.values()} == Echo.keys_received, err
     assert min(Echo.seen.values()) >= 10
     places = [("stdout", out), ("stderr", err), *contents(tmp_path / "home")]
     assert any(b"[key]" in content for name, content in places if "journal" in name)
-    found = [
-        (name, part)
-        for key in KEYS.values()
-        for part in parts_of(key)
-        for name, content in places
-        if part in content
-    ]
-    assert found == []
+    assert leaks(places) == []
 
 
 @pytest.mark.slow
-def test_what_is_found_out_before_a_run_holds_no_key(tmp_path, echo, monkeypatch, capfd):
-    models = ""
-    for provider, key in KEYS.items():
-        monkeypatch.setenv(f"CANARY_{provider.upper()}", key)
-        root = echo + ("/v1" if provider == "openai" else "")
-        for name in (provider, f"{provider}-again"):  # one is answered well, one badly
-            models += (
-                f'[[models]]\nname = "{name}"\nprovider = "{provider}"\nmodel = "{name}"\nbase_url = "{root}"\n'
-                f'api_key_env = "CANARY_{provider.upper()}"\nprice_in = 1\nprice_out = 1\n'
-            )
-    study = tmp_path / "study.toml"
-    study.write_text(
-        f'[study]\nname = "t"\nhome = "home"\nbudget_usd = 5\n{models}'
-        '[benchmarks.metamedqa]\ndataset = "sample"\nlimit = 8\n'
-    )
+def test_what_is_found_out_before_a_run_holds_no_key(tmp_path, study_of, capfd):
+    # one of each provider is answered well, one badly
+    study = study_of({f"{provider}{end}": provider for provider in KEYS for end in ("", "-again")})
     places = []
     for command in (("doctor",), ("doctor", "--format", "json"), ("plan",)):
         out, err = said(capfd, command[0], str(study), *command[1:])
         assert b"Traceback" not in err, err
         places += [(" ".join(command), out), (" ".join(command), err)]
     assert {*KEYS.values()} == Echo.keys_received
-    places += contents(tmp_path / "home")
-    found = [
-        (name, part)
-        for key in KEYS.values()
-        for part in parts_of(key)
-        for name, content in places
-        if part in content
-    ]
-    assert found == []
+    assert leaks([*places, *contents(tmp_path / "home")]) == []
