@@ -65,9 +65,8 @@ def test_a_missing_key_is_a_warning_while_there_is_something_to_ask(tmp_path, mo
 
 def test_a_model_of_this_machine_whose_folder_is_gone_is_a_warning(tmp_path):
     path = study_of(tmp_path).path
-    path.write_text(
-        path.read_text().replace('"openai"', '"transformers"').replace('model = "x"', 'model = "gone"')
-    )
+    local = path.read_text().replace('"openai"', '"transformers"')
+    path.write_text(local.replace('model = "x"', 'model = "gone"'))
     assert starting(plan_study(load_study(path)), "small cannot") == [
         f"small cannot be asked: {tmp_path}/gone: no model here (config.json is missing)."
     ]
@@ -112,9 +111,8 @@ def test_what_is_known_is_shown_and_prices_what_is_expected(tmp_path):
     ]
     found, calls = row(plan), row(plan).to_ask
     assert found.online.expected == pytest.approx((found.tokens_in + 2 * calls * (64 + 500)) / 1e6)
-    assert found.online.at_most == pytest.approx(
-        (found.tokens_in + 2 * calls * (64 + AMPLE_THINKING_TOKENS)) / 1e6
-    )
+    most = (found.tokens_in + 2 * calls * (64 + AMPLE_THINKING_TOKENS)) / 1e6
+    assert found.online.at_most == pytest.approx(most)
 
 
 def test_a_model_that_does_not_reason_is_expected_to_cost_the_most_it_can(tmp_path):
@@ -140,10 +138,8 @@ def test_max_tokens_that_leave_no_room_for_what_was_seen_is_a_warning_with_the_k
         reasons=True, reasoning_tokens=800, reasoning_share=0.8, refused=frozenset({"thinking_room"})
     )
     keep(study, known)
-    assert (
-        "small: max_tokens = 64 leaves room for 64 tokens, and an answer with its thinking took 1,000: raise max_tokens."
-        in plan_study(study).notes
-    )
+    note = "max_tokens = 64 leaves room for 64 tokens, and an answer with its thinking took 1,000: raise max_tokens."
+    assert f"small: {note}" in plan_study(study).notes
 
 
 def test_online_and_batch_stand_side_by_side_where_the_provider_has_batches(tmp_path):
@@ -235,9 +231,8 @@ def test_thinking_dearer_than_text_is_in_the_most_it_can_cost():
 
 def test_nothing_left_to_ask_costs_nothing_and_warns_of_nothing(tmp_path):
     done = CostEstimate(4, 4)
-    assert pricing.online(ModelSpec(name="m", provider="openai", model="x"), done, None) == pricing.Price(
-        0, 0
-    )
+    unpriced = ModelSpec(name="m", provider="openai", model="x")
+    assert pricing.online(unpriced, done, None) == pricing.Price(0, 0)
 
 
 def test_of_a_provider_that_keeps_what_is_marked_only_long_rules_and_series_are_expected_to_be_kept():

@@ -11,9 +11,8 @@ from metacog_pipeline.commands.replies import read
 
 
 def written(path: Path, *lines: Any) -> Path:
-    path.write_text(
-        "".join(f"{each if isinstance(each, str) else json.dumps(each)}\n" for each in lines), "utf-8"
-    )
+    said = (each if isinstance(each, str) else json.dumps(each) for each in lines)
+    path.write_text("".join(f"{each}\n" for each in said), "utf-8")
     return path
 
 
@@ -23,26 +22,19 @@ def asked(benchmark: str, path: Path) -> tuple[list[dict[str, Any]], Result]:
 
 
 def test_a_reply_is_read_without_a_study(tmp_path):
+    turns = {"turn_1": "90", "turn_2": "ANSWER: 0 °C\nPOST_CONFIDENCE: 9"}
     path = written(
         tmp_path / "r.jsonl",
         {"id": "a", "item_id": "bet.ramp.1.2x2", "response": "ANSWER: 2470 bolts (95 × 26)\nBET: 99"},
         {"id": "b", "item_id": "predict.capital", "response": "ANSWER: Ottawa or Toronto"},
-        {
-            "id": "c",
-            "item_id": "predict.freezing",
-            "responses": {"turn_1": "90", "turn_2": "ANSWER: 0 °C\nPOST_CONFIDENCE: 9"},
-        },
+        {"id": "c", "item_id": "predict.freezing", "responses": turns},
         {"id": "d", "item_id": "predict.freezing", "response": "\x00" * 10},
     )
     found, result = asked("metacogbench", path)
     assert result.exit_code == 0 and [each["id"] for each in found] == ["a", "b", "c", "d"]
     first, second, third, last = found
-    assert (first["correct"], first["passed"], first["ambiguous"], first["basis"]) == (
-        True,
-        True,
-        False,
-        "words",
-    )
+    assert (first["correct"], first["passed"]) == (True, True)
+    assert (first["ambiguous"], first["basis"]) == (False, "words")
     assert first["read"]["bet"] == 99 and first["why"]
     assert (second["correct"], second["passed"], second["ambiguous"]) == (None, False, True)
     assert third["correct"] is True and third["read"]["pre"] == 90
@@ -136,8 +128,6 @@ def test_a_reply_too_long_to_be_one_is_unparsable_and_says_so(text, tmp_path):
     found, result = asked("metacogbench", written(tmp_path / "r.jsonl", *rows))
     assert result.exit_code == 0 and found[0]["status"] == "unparsable" and "characters" in found[0]["why"]
     assert found[1]["correct"] is True
-    (other,), _ = asked(
-        "selfknowledge",
-        written(tmp_path / "s.jsonl", {"id": 1, "item_id": "geography-001", "response": text}),
-    )
+    path = written(tmp_path / "s.jsonl", {"id": 1, "item_id": "geography-001", "response": text})
+    (other,), _ = asked("selfknowledge", path)
     assert other["status"] == "unparsable" and other["correct"] is False

@@ -73,19 +73,10 @@ def victim():
 
 def written_study(folder: Path, url: str, provider: str, lane: str) -> Path:
     fields = {
-        "name": "m",
-        "provider": provider,
-        "model": "m",
-        "base_url": url + ("/v1" if provider == "openai" else ""),
-        "api_key_env": "CANARY_KEY",
-        "price_in": 1.0,
-        "price_out": 2.0,
-        "thinking_tokens": 0,
-        "top_logprobs": 0,
-        "stream": False,
-        "batch_factor": 0.5,
-        "lane": lane,
-    }
+        "name": "m", "provider": provider, "model": "m", "base_url": url + ("/v1" if provider == "openai" else ""),
+        "api_key_env": "CANARY_KEY", "price_in": 1.0, "price_out": 2.0, "thinking_tokens": 0, "top_logprobs": 0,
+        "stream": False, "batch_factor": 0.5, "lane": lane,
+    }  # fmt: skip
     lines = [f'[study]\nname = "s"\nhome = "home"\nbudget_usd = {CAP}', "[[models]]"]
     lines += [f"{key} = {json.dumps(value)}" for key, value in fields.items()]
     folder.mkdir()

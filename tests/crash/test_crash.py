@@ -30,15 +30,9 @@ pytestmark = pytest.mark.slow
 
 IN_FLIGHT = 10
 EIGHT_CONDITIONS = (
-    "baseline",
-    "role",
-    "role-warn",
-    "role-warn-consequence",
-    "role-explicit-unknown",
-    "role-explicit-unknown-incomplete",
-    "role-full",
-    "role-omniscient",
-)
+    "baseline", "role", "role-warn", "role-warn-consequence", "role-explicit-unknown", "role-explicit-unknown-incomplete",
+    "role-full", "role-omniscient",
+)  # fmt: skip
 ROUGH = FaultPlan(
     seed=3,
     latency_s=0.03,
