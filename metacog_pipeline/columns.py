@@ -15,29 +15,9 @@ from metacog_pipeline.errors import StudyError
 #: What a cell begins with that a spreadsheet would run; the full-width ones fool spreadsheets too.
 RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 WIDE_KEY = "wide"  # the column that holds what * stood for
-MISSING = frozenset(
-    (
-        "",
-        *[
-            "na",
-            "n/a",
-            "#n/a",
-            "<na>",
-            "nan",
-            "nat",
-            "null",
-            "nil",
-            "none",
-            "missing",
-            ".",
-            "-",
-            "--",
-            "–",
-            "—",
-            "?",
-        ],
-    )
-)
+MISSING = frozenset({
+    "", "na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "nil", "none", "missing", ".", "-", "--", "–", "—", "?",
+})  # fmt: skip
 # Words for true and false, as spreadsheets and people write them: English, German, French, Spanish, Portuguese, Italian,
 # Dutch, Swedish, Polish, Turkish, Russian, Chinese, Japanese, Korean, Arabic, Hindi.
 _YES = """true t yes y wahr ja richtig vrai oui juste verdadero cierto sí si correcto verdadeiro sim correto vero corretto

@@ -195,9 +195,7 @@ def force() -> None:
     if not waiting:
         return
     for path in (*dict.fromkeys(waiting), *dict.fromkeys(each.parent for each in waiting)):
-        with contextlib.suppress(
-            FileNotFoundError
-        ):  # removed since, as a page of a model that is listed no more
+        with contextlib.suppress(FileNotFoundError):  # removed since, as a page of a model that is gone
             try:
                 _sync(path)
             except OSError as error:

@@ -118,21 +118,10 @@ def fit(
 
 def _columns(given: dict[str, Any]) -> Columns | None:
     """Return where a table of trials has what; None for a table of counts."""
-    only = [
-        "stimulus",
-        "correct",
-        "response",
-        "item",
-        "run",
-        "labels",
-        "groups",
-        "ratings",
-        "bins",
-        "alternatives",
-        "words",
-        "wide",
-        "scale",
-    ]
+    only = (
+        "stimulus", "correct", "response", "item", "run", "labels", "groups", "ratings", "bins", "alternatives", "words",
+        "wide", "scale",
+    )  # fmt: skip
     told = [name for name in only if given[name] not in (None, ())]
     confidence, keep = given["confidence"], given["keep"]
     if confidence is None and keep is None:
@@ -155,22 +144,10 @@ def _columns(given: dict[str, Any]) -> Columns | None:
     if given["run"] is not None and given["item"] is None:
         raise StudyError("--run: give --item beside it, to tell which rows are runs of one item")
     shape = named.Shape(given["wide"], named.parse_words(given["words"]))
-    same = (
-        "stimulus",
-        "correct",
-        "response",
-        "keep",
-        "groups",
-        "item",
-        "run",
-        "ratings",
-        "bins",
-        "alternatives",
-    )
+    same = ("stimulus", "correct", "response", "keep", "groups", "item", "run", "ratings", "bins")
     scale, labels = named.parse_scale(given["scale"]), _labels(given["labels"])
-    return Columns(
-        confidence, **{name: given[name] for name in same}, labels=labels, scale=scale, shape=shape
-    )
+    taken = {name: given[name] for name in (*same, "alternatives")}
+    return Columns(confidence, **taken, labels=labels, scale=scale, shape=shape)
 
 
 _OPTION = {"groups": "group", "words": "map-values"}

@@ -32,17 +32,8 @@ _READABLE = {"choice", "match", "includes", "exact", "answer", "pattern", "f1"}
 _NO_MODEL = "none/none"  # of a task whose solver names its models itself
 #: What is read of a sample. Of all else, its events above all, no object is made: that takes a fourth of the time.
 _FIELDS = [
-    "id",
-    "epoch",
-    "input",
-    "choices",
-    "target",
-    "messages",
-    "output",
-    "scores",
-    "error",
-    "limit",
-    "started_at",
+    *("id", "epoch", "input", "choices", "target", "messages", "output", "scores"),
+    *("error", "limit", "started_at"),
 ]
 _read = SchemaValidator(
     core_schema.typed_dict_schema(
