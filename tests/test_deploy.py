@@ -65,17 +65,15 @@ def test_a_study_without_deploy_is_one_machine(tmp_path):
     study = study_of(tmp_path, "")
     assert study.deploy == DeploySection() and not study.deploy.queued
     study.deploy.check()
-    assert filled("", study.deploy).removeprefix(MARK).replace("\n\n", "\n") in shipped(
-        "data", "dagster.yaml"
-    ).read_text().replace("\n\n", "\n")
+    written = filled("", study.deploy).removeprefix(MARK).replace("\n\n", "\n")
+    assert written in shipped("data", "dagster.yaml").read_text().replace("\n\n", "\n")
 
 
 def test_an_address_comes_from_its_variable(tmp_path, monkeypatch):
     deploy = study_of(tmp_path, CELERY).deploy
     monkeypatch.delenv("PG", raising=False)
-    with pytest.raises(
-        StudyError, match=r'dagster_storage = "PG": the variable is not set; export PG="postgres'
-    ):
+    unset = r'dagster_storage = "PG": the variable is not set; export PG="postgres'
+    with pytest.raises(StudyError, match=unset):
         deploy.check()
     monkeypatch.setenv("PG", "postgresql://me:hush@host/db")
     with pytest.raises(StudyError, match=r"not an address of the form postgresql\+psycopg2") as caught:
@@ -85,9 +83,8 @@ def test_an_address_comes_from_its_variable(tmp_path, monkeypatch):
     assert deploy.address("dagster_storage").endswith("me:hush@host/db")
     monkeypatch.setattr("metacog_pipeline.deploy.find_spec", lambda name: None)
     monkeypatch.setenv("REDIS", "redis://host/0")
-    with pytest.raises(
-        StudyError, match=r"dagster_postgres, dagster_celery, not installed.*\[postgres,celery\]'"
-    ):
+    missing = r"dagster_postgres, dagster_celery, not installed.*\[postgres,celery\]'"
+    with pytest.raises(StudyError, match=missing):
         deploy.check()
 
 
@@ -106,9 +103,8 @@ def test_what_a_user_wrote_in_dagster_yaml_stays(tmp_path):
         text = path.read_text()
         assert text.startswith(mine) and text.count(MARK) == 1
     found = yaml.safe_load(text)
-    assert found["telemetry"] == {"enabled": True} and found["concurrency"]["runs"] == {
-        "max_concurrent_runs": 2
-    }
+    assert found["telemetry"] == {"enabled": True}
+    assert found["concurrency"]["runs"] == {"max_concurrent_runs": 2}
     assert "run_coordinator" not in found, "says the same as concurrency"
     assert found["storage"] == whole["storage"]
 
@@ -140,10 +136,5 @@ def test_a_dagster_home_of_the_user_is_used_as_it_is(tmp_path, monkeypatch):
 
 
 def test_the_variables_of_a_study_are_names_only(tmp_path):
-    assert study_of(tmp_path, CELERY).variables == (
-        "METACOG_STUDY",
-        "DAGSTER_HOME",
-        "PG",
-        "REDIS",
-        "ALPHA_KEY",
-    )
+    names = ("METACOG_STUDY", "DAGSTER_HOME", "PG", "REDIS", "ALPHA_KEY")
+    assert study_of(tmp_path, CELERY).variables == names
