@@ -12,7 +12,7 @@ from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.costs import priced
 from metacog_pipeline.llm.local.weights import weights_digest
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
-from metacog_pipeline.llm.wire import base_url, is_official, key_of
+from metacog_pipeline.llm.wire import base_url, key_of
 from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study import Study
 
@@ -35,7 +35,7 @@ def over_http(spec: ModelSpec) -> bool:
 
 def is_local(spec: ModelSpec) -> bool:
     """Whether ``spec`` is asked on this machine or in its own network, where nobody sends a bill by the token."""
-    if is_official(spec):
+    if spec.at_official_address:
         return False
     try:
         host = urlsplit(base_url(spec)).hostname or ""

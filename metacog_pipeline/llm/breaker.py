@@ -14,7 +14,7 @@ from metacog_pipeline.llm import costs
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, Usage
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Usage, failed
 
 # Some servers count the tokens of their template that end a turn or open a channel: a handful for each part of a reply.
 TOLERATED_TOKENS = 32
@@ -57,16 +57,9 @@ class Breaker:
         if billed is None:
             return None
         room = self._spec.max_tokens + known.thinking_room(self._spec)
-        return Completion(
-            Status.FAILED,
-            cost_usd=0.0,
-            attempts=0,
-            started_at=now,
-            error_kind=ErrorKind.FATAL,
-            error_code=OVERBILLED,
-            error_message=(
-                f"model {self._spec.name} billed {billed:,} output tokens, more than a request allowed (max_tokens and "
-                f"room to think, {room:,} in its row): nothing more is sent to it, because no budget holds then; raise "
-                "thinking_tokens or max_tokens in its row, or lower effort, and run again"
-            ),
+        message = (
+            f"model {self._spec.name} billed {billed:,} output tokens, more than a request allowed (max_tokens and "
+            f"room to think, {room:,} in its row): nothing more is sent to it, because no budget holds then; raise "
+            "thinking_tokens or max_tokens in its row, or lower effort, and run again"
         )
+        return failed(ErrorKind.FATAL, OVERBILLED, message, cost_usd=0.0, attempts=0, started_at=now)

@@ -66,21 +66,10 @@ class Budget:
 
     @classmethod
     def open(cls, home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Budget:
-        """Open the budget of ``home``.
+        """Open the budget of ``home``. Raises ``StoreError`` where the ledger cannot be read or written.
 
-        Parameters
-        ----------
-        home
-            The study home.
-        cap_usd
-            The most this home may ever spend, past sessions included; ``None`` for no cap.
-        known_spent_usd
-            What the answers kept in the home cost. Counts where the ledger knows of less.
-
-        Raises
-        ------
-        StoreError
-            The ledger cannot be read or written.
+        ``cap_usd`` is the most this home may ever spend, past sessions included, ``None`` for no cap; ``known_spent_usd``
+        what the answers kept in the home cost, which counts where the ledger knows of less.
         """
         cap = _cap(cap_usd)
         return cls(Ledger(home, cap, nano(known_spent_usd), shared_ledger(home)), cap)
@@ -94,11 +83,7 @@ class Budget:
         """Set ``usd`` aside, in order of asking, and return it for ``charge``.
 
         Waits while settling the calls under way in this process may free enough, and while a shared ledger is away.
-
-        Raises
-        ------
-        BudgetSpent
-            The cap leaves less than ``usd``, and nothing is under way here that could free more.
+        Raises `BudgetSpent` where the cap leaves less than ``usd``, and nothing is under way here that could free more.
         """
         amount = nano(usd)
         if not self._waiting:
@@ -106,7 +91,7 @@ class Budget:
                 if self._take(amount):
                     return Reservation(amount)
                 if self._reserved == 0:
-                    raise self._spent(amount)
+                    raise self.spent(usd)
         future: asyncio.Future[Reservation] = asyncio.get_running_loop().create_future()
         self._waiting.append((amount, future))
         if self.shared is not None and self._away is None and len(self._waiting) == 1:
@@ -146,10 +131,6 @@ class Budget:
         free = self._ledger.free(self._settled, self._reserved)
         return None if free is None else free / NANO
 
-    def spent(self, usd: float) -> BudgetSpent:
-        """Return the error of a call, or a batch, that could cost ``usd`` and for which there is not enough."""
-        return self._spent(nano(usd))
-
     def figures(self) -> Figures:
         """Return the dollars of the whole home now; reads the ledger's few files."""
         return _figures(self._ledger.totals(), self._cap)
@@ -181,7 +162,7 @@ class Budget:
                     elif self._reserved > 0:
                         return
                     else:
-                        future.set_exception(self._spent(amount))
+                        future.set_exception(self.spent(amount / NANO))
                 except LedgerAwayError as error:
                     if self._away is None:
                         self._away = asyncio.create_task(self._wait_for_ledger(error))
@@ -207,11 +188,12 @@ class Budget:
         self._away = None
         self._serve()
 
-    def _spent(self, amount: int) -> BudgetSpent:
+    def spent(self, usd: float) -> BudgetSpent:
+        """Return the error of a call, or a batch, that could cost ``usd`` and for which there is not enough."""
         now = self.figures()
         return BudgetSpent(
             f"budget ${now.cap or 0.0:.2f}: ${now.spent:.4f} is spent and ${now.reserved:.4f} set aside, and the next "
-            f"call could cost ${amount / NANO:.4f}: raise budget_usd in the study file and run again; the answers so "
+            f"call could cost ${nano(usd) / NANO:.4f}: raise budget_usd in the study file and run again; the answers so "
             "far are kept"
         )
 

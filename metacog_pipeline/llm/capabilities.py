@@ -9,19 +9,24 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from metacog_pipeline.files import write_text
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Sampling
 
 #: What may be thought where nothing is known yet: a limit costs nothing by itself. Less than 16,384 with the answer, the
 #: most that many models without reasoning take, so that they are not refused for it.
 AMPLE_THINKING_TOKENS = 15_360
 MODEST_THINKING_TOKENS = 4_096  # where a provider or a context takes no such limit
 TIMES_THE_MOST_SEEN = 4  # the next question may need more thinking than the hardest so far
+LEAST_OF_RESPONSES = 16  # OpenAI Responses refuses a smaller limit
+SHOWN_REASONING = "reasoning_summary"  # the option to be shown what was thought, whatever a provider calls it
+NOT_SENT: Mapping[str, Any] = {"temperature": None, "seed": None, "top_logprobs": None, "stop": ()}
 Limit = Literal["max_tokens", "max_completion_tokens"]
 Server = Literal["vllm"]
 
@@ -64,6 +69,38 @@ class Capabilities:
         if "ample_room" in self.refused:
             return MODEST_THINKING_TOKENS
         return max(AMPLE_THINKING_TOKENS, TIMES_THE_MOST_SEEN * (self.reasoning_tokens or 0))
+
+    def token_limit(self, spec: ModelSpec, request: ChatRequest) -> int | None:
+        """Return the limit on generated tokens that a call is sent with; ``None`` where the request has none.
+
+        Every wire format sends it and the budget bounds a call by it, so the two cannot differ. It holds the answer and
+        room to think, as providers count both as one.
+        """
+        limit = request.sampling.max_tokens
+        if limit is None:
+            return None
+        limit += self.thinking_room(spec)
+        if self.context:  # more than all the server has is refused outright
+            limit = min(limit, self.context)
+        return max(limit, LEAST_OF_RESPONSES) if self.uses_responses(spec) else limit
+
+    def uses_responses(self, spec: ModelSpec) -> bool:
+        """Whether ``spec`` is asked through OpenAI Responses: because it says so, or because chat was refused."""
+        return spec.api == "responses" or (spec.api == "auto" and self.api == "responses")
+
+    def accepted(self, sampling: Sampling) -> Sampling:
+        """Return ``sampling`` without what the model refuses; the limit on tokens is `token_limit`'s."""
+        left_out = {name: NOT_SENT[name] for name in NOT_SENT if name in self.refused}
+        return dataclasses.replace(sampling, **left_out) if left_out else sampling
+
+    def streams(self, spec: ModelSpec) -> bool:
+        """Return whether a reply to ``spec`` is asked for as a stream."""
+        return spec.stream is not False and spec.lane == "online" and "stream" not in self.refused
+
+    def shows_reasoning(self, spec: ModelSpec) -> bool:
+        """Return whether to ask for a view of the thinking: only where there is some, for others may refuse the option."""
+        thinks = self.reasons or spec.effort not in (None, "none") or bool(spec.thinking_tokens)
+        return thinks and SHOWN_REASONING not in self.refused
 
 
 NOTHING_KNOWN = Capabilities()

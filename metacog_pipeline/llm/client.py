@@ -42,7 +42,7 @@ from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.timeouts import timeouts_of
 from metacog_pipeline.llm.transport import MAX_BODY_BYTES, send
-from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, Usage
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, Usage, failed
 from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, wire_for
 
 FIRST_CALLS = 4  # of a paid model under way at once until its first bills have been seen
@@ -135,15 +135,8 @@ class HttpChatModel:
         try:
             call = self._wire.build(self.spec, request, self._key, known)
         except UnsupportedConstraint as error:
-            return Completion(
-                Status.FAILED,
-                cost_usd=0.0,
-                attempts=0,
-                started_at=self._now(),
-                error_kind=ErrorKind.UNSUPPORTED,
-                error_code="unsupported_constraint",
-                error_message=one_line(str(error)),
-            )
+            more = {"cost_usd": 0.0, "attempts": 0, "started_at": self._now()}
+            return failed(ErrorKind.UNSUPPORTED, "unsupported_constraint", one_line(str(error)), **more)
         return await self._answered(_Asked(call, request, known, worst_case_cost(self.spec, request, known)))
 
     async def _answered(self, asked: _Asked) -> Completion:

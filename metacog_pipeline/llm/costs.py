@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.limits import token_limit
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, OneOf, Usage
 
@@ -78,7 +77,7 @@ def output_token_bound(spec: ModelSpec, request: ChatRequest, known: Capabilitie
     The limit that is sent, room to think included, raised by any larger limit, thinking allowance or number of copies
     that the model row asks for in its extra body.
     """
-    limit = token_limit(spec, request, known)
+    limit = known.token_limit(spec, request)
     if not limit:
         limit = (spec.max_tokens or DEFAULT_OUTPUT_TOKENS) + known.thinking_room(spec)
     if not spec.extra_body:

@@ -13,7 +13,6 @@ import httpx
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import MAX_TOKENS, ModelSpec
 from metacog_pipeline.llm.wire import base_url, values
-from metacog_pipeline.llm.wire.address import is_official
 
 TIMEOUT_S = 5.0
 MAX_BYTES = 4 * 2**20  # routers list thousands of models
@@ -22,7 +21,7 @@ VLLM = "vllm"
 
 def may_be_listed(spec: ModelSpec) -> bool:
     """Whether ``spec`` is served where a list of models may tell more than its documents do."""
-    return spec.provider == "openai" and not is_official(spec) and spec.api_version is None
+    return spec.provider == "openai" and not spec.at_official_address and spec.api_version is None
 
 
 async def with_listing(

@@ -51,20 +51,9 @@ class _Line:
 class Clients:
     """What the models of one process share. For one event loop; use ``async with`` or ``close``.
 
-    Parameters
-    ----------
-    budget
-        The study's budget; it stays the caller's to close.
-    retries
-        Thresholds of retrying.
-    environment
-        Where keys are read, the process's own when not given.
-    seed
-        Seed of the jitter.
-    transport
-        Makes what takes the place of the network, for tests.
-
-    ``halt`` gives up what these models have not sent yet.
+    The ``budget`` stays the caller's to close. Keys are read in ``environment``, the process's own when not given; ``seed``
+    is that of the jitter; ``transport`` makes what takes the place of the network, for tests. ``halt`` gives up what these
+    models have not sent yet.
     """
 
     def __init__(
@@ -152,9 +141,8 @@ class Clients:
         say: Callable[[str], None] | None = None,
     ) -> BatchModel:
         """Open ``spec`` through the batches of its provider (see `BatchModel`). Raises as `open_model` does."""
-        model = self.http_model(spec)
         return BatchModel(
-            model,
+            self.http_model(spec),
             self.desk(spec),
             home,
             owner,
@@ -193,25 +181,10 @@ def account_of(spec: ModelSpec) -> Account:
 
 
 def open_model(spec: ModelSpec, *, shared: Clients, respond: Respond | None = None) -> ChatModel:
-    """Open the model of ``spec``.
+    """Open the model of ``spec``; ``respond`` is the benchmark's simulated observer, for provider ``simulated`` only.
 
-    Parameters
-    ----------
-    spec
-        The model's row of the study file.
-    shared
-        What the models of this process share.
-    respond
-        The benchmark's simulated observer; needed for provider ``simulated``, not used by any other.
-
-    Raises
-    ------
-    StudyError
-        The key's variable is not set, or ``respond`` is missing.
-    BudgetError
-        There is a budget and the model has no price.
-    ProviderError
-        A model in a folder cannot be opened.
+    Raises ``StudyError`` where the key's variable is not set or ``respond`` is missing, ``BudgetError`` where there is a
+    budget and the model has no price, ``ProviderError`` for a model in a folder that cannot be opened.
     """
     match spec.provider:
         case "replay":

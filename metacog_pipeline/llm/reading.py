@@ -8,7 +8,7 @@ import logging
 from metacog_pipeline.llm.incoming import Reply, SendFailure
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.transport import NO_CONNECTION
-from metacog_pipeline.llm.types import Completion, ErrorKind, Status
+from metacog_pipeline.llm.types import Completion, ErrorKind, Status, failed
 from metacog_pipeline.llm.wire import Wire, redacted
 from metacog_pipeline.llm.wire.errors import SECRET_LENGTH, STRUCK_OUT
 
@@ -37,13 +37,8 @@ class Reader:
             _logger.warning(
                 "model %s: an answer could not be read (%s)", self._spec.name, type(error).__name__
             )
-            completion = Completion(
-                Status.FAILED,
-                http_status=reply.status,
-                error_kind=ErrorKind.TRANSIENT,
-                error_code="unreadable",
-                error_message=f"the answer could not be read ({type(error).__name__})",
-            )
+            said = f"the answer could not be read ({type(error).__name__})"
+            completion = failed(ErrorKind.TRANSIENT, "unreadable", said, http_status=reply.status)
         if completion.status is Status.FAILED:
             completion = self._with_what_came(completion, reply)
         return dataclasses.replace(completion, raw=body) if self._spec.keep_raw else completion
@@ -51,12 +46,11 @@ class Reader:
     def broken(self, failure: SendFailure) -> Completion:
         """Return the completion of an attempt without a whole answer, with what had streamed before it broke."""
         partial = failure.partial
-        completion = Completion(
-            Status.FAILED,
+        completion = failed(
+            failure.kind,
+            None if failure.maybe_billed else NO_CONNECTION,
+            redacted(str(failure), self._key),
             http_status=None if partial is None else partial.status,
-            error_kind=failure.kind,
-            error_code=None if failure.maybe_billed else NO_CONNECTION,
-            error_message=redacted(str(failure), self._key),
         )
         return completion if partial is None else self._with_what_came(completion, partial)
 

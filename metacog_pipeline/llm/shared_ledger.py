@@ -129,10 +129,7 @@ class SharedLedger:
 def shared_ledger(home: Home) -> SharedLedger | None:
     """Return the shared ledger ``home`` is attached to, None where its money is its own.
 
-    Raises
-    ------
-    StudyError
-        If the variable with the address is not set, or the extra ``cluster`` is not installed.
+    Raises ``StudyError`` where the variable with the address is not set, or the extra ``cluster`` is not installed.
     """
     known = attachment(home)
     if known.ledger is None:

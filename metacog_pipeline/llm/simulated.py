@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.costs import estimate_input_tokens, estimate_tokens
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, Usage
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, Usage, failed
 
 Respond = Callable[[ChatRequest], str | Completion]
 
@@ -33,16 +33,9 @@ class SimulatedModel:
         try:
             said = self._respond(request)
         except Exception as error:
-            return Completion(
-                Status.FAILED,
-                cost_usd=0.0,
-                started_at=started_at,
-                error_kind=ErrorKind.FATAL,
-                error_code="respondent_failed",
-                error_message=one_line(
-                    f"simulated respondent of {self.spec.name}: {type(error).__name__}: {error}"
-                ),
-            )
+            said = one_line(f"simulated respondent of {self.spec.name}: {type(error).__name__}: {error}")
+            more = {"cost_usd": 0.0, "started_at": started_at}
+            return failed(ErrorKind.FATAL, "respondent_failed", said, **more)
         completion = (
             said if isinstance(said, Completion) else Completion(Status.OK, said, finish_reason="stop")
         )
@@ -66,18 +59,12 @@ class ReplayModel:
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Return a ``failed``, ``fatal`` completion."""
-        return Completion(
-            Status.FAILED,
-            cost_usd=0.0,
-            attempts=0,
-            started_at=datetime.now(UTC),
-            error_kind=ErrorKind.FATAL,
-            error_code="replay_never_asks",
-            error_message=(
-                f"model {self.spec.name} replays imported answers and never asks: import the missing answer with "
-                "`metacog import`"
-            ),
+        message = (
+            f"model {self.spec.name} replays imported answers and never asks: import the missing answer with "
+            "`metacog import`"
         )
+        more = {"cost_usd": 0.0, "attempts": 0, "started_at": datetime.now(UTC)}
+        return failed(ErrorKind.FATAL, "replay_never_asks", message, **more)
 
     async def close(self) -> None:
         """Do nothing: there is nothing to release."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from metacog_pipeline.files import canonical_json
 
@@ -123,6 +123,16 @@ class ChatRequest:
     step: str = "answer"
     run: int = 1
 
+    @property
+    def system(self) -> str:
+        """The system prompt, ``""`` where there is none."""
+        return "\n\n".join(message.content for message in self.messages if message.role == "system")
+
+    @property
+    def turns(self) -> list[Message]:
+        """The messages that are no part of the system prompt."""
+        return [message for message in self.messages if message.role != "system"]
+
 
 @dataclass(frozen=True, slots=True)
 class TokenLogprob:
@@ -191,6 +201,11 @@ class Completion:
     def empty(self) -> bool:
         """Whether it is a whole answer that says nothing: billed, of no use, and worth asking for once more."""
         return self.status is Status.OK and not self.text.strip()
+
+
+def failed(kind: ErrorKind, code: str | None, message: str, **more: Any) -> Completion:
+    """Return the completion of a call that failed; ``more`` are further fields of it."""
+    return Completion(Status.FAILED, error_kind=kind, error_code=code, error_message=message, **more)
 
 
 class ChatModel(Protocol):

@@ -85,7 +85,7 @@ def streaming(bench: Any, *replies: httpx.Response, **more: Any) -> Any:
     provider = bench.provider(list(replies), latency=0.2)
     spec = bench.spec(**more.pop("spec", {}))
     model = bench.model(provider, spec=spec, **more)
-    wire = Wire(_build, openai.read, Joined)
+    wire = Wire(_build, openai.WIRE.decode, Joined)
     model._wire, model._reader._wire = wire, wire
     return model
 
@@ -248,10 +248,3 @@ def test_ten_megabytes_of_thinking_are_read(virtual, bench):
     pieces = [thinking[at : at + 65_536] for at in range(0, len(thinking), 65_536)]
     completion = ask(virtual, bench, said(*pieces, event(text="B"), DONE))
     assert (completion.status, completion.text) == (Status.OK, "B")
-
-
-@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": -1, "completion_tokens": -1}])
-def test_a_stream_with_missing_or_negative_usage_is_charged_at_its_worst(virtual, bench, usage):
-    completion = ask(virtual, bench, said(event(text="B", usage=usage), DONE))
-    assert completion.usage.output_tokens is None
-    assert completion.cost_usd >= 50 * 2.0 / 1e6

@@ -12,7 +12,6 @@ import pytest
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm import capabilities, listing, types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.limits import token_limit
 from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import UnsupportedConstraint, bounded, openai
@@ -163,14 +162,10 @@ def test_responses_of_vllm_hold_an_answer_in_its_own_field():
 
 def test_no_call_asks_for_more_tokens_than_the_server_has():
     request = types.ChatRequest((types.Message("user", "q"),), types.Sampling(max_tokens=10_000))
-    assert token_limit(OWN, request, VLLM) == 4096
-    assert (
-        token_limit(
-            OWN, replace(request, sampling=types.Sampling(max_tokens=64)), replace(VLLM, reasons=False)
-        )
-        == 64
-    )
-    assert token_limit(OWN, request, replace(NOTHING_KNOWN, reasons=False)) == 10_000
+    short = replace(request, sampling=types.Sampling(max_tokens=64))
+    assert VLLM.token_limit(OWN, request) == 4096
+    assert replace(VLLM, reasons=False).token_limit(OWN, short) == 64
+    assert Capabilities(reasons=False).token_limit(OWN, request) == 10_000
 
 
 def test_what_the_server_said_is_kept_and_an_edited_file_is_not_believed(tmp_path):

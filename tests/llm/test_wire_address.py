@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import base_url, is_official, key_of, key_variable
+from metacog_pipeline.llm.wire import base_url, key_of, key_variable
 from tests.tables import every
 
 
@@ -27,7 +27,7 @@ def test_the_usual_variable_serves_the_official_address(provider, variable):
 @pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
 def test_the_usual_key_is_never_sent_to_another_address(provider):
     elsewhere = spec(provider, base_url="http://127.0.0.1:8000/v1")
-    assert not is_official(elsewhere)
+    assert not elsewhere.at_official_address
     assert key_of(elsewhere, {"OPENAI_API_KEY": "s", "ANTHROPIC_API_KEY": "s", "GEMINI_API_KEY": "s"}) is None
 
 
@@ -70,7 +70,7 @@ def test_an_address_is_one_address_however_it_is_spelled(provider, spelled, same
     one, other = spec(provider, base_url=spelled), spec(provider, base_url=same)
     assert one.identity_fields() == other.identity_fields()
     assert base_url(one) == base_url(other)
-    assert is_official(one) == (same is None)
+    assert one.at_official_address == (same is None)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from metacog_pipeline.llm.types import Completion, Status, TokenLogprob
 from metacog_pipeline.llm.wire import wire_for
 from metacog_pipeline.llm.wire.errors import struck_out
 from metacog_pipeline.llm.wire.values import load
+from tests.llm.replies import CHAT, GENERATED, LOGPROB, MESSAGE, RESPONSE, changed, spoiled, values
 from tests.tables import every
 
 SECRET = "sk-proj/ABCDEFGH+0123456789"
@@ -31,86 +32,22 @@ SPECS = {
 SPECS["responses"] = SPECS["openai"].model_copy(update={"api": "responses"})
 STATUSES = st.sampled_from([0, 100, 199, 200, 204, 301, 400, 403, 404, 429, 500, 501, 529, 599, 999])
 
+FURTHER = {"reasoning_content": None, "reasoning_details": [{"text": "hm"}]}
 ANSWERS = {
-    "openai": {
-        "model": "x",
-        "choices": [
-            {
-                "message": {
-                    "content": "B",
-                    "refusal": None,
-                    "reasoning_content": None,
-                    "reasoning_details": [{"text": "hm"}],
-                },
-                "content_filter_results": {"hate": {"filtered": False}},
-                "finish_reason": "stop",
-                "logprobs": {
-                    "content": [
-                        {"token": "B", "logprob": -1, "top_logprobs": [{"token": "A", "logprob": -2}]}
-                    ]
-                },
-            }
-        ],
-        "usage": {
-            "prompt_tokens": 1,
-            "completion_tokens": 1,
-            "total_tokens": 2,
-            "prompt_tokens_details": {"cached_tokens": 1, "cache_write_tokens": 0},
-            "completion_tokens_details": {"reasoning_tokens": 1},
-        },
-        "id": "c",
-        "service_tier": "default",
-        "system_fingerprint": "f",
-        "error": None,
-        "detail": [{"loc": ["body", "seed"]}],
-    },
-    "responses": {
-        "id": "r",
-        "object": "response",
-        "status": "completed",
-        "error": None,
-        "incomplete_details": {"reason": None},
-        "output": [
-            {
-                "type": "message",
-                "content": [
-                    {"type": "output_text", "text": "B", "logprobs": [{"token": "B", "logprob": -1}]}
-                ],
-            },
-            {"type": "reasoning", "summary": [{"text": "hm"}], "content": None},
-        ],
-        "usage": {
-            "input_tokens": 1,
-            "output_tokens": 1,
-            "input_tokens_details": {"cached_tokens": 1},
-            "output_tokens_details": {"reasoning_tokens": 1},
-        },
-    },
+    "openai": {**changed(CHAT, "choices", 0, to={
+        **CHAT["choices"][0], "message": {**CHAT["choices"][0]["message"], **FURTHER}, "logprobs": {"content": [LOGPROB]},
+        "content_filter_results": {"hate": {"filtered": False}},
+    }), "error": None, "detail": [{"loc": ["body", "seed"]}]},
+    "responses": changed(RESPONSE, "incomplete_details", to={"reason": None}),
     "anthropic": {
-        "type": "message",
-        "model": "x",
-        "content": [{"type": "text", "text": "B"}, {"type": "thinking", "thinking": "hm"}],
-        "stop_details": {"category": "c", "explanation": "e"},
-        "stop_reason": "end_turn",
-        "usage": {"input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": 1},
+        **MESSAGE, "stop_details": {"category": "c", "explanation": "e"},
         "error": {"type": "api_error", "message": "m", "details": {"error_code": "c"}},
     },
-    "gemini": {
-        "candidates": [
-            {
-                "content": {"parts": [{"text": "B", "thought": False}]},
-                "finishReason": "STOP",
-                "logprobsResult": {
-                    "chosenCandidates": [{"token": "B", "logProbability": -1}],
-                    "topCandidates": [{"candidates": [{"token": "A", "logProbability": -2}]}],
-                },
-            }
-        ],
-        "promptFeedback": {"blockReason": None, "blockReasonMessage": "m"},
-        "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1, "thoughtsTokenCount": 1},
-        "modelVersion": "x",
-    },
-}
+    "gemini": {**changed(GENERATED, "candidates", 0, "logprobsResult", to={
+        "chosenCandidates": [{"token": "B", "logProbability": -1}],
+        "topCandidates": [{"candidates": [{"token": "A", "logProbability": -2}]}],
+    }), "promptFeedback": {"blockReason": None, "blockReasonMessage": "m"}},
+}  # fmt: skip
 ERRORS = {
     "openai": {"error": {"message": "m", "code": "c", "type": "t", "param": "p", "innererror": {"code": "i"},
                          "metadata": {"reasons": ["r"]}}},
@@ -119,25 +56,6 @@ ERRORS = {
     "gemini": {"error": {"code": 400, "status": "S", "message": "m", "details": [
         {"reason": "r", "fieldViolations": [{"field": "a.b"}], "violations": [{"quotaId": "q"}]}]}},
 }  # fmt: skip
-
-text = st.text(st.characters(), max_size=20)
-scalars = st.none() | st.booleans() | st.integers() | st.integers(10**400, 10**401) | st.floats() | text
-values = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@st.composite
-def spoiled(draw, whole):
-    """Return ``whole`` with one place, chosen at any depth, replaced by an arbitrary JSON value."""
-    if isinstance(whole, dict) and whole and draw(st.integers(0, 5)):
-        key = draw(st.sampled_from(sorted(whole)))
-        return {**whole, key: draw(spoiled(whole[key]))}
-    if isinstance(whole, list) and whole and draw(st.integers(0, 5)):
-        return [draw(spoiled(whole[0])), *whole[1:]]
-    return draw(values)
 
 
 def assert_sound(completion: Completion) -> None:

@@ -1,6 +1,5 @@
 """What is read of a reply beside its text; every reply here is one that the provider's own client reads too."""
 
-import copy
 import json
 from typing import Any
 
@@ -9,82 +8,18 @@ import pytest
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Completion, ErrorKind, Status, Usage
 from metacog_pipeline.llm.wire import thoughts, wire_for
+from tests.llm.replies import CHAT, GENERATED, MESSAGE, RESPONSE, changed
 from tests.tables import every
 
 KEY = "sk-proj-0123456789abcdef"
-CHAT: dict[str, Any] = {
-    "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "served",
-    "choices": [{
-        "index": 0, "finish_reason": "stop", "logprobs": None,
-        "message": {"role": "assistant", "content": "B", "refusal": None},
-    }],
-    "usage": {
-        "prompt_tokens": 2000, "completion_tokens": 50, "total_tokens": 2050,
-        "prompt_tokens_details": {"cached_tokens": 1024, "cache_write_tokens": 512},
-        "completion_tokens_details": {"reasoning_tokens": 40},
-    },
-    "service_tier": "default", "system_fingerprint": "fp_1",
-}  # fmt: skip
-LOGPROB = {"token": "B", "bytes": [66], "logprob": -0.5,
-           "top_logprobs": [{"token": "A", "bytes": [65], "logprob": -1.5}]}  # fmt: skip
-RESPONSE: dict[str, Any] = {
-    "id": "resp_1", "object": "response", "created_at": 1.0, "model": "served", "status": "completed",
-    "error": None, "incomplete_details": None, "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
-    "output": [
-        {"type": "reasoning", "id": "rs_1", "summary": [
-            {"type": "summary_text", "text": "First."}, {"type": "summary_text", "text": "Then."}]},
-        {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [
-            {"type": "output_text", "text": "B", "annotations": [], "logprobs": [LOGPROB]}]},
-    ],
-    "usage": {
-        "input_tokens": 2000, "output_tokens": 50, "total_tokens": 2050,
-        "input_tokens_details": {"cached_tokens": 1024, "cache_write_tokens": 512},
-        "output_tokens_details": {"reasoning_tokens": 40},
-    },
-    "service_tier": "default",
-}  # fmt: skip
-MESSAGE: dict[str, Any] = {
-    "id": "msg_1", "type": "message", "role": "assistant", "model": "served",
-    "content": [
-        {"type": "thinking", "thinking": "First.", "signature": "s=="},
-        {"type": "redacted_thinking", "data": "x=="},
-        {"type": "thinking", "thinking": "Then.", "signature": "s=="},
-        {"type": "text", "text": "B"},
-    ],
-    "stop_reason": "end_turn", "stop_sequence": None,
-    "usage": {
-        "input_tokens": 464, "cache_read_input_tokens": 1024, "cache_creation_input_tokens": 512,
-        "output_tokens": 50, "output_tokens_details": {"thinking_tokens": 40}, "service_tier": "standard",
-    },
-}  # fmt: skip
-GENERATED: dict[str, Any] = {
-    "candidates": [{
-        "index": 0, "finishReason": "STOP",
-        "content": {"role": "model", "parts": [
-            {"text": "First.\n\nThen.", "thought": True}, {"text": "B", "thoughtSignature": "czI="}]},
-    }],
-    "usageMetadata": {
-        "promptTokenCount": 2000, "candidatesTokenCount": 10, "thoughtsTokenCount": 40, "totalTokenCount": 2050,
-        "cachedContentTokenCount": 1024, "trafficType": "ON_DEMAND",
-    },
-    "modelVersion": "served", "responseId": "r_1",
-}  # fmt: skip
 THOUGHT = "First.\n\nThen."
+THINKING = changed(CHAT, "choices", 0, "message", "reasoning_content", to=THOUGHT)
 
 
 def read(provider: str, body: Any, status: int = 200, **fields: Any) -> Completion:
     spec = ModelSpec(name="m", provider=provider, model="x", **fields)
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
     return wire_for(provider).read(spec, status, {}, sent, KEY)  # type: ignore[arg-type]
-
-
-def changed(body: dict[str, Any], *path: str | int, to: Any) -> dict[str, Any]:
-    whole: Any = copy.deepcopy(body)
-    place = whole
-    for step in path[:-1]:
-        place = place[step]
-    place[path[-1]] = to
-    return dict(whole)
 
 
 @pytest.mark.parametrize("client", ["openai", "anthropic", "google.genai"])
@@ -99,33 +34,23 @@ def test_the_samples_are_replies_of_the_official_types(client):
         types.GenerateContentResponse.model_validate_json(json.dumps(GENERATED))
 
 
-def test_details_of_a_chat_completion_are_read():
-    got = read("openai", changed(CHAT, "choices", 0, "message", "reasoning_content", to=THOUGHT))
-    assert got.usage == Usage(2000, 50, 40, 1024, 512)
-    assert (got.text, got.reasoning_text, got.finish_reason) == ("B", THOUGHT, "stop")
-    assert (got.response_id, got.system_fingerprint, got.service_tier) == ("chatcmpl-1", "fp_1", "default")
-
-
-def test_details_of_a_response_are_read():
-    got = read("openai", RESPONSE)
-    assert got.usage == Usage(2000, 50, 40, 1024, 512)
-    assert (got.status, got.text, got.reasoning_text) == (Status.OK, "B", THOUGHT)
-    assert (got.response_id, got.service_tier, got.finish_reason) == ("resp_1", "default", "completed")
-    assert [(t.token, t.logprob, t.top) for t in got.logprobs] == [("B", -0.5, (("A", -1.5),))]
-
-
-def test_details_of_a_message_are_read_and_parts_of_the_input_are_added():
-    got = read("anthropic", MESSAGE)
-    assert got.usage == Usage(2000, 50, 40, 1024, 512)
-    assert (got.text, got.reasoning_text) == ("B", THOUGHT)
-    assert (got.response_id, got.service_tier, got.finish_detail) == ("msg_1", "standard", None)
-
-
-def test_details_of_generated_content_are_read():
-    got = read("gemini", GENERATED)
-    assert got.usage == Usage(2000, 50, 40, 1024)
-    assert (got.text, got.reasoning_text) == ("B", THOUGHT)
-    assert (got.response_id, got.service_tier) == ("r_1", "ON_DEMAND")
+@every(
+    ("provider", "body", "ids"),
+    [
+        ("openai", THINKING, ("chatcmpl-1", "default", "fp_1")),
+        ("openai", RESPONSE, ("resp_1", "default", None)),
+        ("anthropic", MESSAGE, ("msg_1", "standard", None)),
+        ("gemini", GENERATED, ("r_1", "ON_DEMAND", None)),
+    ],
+)  # fmt: skip
+def test_details_are_read_and_parts_of_the_input_are_added(provider, body, ids):
+    got = read(provider, body)
+    assert got.usage == Usage(2000, 50, 40, 1024, None if provider == "gemini" else 512)
+    assert (got.status, got.text, got.reasoning_text, got.finish_detail) == (Status.OK, "B", THOUGHT, None)
+    assert (got.response_id, got.service_tier, got.system_fingerprint) == ids
+    assert got.finish_reason in ("stop", "completed", "end_turn", "STOP")
+    if body is RESPONSE:
+        assert [(t.token, t.logprob, t.top) for t in got.logprobs] == [("B", -0.5, (("A", -1.5),))]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
 from metacog_pipeline.llm.wire import wire_for
-from metacog_pipeline.llm.wire.responses_stream import ResponseAssembler
+from metacog_pipeline.llm.wire.responses import ResponseAssembler
 from metacog_pipeline.llm.wire.types import Assembler
+from tests.llm.replies import spoiled
 from tests.tables import every
 
 PROVIDERS = ("openai", "anthropic", "gemini")
@@ -153,24 +154,6 @@ def test_an_unwrapped_error_of_a_local_server_is_read_as_an_error():
     said = {"object": "error", "message": "too long", "type": "BadRequestError", "code": 400}
     completion = read("openai", assembled("openai", data_of([said], "openai")).body())
     assert (completion.error_kind, completion.error_message) == (ErrorKind.UNSUPPORTED, "too long")
-
-
-scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
-junk = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-)
-
-
-@st.composite
-def spoiled(draw: st.DrawFn, whole: Any) -> Any:
-    """Return ``whole`` with one place, chosen at any depth, replaced by an arbitrary JSON value."""
-    if isinstance(whole, dict) and whole and draw(st.integers(0, 5)):
-        key = draw(st.sampled_from(sorted(whole)))
-        return {**whole, key: draw(spoiled(whole[key]))}
-    if isinstance(whole, list) and whole and draw(st.integers(0, 5)):
-        return [draw(spoiled(whole[0])), *whole[1:]]
-    return draw(junk)
 
 
 @pytest.mark.parametrize("provider", [*PROVIDERS, "responses"])

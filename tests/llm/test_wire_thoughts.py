@@ -24,7 +24,7 @@ def tokens(*said: str) -> tuple[TokenLogprob, ...]:
 def read(message: dict[str, object], said: list[str]) -> Completion:
     listed = [{"token": word, "logprob": -1, "top_logprobs": []} for word in said]
     choice = {"message": message, "finish_reason": "stop", "logprobs": {"content": listed}}
-    return openai.read(OWN, 200, {}, json.dumps({"choices": [choice]}).encode(), None)
+    return openai.WIRE.read(OWN, 200, {}, json.dumps({"choices": [choice]}).encode(), None)
 
 
 @given(st.lists(words, max_size=8), st.lists(words, min_size=1, max_size=8))

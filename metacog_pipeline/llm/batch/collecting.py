@@ -16,7 +16,7 @@ from pathlib import Path
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.batch.records import Batch, age_s
 from metacog_pipeline.llm.batch.ways import Line, Way, read_line
-from metacog_pipeline.llm.types import Completion, ErrorKind, Status
+from metacog_pipeline.llm.types import Completion, ErrorKind, failed
 
 MAX_LINE_BYTES = 128 * 2**20
 WHY = {
@@ -141,11 +141,5 @@ def completion_of(line: Line, batch: Batch, read: ReadReply) -> Completion:
 
 def unanswered(why: str) -> Completion:
     """Return the completion of a request that a batch has no answer to."""
-    return Completion(
-        Status.FAILED,
-        cost_usd=0.0,
-        error_kind=ErrorKind.TRANSIENT,
-        error_code=f"batch_{why}",
-        error_message=WHY.get(why, WHY["error"]),
-        lane="batch",
-    )
+    said = WHY.get(why, WHY["error"])
+    return failed(ErrorKind.TRANSIENT, f"batch_{why}", said, cost_usd=0.0, lane="batch")

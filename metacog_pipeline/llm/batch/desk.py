@@ -9,8 +9,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import httpx
@@ -164,14 +165,8 @@ class Desk:
                 "set that key again so that it can be looked for, or give it up: "
                 f"metacog batches STUDY --give-up {record.mark}"
             )
-        try:
+        with self._told(batch, unknown=()):
             listed = await self.way.find(self._calls(batch), self.root, record)
-        except (Unsent, Unclear) as failure:
-            raise Later(str(failure)) from None
-        except Refused as refusal:
-            if refusal.later:
-                raise Later(str(refusal)) from None
-            raise BatchError(self._said(batch, refusal)) from None
         found = [(name, sure) for name, sure in listed if sure or name not in others]
         if found:
             name, sure = found[0]
@@ -186,12 +181,8 @@ class Desk:
 
     async def peek(self, batch: Batch) -> Look:
         """Return how a submitted batch stands, and write nothing. Raises `Later` or `BatchError`."""
-        try:
+        with self._told(batch):
             return await self.way.look(self._calls(batch), self.root, batch.record)
-        except (Unsent, Unclear) as failure:
-            raise Later(str(failure)) from None
-        except Refused as refusal:
-            raise self._watch_failure(batch, refusal) from None
 
     async def look(self, batch: Batch) -> Look:
         """Return how a submitted batch stands; one that failed as a whole is at its end. Raises as `peek`."""
@@ -213,13 +204,9 @@ class Desk:
         Raises `Later`, `BatchError` or ``StoreError``.
         """
         calls = self._calls(batch)
-        try:
+        with self._told(batch):
             for place, name in enumerate(look.results):
                 await calls.download(self.way.url_of(self.root, name), batch.results, append=place > 0)
-        except (Unsent, Unclear) as failure:
-            raise Later(str(failure)) from None
-        except Refused as refusal:
-            raise self._watch_failure(batch, refusal) from None
         if not look.results:
             batch.results.touch()
         record = batch.record
@@ -248,12 +235,8 @@ class Desk:
 
     async def cancel(self, batch: Batch) -> None:
         """Ask the provider to stop a batch; what it has answered by then is billed and kept. Raises as `look`."""
-        try:
+        with self._told(batch):
             await self.way.cancel(self._calls(batch), self.root, batch.record)
-        except (Unsent, Unclear) as failure:
-            raise Later(str(failure)) from None
-        except Refused as refusal:
-            raise self._watch_failure(batch, refusal) from None
 
     async def _bill(self, batch: Batch, found: collecting.Found) -> tuple[float | None, dict[str, int]]:
         """Return what a batch cost, and what became of its requests. One without a trace may have been billed."""
@@ -302,16 +285,23 @@ class Desk:
             )
         return BatchError(self._said(batch, refusal))
 
-    def _watch_failure(self, batch: Batch, refusal: Refused) -> Exception:
-        if refusal.later:
-            return Later(str(refusal))
-        if refusal.status in NOT_OURS:
-            return BatchError(
-                f"batch {batch.record.mark} ({batch.record.remote}) is not known to the account of "
-                f"{key_variable(self.spec) or 'this address'} ({one_line(str(refusal), 200)}): set the key it was "
-                f"submitted with, or give it up: metacog batches STUDY --give-up {batch.record.mark}"
-            )
-        return BatchError(self._said(batch, refusal))
+    @contextlib.contextmanager
+    def _told(self, batch: Batch, unknown: Collection[int] = NOT_OURS) -> Iterator[None]:
+        """Raise `Later` or `BatchError` for a call about ``batch`` that fails; ``unknown`` statuses say it is another's."""
+        try:
+            yield
+        except (Unsent, Unclear) as failure:
+            raise Later(str(failure)) from None
+        except Refused as refusal:
+            if refusal.later:
+                raise Later(str(refusal)) from None
+            if refusal.status in unknown:
+                raise BatchError(
+                    f"batch {batch.record.mark} ({batch.record.remote}) is not known to the account of "
+                    f"{key_variable(self.spec) or 'this address'} ({one_line(str(refusal), 200)}): set the key it was "
+                    f"submitted with, or give it up: metacog batches STUDY --give-up {batch.record.mark}"
+                ) from None
+            raise BatchError(self._said(batch, refusal)) from None
 
     def _said(self, batch: Batch, refusal: Refused) -> str:
         return f"model {self.spec.name}: batch {batch.record.mark}: {one_line(str(refusal), 300)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -92,23 +92,18 @@ class Wave:
         parts = [*self._full, *self._open.values()]
         self._full, self._open, self._ids = [], {}, set()
         for part in parts:
-            close(part)
+            assert part.file is not None
+            try:
+                part.file.close()
+            except OSError as error:
+                raise _unwritable(part.path, error) from None
+            part.file = None
         return parts
 
     def drop(self) -> None:
         """Forget what was not taken."""
         for part in self.take():
             part.path.unlink(missing_ok=True)
-
-
-def close(part: Part) -> None:
-    """Have everything of a part on its way to the disk."""
-    if part.file is not None:
-        file, part.file = part.file, None
-        try:
-            file.close()
-        except OSError as error:
-            raise _unwritable(part.path, error) from None
 
 
 def affordable(part: Part, free_usd: float | None) -> int:
@@ -172,9 +167,8 @@ KEY = "{key}"
 
 
 def _opened(path: Path) -> BinaryIO:
-    opener: Callable[[], BinaryIO] = lambda: path.open("wb", buffering=2**18)  # noqa: E731
     try:
-        return opener()
+        return path.open("wb", buffering=2**18)
     except OSError as error:
         raise _unwritable(path, error) from None
 

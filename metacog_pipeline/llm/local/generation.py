@@ -23,7 +23,9 @@ def answer_batch(loaded: Loaded, requests: Sequence[types.ChatRequest]) -> list[
             prompts[place] = prompt_ids(loaded, request)
             rows[place] = _row(loaded, request, len(prompts[place]))
         except _CannotAsk as error:
-            ended[place] = _failed(types.ErrorKind.UNSUPPORTED, error.code, str(error))
+            more = {"cost_usd": 0.0, "started_at": datetime.now(UTC)}
+            kind = types.ErrorKind.UNSUPPORTED
+            ended[place] = types.failed(kind, error.code, one_line(str(error)), **more)
     if rows:
         places = list(rows)
         done = _generated(loaded, [prompts[place] for place in places], [rows[place] for place in places])
@@ -174,15 +176,4 @@ def _defaults(loaded: Loaded) -> Defaults:
         temperature=float(found.temperature or 1.0),
         top_k=int(found.top_k or 0),
         top_p=float(found.top_p if found.top_p is not None else 1.0),
-    )
-
-
-def _failed(kind: types.ErrorKind, code: str, message: str) -> types.Completion:
-    return types.Completion(
-        types.Status.FAILED,
-        cost_usd=0.0,
-        started_at=datetime.now(UTC),
-        error_kind=kind,
-        error_code=code,
-        error_message=one_line(message),
     )

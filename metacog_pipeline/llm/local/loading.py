@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ from typing import Any
 from metacog_pipeline.errors import ProviderError, one_line
 from metacog_pipeline.llm.local.weights import weights_digest
 from metacog_pipeline.llm.spec import ModelSpec
+
+TRUSTED: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +69,14 @@ def open_folder(name: str, folder: str, device: str, dtype: str) -> Loaded:
     library.set_verbosity_error()
     library.disable_progress_bar()  # the run has its own
     where = _device(torch, name, device)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False, padding_side="left"
-        )
+    with _opening(name, folder):
+        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", **TRUSTED)
+        precision = "auto" if dtype == "auto" else getattr(torch, dtype)
         model: Any = AutoModelForCausalLM.from_pretrained(
-            folder,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            dtype="auto" if dtype == "auto" else getattr(torch, dtype),
+            folder, use_safetensors=True, dtype=precision, **TRUSTED
         )
         model = model.to(where).eval()
-    except Exception as error:  # whatever a strange folder makes these libraries raise
-        raise ProviderError(
-            f"model {name}: {Path(folder).name}: cannot be opened: {type(error).__name__}: {one_line(str(error))[:300]}"
-        ) from None
-    reported = f"local/{Path(folder).name}"
-    takes = frozenset(inspect.signature(model.forward).parameters)
-    return Loaded(reported, model, tokenizer, where, _stop_ids(model, tokenizer), _context(model), takes)
+    return _loaded(folder, model, tokenizer, where)
 
 
 def open_shape(name: str, folder: str) -> Loaded:
@@ -91,29 +84,32 @@ def open_shape(name: str, folder: str) -> Loaded:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
-    told: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    try:
-        config = AutoConfig.from_pretrained(folder, **told)
-        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", **told)
+    with _opening(name, folder):
+        config = AutoConfig.from_pretrained(folder, **TRUSTED)
+        tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left", **TRUSTED)
         with torch.device("meta"):
             factory: Any = AutoModelForCausalLM
             model: Any = factory.from_config(config, dtype=config.dtype or torch.float32)
         if (Path(folder) / "generation_config.json").is_file():
             model.generation_config = GenerationConfig.from_pretrained(folder, local_files_only=True)
-    except Exception as error:  # whatever a strange folder makes these libraries raise
+    return _loaded(folder, model, tokenizer, "cpu")
+
+
+@contextlib.contextmanager
+def _opening(name: str, folder: str) -> Iterator[None]:
+    """Say in one line whatever a strange folder makes the libraries raise."""
+    try:
+        yield
+    except Exception as error:
         raise ProviderError(
             f"model {name}: {Path(folder).name}: cannot be opened: {type(error).__name__}: {one_line(str(error))[:300]}"
         ) from None
+
+
+def _loaded(folder: str, model: Any, tokenizer: Any, device: str) -> Loaded:
     takes = frozenset(inspect.signature(model.forward).parameters)
-    return Loaded(
-        f"local/{Path(folder).name}",
-        model,
-        tokenizer,
-        "cpu",
-        _stop_ids(model, tokenizer),
-        _context(model),
-        takes,
-    )
+    reported = f"local/{Path(folder).name}"
+    return Loaded(reported, model, tokenizer, device, _stop_ids(model, tokenizer), _context(model), takes)
 
 
 def _device(torch: Any, name: str, asked: str) -> str:

@@ -10,7 +10,7 @@ from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.local.generation import answer_batch
 from metacog_pipeline.llm.local.loading import Loaded, load
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, failed
 
 GATHER_S = 0.005  # how long the first call of a batch waits for others; a forward pass takes longer
 
@@ -69,11 +69,5 @@ class LocalModel:
             )  # who was answered asks the next step before the next batch is formed
 
     def _gave_up(self, error: Exception) -> Completion:
-        return Completion(
-            Status.FAILED,
-            cost_usd=0.0,
-            started_at=datetime.now(UTC),
-            error_kind=ErrorKind.TRANSIENT,
-            error_code="local_failure",
-            error_message=one_line(f"model {self.spec.name}: {type(error).__name__}: {error}")[:500],
-        )
+        said = one_line(f"model {self.spec.name}: {type(error).__name__}: {error}")[:500]
+        return failed(ErrorKind.TRANSIENT, "local_failure", said, cost_usd=0.0, started_at=datetime.now(UTC))

@@ -2,7 +2,7 @@
 
 from metacog_pipeline.llm.spec import Provider
 from metacog_pipeline.llm.wire import anthropic, gemini, openai
-from metacog_pipeline.llm.wire.address import base_url, is_official, key_of, key_variable
+from metacog_pipeline.llm.wire.address import base_url, key_of, key_variable
 from metacog_pipeline.llm.wire.errors import redacted
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
@@ -11,7 +11,6 @@ __all__ = [
     "UnsupportedConstraint",
     "Wire",
     "base_url",
-    "is_official",
     "key_of",
     "key_variable",
     "redacted",
@@ -19,14 +18,11 @@ __all__ = [
 ]
 
 
+WIRES = {"openai": openai.WIRE, "anthropic": anthropic.WIRE, "gemini": gemini.WIRE}
+
+
 def wire_for(provider: Provider) -> Wire:
     """Return the wire format of ``provider``. Raises ``ValueError`` for one that answers without HTTP."""
-    match provider:
-        case "openai":
-            return openai.WIRE
-        case "anthropic":
-            return anthropic.WIRE
-        case "gemini":
-            return gemini.WIRE
-        case "transformers" | "replay" | "simulated":
-            raise ValueError(f"provider {provider!r} answers in this process and has no wire format")
+    if provider not in WIRES:
+        raise ValueError(f"provider {provider!r} answers in this process and has no wire format")
+    return WIRES[provider]

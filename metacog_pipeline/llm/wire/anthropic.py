@@ -17,13 +17,12 @@ import json
 from collections.abc import Mapping
 
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.limits import token_limit
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, OneOf, Status, TokenBias, Usage
-from metacog_pipeline.llm.wire import caching, options, streams, values
+from metacog_pipeline.llm.wire import caching, values
 from metacog_pipeline.llm.wire.address import base_url
 from metacog_pipeline.llm.wire.anthropic_stream import MessageAssembler
-from metacog_pipeline.llm.wire.errors import ProviderProblem, failure, finished, raw_problem, unreadable
+from metacog_pipeline.llm.wire.errors import ProviderProblem, failure, raw_problem, unreadable
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
 VERSION = "2026-10-21"
@@ -39,8 +38,8 @@ def build(
 
     A limit on tokens is required here, so the model's own is sent where the request has none.
     """
-    sampling = options.accepted(request, known)
-    limit = token_limit(spec, request, known)
+    sampling = known.accepted(request.sampling)
+    limit = known.token_limit(spec, request)
     body: values.JsonDict = {
         "model": spec.model,
         "max_tokens": spec.max_tokens + known.thinking_room(spec) if limit is None else limit,
@@ -55,7 +54,7 @@ def build(
     output = _constraint(request) | ({} if spec.effort is None else {"effort": spec.effort})
     if output:
         body["output_config"] = output
-    streamed = streams.streamed(spec, known)
+    streamed = known.streams(spec)
     if streamed:
         body["stream"] = True
     body = values.merged(body, spec.extra_body, PROTECTED)
@@ -65,15 +64,13 @@ def build(
 def _prompt(request: ChatRequest, known: Capabilities) -> values.JsonDict:
     """Return the system prompt and the turns; what is worth a cache entry ends in a marked block."""
     shared = caching.SharedPrefix() if "cache_control" in known.refused else caching.shared_prefix(request)
-    turns = [m for m in request.messages if m.role != "system"]
     prompt: values.JsonDict = {
         "messages": [
             {"role": m.role, "content": _marked(m.content) if place == shared.turn else m.content}
-            for place, m in enumerate(turns)
+            for place, m in enumerate(request.turns)
         ]
     }
-    system = "\n\n".join(m.content for m in request.messages if m.role == "system")
-    if system:
+    if system := request.system:
         prompt["system"] = _marked(system) if shared.system else system
     return prompt
 
@@ -100,7 +97,7 @@ def _thinking(spec: ModelSpec, known: Capabilities, *, sampled: bool) -> values.
         fields = {"type": "adaptive"}
     else:
         return {}
-    if options.shows_reasoning(spec, known):
+    if known.shows_reasoning(spec):
         fields["display"] = "summarized"
     return {"thinking": fields}
 
@@ -134,14 +131,7 @@ def _constraint(request: ChatRequest) -> values.JsonDict:
             raise UnsupportedConstraint("Anthropic Messages has no logit bias")
 
 
-def read(
-    spec: ModelSpec, status_code: int, headers: Mapping[str, str], body: bytes, key: str | None = None
-) -> Completion:
-    """Decode the final answer to a call. Never raises; the completion's status says how it ended."""
-    return finished(spec, _read(status_code, headers, body), body, key)
-
-
-def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> Completion:
+def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> Completion:
     decoded = values.load(body)
     if not 200 <= status_code < 300 or values.str_at(decoded, "type") == "error":
         return failure(status_code, _problem(status_code, headers, body, decoded))
@@ -202,4 +192,4 @@ def _problem(status_code: int, headers: Mapping[str, str], body: bytes, decoded:
     return ProviderProblem(codes, values.str_at(error, "message") or "")
 
 
-WIRE = Wire(build, read, MessageAssembler)
+WIRE = Wire(build, _decode, MessageAssembler)

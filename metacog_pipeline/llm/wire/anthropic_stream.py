@@ -25,17 +25,8 @@ class MessageAssembler(streams.EventAssembler):
         self._blocks: dict[int, values.JsonDict] = {}
         self._pieces: dict[tuple[int, str], list[str]] = {}
 
-    @property
-    def text(self) -> str:
-        """What has come of the answer's text so far."""
-        return self._said("text")
-
-    @property
-    def reasoning(self) -> str:
-        """What has come of the thinking so far."""
-        return self._said("thinking")
-
-    def _said(self, wanted: str) -> str:
+    def _said(self, *, thought: bool) -> str:
+        wanted = "thinking" if thought else "text"
         return "".join("".join(parts) for (_, name), parts in self._pieces.items() if name == wanted)
 
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:

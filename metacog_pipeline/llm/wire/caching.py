@@ -31,7 +31,7 @@ def shared_prefix(request: ChatRequest) -> SharedPrefix:
     size = sum(estimate_tokens(m.content) for m in request.messages if m.role == "system")
     system = size >= LEAST_CACHED_TOKENS
     last, answers = None, 0
-    for place, message in enumerate(m for m in request.messages if m.role != "system"):
+    for place, message in enumerate(request.turns):
         size += estimate_tokens(message.content)
         if message.role == "assistant" and message.content.strip():
             answers += 1
@@ -44,10 +44,9 @@ def marked_starts(request: ChatRequest) -> list[tuple[str, int]]:
     """Return what a provider that keeps only what is marked would keep of ``request``: each start and its tokens."""
     shared = shared_prefix(request)
     said = [m for m in request.messages if m.role == "system"]
-    turns = [m for m in request.messages if m.role != "system"]
-    ends = ([said] if shared.system else []) + (
-        [] if shared.turn is None else [said + turns[: shared.turn + 1]]
-    )
+    ends = [said] if shared.system else []
+    if shared.turn is not None:
+        ends.append(said + request.turns[: shared.turn + 1])
     return [
         (canonical_json([[m.role, m.content] for m in start]), sum(estimate_tokens(m.content) for m in start))
         for start in ends

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from metacog_pipeline.errors import one_line
-from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import Completion, ErrorKind, Status
+from metacog_pipeline.llm.types import Completion, ErrorKind, Status, failed
 from metacog_pipeline.llm.wire.values import count_at
 
 STRUCK_OUT = "[key]"
@@ -86,14 +85,9 @@ def failure(status_code: int, problem: ProviderProblem) -> Completion:
     code = problem.codes[0] if problem.codes else None
     if any(name.lower() in REFUSAL_CODES for name in problem.codes):
         return Completion(Status.REFUSED, finish_reason=code, http_status=status_code)
-    return Completion(
-        Status.FAILED,
-        http_status=status_code,
-        error_kind=error_kind(status_code, problem.codes),
-        error_code=code,
-        error_param=problem.param,
-        error_message=problem.message or f"HTTP {status_code} without a message",
-    )
+    kind = error_kind(status_code, problem.codes)
+    message = problem.message or f"HTTP {status_code} without a message"
+    return failed(kind, code, message, http_status=status_code, error_param=problem.param)
 
 
 def status_within(status_code: int, error: object) -> int:
@@ -146,14 +140,6 @@ def struck_out(completion: Completion, key: str | None) -> Completion:
         error_param=clean(completion.error_param, NAME_LIMIT),
         error_message=clean(completion.error_message, MESSAGE_LIMIT),
     )
-
-
-def finished(spec: ModelSpec, completion: Completion, body: bytes, key: str | None) -> Completion:
-    """Return ``completion`` as `read` gives it: safe to show, and with the reply's ``body`` where it is to be kept."""
-    if spec.keep_raw:
-        secret = key.encode() if key is not None and len(key) >= SECRET_LENGTH else b""
-        completion = replace(completion, raw=body.replace(secret, STRUCK_OUT.encode()) if secret else body)
-    return struck_out(completion, key)
 
 
 def redacted(text: str, key: str | None) -> str:

@@ -15,11 +15,9 @@ from urllib.parse import quote
 
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.limits import token_limit
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import errors, options, streams, values
+from metacog_pipeline.llm.wire import errors, streams, values
 from metacog_pipeline.llm.wire.address import base_url
-from metacog_pipeline.llm.wire.gemini_stream import ChunkAssembler
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
 PROTECTED = frozenset({"contents", "systemInstruction", "model"})
@@ -36,6 +34,7 @@ REFUSED = frozenset(
     }
 )
 EMPTY_IS_AN_ANSWER = frozenset({"STOP", "MAX_TOKENS"})
+LOGPROB_LISTS = ("chosenCandidates", "topCandidates")
 PARAMETERS = {  # our name for what Gemini blames by its own
     "response_mime_type": "response_format",
     "response_schema": "response_format",
@@ -53,12 +52,10 @@ def build(
     body: values.JsonDict = {
         "contents": [
             {"role": "model" if m.role == "assistant" else "user", "parts": [{"text": m.content}]}
-            for m in request.messages
-            if m.role != "system"
+            for m in request.turns
         ]
     }
-    system = "\n\n".join(m.content for m in request.messages if m.role == "system")
-    if system:
+    if system := request.system:
         body["systemInstruction"] = {"role": "user", "parts": [{"text": system}]}
     config = {**_sampling(spec, request, known), **_constraint(request)}
     if thinking := _thinking(spec, known):
@@ -68,7 +65,7 @@ def build(
     headers = {"content-type": "application/json"}
     if key:
         headers["x-goog-api-key"] = key
-    streamed = streams.streamed(spec, known)
+    streamed = known.streams(spec)
     encoded = values.encode(values.merged(body, spec.extra_body, PROTECTED))
     return HttpCall(_url(spec, streamed), headers, encoded, streamed=streamed)
 
@@ -87,17 +84,17 @@ def _thinking(spec: ModelSpec, known: Capabilities) -> values.JsonDict:
         fields["thinkingBudget"] = spec.thinking_tokens
     if spec.effort is not None:
         fields["thinkingLevel"] = spec.effort.upper()
-    if options.shows_reasoning(spec, known):
+    if known.shows_reasoning(spec):
         fields["includeThoughts"] = True
     return fields
 
 
 def _sampling(spec: ModelSpec, request: types.ChatRequest, known: Capabilities) -> values.JsonDict:
-    sampling = options.accepted(request, known)
+    sampling = known.accepted(request.sampling)
     fields: values.JsonDict = {}
     if sampling.temperature is not None:
         fields["temperature"] = sampling.temperature
-    limit = token_limit(spec, request, known)
+    limit = known.token_limit(spec, request)
     if limit is not None:
         fields["maxOutputTokens"] = limit
     if sampling.stop:
@@ -125,14 +122,7 @@ def _constraint(request: types.ChatRequest) -> values.JsonDict:
             raise UnsupportedConstraint("Gemini has no logit bias")
 
 
-def read(
-    spec: ModelSpec, status_code: int, headers: Mapping[str, str], body: bytes, key: str | None = None
-) -> types.Completion:
-    """Decode the final answer to a call. Never raises; the completion's status says how it ended."""
-    return errors.finished(spec, _read(status_code, headers, body), body, key)
-
-
-def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Completion:
+def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Completion:
     decoded = values.load(body)
     error = values.dict_at(decoded, "error")
     if error is not None or not 200 <= status_code < 300:
@@ -146,6 +136,7 @@ def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Co
     parts = values.list_at(values.at(candidate, "content"), "parts") or []
     said = [(values.str_at(part, "text") or "", values.at(part, "thought") is True) for part in parts]
     text = "".join(part for part, thought in said if not thought)
+    listed = values.dict_at(candidate, "logprobsResult")
     if not text and not blocked and finish not in REFUSED | EMPTY_IS_AN_ANSWER:
         return errors.unreadable(status_code, f"the answer has no text and finishReason {finish!r}")
     return types.Completion(
@@ -159,7 +150,11 @@ def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Co
         reasoning_text="".join(part for part, thought in said if thought) or None,
         response_id=values.str_at(decoded, "responseId"),
         service_tier=values.str_at(values.dict_at(decoded, "usageMetadata"), "trafficType"),
-        logprobs=_logprobs(values.dict_at(candidate, "logprobsResult")),
+        logprobs=values.token_logprobs(
+            values.list_at(listed, "chosenCandidates") or [],
+            [values.list_at(top, "candidates") for top in values.list_at(listed, "topCandidates") or []],
+            "logProbability",
+        ),
         http_status=status_code,
     )
 
@@ -176,28 +171,6 @@ def _usage(usage: values.JsonDict | None) -> types.Usage:
     output = None if got is None and thought is None else (got or 0) + (thought or 0)
     cached = values.count_at(usage, "cachedContentTokenCount")
     return types.Usage(values.count_at(usage, "promptTokenCount"), output, thought, cached)
-
-
-def _logprobs(result: values.JsonDict | None) -> tuple[types.TokenLogprob, ...]:
-    """Return the log-probabilities, all or none: a list with holes would assign numbers to the wrong tokens."""
-    chosen = values.list_at(result, "chosenCandidates") or []
-    listed = values.list_at(result, "topCandidates") or []
-    tokens: list[types.TokenLogprob] = []
-    for place, entry in enumerate(chosen):
-        token, value = _candidate(entry)
-        if token is None or value is None:
-            return ()
-        tops = values.list_at(listed[place], "candidates") if place < len(listed) else None
-        pairs = (_candidate(top) for top in tops or [])
-        alternatives = tuple(
-            (name, number) for name, number in pairs if name is not None and number is not None
-        )
-        tokens.append(types.TokenLogprob(token, value, alternatives))
-    return tuple(tokens)
-
-
-def _candidate(entry: object) -> tuple[str | None, float | None]:
-    return values.str_at(entry, "token"), values.number_at(entry, "logProbability")
 
 
 def _problem(
@@ -232,4 +205,50 @@ def _param(details: list[object]) -> str | None:
     return None
 
 
-WIRE = Wire(build, read, ChunkAssembler)
+class ChunkAssembler(streams.EventAssembler):
+    """A stream of responses: parts of the first candidate are joined, of everything else the last that was said counts."""
+
+    __slots__ = ("_candidate", "_logprobs", "_parts", "_top")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._top: values.JsonDict = {}
+        self._candidate: values.JsonDict = {}
+        self._parts: list[object] = []
+        self._logprobs: dict[str, list[object]] = {}
+
+    def _said(self, *, thought: bool) -> str:
+        parts = [part for part in self._parts if (values.at(part, "thought") is True) == thought]
+        return "".join(values.str_at(part, "text") or "" for part in parts)
+
+    def _take(self, event: values.JsonDict) -> values.JsonDict | None:
+        if event.get("error"):
+            return event
+        self._top.update(streams.kept(event, ("candidates",)))
+        for candidate in values.list_at(event, "candidates") or []:
+            if isinstance(candidate, dict) and candidate.get("index") in (0, None):
+                self._add(candidate)
+        if values.str_at(values.dict_at(event, "promptFeedback"), "blockReason"):
+            self.finished = True
+        return None
+
+    def _add(self, candidate: values.JsonDict) -> None:
+        self._parts.extend(values.list_at(values.dict_at(candidate, "content"), "parts") or [])
+        result = values.dict_at(candidate, "logprobsResult")
+        for name in LOGPROB_LISTS:
+            if tokens := values.list_at(result, name):
+                self._logprobs.setdefault(name, []).extend(tokens)
+        rest = streams.kept(candidate, ("content", "logprobsResult"))
+        self._candidate.update(rest)
+        if "finishReason" in rest:
+            self.finished = True
+
+    def _whole(self) -> values.JsonDict:
+        content = {"role": "model", "parts": self._parts}
+        candidate = self._candidate | {"content": content}
+        if self._logprobs:
+            candidate["logprobsResult"] = self._logprobs
+        return self._top | ({"candidates": [candidate]} if self._candidate or self._parts else {})
+
+
+WIRE = Wire(build, _decode, ChunkAssembler)

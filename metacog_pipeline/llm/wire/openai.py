@@ -12,20 +12,17 @@ from collections.abc import Mapping
 
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.limits import token_limit, uses_responses
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import (
-    azure,
     bounded,
     caching,
     errors,
     openai_common,
-    options,
     responses,
-    streams,
     thoughts,
     values,
 )
+from metacog_pipeline.llm.wire.address import is_azure, openai_headers, openai_url
 from metacog_pipeline.llm.wire.openai_stream import OpenAIAssembler
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
@@ -42,7 +39,7 @@ def build(
     spec: ModelSpec, request: types.ChatRequest, key: str | None, known: Capabilities = NOTHING_KNOWN
 ) -> HttpCall:
     """Encode ``request``. Raises ``UnsupportedConstraint`` for a guided choice at OpenAI's and Azure's addresses."""
-    if uses_responses(spec, known):
+    if known.uses_responses(spec):
         operation, protected = "responses", responses.PROTECTED
         body = responses.body_of(spec, request, known)
     else:
@@ -51,18 +48,18 @@ def build(
     conversation = caching.conversation_key(request) if at_openai(spec) else None
     if conversation is not None and "prompt_cache_key" not in known.refused:
         body["prompt_cache_key"] = conversation
-    streamed = streams.streamed(spec, known)
+    streamed = known.streams(spec)
     if streamed:
         body["stream"] = True
         if operation != "responses" and "stream_options" not in known.refused:
             body["stream_options"] = {"include_usage": True}
     encoded = values.encode(values.merged(body, spec.extra_body, protected))
-    return HttpCall(azure.url(spec, operation), azure.headers(spec, key), encoded, streamed=streamed)
+    return HttpCall(openai_url(spec, operation), openai_headers(spec, key), encoded, streamed=streamed)
 
 
 def at_openai(spec: ModelSpec) -> bool:
     """Return whether OpenAI's own servers answer ``spec``, directly or on Azure."""
-    return spec.at_official_address or azure.is_azure(spec)
+    return spec.at_official_address or is_azure(spec)
 
 
 def _chat(spec: ModelSpec, request: types.ChatRequest, known: Capabilities) -> values.JsonDict:
@@ -82,11 +79,11 @@ def _chat(spec: ModelSpec, request: types.ChatRequest, known: Capabilities) -> v
 
 
 def _sampling(spec: ModelSpec, request: types.ChatRequest, known: Capabilities) -> values.JsonDict:
-    sampling = options.accepted(request, known)
+    sampling = known.accepted(request.sampling)
     fields: values.JsonDict = {}
     if sampling.temperature is not None:
         fields["temperature"] = sampling.temperature
-    limit = token_limit(spec, request, known)
+    limit = known.token_limit(spec, request)
     if limit is not None:
         usual = "max_completion_tokens" if at_openai(spec) else "max_tokens"
         fields[known.limit_field or usual] = limit
@@ -119,14 +116,7 @@ def _constraint(spec: ModelSpec, request: types.ChatRequest, known: Capabilities
             return {"logit_bias": {str(token): value for token, value in bias}}
 
 
-def read(
-    spec: ModelSpec, status_code: int, headers: Mapping[str, str], body: bytes, key: str | None = None
-) -> types.Completion:
-    """Decode the final answer to a call. Never raises; the completion's status says how it ended."""
-    return errors.finished(spec, _read(status_code, headers, body), body, key)
-
-
-def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Completion:
+def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Completion:
     decoded = values.load(body)
     error = values.at(
         decoded, "error"
@@ -150,7 +140,7 @@ def _read(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Co
         return errors.unreadable(status_code, "the answer's content is not text")
     refusal = values.str_at(message, "refusal") or ""
     thought = thoughts.reasoning_text(message)
-    tokens = values.token_logprobs(values.list_at(values.at(choice, "logprobs"), "content") or [])
+    tokens = values.openai_logprobs(values.list_at(values.at(choice, "logprobs"), "content") or [])
     if thought is not None and thoughts.leading_thought(text) is None:
         tokens = thoughts.tokens_of_answer(tokens, text)
     return types.Completion(
@@ -196,4 +186,4 @@ def _text(content: object) -> str | None:
     return None
 
 
-WIRE = Wire(build, read, OpenAIAssembler)
+WIRE = Wire(build, _decode, OpenAIAssembler)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metacog_pipeline.llm.wire import streams, thoughts, values
-from metacog_pipeline.llm.wire.responses_stream import ResponseAssembler
+from metacog_pipeline.llm.wire.responses import ResponseAssembler
 
 PLACED = frozenset({"choices", "usage"})
 SPREAD = frozenset({"delta", "message", "logprobs"})  # over many chunks
@@ -23,18 +23,13 @@ class ChatAssembler(streams.EventAssembler):
         self._pieces: dict[str, list[object]] = {}
         self._logprobs: dict[str, list[object]] = {}
 
-    @property
-    def text(self) -> str:
-        """What has come of the answer's text so far."""
-        parts = self._pieces.get("content", ())
-        return "".join(part if isinstance(part, str) else values.str_at(part, "text") or "" for part in parts)
-
-    @property
-    def reasoning(self) -> str:
-        """What has come of the thinking so far."""
-        for name in thoughts.FIELDS:
+    def _said(self, *, thought: bool) -> str:
+        for name in thoughts.FIELDS if thought else ("content",):
             if pieces := self._pieces.get(name):
-                return "".join(piece for piece in pieces if isinstance(piece, str))
+                return "".join(
+                    piece if isinstance(piece, str) else "" if thought else values.str_at(piece, "text") or ""
+                    for piece in pieces
+                )
         return ""
 
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:

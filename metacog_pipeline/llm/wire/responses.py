@@ -11,35 +11,36 @@ from collections.abc import Mapping
 
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.limits import token_limit
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import bounded, errors, openai_common, options, values
+from metacog_pipeline.llm.wire import bounded, errors, openai_common, streams, values
 from metacog_pipeline.llm.wire.types import UnsupportedConstraint
 
 PROTECTED = frozenset({"model", "input", "instructions", "stream"})
 LOGPROBS = "message.output_text.logprobs"
+LAST = frozenset({"response.completed", "response.incomplete", "response.failed"})
+THOUGHTS = frozenset({"response.reasoning_text.delta", "response.reasoning_summary_text.delta"})
+DELTAS = frozenset({"response.output_text.delta", "response.refusal.delta"})
 
 
 def body_of(spec: ModelSpec, request: types.ChatRequest, known: Capabilities) -> values.JsonDict:
     """Return the body of a call. Raises ``UnsupportedConstraint`` for a bias, and for a choice where it is not vLLM."""
-    sampling = options.accepted(request, known)
+    sampling = known.accepted(request.sampling)
     body: values.JsonDict = {
         "model": spec.model,
-        "input": [{"role": m.role, "content": m.content} for m in request.messages if m.role != "system"],
+        "input": [{"role": m.role, "content": m.content} for m in request.turns],
         "store": False,
     }
-    system = "\n\n".join(m.content for m in request.messages if m.role == "system")
-    if system:
+    if system := request.system:
         body["instructions"] = system
     if sampling.temperature is not None:
         body["temperature"] = sampling.temperature
-    limit = token_limit(spec, request, known)
+    limit = known.token_limit(spec, request)
     if limit is not None:
         body["max_output_tokens"] = limit
     if sampling.top_logprobs is not None:
         body |= {"include": [LOGPROBS], "top_logprobs": sampling.top_logprobs}
     reasoning: values.JsonDict = {} if spec.effort is None else {"effort": spec.effort}
-    if options.shows_reasoning(spec, known):
+    if known.shows_reasoning(spec):
         reasoning["summary"] = "auto"
     held = bounded.in_responses(request) if bounded.bounds_white_space(known) else {}
     body |= held
@@ -113,7 +114,7 @@ def _logprobs(parts: list[object]) -> tuple[types.TokenLogprob, ...]:
     tokens: list[types.TokenLogprob] = []
     for part in parts:
         listed = values.list_at(part, "logprobs") or []
-        found = values.token_logprobs(listed)
+        found = values.openai_logprobs(listed)
         if len(found) != len(listed) or (values.str_at(part, "text") and not found):
             return ()
         tokens += found
@@ -129,3 +130,41 @@ def _reasoning(items: list[object]) -> str | None:
         parts = values.list_at(item, "content") or values.list_at(item, "summary") or []
         shown += [text for text in (values.str_at(part, "text") for part in parts) if text]
     return "\n\n".join(shown) or None
+
+
+class ResponseAssembler(streams.EventAssembler):
+    """A stream, whose last event holds the whole response; finished items stand in where a server leaves its output out."""
+
+    __slots__ = ("_items", "_response", "_texts", "_thoughts")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts: list[str] = []
+        self._thoughts: list[str] = []
+        self._items: list[object] = []
+        self._response: values.JsonDict = {}
+
+    def _said(self, *, thought: bool) -> str:
+        return "".join(self._thoughts if thought else self._texts)
+
+    def _take(self, event: values.JsonDict) -> values.JsonDict | None:
+        kind = event.get("type")
+        if not isinstance(kind, str):
+            return event if event.get("error") else None
+        if kind in DELTAS:
+            self._texts.append(values.str_at(event, "delta") or "")
+        elif kind in THOUGHTS:
+            self._thoughts.append(values.str_at(event, "delta") or "")
+        elif kind == "response.output_item.done":
+            self._items.append(event.get("item"))
+        elif kind in LAST:
+            self._response = values.dict_at(event, "response") or {}
+            self.finished = True
+        elif kind == "error":
+            return {"error": values.dict_at(event, "error") or streams.kept(event, ("type",))}
+        return None
+
+    def _whole(self) -> values.JsonDict:
+        if self._items and not self._response.get("output"):
+            return self._response | {"output": self._items}
+        return self._response

@@ -11,16 +11,9 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
-from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import values
 
 DONE = b"[DONE]"  # the last event of the OpenAI formats; no JSON
-
-
-def streamed(spec: ModelSpec, known: Capabilities) -> bool:
-    """Return whether a reply to ``spec`` is asked for as a stream."""
-    return spec.stream is not False and spec.lane == "online" and "stream" not in known.refused
 
 
 class EventAssembler(ABC):
@@ -54,14 +47,18 @@ class EventAssembler(ABC):
         return _encoded(self._whole())
 
     @property
-    @abstractmethod
     def text(self) -> str:
         """What has come of the answer's text so far."""
+        return self._said(thought=False)
 
     @property
-    @abstractmethod
     def reasoning(self) -> str:
         """What has come of the thinking so far."""
+        return self._said(thought=True)
+
+    @abstractmethod
+    def _said(self, *, thought: bool) -> str:
+        """Return what has come of the thinking, or of the answer's text."""
 
     @abstractmethod
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:

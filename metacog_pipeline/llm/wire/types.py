@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -9,6 +10,7 @@ from typing import Protocol
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
+from metacog_pipeline.llm.wire.errors import SECRET_LENGTH, STRUCK_OUT, struck_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Assembler(Protocol):
 
 
 Build = Callable[[ModelSpec, ChatRequest, str | None, Capabilities], HttpCall]
-Read = Callable[[ModelSpec, int, Mapping[str, str], bytes, str | None], Completion]
+Decode = Callable[[int, Mapping[str, str], bytes], Completion]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +66,29 @@ class Wire:
     """A provider's wire format as pure functions.
 
     ``build(spec, request, key, known)`` encodes a call as far as ``known`` says it is accepted; raises
-    ``UnsupportedConstraint``. ``read(spec, status_code, headers, body, key)`` decodes the final answer to it and never
-    raises; ``key`` is only used to strike it out of what the provider said. ``assembler`` makes what puts a streamed
-    reply together; ``None`` where the wire cannot stream.
+    ``UnsupportedConstraint``. ``decode(status_code, headers, body)`` says what the final answer to it is, for `read`.
+    ``assembler`` makes what puts a streamed reply together; ``None`` where the wire cannot stream.
     """
 
     build: Build
-    read: Read
+    decode: Decode
     assembler: Callable[[], Assembler] | None = None
+
+    def read(
+        self,
+        spec: ModelSpec,
+        status_code: int,
+        headers: Mapping[str, str],
+        body: bytes,
+        key: str | None = None,
+    ) -> Completion:
+        """Decode the final answer to a call. Never raises; the completion's status says how it ended.
+
+        What is shown of it holds no part of ``key``; the reply's body is with it where it is to be kept.
+        """
+        completion = self.decode(status_code, headers, body)
+        if spec.keep_raw:
+            secret = key.encode() if key is not None and len(key) >= SECRET_LENGTH else b""
+            raw = body.replace(secret, STRUCK_OUT.encode()) if secret else body
+            completion = dataclasses.replace(completion, raw=raw)
+        return struck_out(completion, key)

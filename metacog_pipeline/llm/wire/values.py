@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Mapping
@@ -91,18 +92,27 @@ def encode(body: JsonDict) -> bytes:
     return json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def token_logprobs(entries: list[object]) -> tuple[TokenLogprob, ...]:
-    """Return log-probabilities in OpenAI's form, all or none: a list with holes would give numbers to wrong tokens."""
+def token_logprobs(
+    entries: list[object], tops: list[object], number: str = "logprob"
+) -> tuple[TokenLogprob, ...]:
+    """Return log-probabilities, all or none: a list with holes would give numbers to wrong tokens.
+
+    ``tops`` holds the list of alternatives of each entry, as far as it reaches; ``number`` is the field's name.
+    """
     tokens: list[TokenLogprob] = []
-    for entry in entries:
-        token, value = str_at(entry, "token"), number_at(entry, "logprob")
+    for entry, listed in itertools.zip_longest(entries, tops[: len(entries)]):
+        token, value = str_at(entry, "token"), number_at(entry, number)
         if token is None or value is None:
             return ()
-        listed = (
-            (str_at(top, "token"), number_at(top, "logprob")) for top in list_at(entry, "top_logprobs") or []
+        pairs = (
+            (str_at(top, "token"), number_at(top, number))
+            for top in (listed if isinstance(listed, list) else ())
         )
-        alternatives = tuple(
-            (name, number) for name, number in listed if name is not None and number is not None
-        )
+        alternatives = tuple((name, found) for name, found in pairs if name is not None and found is not None)
         tokens.append(TokenLogprob(token, value, alternatives))
     return tuple(tokens)
+
+
+def openai_logprobs(entries: list[object]) -> tuple[TokenLogprob, ...]:
+    """Return log-probabilities in OpenAI's form."""
+    return token_logprobs(entries, [list_at(entry, "top_logprobs") for entry in entries])
