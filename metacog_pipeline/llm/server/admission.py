@@ -67,7 +67,5 @@ class Admission:
         except BadRequest as wrong:
             return Problem(400, "bad_request", str(wrong), wrong.param)
         if self.models and asked.model not in self.models:
-            missing = replies.problem_of(Fault.MODEL_NOT_FOUND, asked.model, {})
-            assert missing is not None
-            return missing
+            return replies.problem_of(Fault.MODEL_NOT_FOUND, asked.model, {}) or asked
         return asked

@@ -44,15 +44,11 @@ def _constraint(body: dialects.JsonDict) -> JsonObject | None:
 def read(path_model: str, body: object) -> dialects.Asked:
     """Read a Messages body. Raises ``BadRequest``."""
     fields = dialects.as_dict(body, "body")
-    model = fields.get("model")
-    if not isinstance(model, str) or not model:
-        raise dialects.BadRequest("model must be a non-empty string", "model")
+    model = dialects.model_of(fields)
     limit = dialects.as_int(fields.get("max_tokens"), "max_tokens")
     if limit is None:
         raise dialects.BadRequest("max_tokens is required", "max_tokens")
-    turns = tuple(_message(entry) for entry in dialects.as_list(fields.get("messages"), "messages"))
-    if not turns:
-        raise dialects.BadRequest("messages must not be empty", "messages")
+    turns = dialects.turns_of(fields, "messages", _message)
     system = fields.get("system")
     first = () if system is None else (Message("system", dialects.joined_text(system, "system")),)
     sampling = Sampling(
@@ -161,9 +157,4 @@ def error(problem: dialects.Problem) -> dialects.JsonDict:
     return {"type": "error", "error": body, "request_id": None}
 
 
-def broken(problem: dialects.Problem) -> dialects.Frame:
-    """Word ``problem`` as it comes in the middle of a stream."""
-    return "error", error(problem)
-
-
-DIALECT = dialects.Dialect(read, answer, frames, error, broken)
+DIALECT = dialects.Dialect(read, answer, frames, error, "error")

@@ -13,16 +13,18 @@ import functools
 import logging
 import os
 from collections import Counter, deque
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.llm.server import anthropic, gemini, openai, replies, responses, streams, thinking
+from metacog_pipeline.llm.server import gemini, replies, responses, streams, thinking
 from metacog_pipeline.llm.server import profile as profiles
 from metacog_pipeline.llm.server.admission import ROUTES, Admission
+from metacog_pipeline.llm.server.batch_ways import Way
 from metacog_pipeline.llm.server.batches import Batches
 from metacog_pipeline.llm.server.caches import PromptCache
 from metacog_pipeline.llm.server.dialects import Answer, Asked, Dialect, Problem, Refusal, Style
@@ -149,17 +151,12 @@ class SimulatedProvider:
 
         return gate
 
-    def answer_line(self, way: str, target: str, body: object) -> tuple[int, dict[str, object]]:
-        """Answer one request of a batch: provider, endpoint or model of the path, body -> HTTP status, reply."""
-        ways = {
-            "openai": (openai.DIALECT, "chat"),
-            "anthropic": (anthropic.DIALECT, "messages"),
-            "gemini": (gemini.DIALECT, "gemini"),
-        }
-        dialect, interface = ways[way]
+    def answer_line(self, way: Way, target: str, body: object) -> tuple[int, dict[str, object]]:
+        """Answer one request of a batch: whose way, endpoint or model of the path, body -> HTTP status, reply."""
+        dialect, interface = way.dialect, way.interface
         if target == "/v1/responses":
             dialect, interface = responses.DIALECT, "responses"
-        path_model = target if way == "gemini" else ""
+        path_model = target if dialect is gemini.DIALECT else ""
         # The submission showed the key; its lines come without headers.
         line = profiles.Call(interface, path_model, {}, {}, body)
         call = Admission(self._profile, self._models, keyed=True).judged(line, dialect, path_model)
@@ -265,13 +262,14 @@ class SimulatedProvider:
             return Problem(500, "server_error", "the respondent failed")
         completion = said if isinstance(said, Completion) else Completion(Status.OK, said)
         limit = call.request.sampling.max_tokens
-        reasoning = thinking.Reasoning(self.plan.thinking_tokens)
+        reasoning = thinking.Reasoning(tokens=self.plan.thinking_tokens)
         if self._profile is not None and not reasoning.tokens:
-            reasoning = self._profile.reasoning
-        bounded = self._profile is not None
+            reasoning = self._profile.thinking
         if self._cache is not None:
             completion = self._cache.billed(call, completion)
-        completion = thinking.worked(completion, reasoning.wanted(call), limit, bounded=bounded)
+        completion = thinking.worked(
+            completion, reasoning.wanted(call), limit, bounded=self._profile is not None
+        )
         if outcome == Fault.HUGE_THINKING:
             huge = thinking.text_of(thinking.HUGE_CHARACTERS // thinking.CHARACTERS_PER_TOKEN)
             completion = dataclasses.replace(completion, reasoning_text=huge)
@@ -315,18 +313,16 @@ class SimulatedProvider:
         body = body[:-2] if outcome == Fault.INVALID_JSON else body
         return replies.json_reply(200, body, number, self._headers)
 
-    def _refused(self, refusal: Refusal, number: int) -> web.Response:
+    def _refused(
+        self, refusal: Refusal, number: int, waits: Mapping[str, str] = MappingProxyType({})
+    ) -> web.Response:
         self._statuses[str(refusal.status)] += 1
-        return replies.json_reply(
-            refusal.status, streams.dumped(refusal.body).encode(), number, self._headers
-        )
+        body = streams.dumped(refusal.body).encode()
+        return replies.json_reply(refusal.status, body, number, {**self._headers, **waits})
 
     def _problem(self, dialect: Dialect, problem: Problem, number: int) -> web.Response:
-        self._statuses[str(problem.status)] += 1
-        waits = {**self._headers, **replies.retry_after(problem.kind, self.plan.retry_after_s)}
-        return replies.json_reply(
-            problem.status, streams.dumped(dialect.error(problem)).encode(), number, waits
-        )
+        waits = replies.retry_after(problem.kind, self.plan.retry_after_s)
+        return self._refused(Refusal(problem.status, dialect.error(problem)), number, waits)
 
     async def _list_models(self, http: web.Request) -> web.Response:
         listed = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import secrets
@@ -11,8 +10,8 @@ from pathlib import Path
 
 from aiohttp import web
 
-from metacog_pipeline.llm.server import batches
-from metacog_pipeline.llm.server.batches import Batches, BatchFault, Taken
+from metacog_pipeline.llm.server import batch_ways, gemini
+from metacog_pipeline.llm.server.batch_ways import BatchFault, Taken, rfc3339
 from metacog_pipeline.llm.server.dialects import JsonDict
 
 NAME = re.compile(r"files/[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
@@ -23,60 +22,163 @@ STATES = {"running": "RUNNING", "done": "SUCCEEDED"}
 _TYPES = "type.googleapis.com/google.ai.generativelanguage."
 
 
-def add_routes(app: web.Application, kept: Batches) -> None:
-    """Add the routes of files and batches."""
-    bound = functools.partial
-    app.router.add_post("/upload" + VERSION + "/files", bound(_start_upload, kept))
-    app.router.add_route("*", "/upload-to/{token}", bound(_upload, kept))
-    for version in ("/v1", "/v1beta"):
-        app.router.add_get(version + "/files/{name}:download", bound(_download, kept))
-    app.router.add_get("/v1beta/files/{name}", bound(show_file, kept))
-    app.router.add_post(VERSION + "/models/{model}:batchGenerateContent", bound(_create, kept))
-    app.router.add_get("/v1beta/batches", bound(list_batches, kept))
-    app.router.add_get("/v1beta/batches/{name}", bound(show, kept))
-    app.router.add_post(VERSION + "/batches/{name}:cancel", bound(_cancel, kept))
-
-
 def _problem(status: int, kind: str, message: str) -> web.Response:
     body = {"error": {"code": status, "message": message, "status": kind, "details": []}}
     return web.json_response(body, status=status)
 
 
-async def _start_upload(kept: Batches, http: web.Request) -> web.Response:
-    try:
-        asked = json.loads(await http.read() or b"{}").get("file", {})
-        name = asked.get("name") or f"files/{secrets.token_hex(8)}"
-    except (ValueError, AttributeError):
-        return _problem(400, "INVALID_ARGUMENT", "the body is not JSON")
-    if not NAME.fullmatch(name):
-        return _problem(400, "INVALID_ARGUMENT", f"{name}: not a file name")
-    if name in kept.files:
-        return _problem(409, "ALREADY_EXISTS", f"{name} is there already")
-    token = secrets.token_hex(16)
-    kept.files[f"upload/{token}"] = (batches.owner_of(http), name, Path(asked.get("displayName") or ""))
-    where = f"{http.scheme}://{http.host}/upload-to/{token}"
-    return web.json_response({}, headers={"x-goog-upload-url": where, "x-goog-upload-status": "active"})
+def _no_file() -> web.Response:
+    return _problem(403, "PERMISSION_DENIED", "no such file, or no permission to see it")
 
 
-async def _upload(kept: Batches, http: web.Request) -> web.Response:
-    begun = kept.files.get(f"upload/{http.match_info['token']}")
-    if begun is None:
-        return _problem(404, "NOT_FOUND", "no such upload")
-    owner, name, _ = begun
-    path = kept.folder / http.match_info["token"]
-    with path.open("ab") as target:
-        async for chunk in http.content.iter_chunked(2**20):
-            target.write(chunk)
-    if "finalize" not in http.headers.get("x-goog-upload-command", ""):
-        return web.json_response({}, headers={"x-goog-upload-status": "active"})
-    if path.stat().st_size > MAX_FILE_BYTES:
-        return _problem(400, "INVALID_ARGUMENT", "the file is larger than 2 GB")
-    lost = kept.peek_fault() == BatchFault.UPLOAD_LOST
-    kept.files.pop(f"upload/{http.match_info['token']}")
-    kept.keep_file(owner, name, path, name)
-    reply = batches.reply_of(http, kept.next_fault() if lost else None, {"file": _file(name, path)})
-    reply.headers["x-goog-upload-status"] = "final"
-    return reply
+class GeminiWay(batch_ways.Way):
+    """Requests come inline or in a file that was uploaded before, results in the same way."""
+
+    name, interface, dialect = "gemini", "gemini", gemini.DIALECT
+
+    def add_routes(self, app: web.Application) -> None:
+        """Add the routes of files and batches that OpenAI has not."""
+        app.router.add_post("/upload" + VERSION + "/files", self._start_upload)
+        app.router.add_route("*", "/upload-to/{token}", self._upload)
+        for version in ("/v1", "/v1beta"):
+            app.router.add_get(version + "/files/{name}:download", self._download)
+        app.router.add_get("/v1beta/files/{name}", self.show_file)
+        app.router.add_post(VERSION + "/models/{model}:batchGenerateContent", self._create)
+        app.router.add_get("/v1beta/batches", self.list)
+        app.router.add_get("/v1beta/batches/{name}", self.show)
+        app.router.add_post(VERSION + "/batches/{name}:cancel", self.cancel)
+
+    def missing(self, http: web.Request) -> web.Response:
+        """Say that there is no such batch."""
+        return _problem(404, "NOT_FOUND", "no such batch")
+
+    def named(self, http: web.Request) -> str:
+        """Return the name of the batch in the path."""
+        return f"batches/{http.match_info['name']}"
+
+    async def _start_upload(self, http: web.Request) -> web.Response:
+        try:
+            asked = json.loads(await http.read() or b"{}").get("file", {})
+            name = asked.get("name") or f"files/{secrets.token_hex(8)}"
+        except (ValueError, AttributeError):
+            return _problem(400, "INVALID_ARGUMENT", "the body is not JSON")
+        if not NAME.fullmatch(name):
+            return _problem(400, "INVALID_ARGUMENT", f"{name}: not a file name")
+        if name in self.kept.files:
+            return _problem(409, "ALREADY_EXISTS", f"{name} is there already")
+        token = secrets.token_hex(16)
+        self.kept.files[f"upload/{token}"] = (batch_ways.owner_of(http), name, self.kept.folder / token)
+        where = f"{http.scheme}://{http.host}/upload-to/{token}"
+        return web.json_response({}, headers={"x-goog-upload-url": where, "x-goog-upload-status": "active"})
+
+    async def _upload(self, http: web.Request) -> web.Response:
+        token = f"upload/{http.match_info['token']}"
+        if token not in self.kept.files:
+            return _problem(404, "NOT_FOUND", "no such upload")
+        owner, name, path = self.kept.files[token]
+        size = await batch_ways.received(http, path)
+        if "finalize" not in http.headers.get("x-goog-upload-command", ""):
+            return web.json_response({}, headers={"x-goog-upload-status": "active"})
+        if size > MAX_FILE_BYTES:
+            return _problem(400, "INVALID_ARGUMENT", "the file is larger than 2 GB")
+        del self.kept.files[token]
+        self.kept.files[name] = (owner, name, path)
+        reply = batch_ways.reply_of(http, self.kept.upload_fault(), {"file": _file(name, path)})
+        reply.headers["x-goog-upload-status"] = "final"
+        return reply
+
+    async def show_file(self, http: web.Request) -> web.StreamResponse:
+        """Say what a file is."""
+        found = self.found_file(http, f"files/{http.match_info['name']}")
+        return _no_file() if found is None else web.json_response(_file(*found))
+
+    async def _download(self, http: web.Request) -> web.StreamResponse:
+        found = self.found_file(http, f"files/{http.match_info['name']}")
+        return _no_file() if found is None else await batch_ways.sent_file(http, found[1])
+
+    async def _create(self, http: web.Request) -> web.Response:
+        owner, whole, path = batch_ways.owner_of(http), self.kept.new_path(), self.kept.new_path()
+        size = await batch_ways.received(http, whole)
+        try:
+            fields = json.loads(whole.read_bytes())["batch"]
+            title, source = str(fields["displayName"]), fields["inputConfig"]
+            file = source.get("fileName")
+            if file is None and size > MAX_INLINE_BYTES:
+                raise ValueError("inline requests may have 20 MB together")
+            if file is not None and self.found_file(http, file) is None:
+                return _problem(404, "NOT_FOUND", f"no file {file}")
+            requests = (
+                _inlined(source["requests"]["requests"]) if file is None else _lines(self.kept.files[file][2])
+            )
+            ids = batch_ways.write_requests(path, requests)
+            if not ids:
+                raise ValueError("a batch takes one request or more")
+        except (ValueError, KeyError, TypeError, AttributeError) as wrong:
+            return _problem(400, "INVALID_ARGUMENT", f"batch: {wrong}")
+        finally:
+            whole.unlink()
+        fault = self.kept.next_fault()
+        if fault == BatchFault.REJECTED:
+            return _problem(500, "INTERNAL", "something broke")
+        name, model = f"batches/{secrets.token_hex(8)}", http.match_info["model"]
+        batch = Taken(name, self, owner, model, title, path, ids, source=file or "", fault=fault)
+        return self.take(http, batch)
+
+    def worded(self, http: web.Request, batch: Taken) -> JsonDict:
+        """Word the operation that works on a batch."""
+        state = f"BATCH_STATE_{STATES.get(batch.state, batch.state.upper())}"
+        output: JsonDict = {}
+        if batch.results is not None and batch.state != "failed":
+            if batch.source:
+                name = f"files/{batch.name.removeprefix('batches/')}-out"
+                self.kept.files[name] = (batch.owner, name, batch.results)
+                output = {"responsesFile": name}
+            else:
+                inline = [
+                    {"metadata": {"key": line.pop("key")}, **line}
+                    for line in batch_ways.lines_in(batch.results)
+                ]
+                output = {"inlinedResponses": {"inlinedResponses": inline}}
+        metadata: JsonDict = {
+            "@type": _TYPES + "GenerateContentBatch",
+            "name": batch.name,
+            "model": f"models/{batch.target}",
+            "displayName": batch.title,
+            "state": state,
+            "createTime": rfc3339(batch.created),
+            "updateTime": rfc3339(batch.ended or batch.created),
+            "batchStats": {"requestCount": str(len(batch.ids))},
+        }
+        if batch.ended is not None:
+            metadata |= {"endTime": rfc3339(batch.ended), "output": output}
+        fields: JsonDict = {"name": batch.name, "metadata": metadata, "done": batch.ended is not None}
+        if batch.state == "failed":
+            fields["error"] = {"code": 13, "message": "the batch was refused"}
+        elif output:
+            fields["response"] = {"@type": _TYPES + "GenerateContentBatchOutput", **output}
+        return fields
+
+    def cancelling(self, http: web.Request, batch: Taken) -> JsonDict:
+        """Say nothing."""
+        return {}
+
+    async def list(self, http: web.Request) -> web.StreamResponse:
+        """List the batches of a key, newest first."""
+        worded, more = self.page(http, "pageToken", "pageSize", 50, 1000)
+        token = {"nextPageToken": worded[-1]["name"]} if more else {}
+        return web.json_response({"operations": worded, **token})
+
+    def line(self, custom_id: str, status: int, body: JsonDict) -> JsonDict:
+        """Word the result of a request that was answered."""
+        return {
+            "key": custom_id,
+            **({"response": body} if status == 200 else {"error": body.get("error")}),
+        }
+
+    def unanswered(self, custom_id: str, why: str) -> JsonDict:
+        """Word the result of a request that was not answered."""
+        code = 1 if why == "cancelled" else 4
+        return {"key": custom_id, "error": {"code": code, "message": batch_ways.SAID[why]}}
 
 
 def _file(name: str, path: Path) -> JsonDict:
@@ -90,57 +192,6 @@ def _file(name: str, path: Path) -> JsonDict:
     }
 
 
-def _found_file(kept: Batches, http: web.Request) -> tuple[str, str, Path] | None:
-    found = kept.files.get(f"files/{http.match_info['name']}")
-    return found if found is not None and found[0] == batches.owner_of(http) else None
-
-
-async def show_file(kept: Batches, http: web.Request) -> web.StreamResponse:
-    """Say what a file is."""
-    found = _found_file(kept, http)
-    if found is None:
-        return _problem(403, "PERMISSION_DENIED", "no such file, or no permission to see it")
-    return web.json_response(_file(found[1], found[2]))
-
-
-async def _download(kept: Batches, http: web.Request) -> web.StreamResponse:
-    found = _found_file(kept, http)
-    if found is None:
-        return _problem(403, "PERMISSION_DENIED", "no such file, or no permission to see it")
-    return await batches.sent_file(http, found[2])
-
-
-async def _create(kept: Batches, http: web.Request) -> web.Response:
-    owner, whole, path = batches.owner_of(http), kept.new_path(), kept.new_path()
-    await batches.received(http, whole)
-    size = whole.stat().st_size
-    try:
-        fields = json.loads(whole.read_bytes())["batch"]
-        title, source = str(fields["displayName"]), fields["inputConfig"]
-        file = source.get("fileName")
-        if file is None and size > MAX_INLINE_BYTES:
-            raise ValueError("inline requests may have 20 MB together")
-        if file is not None and (file not in kept.files or kept.files[file][0] != owner):
-            return _problem(404, "NOT_FOUND", f"no file {file}")
-        requests = _inlined(source["requests"]["requests"]) if file is None else _lines(kept.files[file][2])
-        ids = batches.write_requests(path, requests)
-        if not ids:
-            raise ValueError("a batch takes one request or more")
-    except (ValueError, KeyError, TypeError, AttributeError) as wrong:
-        return _problem(400, "INVALID_ARGUMENT", f"batch: {wrong}")
-    finally:
-        whole.unlink()
-    fault = kept.next_fault()
-    if fault == BatchFault.REJECTED:
-        return _problem(500, "INTERNAL", "something broke")
-    name = f"batches/{secrets.token_hex(8)}"
-    batch = Taken(
-        name, "gemini", owner, http.match_info["model"], title, path, ids, fault=fault, source=file or ""
-    )
-    kept.take(batch)
-    return batches.reply_of(http, fault, _worded(kept, batch))
-
-
 def _inlined(requests: list[JsonDict]) -> Iterator[tuple[str, object]]:
     for place, each in enumerate(requests):
         metadata = each.get("metadata")
@@ -149,73 +200,4 @@ def _inlined(requests: list[JsonDict]) -> Iterator[tuple[str, object]]:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, object]]:
-    with path.open("rb") as lines:
-        for line in lines:
-            fields = json.loads(line)
-            yield str(fields["key"]), fields["request"]
-
-
-def _worded(kept: Batches, batch: Taken) -> JsonDict:
-    state = f"BATCH_STATE_{STATES.get(batch.state, batch.state.upper())}"
-    output: JsonDict = {}
-    if batch.results is not None and batch.state != "failed":
-        if batch.source:
-            name = f"files/{batch.name.removeprefix('batches/')}-out"
-            kept.files[name] = (batch.owner, name, batch.results)
-            output = {"responsesFile": name}
-        else:
-            output = {"inlinedResponses": {"inlinedResponses": [*_inline(batch.results)]}}
-    metadata: JsonDict = {
-        "@type": _TYPES + "GenerateContentBatch",
-        "name": batch.name,
-        "model": f"models/{batch.target}",
-        "displayName": batch.title,
-        "state": state,
-        "createTime": batches.rfc3339(batch.created),
-        "updateTime": batches.rfc3339(batch.ended or batch.created),
-        "batchStats": {"requestCount": str(len(batch.ids))},
-    }
-    if batch.ended is not None:
-        metadata |= {"endTime": batches.rfc3339(batch.ended), "output": output}
-    fields: JsonDict = {"name": batch.name, "metadata": metadata, "done": batch.ended is not None}
-    if batch.state == "failed":
-        fields["error"] = {"code": 13, "message": "the batch was refused"}
-    elif output:
-        fields["response"] = {"@type": _TYPES + "GenerateContentBatchOutput", **output}
-    return fields
-
-
-def _inline(path: Path) -> Iterator[JsonDict]:
-    with path.open("rb") as lines:
-        for line in lines:
-            fields = json.loads(line)
-            yield {"metadata": {"key": fields.pop("key")}, **fields}
-
-
-async def list_batches(kept: Batches, http: web.Request) -> web.StreamResponse:
-    """List the batches of a key, newest first."""
-    listed = kept.of(batches.owner_of(http), "gemini")
-    most = batches.most_of(http, "pageSize", 50, 1000)
-    shown, more = batches.page(listed, http.query.get("pageToken"), most)
-    token = {"nextPageToken": shown[-1].name} if more else {}
-    return web.json_response({"operations": [_worded(kept, each) for each in shown], **token})
-
-
-def _found(kept: Batches, http: web.Request) -> Taken | None:
-    return kept.find(batches.owner_of(http), "gemini", f"batches/{http.match_info['name']}")
-
-
-async def show(kept: Batches, http: web.Request) -> web.StreamResponse:
-    """Say how a batch stands."""
-    batch = _found(kept, http)
-    if batch is None:
-        return _problem(404, "NOT_FOUND", "no such batch")
-    return web.json_response(_worded(kept, batch))
-
-
-async def _cancel(kept: Batches, http: web.Request) -> web.Response:
-    batch = _found(kept, http)
-    if batch is None:
-        return _problem(404, "NOT_FOUND", "no such batch")
-    batch.cancelled = batch.cancelled or batch.ended is None
-    return web.json_response({})
+    return ((str(fields["key"]), fields["request"]) for fields in batch_ways.lines_in(path))

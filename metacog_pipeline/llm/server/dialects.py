@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message
 
@@ -124,21 +125,41 @@ class Dialect:
 
     ``read`` takes the model id from the path (``""`` where the body has it) and the decoded body, and raises
     ``BadRequest``. ``answer`` words a whole answer. ``frames`` takes such an answer apart into the events of a stream,
-    each text in at least ``pieces`` parts where it is long enough. ``error`` words a problem, ``broken`` one that comes
-    up in the middle of a stream.
+    each text in at least ``pieces`` parts where it is long enough. ``error`` words a problem; in the middle of a stream it
+    comes as an event called ``breaks_as``.
     """
 
     read: Callable[[str, object], Asked]
     answer: Callable[[Answer], JsonDict]
     frames: Callable[[JsonDict, Asked, int], Iterator[Frame]]
     error: Callable[[Problem], JsonDict]
-    broken: Callable[[Problem], Frame]
+    breaks_as: str | None = None
+
+    def broken(self, problem: Problem) -> Frame:
+        """Word ``problem`` as it comes in the middle of a stream."""
+        return self.breaks_as, self.error(problem)
 
 
 def pieces(text: str, count: int) -> list[str]:
     """Return ``text`` in ``count`` parts of about one length, fewer where it is short, more where it is huge."""
     size = max(1, min(LONGEST_PIECE, -(-len(text) // max(1, count))))
     return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def model_of(fields: JsonDict, path_model: str = "") -> str:
+    """Return the model id of the path, else of the body, or raise ``BadRequest``."""
+    model = path_model or fields.get("model")
+    if not isinstance(model, str) or not model:
+        raise BadRequest("model must be a non-empty string", "model")
+    return model
+
+
+def turns_of(fields: JsonDict, name: str, read: Callable[[object], Message]) -> tuple[Message, ...]:
+    """Return the messages of a conversation under ``name``, each as ``read``, or raise ``BadRequest``."""
+    messages = tuple(map(read, as_list(fields.get(name), name)))
+    if not messages:
+        raise BadRequest(f"{name} must not be empty", name)
+    return messages
 
 
 def as_dict_at(value: object, key: str) -> JsonDict:
@@ -153,20 +174,6 @@ def as_list_at(value: object, key: str) -> list[JsonDict]:
     return found if isinstance(found, list) else []
 
 
-def as_flag(value: object, param: str) -> bool:
-    """Return ``value`` if it is true or false, false if absent, else raise ``BadRequest`` naming ``param``."""
-    if value is None or isinstance(value, bool):
-        return bool(value)
-    raise BadRequest(f"{param} must be true or false", param)
-
-
-def as_word(value: object, param: str) -> str | None:
-    """Return ``value`` if it is a string or absent, else raise ``BadRequest`` naming ``param``."""
-    if value is None or isinstance(value, str):
-        return value
-    raise BadRequest(f"{param} must be a string", param)
-
-
 def token_count(text: str) -> int:
     """Return a rough token count, four characters each, at least 1 for any text: enough to exercise budgets."""
     return -(-len(text) // 4)
@@ -177,34 +184,43 @@ def prompt_tokens(request: ChatRequest) -> int:
     return sum(token_count(message.content) for message in request.messages)
 
 
+def as_flag(value: object, param: str) -> bool:
+    """Return ``value`` if it is true or false, false if absent, else raise ``BadRequest`` naming ``param``."""
+    return bool(_typed(value, isinstance(value, bool | None), f"{param} must be true or false", param))
+
+
+def as_word(value: object, param: str) -> str | None:
+    """Return ``value`` if it is a string or absent, else raise ``BadRequest`` naming ``param``."""
+    return _typed(value, isinstance(value, str | None), f"{param} must be a string", param)
+
+
 def as_dict(value: object, param: str) -> JsonDict:
     """Return ``value`` if it is an object, else raise ``BadRequest`` naming ``param``."""
-    if not isinstance(value, dict):
-        raise BadRequest(f"{param} must be an object", param)
-    return value
+    return _typed(value, isinstance(value, dict), f"{param} must be an object", param)
 
 
 def as_list(value: object, param: str) -> list[object]:
     """Return ``value`` if it is a list, else raise ``BadRequest`` naming ``param``."""
-    if not isinstance(value, list):
-        raise BadRequest(f"{param} must be a list", param)
-    return value
+    return _typed(value, isinstance(value, list), f"{param} must be a list", param)
 
 
 def as_int(value: object, param: str) -> int | None:
     """Return ``value`` if it is an integer or absent, else raise ``BadRequest`` naming ``param``."""
-    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-        return value
-    raise BadRequest(f"{param} must be an integer", param)
+    right = isinstance(value, int | None) and not isinstance(value, bool)
+    return _typed(value, right, f"{param} must be an integer", param)
 
 
 def as_number(value: object, param: str) -> float | None:
     """Return ``value`` as a float if it is a number or absent, else raise ``BadRequest`` naming ``param``."""
-    if value is None:
-        return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e6:
-        return float(value)
-    raise BadRequest(f"{param} must be a number", param)
+    right = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e6
+    found = _typed(value, right or value is None, f"{param} must be a number", param)
+    return None if found is None else float(found)
+
+
+def _typed(value: Any, right: bool, message: str, param: str) -> Any:
+    if not right:
+        raise BadRequest(message, param)
+    return value
 
 
 def as_strings(value: object, param: str) -> tuple[str, ...]:

@@ -65,9 +65,7 @@ def camel(body: object) -> object:
 def read(path_model: str, body: object) -> dialects.Asked:
     """Read a ``generateContent`` body. Raises ``BadRequest``."""
     fields = dialects.as_dict(camel(body), "body")
-    turns = tuple(_message(entry) for entry in dialects.as_list(fields.get("contents"), "contents"))
-    if not turns:
-        raise dialects.BadRequest("contents must not be empty", "contents")
+    turns = dialects.turns_of(fields, "contents", _message)
     config = dialects.as_dict(fields.get("generationConfig") or {}, "generationConfig")
     system = fields.get("systemInstruction")
     first: tuple[types.Message, ...] = ()
@@ -173,14 +171,9 @@ def error(problem: dialects.Problem) -> dialects.JsonDict:
     }
 
 
-def broken(problem: dialects.Problem) -> dialects.Frame:
-    """Word ``problem`` as it comes in the middle of a stream."""
-    return None, error(problem)
-
-
 def _read_streamed(path_model: str, body: object) -> dialects.Asked:
     return dataclasses.replace(read(path_model, body), stream=True)
 
 
-DIALECT = dialects.Dialect(read, answer, frames, error, broken)
+DIALECT = dialects.Dialect(read, answer, frames, error)
 STREAMED = dataclasses.replace(DIALECT, read=_read_streamed)

@@ -59,12 +59,8 @@ def _schema(wanted: dialects.JsonDict) -> types.JsonObject | None:
 def read(path_model: str, body: object) -> dialects.Asked:
     """Read a chat-completions body. Raises ``BadRequest``."""
     fields = dialects.as_dict(body, "body")
-    model = path_model or fields.get("model")
-    if not isinstance(model, str) or not model:
-        raise dialects.BadRequest("model must be a non-empty string", "model")
-    messages = tuple(_message(entry) for entry in dialects.as_list(fields.get("messages"), "messages"))
-    if not messages:
-        raise dialects.BadRequest("messages must not be empty", "messages")
+    model = dialects.model_of(fields, path_model)
+    messages = dialects.turns_of(fields, "messages", _message)
     limit = dialects.as_int(fields.get("max_completion_tokens", fields.get("max_tokens")), "max_tokens")
     wants_logprobs = bool(fields.get("logprobs"))
     sampling = types.Sampling(
@@ -196,9 +192,4 @@ def error(problem: dialects.Problem) -> dialects.JsonDict:
     return {"error": {"message": problem.message, "type": kind, "param": problem.param, "code": code}}
 
 
-def broken(problem: dialects.Problem) -> dialects.Frame:
-    """Word ``problem`` as it comes in the middle of a stream."""
-    return None, error(problem)
-
-
-DIALECT = dialects.Dialect(read, answer, frames, error, broken)
+DIALECT = dialects.Dialect(read, answer, frames, error)

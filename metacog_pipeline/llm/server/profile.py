@@ -1,7 +1,8 @@
 """Provider profiles: what one provider refuses and how, and what its answers look like, as data in ``profiles/``.
 
-A profile is a dated TOML file. Its rules are looked at in order for every call; the first that strikes answers it with
-its own status and body, whose texts may hold ``<model>``, ``<value>``, ``<limit>``, ``<prompt>`` and ``<name>``.
+A profile is a dated TOML file. One that is ``like`` another takes from it all but the rules that it does not say itself.
+Its rules are looked at in order for every call; the first that strikes answers it with its own status and body, whose
+texts may hold ``<model>``, ``<value>``, ``<limit>``, ``<prompt>`` and ``<name>``.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Reply(_Data):
 
 
 class Rule(Reply):
-    """What strikes a call, and the answer to it.
+    """What strikes a call, and the answer to it, with status 400 where none is given.
 
     Strikes on ``interface`` (all, where empty) when ``field``, a dotted path into the body, or ``header`` or ``query``
     is there (with ``absent``: is not there) and none of ``unless``. Narrower: a number above ``above``, below
@@ -50,6 +51,7 @@ class Rule(Reply):
     ``header:NAME``) and the values that one of each must have; none: any value. A rule without a field strikes always.
     """
 
+    status: int = Field(default=400, ge=200, le=599)
     interface: tuple[Interface, ...] = ()
     field: str | None = None
     header: str | None = None
@@ -139,12 +141,9 @@ class Key(_Data):
     wrong: Reply
 
 
-class Thinking(_Data):
-    """How a model thinks; see `thinking.Reasoning` and `dialects.Style`."""
+class Thinking(Reasoning):
+    """How a model thinks, and in which ``fields`` of a chat that is ``shown``; see `dialects.Style`."""
 
-    tokens: int = Field(default=0, ge=0)
-    efforts: Mapping[str, float] = Field(default_factory=dict)
-    by_default: bool = True
     fields: tuple[str, ...] = ()
     shown: bool = False
 
@@ -176,11 +175,6 @@ class Profile(_Data):
     known: Mapping[Interface, tuple[str, ...]] = Field(default_factory=dict)
     unknown_field: Reply | None = None
     rule: tuple[Rule, ...] = ()
-
-    @functools.cached_property
-    def reasoning(self) -> Reasoning:
-        """How much its models think."""
-        return Reasoning(self.thinking.tokens, self.thinking.efforts, self.thinking.by_default)
 
     @functools.cached_property
     def style(self) -> dialects.Style:
@@ -258,8 +252,14 @@ def load(name: str) -> Profile:
     """Return the profile called ``name``. Raises ``ValueError``, which lists the names, where there is none."""
     if name not in names():
         raise ValueError(f"no profile {name!r}; there are: {', '.join(names())}")
-    text = (resources.files(__package__) / FOLDER / f"{name}.toml").read_text("utf-8")
-    return Profile.model_validate(tomllib.loads(text))
+    return Profile.model_validate(_written(name))
+
+
+def _written(name: str) -> dict[str, object]:
+    """Return what the file says, and what it does not say as the one says that it is ``like``, but for the rules."""
+    said = tomllib.loads((resources.files(__package__) / FOLDER / f"{name}.toml").read_text("utf-8"))
+    like = said.pop("like", None)
+    return said if like is None else {**_written(like), "rule": (), **said}
 
 
 def at(body: object, path: str) -> object:

@@ -46,48 +46,37 @@ class Limits:
 
 def rejected_parameter(request: ChatRequest) -> Mapping[str, str]:
     """Return the ``reject_*`` faults that can strike ``request``, each with the parameter it complains about."""
-    found: dict[str, str] = {}
-    if request.sampling.temperature is not None:
-        found[Fault.REJECT_TEMPERATURE] = "temperature"
-    match request.constraint:
-        case TokenBias():
-            found[Fault.REJECT_LOGIT_BIAS] = "logit_bias"
-        case JsonObject():
-            found[Fault.REJECT_RESPONSE_FORMAT] = "response_format"
-        case OneOf():
-            found[Fault.REJECT_CHOICE] = "structured_outputs"
-        case None:
-            pass
-    return found
+    asked = {
+        (Fault.REJECT_TEMPERATURE, "temperature"): request.sampling.temperature is not None,
+        (Fault.REJECT_LOGIT_BIAS, "logit_bias"): isinstance(request.constraint, TokenBias),
+        (Fault.REJECT_RESPONSE_FORMAT, "response_format"): isinstance(request.constraint, JsonObject),
+        (Fault.REJECT_CHOICE, "structured_outputs"): isinstance(request.constraint, OneOf),
+    }
+    return dict(each for each, there in asked.items() if there)
+
+
+PROBLEMS: Mapping[str, Problem] = {
+    "limit": Problem(429, "rate_limit", "too many requests"),
+    Fault.RATE_LIMIT: Problem(429, "rate_limit", "too many requests"),
+    Fault.RATE_LIMIT_DATE: Problem(429, "rate_limit_date", "too many requests"),
+    Fault.QUOTA: Problem(429, "quota", "the account has no credit left"),
+    Fault.UNAUTHORIZED: Problem(401, "unauthorized", "the key is not accepted"),
+    Fault.FORBIDDEN: Problem(403, "forbidden", "this account has no access to model {!r}"),
+    Fault.SERVER_ERROR: Problem(500, "server_error", "something broke"),
+    Fault.UNAVAILABLE: Problem(503, "unavailable", "the service is unavailable"),
+    Fault.OVERLOADED: Problem(529, "overloaded", "the service is overloaded"),
+    Fault.MODEL_NOT_FOUND: Problem(404, "model_not_found", "no model named {!r}", "model"),
+    Fault.PROVIDER_ERROR: Problem(200, "provider_error", "the provider behind this address failed"),
+}
 
 
 def problem_of(outcome: str, model: str, rejected: Mapping[str, str]) -> Problem | None:
     """Return the error answer of ``outcome``, or ``None`` where it is not an error status."""
-    match outcome:
-        case "limit" | Fault.RATE_LIMIT | Fault.RATE_LIMIT_DATE:
-            kind = "rate_limit_date" if outcome == Fault.RATE_LIMIT_DATE else "rate_limit"
-            return Problem(429, kind, "too many requests")
-        case Fault.QUOTA:
-            return Problem(429, "quota", "the account has no credit left")
-        case Fault.UNAUTHORIZED:
-            return Problem(401, "unauthorized", "the key is not accepted")
-        case Fault.FORBIDDEN:
-            return Problem(403, "forbidden", f"this account has no access to model {model!r}")
-        case Fault.SERVER_ERROR:
-            return Problem(500, "server_error", "something broke")
-        case Fault.UNAVAILABLE:
-            return Problem(503, "unavailable", "the service is unavailable")
-        case Fault.OVERLOADED:
-            return Problem(529, "overloaded", "the service is overloaded")
-        case Fault.MODEL_NOT_FOUND:
-            return Problem(404, "model_not_found", f"no model named {model!r}", "model")
-        case Fault.PROVIDER_ERROR:
-            return Problem(200, "provider_error", "the provider behind this address failed")
-        case _ if outcome in rejected:
-            param = rejected[outcome]
-            return Problem(400, "unsupported_parameter", f"{param} is not supported with this model", param)
-        case _:
-            return None
+    if outcome in rejected:
+        param = rejected[outcome]
+        return Problem(400, "unsupported_parameter", f"{param} is not supported with this model", param)
+    problem = PROBLEMS.get(outcome)
+    return None if problem is None else replace(problem, message=problem.message.format(model))
 
 
 def retry_after(kind: str, seconds: float) -> Mapping[str, str]:

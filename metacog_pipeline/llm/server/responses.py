@@ -47,9 +47,7 @@ def _constraint(text: dialects.JsonDict) -> types.JsonObject | None:
 def read(path_model: str, body: object) -> dialects.Asked:
     """Read a Responses body. Raises ``BadRequest``."""
     fields = dialects.as_dict(body, "body")
-    model = path_model or fields.get("model")
-    if not isinstance(model, str) or not model:
-        raise dialects.BadRequest("model must be a non-empty string", "model")
+    model = dialects.model_of(fields, path_model)
     reasoning = dialects.as_dict(fields.get("reasoning") or {}, "reasoning")
     included = dialects.as_strings(fields.get("include"), "include")
     sampling = types.Sampling(
@@ -175,11 +173,12 @@ def _part(
     yield f"response.{around}.done", {**at, "part": part}
 
 
-def broken(problem: dialects.Problem) -> dialects.Frame:
-    """Word ``problem`` as it comes in the middle of a stream."""
-    worded = dialects.as_dict_at(openai.error(problem), "error")
-    fields = {"message": worded["message"], "param": worded["param"], "code": worded["code"]}
-    return "error", {"type": "error", "sequence_number": 0, **fields}
+class _Responses(dialects.Dialect):
+    def broken(self, problem: dialects.Problem) -> dialects.Frame:
+        """Word ``problem`` as it comes in the middle of a stream."""
+        worded = dialects.as_dict_at(self.error(problem), "error")
+        fields = {name: worded[name] for name in ("message", "param", "code")}
+        return "error", {"type": "error", "sequence_number": 0, **fields}
 
 
-DIALECT = dialects.Dialect(read, answer, frames, openai.error, broken)
+DIALECT = _Responses(read, answer, frames, openai.error)

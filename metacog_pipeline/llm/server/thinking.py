@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.llm.server import dialects
@@ -14,8 +16,7 @@ HUGE_CHARACTERS = 10 * 2**20
 _FILLER = "The first option fits – naïvely. Compare it with the next one: what speaks against it? "
 
 
-@dataclass(frozen=True, slots=True)
-class Reasoning:
+class Reasoning(BaseModel):
     """How much is thought before an answer.
 
     About ``tokens`` where the call says nothing, from half to one and a half of it, always the same for the same
@@ -23,8 +24,10 @@ class Reasoning:
     asks for no thinking is thought about.
     """
 
-    tokens: int = 0
-    efforts: Mapping[str, float] = field(default_factory=dict)
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tokens: int = Field(default=0, ge=0)
+    efforts: Mapping[str, float] = Field(default_factory=dict)
     by_default: bool = True
 
     def wanted(self, asked: dialects.Asked) -> int:
