@@ -8,34 +8,43 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
-from types import TracebackType
+from typing import Any, Self
 
 from metacog_pipeline.llm.server import FaultPlan, Respond, SimulatedProvider, running, serve
 from metacog_pipeline.llm.server.running import LOOPBACK, STARTED
 
 
-class ServerThread:
-    """The server in a thread with its own event loop, on a free port of ``host``.
+class _Server:
+    """A running server: use it as a context manager, or call ``stop``, again if you like.
 
-    ``url`` is the root: the base URL of an OpenAI-compatible model is ``url + "/v1"``, that of the other two is
-    ``url``. Use it as a context manager, or call ``stop``.
+    ``url`` is the root: the base URL of an OpenAI-compatible model is ``url + "/v1"``, that of the other two is ``url``.
     """
+
+    url = ""
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+
+class ServerThread(_Server):
+    """The server in a thread with its own event loop, on a free port of ``host``; ``provider`` is its description."""
 
     def __init__(
         self,
         respond: Respond,
         plan: FaultPlan | None = None,
         *,
-        models: tuple[str, ...] = (),
-        log: Path | None = None,
         port: int = 0,
         host: str = LOOPBACK,
-        profile: str | None = None,
-        key: str | None = None,
+        **provider: Any,
     ) -> None:
-        self.provider = SimulatedProvider(respond, plan, models=models, log=log, profile=profile, key=key)
-        self.url = ""
+        self.provider = SimulatedProvider(respond, plan, **provider)
         self._failure: BaseException | None = None
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -68,21 +77,12 @@ class ServerThread:
         return self.provider.stats()
 
     def stop(self) -> None:
-        """Stop serving; calling it again does nothing."""
         if self._thread.is_alive() and self._loop is not None and self._stop is not None:
             self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join(10)
 
-    def __enter__(self) -> ServerThread:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-
-class ServerProcess:
+class ServerProcess(_Server):
     """The server in a process of its own, answering a constant text: for measuring a client's own CPU.
 
     ``options`` are those of this file, for example ``["--latency", "0.2"]``.
@@ -99,20 +99,11 @@ class ServerProcess:
         self.url = line.removeprefix(STARTED)
 
     def stop(self) -> None:
-        """End the process; calling it again does nothing."""
         if self._process.poll() is None:
             self._process.terminate()
         self._process.wait(10)
         if self._process.stdout is not None:
             self._process.stdout.close()
-
-    def __enter__(self) -> ServerProcess:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
 
 def main() -> None:

@@ -1,6 +1,8 @@
 """Virtual time, and a provider that answers from a script, for tests of everything that waits."""
 
 import asyncio
+import contextlib
+import inspect
 import json
 import selectors
 from collections.abc import Callable, Coroutine
@@ -13,7 +15,6 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.client import HttpChatModel
 from metacog_pipeline.llm.limiter import Limiter
-from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.transport import open_http
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
@@ -127,21 +128,21 @@ class Bench:
         *,
         spec: ModelSpec | None = None,
         limiter: Limiter | None = None,
-        budget: Budget | None = None,
-        retries: RetryPolicy | None = None,
         **more: Any,
     ) -> HttpChatModel:
         spec = spec or self.spec()
         http = open_http(spec.timeout_s, transport=httpx.MockTransport(provider.answer))
-        return HttpChatModel(
-            spec,
-            self.key,
-            http=http,
-            limiter=limiter or Limiter(spec.max_concurrency),
-            budget=budget,
-            retries=retries,
-            **more,
-        )
+        limiter = limiter or Limiter(spec.max_concurrency)
+        return HttpChatModel(spec, self.key, http=http, limiter=limiter, **more)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Run a test that is a coroutine in virtual time."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    _run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}))
+    return True
 
 
 @pytest.fixture
@@ -157,5 +158,10 @@ def bench():
 
 @pytest.fixture
 def budget(tmp_path):
-    """Open budgets of a fresh home: ``budget(cap_usd)``."""
-    return lambda cap, **more: Budget.open(Home(tmp_path / "home"), cap, **more)
+    """Open budgets of a fresh home: ``budget(cap_usd)``. They are closed in the end."""
+    with contextlib.ExitStack() as opened:
+
+        def budget_of(cap: float | None, **more: float) -> Budget:
+            return opened.enter_context(contextlib.closing(Budget.open(Home(tmp_path / "home"), cap, **more)))
+
+        yield budget_of

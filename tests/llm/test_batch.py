@@ -35,10 +35,10 @@ def spec(provider: str = "openai", **fields: Any) -> ModelSpec:
         "provider": provider,
         "model": "m",
         "base_url": root,
-        "lane": "batch",
-        "batch_factor": 0.5,
+        "price_in": 1.0,
+        "price_out": 2.0,
     }
-    return ModelSpec.model_validate(given | {"price_in": 1.0, "price_out": 2.0} | fields)
+    return ModelSpec.model_validate(given | {"lane": "batch", "batch_factor": 0.5} | fields)
 
 
 def desk_of(answer: Answer, budget: Budget | None = None, provider: str = "openai") -> Desk:
@@ -187,27 +187,19 @@ def test_a_gemini_upload_goes_nowhere_else_than_to_the_address_of_the_study(tmp_
 
 def message_batch(name: str, count: int) -> dict[str, Any]:
     counts = {"processing": 0, "succeeded": count, "errored": 0, "canceled": 0, "expired": 0}
-    return {
-        "id": name,
-        "processing_status": "ended",
-        "request_counts": counts,
-        "created_at": "2999-01-01T00:00:00Z",
-        "results_url": "https://elsewhere.invalid/results",
-    }
+    made = {"id": name, "created_at": "2999-01-01T00:00:00Z", "request_counts": counts}
+    return made | {"processing_status": "ended", "results_url": "https://elsewhere.invalid/results"}
 
 
 def result(answer: str) -> str:
+    usage = {"input_tokens": 3, "output_tokens": 1}
     message = {
         "type": "message",
         "content": [{"type": "text", "text": "A"}],
         "stop_reason": "end_turn",
-        "model": "m",
+        "usage": usage,
     }
-    usage = {"usage": {"input_tokens": 3, "output_tokens": 1}}
-    return (
-        json.dumps({"custom_id": answer, "result": {"type": "succeeded", "message": {**message, **usage}}})
-        + "\n"
-    )
+    return json.dumps({"custom_id": answer, "result": {"type": "succeeded", "message": message}}) + "\n"
 
 
 def test_a_batch_of_the_same_size_that_is_anothers_is_told_by_its_results(tmp_path, monkeypatch):

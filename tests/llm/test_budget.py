@@ -32,10 +32,9 @@ def test_a_call_that_could_pass_the_cap_is_refused_with_what_to_do(virtual, budg
         virtual(opened.reserve(0.31))
     assert issubclass(BudgetSpent, BudgetError)
     opened.charge(virtual(opened.reserve(0.3)), 0.3)
-    opened.close()
 
 
-def test_a_call_waits_while_those_under_way_may_free_enough(virtual, budget):
+async def test_a_call_waits_while_those_under_way_may_free_enough(budget):
     """Ten calls whose worst case is the whole budget, but which cost a tenth of it: all ten are sent, in order."""
     opened, order = budget(1.0), []
 
@@ -45,16 +44,13 @@ def test_a_call_waits_while_those_under_way_may_free_enough(virtual, budget):
         await asyncio.sleep(1)
         opened.charge(reservation, 0.05)
 
-    async def main() -> None:
-        await asyncio.gather(*(call(n) for n in range(10)))
-
-    virtual(main())
+    await asyncio.gather(*(call(n) for n in range(10)))
     opened.close()
     assert order == list(range(10))
     assert opened.figures().spent == pytest.approx(0.5)
 
 
-def test_those_who_wait_are_refused_once_nothing_more_can_be_freed(virtual, budget):
+async def test_those_who_wait_are_refused_once_nothing_more_can_be_freed(budget):
     opened = budget(1.0)
 
     async def call(cost: float) -> str:
@@ -66,28 +62,19 @@ def test_those_who_wait_are_refused_once_nothing_more_can_be_freed(virtual, budg
         opened.charge(reservation, cost)
         return "sent"
 
-    async def main() -> list[str]:
-        return await asyncio.gather(*(call(0.5) for _ in range(4)))
-
-    assert virtual(main()) == ["sent", "refused", "refused", "refused"]
-    opened.close()
+    assert await asyncio.gather(*(call(0.5) for _ in range(4))) == ["sent", "refused", "refused", "refused"]
 
 
-def test_a_caller_that_gives_up_waiting_holds_nothing(virtual, budget):
+async def test_a_caller_that_gives_up_waiting_holds_nothing(budget):
     opened = budget(1.0)
-
-    async def main() -> None:
-        first = await opened.reserve(0.9)
-        impatient = asyncio.create_task(opened.reserve(0.9))
-        patient = asyncio.create_task(opened.reserve(0.1))
-        await asyncio.sleep(1)
-        impatient.cancel()
-        opened.charge(await patient, 0.0)
-        opened.charge(first, 0.0)
-        opened.charge(await opened.reserve(1.0), 0.0)
-
-    virtual(main())
-    opened.close()
+    first = await opened.reserve(0.9)
+    impatient = asyncio.create_task(opened.reserve(0.9))
+    patient = asyncio.create_task(opened.reserve(0.1))
+    await asyncio.sleep(1)
+    impatient.cancel()
+    opened.charge(await patient, 0.0)
+    opened.charge(first, 0.0)
+    opened.charge(await opened.reserve(1.0), 0.0)
 
 
 def test_settling_twice_counts_once(virtual, budget):
@@ -96,7 +83,6 @@ def test_settling_twice_counts_once(virtual, budget):
     opened.charge(reservation, 0.2)
     opened.charge(reservation, 0.2)
     assert opened.figures().spent == pytest.approx(0.2)
-    opened.close()
 
 
 def test_the_budget_covers_what_earlier_sessions_spent(virtual, budget):
@@ -106,7 +92,6 @@ def test_the_budget_covers_what_earlier_sessions_spent(virtual, budget):
     second = budget(1.0)
     with pytest.raises(BudgetSpent):
         virtual(second.reserve(0.3))
-    second.close()
 
 
 def test_spending_without_a_cap_is_recorded_for_a_later_cap(virtual, budget):
@@ -117,7 +102,6 @@ def test_spending_without_a_cap_is_recorded_for_a_later_cap(virtual, budget):
     assert first.figures().remaining is None
     second = budget(100.0)
     assert second.figures().remaining == pytest.approx(20.0)
-    second.close()
 
 
 def test_what_answers_cost_counts_where_the_ledger_knows_of_less(virtual, budget):
@@ -127,7 +111,6 @@ def test_what_answers_cost_counts_where_the_ledger_knows_of_less(virtual, budget
     first.close()
     again = budget(10.0, known_spent_usd=5.0)
     assert again.figures().spent == pytest.approx(5.0)
-    again.close()
 
 
 def test_a_bill_above_the_worst_case_still_counts(virtual, budget):
@@ -136,8 +119,6 @@ def test_a_bill_above_the_worst_case_still_counts(virtual, budget):
     other = budget(1.0)
     with pytest.raises(BudgetSpent):
         virtual(other.reserve(0.1))
-    other.close()
-    opened.close()
 
 
 def test_calls_under_way_at_closing_count_as_spent(virtual, budget):
@@ -152,8 +133,6 @@ def test_two_sessions_of_one_process_share_the_cap(virtual, budget):
     virtual(one.reserve(0.6))
     with pytest.raises(BudgetSpent):
         virtual(two.reserve(0.6))
-    one.close()
-    two.close()
 
 
 def test_idle_sessions_hold_only_a_small_part(virtual, budget):
@@ -175,7 +154,6 @@ def test_a_session_that_died_in_this_boot_counts_with_what_was_under_way(virtual
     figures = after.figures()
     assert figures.spent == pytest.approx(0.3)
     assert figures.leaked == pytest.approx(0.1)
-    after.close()
 
 
 def test_a_session_that_died_in_an_earlier_boot_counts_with_its_grant(virtual, tmp_path, budget):
@@ -190,7 +168,6 @@ def test_a_session_that_died_in_an_earlier_boot_counts_with_its_grant(virtual, t
     after = budget(64.0)
     assert after.figures().spent == pytest.approx(fields["granted"] / NANO)
     assert fields["granted"] >= nano(0.5)
-    after.close()
 
 
 @pytest.mark.parametrize(
@@ -223,7 +200,6 @@ def test_figures_are_read_without_writing_anything(virtual, tmp_path, budget):
     names = sorted(home.path.rglob("*"))
     assert read_figures(home, 2.0) == opened.figures()
     assert sorted(home.path.rglob("*")) == names
-    opened.close()
 
 
 def test_a_home_that_is_a_file_is_an_error_in_one_line(tmp_path):
@@ -260,7 +236,6 @@ def test_a_grant_that_is_not_durable_is_not_used(virtual, budget, monkeypatch):
             with pytest.raises(StoreError, match="Input/output error"):
                 virtual(opened.reserve(0.01))
     opened.charge(virtual(opened.reserve(0.01)), 0.01)
-    opened.close()
 
 
 @given(usd=st.floats(0, 1e6, allow_subnormal=False))
@@ -281,7 +256,6 @@ def test_absurd_amounts_are_refused_as_too_much(virtual, budget):
     for usd in (1e12, 1e300, float("inf")):
         with pytest.raises(BudgetSpent):
             virtual(opened.reserve(usd))
-    opened.close()
 
 
 @given(costs=st.lists(st.tuples(st.floats(0, 0.3), st.floats(0, 1)), min_size=1, max_size=40))
@@ -309,5 +283,6 @@ def test_whatever_is_asked_the_sum_never_passes_the_cap(costs, tmp_path_factory)
 
 def _abandon(budget: Budget) -> None:
     """Leave the ledger as a killed process does: its files are closed, nothing is written."""
+    budget._closed = True
     os.close(budget._ledger._file)
     os.close(budget._ledger._lock)

@@ -82,7 +82,6 @@ def test_a_model_without_price_cannot_be_opened_under_a_budget(budget):
     opened.close()
     uncapped = budget(None)
     open_model(spec(price_out=None), shared=clients(budget=uncapped))
-    uncapped.close()
 
 
 def test_keys_are_not_in_the_repr_of_what_holds_them():
@@ -129,7 +128,6 @@ def test_in_process_models_need_no_key_and_no_price(budget):
     bare = {"api_key_env": "NOT_SET", "price_in": None, "price_out": None}
     open_model(spec(provider="replay", **bare), shared=clients(budget=opened))
     open_model(spec(provider="simulated", **bare), shared=clients(budget=opened), respond=lambda _: "")
-    opened.close()
 
 
 def test_closing_closes_every_connection():

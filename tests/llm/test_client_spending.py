@@ -13,6 +13,7 @@ from metacog_pipeline.llm.client import FIRST_ANSWERS, FIRST_CALLS
 from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.limiter import Limiter
 from metacog_pipeline.llm.types import ErrorKind, Status
+from tests.tables import every
 
 NO_THINKING = Capabilities(reasons=False)
 COST = (100 * 1.0 + 10 * 2.0) / 1e6
@@ -23,7 +24,6 @@ def test_an_empty_answer_is_asked_for_once_more_and_both_are_paid(virtual, bench
     opened = budget(100.0)
     provider = bench.provider([bench.reply(text)])
     completion = virtual(bench.model(provider, budget=opened).complete(bench.request()))
-    opened.close()
     assert (completion.status, completion.text) == (Status.OK, "A")
     assert (completion.attempts, completion.attempts_billed) == (2, 2)
     assert completion.cost_usd == pytest.approx(2 * COST)
@@ -91,13 +91,9 @@ def test_a_bill_above_the_limit_stops_the_model_and_is_paid_and_kept(virtual, be
     assert model.overbilled == 5000
 
 
-def test_calls_that_wait_are_given_up_after_such_a_bill_and_those_under_way_are_kept(virtual, bench):
+async def test_calls_that_wait_are_given_up_after_such_a_bill_and_those_under_way_are_kept(bench):
     model, provider = overbilling(bench, 5000, limiter=Limiter(3))
-
-    async def main() -> list[Any]:
-        return await asyncio.gather(*(model.complete(bench.request()) for _ in range(20)))
-
-    completions = virtual(main())
+    completions = await asyncio.gather(*(model.complete(bench.request()) for _ in range(20)))
     kept = [one for one in completions if one.status is Status.OK]
     assert len(kept) == len(provider.requests) == 3
     assert all(one.error_code == OVERBILLED for one in completions if one.status is not Status.OK)
@@ -120,26 +116,22 @@ def test_other_models_of_the_session_go_on(virtual, bench):
     assert not halt.thrown()
 
 
-@pytest.mark.parametrize("tokens", [50, 50 + TOLERATED_TOKENS])
-def test_tokens_of_a_template_are_tolerated(virtual, bench, tokens):
-    model, _ = overbilling(bench, tokens)
+@every(
+    ("tokens", "row"),
+    [
+        (50, {}),
+        (50 + TOLERATED_TOKENS, {}),  # of a template
+        (5000, {"price_in": 0, "price_out": 0}),
+        (3000, {"thinking_tokens": 3000}),
+    ],
+)
+def test_what_a_request_allowed_and_what_costs_nothing_stops_no_model(virtual, bench, tokens, row):
+    model, _ = overbilling(bench, tokens, spec=bench.spec(**row))
     for _ in range(2):
         assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
 
 
-def test_a_free_model_cannot_bill_too_much(virtual, bench):
-    model, _ = overbilling(bench, 5000, spec=bench.spec(price_in=0, price_out=0))
-    for _ in range(2):
-        assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
-
-
-def test_room_to_think_is_no_overbilling(virtual, bench):
-    model, _ = overbilling(bench, 3000, spec=bench.spec(thinking_tokens=3000))
-    for _ in range(2):
-        assert virtual(model.complete(bench.request())).status is Status.OK
-
-
-def test_few_calls_are_under_way_until_the_first_bills_are_known(virtual, bench):
+def test_few_calls_are_under_way_until_the_first_bills_are_known(bench):
     """Failures say nothing about what an answer is billed."""
     provider = bench.provider([bench.error(500)] * 6)
     peaks: list[int] = []
@@ -150,22 +142,15 @@ def test_few_calls_are_under_way_until_the_first_bills_are_known(virtual, bench)
         assert completion.status is Status.OK
         peaks.append(provider.peak)
 
-    async def main() -> None:
-        await asyncio.gather(*(ask() for _ in range(60)))
-
-    virtual(main())
+    await asyncio.gather(*(ask() for _ in range(60)))
     assert peaks[FIRST_ANSWERS - 1] == FIRST_CALLS
     assert provider.peak == 50
 
 
-def test_a_free_model_starts_at_once(virtual, bench):
+async def test_a_free_model_starts_at_once(bench):
     provider = bench.provider()
     model = bench.model(provider, spec=bench.spec(price_in=0, price_out=0), limiter=Limiter(100, start=50))
-
-    async def main() -> None:
-        await asyncio.gather(*(model.complete(bench.request()) for _ in range(50)))
-
-    virtual(main())
+    await asyncio.gather(*(model.complete(bench.request()) for _ in range(50)))
     assert provider.peak == 50
 
 

@@ -8,7 +8,7 @@ import logging
 import resource
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx
@@ -31,6 +31,7 @@ QUICK = RetryPolicy(backoff_base_s=0.02, transient_attempts=3)
 ONCE = RetryPolicy(transient_attempts=1)
 KEY = "sk-canary-0123456789abcdef"
 REQUEST = ChatRequest((Message("user", "a question"),), Sampling())
+BODY = b'{"choices":[{"message":{"content":"C"},"finish_reason":"stop"}]}'
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -45,23 +46,44 @@ async def ask(model: ModelSpec, count: int = 1, retries: RetryPolicy = ONCE, **m
         return list(await asyncio.gather(*(opened.complete(REQUEST) for _ in range(count))))
 
 
-@contextlib.asynccontextmanager
-async def raw_server(handler: Handler) -> AsyncIterator[str]:
-    """Serve single connections with ``handler``, which gets them once the request has arrived."""
+async def request_of(reader: asyncio.StreamReader) -> bytes:
+    """Read one request; return its head."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    lengths = (line[15:] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+    await reader.readexactly(int(next(lengths)))
+    return head
+
+
+def answered(
+    handler: Handler, host: str = "127.0.0.1", times: int = 1, **fields: Any
+) -> tuple[Completion, float | None]:
+    """Ask a server that hands every connection to ``handler``; return the last completion and its worst case."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            head = await reader.readuntil(b"\r\n\r\n")
-            length = next(
-                int(x.split(b":")[1]) for x in head.split(b"\r\n") if x.lower().startswith(b"content-length")
-            )
-            await reader.readexactly(length)
+        ended = contextlib.suppress(ConnectionError, asyncio.IncompleteReadError)
+        with contextlib.closing(writer), ended:
             await handler(reader, writer)
-        writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async def main() -> tuple[Completion, float | None]:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            model = spec(f"http://{host}:{server.sockets[0].getsockname()[1]}", **fields)
+            async with Clients(environment={"KEY": KEY}, retries=ONCE) as shared:
+                opened = open_model(model, shared=shared)
+                completions = [await opened.complete(REQUEST) for _ in range(times)]
+            return completions[-1], worst_case_cost(model, REQUEST)
+
+    return asyncio.run(main())
+
+
+def saying(answer: bytes) -> Handler:
+    """Return what answers one request with these bytes."""
+
+    async def said(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await request_of(reader)
+        writer.write(answer)
+        await writer.drain()
+
+    return said
 
 
 def test_all_four_timeouts_are_explicit():
@@ -102,48 +124,31 @@ def test_faults_that_cannot_pass_are_fatal_at_once(fault):
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.FATAL)
 
 
-def test_a_server_that_hangs_up_after_the_request_may_have_billed_it():
-    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        return
-
-    async def main() -> None:
-        async with raw_server(hang_up) as url:
-            (completion,) = await ask(spec(url))
-            assert completion.error_kind is ErrorKind.TRANSIENT
-            assert completion.cost_usd == worst_case_cost(spec(url), REQUEST)
-
-    asyncio.run(main())
-
-
-def test_a_port_nobody_listens_on_costs_nothing():
+def test_a_port_nobody_listens_on_is_told_apart_and_costs_nothing():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
-        (completion,) = asyncio.run(ask(spec(url)))
-    assert completion.error_kind is ErrorKind.TRANSIENT
+        (completion,) = asyncio.run(ask(spec(f"http://127.0.0.1:{unused.getsockname()[1]}/v1")))
+    assert (completion.error_kind, completion.error_code) == (ErrorKind.TRANSIENT, NO_CONNECTION)
     assert "no connection" in (completion.error_message or "")
     assert completion.cost_usd == 0
 
 
-def test_silence_ends_with_the_read_timeout():
+def test_silence_ends_with_the_read_timeout_and_may_have_been_billed():
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await request_of(reader)
         await reader.read()
 
-    async def main() -> None:
-        async with raw_server(silent) as url:
-            start = time.monotonic()
-            (completion,) = await ask(spec(url, timeout_s=0.3))
-            assert time.monotonic() - start < 3
-            assert completion.error_kind is ErrorKind.TRANSIENT
-            assert "no whole answer" in (completion.error_message or "")
-            assert completion.cost_usd == worst_case_cost(spec(url), REQUEST)
-
-    asyncio.run(main())
+    start = time.monotonic()
+    completion, worst = answered(silent, timeout_s=0.3)
+    assert time.monotonic() - start < 3
+    assert (completion.error_kind, completion.cost_usd) == (ErrorKind.TRANSIENT, worst)
+    assert "no whole answer" in (completion.error_message or "")
 
 
 @every(
     "answer",
     [
+        b"",  # it hangs up
         b"nonsense\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{}",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{",
@@ -154,17 +159,9 @@ def test_silence_ends_with_the_read_timeout():
     ],
 )
 def test_a_broken_answer_is_a_transient_failure_charged_at_its_worst(answer):
-    async def broken(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(answer)
-        await writer.drain()
-
-    async def main() -> None:
-        async with raw_server(broken) as url:
-            (completion,) = await ask(spec(url))
-            assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
-            assert completion.cost_usd == worst_case_cost(spec(url), REQUEST)
-
-    asyncio.run(main())
+    completion, worst = answered(saying(answer))
+    assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.TRANSIENT)
+    assert completion.cost_usd == worst
 
 
 def test_a_large_answer_comes_whole_over_the_wire():
@@ -181,64 +178,31 @@ def test_proxies_and_netrc_of_the_environment_are_not_used(monkeypatch, tmp_path
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login someone password secret")
     heads: list[bytes] = []
 
-    async def main() -> Completion:
-        async def note(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            body = b'{"choices":[{"message":{"content":"C"}}]}'
-            heads.append(head.pop())
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-            await writer.drain()
+    async def note(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await request_of(reader))
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY)
+        await writer.drain()
 
-        head: list[bytes] = []
-
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            head.append(await reader.readuntil(b"\r\n\r\n"))
-            await note(reader, writer)
-            writer.close()
-
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        async with server:
-            (completion,) = await ask(spec(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"))
-        return completion
-
-    completion = asyncio.run(main())
+    completion, _ = answered(note)
     assert completion.text == "C"
-    assert f"bearer {KEY}".encode() in heads[0].replace(b"Bearer", b"bearer")
+    assert f"Authorization: Bearer {KEY}".lower().encode() in heads[0].lower()
     assert b"Basic" not in heads[0]
 
 
 def test_connections_are_reused_and_cookies_are_not_sent_back():
-    connections, cookies = 0, []
+    cookies: list[list[bool]] = []
 
-    async def main() -> None:
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            nonlocal connections
-            connections += 1
-            body = b'{"choices":[{"message":{"content":"C"}}]}'
-            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-                while True:
-                    head = await reader.readuntil(b"\r\n\r\n")
-                    cookies.append(b"cookie:" in head.lower())
-                    lines = head.lower().split(b"\r\n")
-                    await reader.readexactly(
-                        next(int(x[15:]) for x in lines if x.startswith(b"content-length:"))
-                    )
-                    writer.write(
-                        b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: %d\r\n\r\n" % len(body) + body
-                    )
-            writer.close()
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        cookies.append([])
+        while True:
+            cookies[-1].append(b"cookie:" in (await request_of(reader)).lower())
+            head = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: %d\r\n\r\n" % len(BODY)
+            writer.write(head + BODY)
 
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        async with server:
-            # By name: for a bare address no client would keep cookies anyway.
-            url = f"http://localhost:{server.sockets[0].getsockname()[1]}"
-            async with Clients(environment={"KEY": KEY}) as shared:
-                model = open_model(spec(url), shared=shared)
-                for _ in range(5):
-                    assert (await model.complete(REQUEST)).status is Status.OK
-
-    asyncio.run(main())
-    assert connections == 1
-    assert cookies == [False] * 5
+    # By name: for a bare address no client would keep cookies anyway.
+    completion, _ = answered(serve, host="localhost", times=5)
+    assert completion.status is Status.OK
+    assert cookies == [[False] * 5]
 
 
 def test_under_many_faults_every_call_ends_and_the_ledger_agrees(tmp_path, caplog):
@@ -267,17 +231,10 @@ def nested_bomb() -> bytes:
 
 @every("encoding", ["gzip, gzip", "br", "zstd", "gzip, identity, deflate", "compress"])
 def test_an_answer_packed_in_a_way_that_was_not_offered_is_refused_before_it_is_unpacked(encoding):
-    async def bomb(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\n\r\n".encode() + nested_bomb())
-        await writer.drain()
-
-    async def main() -> Completion:
-        async with raw_server(bomb) as url:
-            (completion,) = await ask(spec(f"{url}/v1"))
-        return completion
-
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\n\r\n".encode()
+    bomb = nested_bomb()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    completion = asyncio.run(main())
+    completion, _ = answered(saying(head + bomb))
     assert (completion.status, completion.error_kind) == (Status.FAILED, ErrorKind.FATAL)
     assert "gzip or deflate" in (completion.error_message or "")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # KiB
@@ -285,25 +242,7 @@ def test_an_answer_packed_in_a_way_that_was_not_offered_is_refused_before_it_is_
 
 @every("encoding", ["gzip", "GZIP", "identity", "", "identity, gzip"])
 def test_an_answer_packed_as_offered_is_read(encoding):
-    body = b'{"choices":[{"message":{"content":"B"},"finish_reason":"stop"}]}'
-    packed = gzip.compress(body) if "gzip" in encoding.lower() else body
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\n".encode())
-        writer.write(f"Content-Length: {len(packed)}\r\n\r\n".encode() + packed)
-        await writer.drain()
-
-    async def main() -> Completion:
-        async with raw_server(answer) as url:
-            (completion,) = await ask(spec(f"{url}/v1"))
-        return completion
-
-    assert asyncio.run(main()).text == "B"
-
-
-def test_a_port_nobody_listens_on_is_told_apart_from_a_broken_answer():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        (completion,) = asyncio.run(ask(spec(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")))
-    assert (completion.error_kind, completion.error_code) == (ErrorKind.TRANSIENT, NO_CONNECTION)
-    assert completion.cost_usd == 0
+    packed = gzip.compress(BODY) if "gzip" in encoding.lower() else BODY
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nContent-Length: {len(packed)}\r\n\r\n"
+    completion, _ = answered(saying(head.encode() + packed))
+    assert completion.text == "C"

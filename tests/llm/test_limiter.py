@@ -35,91 +35,69 @@ async def refuse(limiter: Limiter, retry_after: float | None = None) -> None:
     limiter.release(await limiter.acquire(), CallResult.LIMITED, retry_after)
 
 
-def test_a_limit_starts_small_and_doubles_after_every_clean_round_up_to_the_ceiling(virtual):
-    async def main() -> list[int]:
-        limiter, limits = Limiter(70), []
-        for _ in range(4):
-            limits.append(limiter.limit)
-            await clean_round(limiter)
-        return [*limits, limiter.limit]
-
-    assert virtual(main()) == [INITIAL_LIMIT, 20, 40, 70, 70]
-
-
-def test_after_the_first_refusal_growth_is_five_percent_and_at_least_one(virtual):
-    async def main() -> list[int]:
-        limiter = Limiter(1000, start=100)
-        await refuse(limiter)
-        limits = [limiter.limit]
-        await asyncio.sleep(COOLDOWN_S)
-        for _ in range(2):
-            await clean_round(limiter)
-            limits.append(limiter.limit)
-        small = Limiter(1000, start=5)
-        await refuse(small)
-        await asyncio.sleep(COOLDOWN_S)
-        await clean_round(small)
-        return [*limits, small.limit]
-
-    assert virtual(main()) == [80, 84, 88, 5]
-
-
-def test_the_limit_falls_once_per_episode_however_many_calls_are_refused(virtual):
-    async def main() -> tuple[int, int]:
-        limiter = Limiter(100, start=50)
-        for slot in await take(limiter, 50):
-            limiter.release(slot, CallResult.LIMITED)
-        await refuse(limiter)  # sent after the cut, within the cooldown: still the same episode
-        return limiter.limit, limiter.episodes
-
-    assert virtual(main()) == (int(50 * SHRINK_FACTOR), 1)
-
-
-def test_a_refusal_after_the_cooldown_is_a_new_episode(virtual):
-    async def main() -> list[int]:
-        limiter, limits = Limiter(100, start=50), []
-        for wait in (0.0, COOLDOWN_S - 0.1, 0.2):
-            await asyncio.sleep(wait)
-            await refuse(limiter)
-            limits.append(limiter.limit)
-        return limits
-
-    assert virtual(main()) == [40, 40, 32]
-
-
-def test_a_cooldown_lasts_as_long_as_retry_after_when_that_is_longer(virtual):
-    async def main() -> list[int]:
-        limiter, limits = Limiter(100, start=50), []
-        for wait in (0.0, 59.0, 2.0):
-            await asyncio.sleep(wait)
-            await refuse(limiter, 60.0)
-            limits.append(limiter.limit)
-        return limits
-
-    assert virtual(main()) == [40, 40, 32]
-
-
-def test_refusals_within_a_cooldown_do_not_prolong_it(virtual):
-    """An account that allows far fewer calls than the limit keeps refusing: the limit must keep falling."""
-
-    async def main() -> int:
-        limiter = Limiter(100, start=100)
-        for _ in range(200):
-            await refuse(limiter, 1.0)
-            await asyncio.sleep(1.0)
-        return limiter.episodes
-
-    assert virtual(main()) >= 200 / (COOLDOWN_S + 2)
-
-
-def test_nothing_grows_during_a_cooldown(virtual):
-    async def main() -> int:
-        limiter = Limiter(100, start=50)
-        await refuse(limiter)
+async def test_a_limit_starts_small_and_doubles_after_every_clean_round_up_to_the_ceiling():
+    limiter, limits = Limiter(70), []
+    for _ in range(4):
+        limits.append(limiter.limit)
         await clean_round(limiter)
-        return limiter.limit
+    assert [*limits, limiter.limit] == [INITIAL_LIMIT, 20, 40, 70, 70]
 
-    assert virtual(main()) == 40
+
+async def test_after_the_first_refusal_growth_is_five_percent_and_at_least_one():
+    limiter = Limiter(1000, start=100)
+    await refuse(limiter)
+    limits = [limiter.limit]
+    await asyncio.sleep(COOLDOWN_S)
+    for _ in range(2):
+        await clean_round(limiter)
+        limits.append(limiter.limit)
+    small = Limiter(1000, start=5)
+    await refuse(small)
+    await asyncio.sleep(COOLDOWN_S)
+    await clean_round(small)
+    assert [*limits, small.limit] == [80, 84, 88, 5]
+
+
+async def test_the_limit_falls_once_per_episode_however_many_calls_are_refused():
+    limiter = Limiter(100, start=50)
+    for slot in await take(limiter, 50):
+        limiter.release(slot, CallResult.LIMITED)
+    await refuse(limiter)  # sent after the cut, within the cooldown: still the same episode
+    assert (limiter.limit, limiter.episodes) == (int(50 * SHRINK_FACTOR), 1)
+
+
+async def test_a_refusal_after_the_cooldown_is_a_new_episode():
+    limiter, limits = Limiter(100, start=50), []
+    for wait in (0.0, COOLDOWN_S - 0.1, 0.2):
+        await asyncio.sleep(wait)
+        await refuse(limiter)
+        limits.append(limiter.limit)
+    assert limits == [40, 40, 32]
+
+
+async def test_a_cooldown_lasts_as_long_as_retry_after_when_that_is_longer():
+    limiter, limits = Limiter(100, start=50), []
+    for wait in (0.0, 59.0, 2.0):
+        await asyncio.sleep(wait)
+        await refuse(limiter, 60.0)
+        limits.append(limiter.limit)
+    assert limits == [40, 40, 32]
+
+
+async def test_refusals_within_a_cooldown_do_not_prolong_it():
+    """An account that allows far fewer calls than the limit keeps refusing: the limit must keep falling."""
+    limiter = Limiter(100, start=100)
+    for _ in range(200):
+        await refuse(limiter, 1.0)
+        await asyncio.sleep(1.0)
+    assert limiter.episodes >= 200 / (COOLDOWN_S + 2)
+
+
+async def test_nothing_grows_during_a_cooldown():
+    limiter = Limiter(100, start=50)
+    await refuse(limiter)
+    await clean_round(limiter)
+    assert limiter.limit == 40
 
 
 @pytest.mark.parametrize(("use", "grown"), [(15, 20), (16, 40)])
@@ -133,66 +111,51 @@ def test_the_limit_grows_only_when_most_of_it_is_in_use(virtual, use, grown):
     assert virtual(main()) == grown
 
 
-def test_server_errors_never_shrink_the_limit(virtual):
-    async def main() -> tuple[int, int]:
-        limiter = Limiter(100, start=20)
-        for _ in range(100):
-            limiter.release(await limiter.acquire(), CallResult.SILENT)
-        return limiter.limit, limiter.episodes
-
-    assert virtual(main()) == (20, 0)
+async def test_server_errors_never_shrink_the_limit():
+    limiter = Limiter(100, start=20)
+    for _ in range(100):
+        limiter.release(await limiter.acquire(), CallResult.SILENT)
+    assert (limiter.limit, limiter.episodes) == (20, 0)
 
 
-def test_the_limit_never_falls_below_one(virtual):
-    async def main() -> int:
-        limiter = Limiter(3, start=3)
-        for _ in range(20):
-            await refuse(limiter)
-            await asyncio.sleep(COOLDOWN_S)
-        return limiter.limit
-
-    assert virtual(main()) == 1
+async def test_the_limit_never_falls_below_one():
+    limiter = Limiter(3, start=3)
+    for _ in range(20):
+        await refuse(limiter)
+        await asyncio.sleep(COOLDOWN_S)
+    assert limiter.limit == 1
 
 
-def test_slots_are_given_in_order_of_asking(virtual):
-    async def main() -> list[int]:
-        limiter, order = Limiter(2, start=2), []
+async def test_slots_are_given_in_order_of_asking():
+    limiter, order = Limiter(2, start=2), []
 
-        async def call(number: int) -> None:
-            slot = await limiter.acquire()
-            order.append(number)
-            await asyncio.sleep(random.Random(number).random())
-            limiter.release(slot, CallResult.CLEAN)
-
-        await asyncio.gather(*(call(n) for n in range(50)))
-        return order
-
-    assert virtual(main()) == list(range(50))
-
-
-def test_refusals_in_a_row_hold_everything_back_until_the_wait_is_over(virtual):
-    async def main() -> tuple[float, float]:
-        limiter, loop = Limiter(100, start=20), asyncio.get_running_loop()
-        for _ in range(PAUSE_AFTER - 1):
-            await refuse(limiter, 7.0)
+    async def call(number: int) -> None:
         slot = await limiter.acquire()
-        before = loop.time()
-        limiter.release(slot, CallResult.LIMITED, 7.0)
-        await limiter.acquire()
-        return before, loop.time()
+        order.append(number)
+        await asyncio.sleep(random.Random(number).random())
+        limiter.release(slot, CallResult.CLEAN)
 
-    assert virtual(main()) == (0.0, 7.0)
+    await asyncio.gather(*(call(n) for n in range(50)))
+    assert order == list(range(50))
 
 
-def test_answers_between_refusals_keep_calls_going(virtual):
-    async def main() -> float:
-        limiter = Limiter(100, start=20)
-        for _ in range(5 * PAUSE_AFTER):
-            await refuse(limiter, 7.0)
-            limiter.release(await limiter.acquire(), CallResult.CLEAN)
-        return asyncio.get_running_loop().time()
+async def test_refusals_in_a_row_hold_everything_back_until_the_wait_is_over():
+    limiter, loop = Limiter(100, start=20), asyncio.get_running_loop()
+    for _ in range(PAUSE_AFTER - 1):
+        await refuse(limiter, 7.0)
+    slot = await limiter.acquire()
+    before = loop.time()
+    limiter.release(slot, CallResult.LIMITED, 7.0)
+    await limiter.acquire()
+    assert (before, loop.time()) == (0.0, 7.0)
 
-    assert virtual(main()) == 0.0
+
+async def test_answers_between_refusals_keep_calls_going():
+    limiter = Limiter(100, start=20)
+    for _ in range(5 * PAUSE_AFTER):
+        await refuse(limiter, 7.0)
+        limiter.release(await limiter.acquire(), CallResult.CLEAN)
+    assert asyncio.get_running_loop().time() == 0.0
 
 
 @given(seed=st.integers(0, 10**6), ceiling=st.integers(1, 12))

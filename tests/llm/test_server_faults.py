@@ -54,6 +54,11 @@ def test_a_share_of_one_strikes_every_call():
         {"slow_s": float("inf")},
         {"max_in_flight": 0},
         {"requests_per_minute": -5},
+        {"gap_s": -1},
+        {"keep_alive_s": 0},
+        {"chunks": 0},
+        {"thinking_tokens": -1},
+        {"thinking_tokens": 10**9},
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(fields):

@@ -37,71 +37,39 @@ def wrong_with(**fields: object) -> str:
     return f"{problem['loc'][-1]}: {message}"
 
 
+def takes_none(provider: str, key: str, takers: str) -> str:
+    return f"provider {provider} takes no {key} (only {takers}); remove the key"
+
+
+THREE = "openai, anthropic and gemini do"
+NO_WORD = "not a word of provider"
+
+
 @every(
-    ("fields", "said"),
+    ("provider", "row", "said"),
     [
-        (
-            {"provider": "openai", "effort": "hgih"},
-            'effort: not a word of provider openai (did you mean "high"?); allowed: none, minimal, low, medium, high, '
-            "xhigh, max",
-        ),
-        (
-            {"provider": "anthropic", "effort": "minimal"},
-            "effort: not a word of provider anthropic; allowed: low, medium, high, xhigh, max",
-        ),
-        (
-            {"provider": "gemini", "effort": "max"},
-            "effort: not a word of provider gemini; allowed: minimal, low, medium, high, xhigh",
-        ),
-        (
-            {"provider": "simulated", "effort": "low"},
-            "effort: provider simulated takes no effort (only openai, anthropic and gemini do); remove the key",
-        ),
-        (
-            {"provider": "transformers", "thinking_tokens": 5},
-            "thinking_tokens: provider transformers takes no thinking_tokens (only openai, anthropic and gemini do); "
-            "remove the key",
-        ),
-        (
-            {"provider": "anthropic", "thinking_tokens": 1000},
-            "thinking_tokens: provider anthropic takes no thinking (0) or at least 1,024 tokens of it",
-        ),
-        (
-            {"provider": "gemini", "effort": "low", "thinking_tokens": 100},
-            "thinking_tokens: provider gemini takes effort or thinking_tokens, not both; remove one of them",
-        ),
-        (
-            {"provider": "openai", "verbosity": "hihg"},
-            'verbosity: not a word of provider openai (did you mean "high"?); allowed: low, medium, high',
-        ),
-        (
-            {"provider": "gemini", "verbosity": "low"},
-            "verbosity: provider gemini takes no verbosity (only openai does); remove the key",
-        ),
-        (
-            {"provider": "anthropic", "api": "responses"},
-            "api: provider anthropic takes no api (only openai does); remove the key",
-        ),
-        (
-            {"provider": "gemini", "api_version": "2026-01-01"},
-            "api_version: provider gemini takes no api_version (only openai does); remove the key",
-        ),
-        (
-            {"provider": "replay", "lane": "batch"},
-            "lane: provider replay takes no lane (only openai, anthropic and gemini do); remove the key",
-        ),
-        (
-            {"provider": "openai", "price_cached_in": 1.0},
-            "price_cached_in: set price_in too: price_cached_in is the price of a part of it",
-        ),
-        (
-            {"provider": "openai", "price_in": 1.0, "price_reasoning": 1.0},
-            "price_reasoning: set price_out too: price_reasoning is the price of a part of it",
-        ),
+        ("openai", {"effort": "hgih"}, f'{NO_WORD} openai (did you mean "high"?); allowed: none, minimal, low, medium, '
+         "high, xhigh, max"),
+        ("anthropic", {"effort": "minimal"}, f"{NO_WORD} anthropic; allowed: low, medium, high, xhigh, max"),
+        ("gemini", {"effort": "max"}, f"{NO_WORD} gemini; allowed: minimal, low, medium, high, xhigh"),
+        ("openai", {"verbosity": "hihg"}, f'{NO_WORD} openai (did you mean "high"?); allowed: low, medium, high'),
+        ("simulated", {"effort": "low"}, takes_none("simulated", "effort", THREE)),
+        ("transformers", {"thinking_tokens": 5}, takes_none("transformers", "thinking_tokens", THREE)),
+        ("replay", {"lane": "batch"}, takes_none("replay", "lane", THREE)),
+        ("gemini", {"verbosity": "low"}, takes_none("gemini", "verbosity", "openai does")),
+        ("anthropic", {"api": "responses"}, takes_none("anthropic", "api", "openai does")),
+        ("gemini", {"api_version": "2026-01-01"}, takes_none("gemini", "api_version", "openai does")),
+        ("anthropic", {"thinking_tokens": 1000},
+         "provider anthropic takes no thinking (0) or at least 1,024 tokens of it"),
+        ("gemini", {"effort": "low", "thinking_tokens": 100},
+         "provider gemini takes effort or thinking_tokens, not both; remove one of them"),
+        ("openai", {"price_cached_in": 1.0}, "set price_in too: price_cached_in is the price of a part of it"),
+        ("openai", {"price_in": 1.0, "price_reasoning": 1.0},
+         "set price_out too: price_reasoning is the price of a part of it"),
     ],
-)
-def test_a_key_its_provider_does_not_take_is_refused_with_what_to_do(fields, said):
-    assert wrong_with(**fields) == said
+)  # fmt: skip
+def test_a_key_its_provider_does_not_take_is_refused_with_what_to_do(provider, row, said):
+    assert wrong_with(provider=provider, **row) == f"{list(row)[-1]}: {said}"
 
 
 @every("provider", ["openai", "anthropic", "gemini", "transformers", "replay", "simulated"])

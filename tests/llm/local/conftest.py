@@ -1,8 +1,15 @@
 """Tiny random models of two architectures in the layout of Hugging Face, made on the spot."""
 
+import asyncio
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from metacog_pipeline.llm.open import Clients, open_model
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra train is not installed")
@@ -58,6 +65,22 @@ def _config(kind: str, size: int) -> object:
         pad_token_id=0,
         bos_token_id=None,
     )
+
+
+def spec_of(folder: Path, **changes: Any) -> ModelSpec:
+    fields = {"name": "mine", "provider": "transformers", "model": str(folder), "device": "cpu"}
+    return ModelSpec.model_validate({**fields, **changes})
+
+
+def answers(spec: ModelSpec, requests: Sequence[ChatRequest]) -> list[Completion]:
+    async def run() -> list[Completion]:
+        async with Clients() as clients:
+            model = open_model(spec, shared=clients)
+            found = await asyncio.gather(*(model.complete(request) for request in requests))
+            await model.close()
+            return found
+
+    return asyncio.run(run())
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ That server answers chat in the OpenAI form, knows no constrained choice (it ref
 log-probabilities and schemas without a word.
 """
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -17,9 +16,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, ErrorKind, Message, OneOf, Sampling, Status
+from tests.llm.local.conftest import answers, spec_of
 
 pytest.importorskip("torch", reason="the extra train is not installed")
 pytest.importorskip("fastapi", reason="transformers[serving] is not installed")
@@ -59,17 +58,6 @@ def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
     pytest.fail(f"the server did not answer within {STARTED_WITHIN_S} s")
 
 
-def answers(spec, requests):
-    async def run():
-        async with Clients() as clients:
-            model = open_model(spec, shared=clients)
-            found = await asyncio.gather(*(model.complete(request) for request in requests))
-            await model.close()
-            return found
-
-    return asyncio.run(run())
-
-
 def over_http(folder, address):
     return ModelSpec(
         name="served",
@@ -83,10 +71,6 @@ def over_http(folder, address):
     )
 
 
-def in_process(folder):
-    return ModelSpec(name="mine", provider="transformers", model=str(folder), device="cpu")
-
-
 def questions(**sampling):
     texts = ["What is it?", "Q", "And which city lies at the mouth of that river?"]
     return [
@@ -96,7 +80,7 @@ def questions(**sampling):
 
 def test_a_foreign_server_and_this_process_answer_alike(folders, address):
     served = answers(over_http(folders["llama"], address), questions())
-    own = answers(in_process(folders["llama"]), questions())
+    own = answers(spec_of(folders["llama"]), questions())
     assert [each.text for each in served] == [each.text for each in own]
     assert [each.status for each in served] == [each.status for each in own] == [Status.TRUNCATED] * 3
     assert [each.usage.input_tokens for each in served] == [each.usage.input_tokens for each in own]
@@ -108,12 +92,12 @@ def test_a_choice_it_does_not_know_is_refused_as_unsupported_so_that_the_next_fo
     (served,) = answers(over_http(folders["llama"], address), [request])
     assert served.status is Status.FAILED and served.error_kind is ErrorKind.UNSUPPORTED
     assert served.http_status == 422
-    (own,) = answers(in_process(folders["llama"]), [request])
+    (own,) = answers(spec_of(folders["llama"]), [request])
     assert own.status is Status.OK and own.text in ("Yes", "No")
 
 
 def test_log_probabilities_it_leaves_out_are_none_and_the_answer_is_kept(folders, address):
     served = answers(over_http(folders["llama"], address), questions(top_logprobs=5))
-    own = answers(in_process(folders["llama"]), questions(top_logprobs=5))
+    own = answers(spec_of(folders["llama"]), questions(top_logprobs=5))
     assert all(each.logprobs == () and each.text for each in served)
     assert all(len(each.logprobs) == each.usage.output_tokens for each in own)

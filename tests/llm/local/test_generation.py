@@ -7,16 +7,11 @@ import pytest
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.local.generation import answer_batch, prompt_ids
 from metacog_pipeline.llm.local.loading import load
-from metacog_pipeline.llm.spec import ModelSpec
+from tests.llm.local.conftest import spec_of
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 KINDS = ("llama", "gpt2")
 QUESTIONS = ("Question: What is it?", "Q", "A much longer question about the capital of a country far away?")
-
-
-def spec(folder, **changes):
-    fields = {"name": "mine", "provider": "transformers", "model": str(folder), "device": "cpu"}
-    return ModelSpec.model_validate({**fields, **changes})
 
 
 def ask(text, constraint=None, **sampling):
@@ -27,7 +22,7 @@ def ask(text, constraint=None, **sampling):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_batch_answers_as_each_question_alone(folders, kind):
-    loaded = load(spec(folders[kind]))
+    loaded = load(spec_of(folders[kind]))
     requests = [ask(text, top_logprobs=3) for text in QUESTIONS]
     together = answer_batch(loaded, requests)
     for request, batched in zip(requests, together, strict=True):
@@ -39,7 +34,7 @@ def test_a_batch_answers_as_each_question_alone(folders, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_greedy_answers_are_those_of_the_library(folders, kind):
-    loaded = load(spec(folders[kind]))
+    loaded = load(spec_of(folders[kind]))
     for text in QUESTIONS:
         ids = prompt_ids(loaded, ask(text))
         out = loaded.model.generate(
@@ -55,7 +50,7 @@ def test_greedy_answers_are_those_of_the_library(folders, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_choice_is_one_of_the_options_and_complete(folders, kind):
-    loaded = load(spec(folders[kind]))
+    loaded = load(spec_of(folders[kind]))
     options = ("Yes", "No", "Not sure", "No way")
     found = answer_batch(
         loaded, [ask(f"{text} {n}", types.OneOf(options)) for text in QUESTIONS for n in range(5)]
@@ -69,7 +64,7 @@ def test_a_choice_is_one_of_the_options_and_complete(folders, kind):
 
 
 def test_a_choice_takes_the_likelier_first_token(folders):
-    loaded = load(spec(folders["llama"]))
+    loaded = load(spec_of(folders["llama"]))
     ids = prompt_ids(loaded, ask(QUESTIONS[0]))
     logits = loaded.model(torch.tensor([ids])).logits[0, -1].detach().log_softmax(-1)
     yes, no = (loaded.tokenizer.convert_tokens_to_ids(word) for word in ("Yes", "No"))
@@ -81,7 +76,7 @@ def test_a_choice_takes_the_likelier_first_token(folders):
 
 
 def test_probabilities_are_those_before_constraint_and_temperature(folders):
-    loaded = load(spec(folders["llama"]))
+    loaded = load(spec_of(folders["llama"]))
     (plain,) = answer_batch(loaded, [ask("Q", top_logprobs=5)])
     (bent,) = answer_batch(loaded, [ask("Q", top_logprobs=5, temperature=1.7)])
     assert plain.logprobs[0].top == bent.logprobs[0].top
@@ -89,7 +84,7 @@ def test_probabilities_are_those_before_constraint_and_temperature(folders):
 
 
 def test_the_same_question_gets_the_same_draw_whatever_it_is_batched_with(folders):
-    loaded = load(spec(folders["llama"]))
+    loaded = load(spec_of(folders["llama"]))
     request = ask(QUESTIONS[1], temperature=1.0, seed=3)
     alone = answer_batch(loaded, [request])[0].text
     others = [ask(f"{n} {QUESTIONS[2]}", temperature=0.7, seed=n) for n in range(6)]
@@ -99,7 +94,7 @@ def test_the_same_question_gets_the_same_draw_whatever_it_is_batched_with(folder
 
 
 def test_draws_follow_the_probabilities(folders):
-    loaded = load(spec(folders["llama"]))
+    loaded = load(spec_of(folders["llama"]))
     ids = prompt_ids(loaded, ask("Q"))
     logits = loaded.model(torch.tensor([ids])).logits[0, -1].detach()
     yes, no = (loaded.tokenizer.convert_tokens_to_ids(word) for word in ("Yes", "No"))
@@ -118,7 +113,7 @@ def test_draws_follow_the_probabilities(folders):
 
 
 def test_a_bias_admits_only_its_tokens(folders):
-    loaded = load(spec(folders["llama"]))
+    loaded = load(spec_of(folders["llama"]))
     yes, no = (loaded.tokenizer.convert_tokens_to_ids(word) for word in ("Yes", "No"))
     found = answer_batch(
         loaded, [ask(text, types.TokenBias(((yes, 100.0), (no, 100.0))), max_tokens=1) for text in QUESTIONS]
@@ -129,7 +124,7 @@ def test_a_bias_admits_only_its_tokens(folders):
 
 
 def test_what_cannot_be_asked_fails_alone(folders):
-    loaded = load(spec(folders["llama"]))
+    loaded = load(spec_of(folders["llama"]))
     schema = types.JsonObject("x", "{}")
     fine, shaped, long = answer_batch(loaded, [ask("Q"), ask("Q", schema), ask("word " * 400)])
     assert fine.status in (types.Status.OK, types.Status.TRUNCATED)
@@ -138,7 +133,7 @@ def test_what_cannot_be_asked_fails_alone(folders):
 
 
 def test_an_answer_cut_by_its_limit_is_truncated_and_a_stop_word_ends_it(folders):
-    loaded = load(spec(folders["llama"]))
+    loaded = load(spec_of(folders["llama"]))
     (whole,) = answer_batch(loaded, [ask("Q", max_tokens=30)])
     assert whole.status is types.Status.TRUNCATED and whole.usage.output_tokens == 30
     word = whole.text[3:5]
@@ -147,20 +142,20 @@ def test_an_answer_cut_by_its_limit_is_truncated_and_a_stop_word_ends_it(folders
 
 
 def test_the_chat_template_wraps_every_step_and_doubles_no_start(folders, make_folder):
-    loaded = load(spec(folders["llama"]))
+    loaded = load(spec_of(folders["llama"]))
     text = loaded.tokenizer.decode(prompt_ids(loaded, ask("Hello")))
     assert text == "<|user|>Hello<|end|><|assistant|>"
-    plain = load(spec(make_folder("llama", template=None)))
+    plain = load(spec_of(make_folder("llama", template=None)))
     assert plain.tokenizer.decode(prompt_ids(plain, ask("Hello"))) == "Hello"
 
 
 def test_a_template_that_refuses_fails_that_question_only(make_folder):
-    loaded = load(spec(make_folder("llama", template="{{ raise_exception('no system here') }}")))
+    loaded = load(spec_of(make_folder("llama", template="{{ raise_exception('no system here') }}")))
     (found,) = answer_batch(loaded, [ask("Q")])
     assert found.status is types.Status.FAILED and "no system here" in (found.error_message or "")
 
 
 def test_bfloat16_weights_answer_too(folders):
-    loaded = load(spec(folders["llama"], dtype="bfloat16"))
+    loaded = load(spec_of(folders["llama"], dtype="bfloat16"))
     assert loaded.model.dtype is torch.bfloat16
     assert answer_batch(loaded, [ask("Q", top_logprobs=2)])[0].logprobs

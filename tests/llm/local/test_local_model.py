@@ -1,6 +1,5 @@
 """A model in a folder among other models: batches, identity by content, mistakes told in one line, a study run whole."""
 
-import asyncio
 import shutil
 
 import pytest
@@ -8,32 +7,15 @@ import pytest
 from metacog_pipeline.errors import ProviderError, StudyError
 from metacog_pipeline.llm.local import model as local_model
 from metacog_pipeline.llm.local.weights import weights_digest
-from metacog_pipeline.llm.open import Clients, open_model
-from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, ErrorKind, Message, Sampling, Status
 from metacog_pipeline.study import load_study
+from tests.llm.local.conftest import answers, spec_of
 
 torch = pytest.importorskip("torch", reason="the extra train is not installed")
 
 
-def spec(folder, **changes):
-    fields = {"name": "mine", "provider": "transformers", "model": str(folder), "device": "cpu"}
-    return ModelSpec.model_validate({**fields, **changes})
-
-
 def request(n):
     return ChatRequest((Message("user", f"Question {n}?"),), Sampling(max_tokens=4))
-
-
-def answers(spec, count):
-    async def run():
-        async with Clients() as clients:
-            model = open_model(spec, shared=clients)
-            found = await asyncio.gather(*(model.complete(request(n)) for n in range(count)))
-            await model.close()
-            return found
-
-    return asyncio.run(run())
 
 
 def test_calls_that_wait_together_are_answered_together(folders, monkeypatch):
@@ -42,7 +24,7 @@ def test_calls_that_wait_together_are_answered_together(folders, monkeypatch):
     monkeypatch.setattr(
         local_model, "answer_batch", lambda loaded, batch: sizes.append(len(batch)) or plain(loaded, batch)
     )
-    found = answers(spec(folders["llama"], batch_size=8), 20)
+    found = answers(spec_of(folders["llama"], batch_size=8), [request(n) for n in range(20)])
     assert sorted(sizes) == [4, 8, 8]
     assert all(each.status is not Status.FAILED and each.cost_usd == 0 for each in found)
     assert found[0].model_reported.startswith(f"local/{folders['llama'].name}@")
@@ -53,18 +35,18 @@ def test_a_device_that_fails_fails_the_calls_and_not_the_run(folders, monkeypatc
         raise RuntimeError("out of\nmemory")
 
     monkeypatch.setattr(local_model, "answer_batch", broken)
-    for each in answers(spec(folders["llama"]), 3):
+    for each in answers(spec_of(folders["llama"]), [request(n) for n in range(3)]):
         assert each.status is Status.FAILED and each.error_kind is ErrorKind.TRANSIENT
         assert each.error_message == "model mine: RuntimeError: out of memory"
 
 
 def test_identity_is_what_the_folder_holds_wherever_it_is(folders, make_folder, tmp_path):
     copied = shutil.copytree(folders["llama"], tmp_path / "elsewhere")
-    assert spec(copied).identity_fields() == spec(folders["llama"]).identity_fields()
+    assert spec_of(copied).identity_fields() == spec_of(folders["llama"]).identity_fields()
     other = make_folder("llama", seed=1)
-    assert spec(other).identity_fields() != spec(folders["llama"]).identity_fields()
-    assert spec(copied, dtype="bfloat16").identity_fields() != spec(copied).identity_fields()
-    assert spec(copied, batch_size=2).identity_fields() == spec(copied).identity_fields()
+    assert spec_of(other).identity_fields() != spec_of(folders["llama"]).identity_fields()
+    assert spec_of(copied, dtype="bfloat16").identity_fields() != spec_of(copied).identity_fields()
+    assert spec_of(copied, batch_size=2).identity_fields() == spec_of(copied).identity_fields()
 
 
 def test_large_files_are_told_apart_by_samples(tmp_path, monkeypatch):
@@ -85,7 +67,7 @@ def test_a_folder_without_a_model_is_one_line(tmp_path, content):
         (tmp_path / content).write_text("x")
     assert weights_digest(str(tmp_path)) is None
     with pytest.raises(ProviderError, match=r"no model here \(config\.json is missing\)"):
-        answers(spec(tmp_path), 1)
+        answers(spec_of(tmp_path), [request(0)])
 
 
 def test_a_torn_or_foreign_folder_is_one_line(folders, tmp_path):
@@ -93,7 +75,7 @@ def test_a_torn_or_foreign_folder_is_one_line(folders, tmp_path):
     weights = torn / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(ProviderError, match="torn: cannot be opened") as caught:
-        answers(spec(torn), 1)
+        answers(spec_of(torn), [request(0)])
     assert "\n" not in str(caught.value)
 
 
@@ -102,13 +84,13 @@ def test_pickled_weights_are_never_read(folders, tmp_path):
     (pickled / "model.safetensors").unlink()
     torch.save({}, pickled / "pytorch_model.bin")
     with pytest.raises(ProviderError, match="cannot be opened"):
-        answers(spec(pickled), 1)
+        answers(spec_of(pickled), [request(0)])
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_a_device_that_is_not_there_is_one_line(folders):
     with pytest.raises(ProviderError, match='device = "cuda:3": not on this machine'):
-        answers(spec(folders["llama"], device="cuda:3"), 1)
+        answers(spec_of(folders["llama"], device="cuda:3"), [request(0)])
 
 
 def study_file(tmp_path, row):
