@@ -131,7 +131,7 @@ def test_what_a_request_allowed_and_what_costs_nothing_stops_no_model(virtual, b
         assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
 
 
-def test_few_calls_are_under_way_until_the_first_bills_are_known(bench):
+async def test_few_calls_are_under_way_until_the_first_bills_are_known(bench):
     """Failures say nothing about what an answer is billed."""
     provider = bench.provider([bench.error(500)] * 6)
     peaks: list[int] = []
