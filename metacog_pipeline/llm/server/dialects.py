@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message
 
@@ -186,41 +185,46 @@ def prompt_tokens(request: ChatRequest) -> int:
 
 def as_flag(value: object, param: str) -> bool:
     """Return ``value`` if it is true or false, false if absent, else raise ``BadRequest`` naming ``param``."""
-    return bool(_typed(value, isinstance(value, bool | None), f"{param} must be true or false", param))
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    raise BadRequest(f"{param} must be true or false", param)
 
 
 def as_word(value: object, param: str) -> str | None:
     """Return ``value`` if it is a string or absent, else raise ``BadRequest`` naming ``param``."""
-    return _typed(value, isinstance(value, str | None), f"{param} must be a string", param)
+    if value is None or isinstance(value, str):
+        return value
+    raise BadRequest(f"{param} must be a string", param)
 
 
 def as_dict(value: object, param: str) -> JsonDict:
     """Return ``value`` if it is an object, else raise ``BadRequest`` naming ``param``."""
-    return _typed(value, isinstance(value, dict), f"{param} must be an object", param)
+    if isinstance(value, dict):
+        return value
+    raise BadRequest(f"{param} must be an object", param)
 
 
 def as_list(value: object, param: str) -> list[object]:
     """Return ``value`` if it is a list, else raise ``BadRequest`` naming ``param``."""
-    return _typed(value, isinstance(value, list), f"{param} must be a list", param)
+    if isinstance(value, list):
+        return value
+    raise BadRequest(f"{param} must be a list", param)
 
 
 def as_int(value: object, param: str) -> int | None:
     """Return ``value`` if it is an integer or absent, else raise ``BadRequest`` naming ``param``."""
-    right = isinstance(value, int | None) and not isinstance(value, bool)
-    return _typed(value, right, f"{param} must be an integer", param)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise BadRequest(f"{param} must be an integer", param)
 
 
 def as_number(value: object, param: str) -> float | None:
     """Return ``value`` as a float if it is a number or absent, else raise ``BadRequest`` naming ``param``."""
-    right = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e6
-    found = _typed(value, right or value is None, f"{param} must be a number", param)
-    return None if found is None else float(found)
-
-
-def _typed(value: Any, right: bool, message: str, param: str) -> Any:
-    if not right:
-        raise BadRequest(message, param)
-    return value
+    if value is None:
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e6:
+        return float(value)
+    raise BadRequest(f"{param} must be a number", param)
 
 
 def as_strings(value: object, param: str) -> tuple[str, ...]:
