@@ -150,7 +150,7 @@ def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> types.
         reasoning_text="".join(part for part, thought in said if thought) or None,
         response_id=values.str_at(decoded, "responseId"),
         service_tier=values.str_at(values.dict_at(decoded, "usageMetadata"), "trafficType"),
-        logprobs=values.token_logprobs(
+        logprobs=values.listed_logprobs(
             values.list_at(listed, "chosenCandidates") or [],
             [values.list_at(top, "candidates") for top in values.list_at(listed, "topCandidates") or []],
             "logProbability",

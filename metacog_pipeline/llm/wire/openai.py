@@ -140,7 +140,7 @@ def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> types.
         return errors.unreadable(status_code, "the answer's content is not text")
     refusal = values.str_at(message, "refusal") or ""
     thought = thoughts.reasoning_text(message)
-    tokens = values.openai_logprobs(values.list_at(values.at(choice, "logprobs"), "content") or [])
+    tokens = values.token_logprobs(values.list_at(values.at(choice, "logprobs"), "content") or [])
     if thought is not None and thoughts.leading_thought(text) is None:
         tokens = thoughts.tokens_of_answer(tokens, text)
     return types.Completion(

@@ -114,7 +114,7 @@ def _logprobs(parts: list[object]) -> tuple[types.TokenLogprob, ...]:
     tokens: list[types.TokenLogprob] = []
     for part in parts:
         listed = values.list_at(part, "logprobs") or []
-        found = values.openai_logprobs(listed)
+        found = values.token_logprobs(listed)
         if len(found) != len(listed) or (values.str_at(part, "text") and not found):
             return ()
         tokens += found

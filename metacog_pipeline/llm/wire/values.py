@@ -92,7 +92,7 @@ def encode(body: JsonDict) -> bytes:
     return json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def token_logprobs(
+def listed_logprobs(
     entries: list[object], tops: list[object], number: str = "logprob"
 ) -> tuple[TokenLogprob, ...]:
     """Return log-probabilities, all or none: a list with holes would give numbers to wrong tokens.
@@ -113,6 +113,6 @@ def token_logprobs(
     return tuple(tokens)
 
 
-def openai_logprobs(entries: list[object]) -> tuple[TokenLogprob, ...]:
+def token_logprobs(entries: list[object]) -> tuple[TokenLogprob, ...]:
     """Return log-probabilities in OpenAI's form."""
-    return token_logprobs(entries, [list_at(entry, "top_logprobs") for entry in entries])
+    return listed_logprobs(entries, [list_at(entry, "top_logprobs") for entry in entries])
