@@ -62,7 +62,7 @@ def _scores(table: pl.DataFrame) -> Iterator[Check]:
         ):
             above = "" if printed <= value else " (it lies above)"
             yield check("table 1", model, "mms", method, printed, value, 2 * HALF_DIGIT, _CONCAVE + above)
-    means = table.select(pl.mean_horizontal(ABILITIES)).to_series()
+    means = table.select(pl.concat_list(ABILITIES).list.mean()).to_series()
     for model, printed, value in zip(table["model"], table["mas"], means, strict=True):
         yield check("table 1", model, "mas", "mean of the four abilities", printed, value, 2 * HALF_DIGIT)
 

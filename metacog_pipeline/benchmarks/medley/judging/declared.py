@@ -70,7 +70,8 @@ def graded_by(scored: pl.DataFrame, judgements: pl.DataFrame | None, judges: Seq
     if judgements is None or judgements.is_empty():
         return scored.with_columns(judge_grades=pl.lit(None, pl.List(pl.Float64)))
     keys = ["model", "run", "condition", "item_id"]
-    means = judgements.with_columns(grade=pl.mean_horizontal(JUDGE_DIMENSIONS))
+    # Not `mean_horizontal`, which adds in the order in which threads happen to come: the last digit would be chance.
+    means = judgements.with_columns(grade=pl.concat_list(JUDGE_DIMENSIONS).list.mean())
     by_judge = [
         pl.col("grade").filter(pl.col("judge") == name).first().alias(f"_{place}")
         for place, name in enumerate(judges)
