@@ -52,8 +52,9 @@ def _row(batch: Batch) -> BatchRow:
     age_s = records.age_s(record.submitted_at or record.created_at)
     cost = record.cost_usd if settled else record.worst_usd
     return BatchRow(
-        record.mark, benchmark, model, run, record.state, record.remote_state, record.remote, age_s, record.n,
-        record.counts.get("answered"), cost, settled, record.message,
+        mark=record.mark, benchmark=benchmark, model=model, run=run, state=record.state,
+        at_provider=record.remote_state, remote=record.remote, age_s=age_s, requests=record.n,
+        answered=record.counts.get("answered"), cost_usd=cost, settled=settled, message=record.message,
     )  # fmt: skip
 
 
