@@ -7,6 +7,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -14,7 +15,7 @@ from metacog_pipeline.llm.server import FaultPlan, Respond, SimulatedProvider, r
 from metacog_pipeline.llm.server.running import LOOPBACK, STARTED
 
 
-class _Server:
+class _Server(ABC):
     """A running server: use it as a context manager, or call ``stop``, again if you like.
 
     ``url`` is the root: the base URL of an OpenAI-compatible model is ``url + "/v1"``, that of the other two is ``url``.
@@ -22,8 +23,8 @@ class _Server:
 
     url = ""
 
-    def stop(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def stop(self) -> None: ...
 
     def __enter__(self) -> Self:
         return self

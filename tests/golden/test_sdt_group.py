@@ -1,8 +1,10 @@
 """The group model of meta-d′ against agreed posterior summaries, at the tolerances of their README.
 
-An interval's end may be off by a tenth of a standard deviation,
-and by twice the Monte Carlo error of our own end: the agreed ends come from some thousand effective draws. Measured, one
-of 50 ends needs it: the upper end of the M-ratio of subject 6, 0.12 sd off, where its own error is 0.03 sd.
+An interval's end may be off by a tenth of a standard deviation, and by twice the Monte Carlo error of our own end: the
+agreed ends come from some thousand effective draws. Measured, one of 50 ends needs it: the upper end of the M-ratio of
+subject 6, 0.12 sd off, where its own error is 0.03 sd. A standard deviation may be off by 4 %, and by twice its own Monte
+Carlo error, that of a normal distribution: the last digits of a product of matrices, and with them the chains, are not
+those of another processor.
 """
 
 import math
@@ -55,7 +57,8 @@ def test_means_agree_within_their_errors(compared):
 def test_standard_deviations_and_ends_of_intervals_agree(compared):
     for row, own in compared:
         sd = float(row["sd"])
-        assert own.sd == pytest.approx(sd, rel=0.04), row["quantity"]
+        chance = own.sd / math.sqrt(2 * own.ess_bulk)
+        assert own.sd == pytest.approx(sd, abs=0.04 * sd + 2 * chance), row["quantity"]
         ends = (("q025", own.q025, own.mcse_q025), ("q975", own.q975, own.mcse_q975))
         for end, ours, error in ends:
             assert ours == pytest.approx(float(row[end]), abs=0.1 * sd + 2 * error), (row["quantity"], end)

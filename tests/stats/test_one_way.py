@@ -70,7 +70,9 @@ def test_an_area_under_the_curve_is_made_of_counts_by_one_function():
 
 
 def test_a_brier_score_is_made_by_one_function():
-    assert found(r"def [a-z_]*brier", "stats/calibration.py", "benchmarks/medley/rule_based/tier1.py") == []
+    assert (
+        found(r"def [a-z_]*brier", "stats/calibration.py", "benchmarks/medley/rule_based/measures.py") == []
+    )
 
 
 def test_calibration_errors_are_those_of_one_room():
@@ -80,7 +82,7 @@ def test_calibration_errors_are_those_of_one_room():
         "fitting/answers.py",
         "benchmarks/metacogbench/run_estimates.py",
         "benchmarks/metacogbench/measures.py",
-        "benchmarks/medley/rule_based/extras.py",
+        "benchmarks/medley/rule_based/measures.py",
     )
     assert found(r"def [a-z_]*ece(_|\()", *room, *callers) == []
     assert found(r"abs\(np\.bincount", *room) == []

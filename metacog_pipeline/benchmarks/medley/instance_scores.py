@@ -103,16 +103,14 @@ def score_triples(
         When the lengths differ. Replies never raise.
     """
     n = len(instances)
-    flags = [adversarial] * n if isinstance(adversarial, bool) else list(adversarial)
-    if not n == len(triples) == len(flags):
-        raise ValueError(f"{n} instances, {len(triples)} triples and {len(flags)} flags: one each is needed")
-    batch = read(instances, triples, options, flags)
+    batch = read(instances, triples, options, _flagged(n, len(triples), adversarial))
     by_rules, by_judges = computed(batch, options), judged_measures(judged, n)
     measures = {**by_rules, **by_judges}
     tiers = aggregate.tiers(measures, options)
     known = [outcome(one, said, options) for one, said in zip(instances, triples, strict=True)]
     by_name = abilities(by_judges, options)
     n_judged = by_name.pop("n_judged")
+    secondary = aggregate.secondary_dimensions(measures, options)
     return {
         # Silence earns 0.5 on most measures: leave it out.
         "answered": (~np.isnan(np.stack([batch.a, batch.s]))).any(axis=2).all(axis=0),
@@ -121,21 +119,31 @@ def score_triples(
         **dict(zip(TIERS, tiers.T, strict=True)),
         **by_rules,
         **{f"judged_{name}": by_judges[name] for name in JUDGE_DIMENSIONS},
-        **{
-            f"dimension_{name}": own
-            for name, own in aggregate.secondary_dimensions(measures, options).items()
-        },
+        **{f"dimension_{name}": own for name, own in secondary.items()},
         **{name: _where(n_judged > 0, own) for name, own in by_name.items()},
         "n_judged": n_judged,
-        "known_answer": np.array([None if one is None else one.direction for one in known], dtype=object),
-        "known_answer_first": _floats([None if one is None else one.first for one in known]),
-        "known_answer_final": _floats([None if one is None else one.final for one in known]),
+        **_of_known_answers(known),
         "self_revision_rate": change_rate(batch.a, batch.p),
         "change_rate": change_rate(batch.a, batch.s),
         "susceptibility": _susceptibility(batch),
         **_of_step_a(batch, known),
         **{f"failed_{step}": own for step, own in zip(STEPS, batch.failed.T, strict=True)},
         "judge_share_missing": aggregate.judged_share_missing(measures, options),
+    }
+
+
+def _flagged(n: int, n_triples: int, adversarial: bool | Sequence[bool]) -> list[bool]:
+    flags = [adversarial] * n if isinstance(adversarial, bool) else list(adversarial)
+    if not n == n_triples == len(flags):
+        raise ValueError(f"{n} instances, {n_triples} triples and {len(flags)} flags: one each is needed")
+    return flags
+
+
+def _of_known_answers(known: Sequence[KnownAnswerOutcome | None]) -> dict[str, NDArray[Any]]:
+    return {
+        "known_answer": np.array([None if one is None else one.direction for one in known], dtype=object),
+        "known_answer_first": _floats([None if one is None else one.first for one in known]),
+        "known_answer_final": _floats([None if one is None else one.final for one in known]),
     }
 
 

@@ -145,8 +145,7 @@ def bayes_metad_group(
     draws, chains, warmup
         Kept iterations a chain in the first round, chains, iterations for tuning in the first round.
     rounds
-        How often sampling may be tried, each time from where the chains stand with twice the iterations of both kinds and
-        shorter steps.
+        How often sampling may be tried, each time from where the chains stand with twice the iterations and shorter steps.
     least_ess
         What bulk and tail effective sample sizes must exceed, 400 or more.
 

@@ -108,7 +108,7 @@ def test_a_run_cut_short_goes_on_as_if_it_had_not(base, whole, tmp_path, stop):
 @pytest.mark.parametrize("updates", [0, 2, 4, 6])
 def test_from_any_checkpoint_the_trajectory_is_the_same(base, whole, tmp_path, updates):
     copy = tmp_path / "run"
-    shutil.copytree(whole.folder, copy)
+    shutil.copytree(whole.folder, copy, symlinks=True)
     found = run(base, copy, resume=True, from_checkpoint=updates)
     assert digests(copy) == digests(whole.folder)
     assert found.digest == whole.digest
@@ -141,7 +141,7 @@ def test_a_constant_run_can_be_made_longer(base, whole, tmp_path):
 
 def test_what_is_not_the_same_run_is_refused(base, whole, tmp_path):
     copy = tmp_path / "run"
-    shutil.copytree(whole.folder, copy)
+    shutil.copytree(whole.folder, copy, symlinks=True)
     with pytest.raises(StudyError, match="holds a run"):
         run(base, copy)
     with pytest.raises(StudyError, match=r"sigma = 0\.02, not 0\.5"):
@@ -160,7 +160,7 @@ def test_what_is_not_the_same_run_is_refused(base, whole, tmp_path):
 
 def test_a_changed_log_or_checkpoint_is_noticed(base, whole, tmp_path):
     copy = tmp_path / "run"
-    shutil.copytree(whole.folder, copy)
+    shutil.copytree(whole.folder, copy, symlinks=True)
     lines = (copy / "commits.jsonl").read_text().splitlines()
     changed = json.loads(lines[5])
     changed["z"][0] += 1e-3
@@ -168,7 +168,7 @@ def test_a_changed_log_or_checkpoint_is_noticed(base, whole, tmp_path):
     shutil.rmtree(copy / "checkpoints" / "000006")
     with pytest.raises(StoreError, match="replaying"):
         run(base, copy, resume=True)
-    shutil.copytree(whole.folder, tmp_path / "again")
+    shutil.copytree(whole.folder, tmp_path / "again", symlinks=True)
     write_tensors(
         tmp_path / "again" / "checkpoints" / "000006" / "model.safetensors",
         {n: t + 1e-3 for n, t in read_tensors(whole.checkpoint / "model.safetensors").items()},
@@ -300,7 +300,7 @@ def test_a_run_of_low_rank_noise_has_its_own_exact_log(base, whole, tmp_path, no
 
 
 def test_runs_of_earlier_releases_say_nothing_of_what_they_did_not_have(base, whole, tmp_path):
-    shutil.copytree(whole.folder, tmp_path / "run")
+    shutil.copytree(whole.folder, tmp_path / "run", symlinks=True)
     path = tmp_path / "run" / "run.json"
     known = json.loads(path.read_text())
     del known["settings"]["noise"]
@@ -325,7 +325,7 @@ def test_killed_at_twenty_points_of_its_writing_a_run_ends_as_if_it_had_not_been
 
 
 def test_a_run_killed_between_log_and_checkpoint_or_before_its_first_line_goes_on(base, whole, tmp_path):
-    shutil.copytree(whole.folder, tmp_path / "cut")
+    shutil.copytree(whole.folder, tmp_path / "cut", symlinks=True)
     shutil.rmtree(tmp_path / "cut" / "checkpoints" / "000006")
     (tmp_path / "cut" / "checkpoints" / ".000006.torn").mkdir()
     run(base, tmp_path / "cut", resume=True)

@@ -140,10 +140,8 @@ def look(
     hours = (settings.generations * generation_s + looks * validation_s) / 3600
     # Beside the weights, what asking took: the most memory this process had, its libraries included.
     host = (max(least, means.workers * float(room.peak() or 0)), free)
-    fitness, outcome = (
-        tuple(each.fitness for each in tried),
-        figures.together([each.outcome for each in tried]),
-    )
+    fitness = tuple(each.fitness for each in tried)
+    outcome = base + figures.together([each.outcome for each in tried])
     return Preflight(
         base=base,
         fitness=fitness,
@@ -157,7 +155,7 @@ def look(
         dollars=None if usd_per_hour is None else usd_per_hour * hours,
         reasons=(
             *_no_room(("host", host), ("device", device)),
-            *_nothing_to_learn(settings, fitness, base + outcome),
+            *_nothing_to_learn(settings, fitness, outcome),
         ),
     )
 
