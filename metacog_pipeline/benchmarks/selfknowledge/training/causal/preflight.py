@@ -121,11 +121,8 @@ def look(
     try:
         with torch.no_grad():
             base = worker.trainee.fitness(worker.trainee.model, 0).outcome
-        people = settings.individuals(0)
         begun = time.perf_counter()
-        tried = worker.evaluate(0, people[:individuals], settings.sigma)
-        while len({each.fitness for each in tried}) == 1 and len(tried) < min(len(people), MOST_TRIED):
-            tried += worker.evaluate(0, people[len(tried) : len(tried) + 2], settings.sigma)
+        tried = _tried(worker, recipe, individuals)
         individual_s = (time.perf_counter() - begun) / len(tried)
         update_s = _update_s(worker, recipe, tried)
         device = _device(recipe.device)
@@ -158,6 +155,15 @@ def look(
             *_nothing_to_learn(settings, fitness, outcome),
         ),
     )
+
+
+def _tried(worker: Worker, recipe: CausalRecipe, individuals: int) -> list[Tried]:
+    """Return so many individuals of the first generation, more while all earn the same."""
+    people, sigma = recipe.settings.individuals(0), recipe.settings.sigma
+    tried = worker.evaluate(0, people[:individuals], sigma)
+    while len({each.fitness for each in tried}) == 1 and len(tried) < min(len(people), MOST_TRIED):
+        tried += worker.evaluate(0, people[len(tried) : len(tried) + 2], sigma)
+    return tried
 
 
 def _no_room(*memory: tuple[str, tuple[float, float | None] | None]) -> Iterator[str]:
