@@ -5,6 +5,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metacog_pipeline.benchmark.answers.dates import date_of
 from metacog_pipeline.benchmark.answers.reading import LONGEST, AnswerKey, read_stated
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import shipped_items
 from metacog_pipeline.benchmarks.metacogbench.items import Item
@@ -117,8 +118,27 @@ def test_two_answers_of_equal_standing_are_ambiguous_and_right_is_not_guessed(it
     assert found.status == "answer_ambiguous" and found.reason
 
 
+@every(
+    ("said", "right"),
+    [
+        ("5 \N{GREEK SMALL LETTER MU}m", 5), ("5 \N{MICRO SIGN}m", 5), ("5 \N{KELVIN SIGN}ilometres", 5), ("fıve", 5), ("SİX", 6),
+        ("ſix", 6), ("two mıllıon", 2_000_000), ("1.5 mİllion", 1_500_000), ("eighteen yearſ", 18), ("dıecısıete", 17),
+    ],
+)  # fmt: skip
+def test_letters_that_are_one_but_for_their_case_read_alike(said, right):
+    assert read_stated(said, AnswerKey("number", (right,))).correct is True
+
+
+def test_words_are_one_but_for_their_case_in_options_dates_and_ordinals_too():
+    options = AnswerKey("choice", ("A",), question="Which?\nA) red\nB) blue\nC) green")
+    assert read_stated("the fırst option", options).correct is True
+    assert date_of("5 Maİ 1990") == date_of("5 mai 1990") is not None
+    assert read_stated("the sıxth", AnswerKey("text", ("the sixth",))).correct is True
+
+
 PIECES = st.sampled_from(
     [
+        "fıve", "SİX", "mıllıon", "5 μm", "yearſ", "fırst", "5 maİ 1990",
         "(", ")", "[", "]", "=", "×", "+", "-", "/", "or", "not", "7", "1932", "2010", "°F", "5%", "wait,", "so",
         "一百", "일곱", "siete", "\\boxed{", "}", "**", "<think>", "</think>", "A)", "B", ".", ";", "\n", ",", "±",
         "to",

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from metacog_pipeline.benchmark.answers.clauses import Places
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, Reading
-from metacog_pipeline.benchmark.answers.text import folded
+from metacog_pipeline.benchmark.answers.text import folded, uncased
 from metacog_pipeline.benchmark.answers.word_answers import occurrences
 from metacog_pipeline.columns import truth
 
@@ -197,7 +197,7 @@ def _positions(text: str, places: Places, options: dict[str, str]) -> list[Taken
     letters = list(options)
     found: list[Taken] = []
     for each in _POSITION.finditer(text):
-        word = (each["n"] or each["digit"]).lower()
+        word = uncased(each["n"] or each["digit"])
         place = (
             len(letters) - 1 if word in ("last", "final") else len(letters) - 2 if word == "penultimate"
             else _FIRST.index(word) if word in _FIRST else int(word[0]) - 1

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from metacog_pipeline.benchmark.answers.ordinals import ordinals
+from metacog_pipeline.benchmark.answers.text import uncased
 
 _NAMES = (
     "january jan janvier januar enero ene janeiro gennaio", "february feb février fevrier februar febrero",
@@ -135,7 +136,7 @@ def _readings(found: re.Match[str]) -> list[Date]:
             if _is_day(month, day)
         ]
     at = next(n for n in "12346789" if part.get(f"m{n}"))
-    named = (part[f"m{at}"] or "").rstrip(".").casefold()
+    named = uncased((part[f"m{at}"] or "").rstrip("."))
     day, said = part.get(f"d{at}"), part.get(f"y{at}")
     in_year = int(said.lstrip("'’")) if said else None
     made = Date(in_year, _MONTHS[named] if named in _MONTHS else int(named), int(day) if day else None)

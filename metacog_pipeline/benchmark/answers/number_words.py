@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from metacog_pipeline.benchmark.answers.numbers import Number
+from metacog_pipeline.benchmark.answers.text import uncased
 
 _TO_NINETEEN = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -129,9 +130,9 @@ def word_numbers(text: str) -> Iterator[Number]:
 def _fractions(text: str) -> Iterator[Number]:
     for found in _FRACTION_RX.finditer(text):
         if found["below"]:
-            top = found["top"].casefold()
+            top = uncased(found["top"])
             above = 1 if top in ("a", "an") else int(top) if top.isdigit() else _EN[top]
-            below = _FRACTIONS[found["below"].casefold()]
+            below = _FRACTIONS[uncased(found["below"])]
         elif found["zh"]:
             above, below = (_positional(found[part], _ZH_DIGITS, _ZH_POWERS) for part in ("zh_top", "zh"))
         else:
@@ -142,7 +143,7 @@ def _fractions(text: str) -> Iterator[Number]:
 
 def _english(text: str) -> Iterator[Number]:
     for found in _EN_RX.finditer(text):
-        words = [word for word in re.split(r"[- ,]+", found[0].casefold()) if word not in ("and", "")]
+        words = [word for word in re.split(r"[- ,]+", uncased(found[0])) if word not in ("and", "")]
         if words == ["one"] and (
             _NOT_ONE_AFTER.match(text, found.end()) or _NOT_ONE_BEFORE.search(text[: found.start()][-16:])
         ):
@@ -161,12 +162,12 @@ def _english(text: str) -> Iterator[Number]:
 def word_value(words: str) -> int:
     """Return the value of number words that match `WORDS`: ``one hundred and five`` is 105."""
     known = {**_EN, "a": 1, "naught": 0}
-    return _grouped([known[word] for word in re.split(r"[- ]+", words.casefold()) if word != "and"]) or 0
+    return _grouped([known[word] for word in re.split(r"[- ]+", uncased(words)) if word != "and"]) or 0
 
 
 def _spanish(text: str) -> Iterator[Number]:
     for found in _ES_RX.finditer(text):
-        words = [word for word in found[0].casefold().split() if word != "y"]
+        words = [word for word in uncased(found[0]).split() if word != "y"]
         alone = len(words) == 1 and words[0] in _ES_ALONE
         if alone and not (words[0] in ("once", "mil", "uno") and spanish(text)):
             continue

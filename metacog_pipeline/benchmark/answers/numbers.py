@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from metacog_pipeline.benchmark.answers.text import uncased
+
 _LONGEST_NUMERAL = 400
 _LARGEST_EXPONENT = 400
 
@@ -112,4 +114,4 @@ def _to_the(base: Fraction, exponent: int) -> Fraction | None:
 
 
 def _magnitude(word: str | None) -> int:
-    return _MAGNITUDES[word.casefold()] if word else 0
+    return _MAGNITUDES[uncased(word)] if word else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from metacog_pipeline.benchmark.answers.number_words import TENS
+from metacog_pipeline.benchmark.answers.text import uncased
 
 _TO_NINETEENTH = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
@@ -25,4 +26,4 @@ def ordinals(text: str) -> str:
 
 
 def _in_digits(found: re.Match[str]) -> str:
-    return f"{found[2] or _ORDINALS[found[1].casefold().replace(' ', '-')]}th"
+    return f"{found[2] or _ORDINALS[uncased(found[1]).replace(' ', '-')]}th"

@@ -120,6 +120,15 @@ _LETTERS = str.maketrans(
 )
 
 
+# What `re.IGNORECASE` takes for an i besides i itself; case folding makes two characters of the second.
+_DOTS = {ord("ı"): "i", 0x307: None}
+
+
+def uncased(text: str) -> str:
+    """Return a text in lower case, in which two words are equal where `re.IGNORECASE` takes one for the other."""
+    return text.lower() if text.isascii() else text.casefold().translate(_DOTS)
+
+
 def folded(text: str) -> str:
     """Fold case, diacritics and punctuation away; one space between words."""
     if text.isascii():

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cache
 
 from metacog_pipeline.benchmark.answers.numbers import numerals
+from metacog_pipeline.benchmark.answers.text import uncased
 from metacog_pipeline.files import shipped
 
 _LONGEST_QUANTITY = 60  # characters
@@ -46,7 +47,7 @@ def table() -> Mapping[str, Unit]:
             numbers = [_exact(each) for each in given if not isinstance(each, str)]
             unit = Unit(name, dimension, *numbers)
             found.update({_folded(each): unit for each in given if isinstance(each, str)})
-    return {**_with_prefixes(found), **found}
+    return {**{_folded(name): unit for name, unit in _with_prefixes(found).items()}, **found}
 
 
 def _with_prefixes(found: Mapping[str, Unit]) -> dict[str, Unit]:
@@ -147,4 +148,4 @@ def _as_written(name: str) -> bool:
 
 
 def _folded(name: str) -> str:
-    return name if _as_written(name) else name.lower()
+    return name if _as_written(name) else uncased(name)

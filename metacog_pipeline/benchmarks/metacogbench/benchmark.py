@@ -63,7 +63,7 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "16",
+        Stage.PARSING: "17",
         Stage.SCORING: "5",
     }
     answer_modes = asking.MODES

@@ -60,7 +60,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[contract.Stage, str]] = {
         **dict.fromkeys(contract.Stage, "1"),
-        contract.Stage.PARSING: "13",
+        contract.Stage.PARSING: "14",
         contract.Stage.SCORING: "4",
     }
     answer_modes = ("text", "choice")
