@@ -236,6 +236,14 @@ def test_samples_agree_by_the_reader_that_decides_what_is_right(tmp_path):
     assert said(item, "semantic_agreement", *texts[:1] * 5).confidence == 1.0
 
 
+def test_samples_that_are_one_date_agree_however_it_is_written(tmp_path):
+    (item,) = items_of(tmp_path, {"question": "On which day?", "answer": "May 5, 1990"})
+    texts = [
+        f"Answer: {day}" for day in ("May 5, 1990", "5 May 1990", "1990-05-05", "6 May 1990", "May 1990")
+    ]
+    assert said(item, "self_consistency", *texts).confidence == 0.6
+
+
 def test_leave_to_abstain_is_read(choice):
     held = said(choice, "abstain_allowed", "Answer: unknown")
     assert (held.correct, held.confidence, held.kept) == (None, 0.0, 0)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 
+from metacog_pipeline.benchmark.answers.dates import sure_date_of
 from metacog_pipeline.benchmark.answers.numbers import Number, numerals
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
@@ -110,6 +111,8 @@ def clusters(said: Sequence[str], key: AnswerKey, *, both: bool) -> list[list[st
 
     def same(one: str, two: str) -> bool:
         if one.casefold() == two.casefold():
+            return True
+        if key.type == "text" and (date := sure_date_of(one)) is not None and sure_date_of(two) == date:
             return True
         if key.type == "number":  # of two numbers one at least is written without a unit
             return fits(one, two) or fits(two, one)

@@ -280,7 +280,9 @@ def _exact_p(models: _Models, pair: Pair, name: str) -> float | None:
 def _type1(side: Side) -> dict[str, _Resampled]:
     """Return d′ and c of the four outcomes."""
     why = no_outcomes(*side.observed[0].tolist())
-    found = _both(*np.concatenate([side.observed.T, side.drawn.T], axis=1))  # one alone takes as long as thousands
+    found = _both(
+        *np.concatenate([side.observed.T, side.drawn.T], axis=1)
+    )  # one alone takes as long as thousands
     return {name: _Resampled(float(each[0]), each[1:], why) for name, each in found.items()}
 
 
