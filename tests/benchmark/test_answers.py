@@ -1,11 +1,13 @@
 """Short answers are read by their roles: rewrites change no verdict, labelled batches agree, any text is read."""
 
 from collections import Counter
+from fractions import Fraction
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmark.answers.dates import date_of
+from metacog_pipeline.benchmark.answers.number_words import numbers
 from metacog_pipeline.benchmark.answers.reading import LONGEST, AnswerKey, read_stated
 from metacog_pipeline.benchmarks.metacogbench.construction.shipped import shipped_items
 from metacog_pipeline.benchmarks.metacogbench.items import Item
@@ -128,6 +130,47 @@ def test_two_answers_of_equal_standing_are_ambiguous_and_right_is_not_guessed(it
 )  # fmt: skip
 def test_letters_that_are_one_but_for_their_case_read_alike(said, right):
     assert read_stated(said, AnswerKey("number", (right,))).correct is True
+
+
+@every(
+    ("said", "right"),
+    [
+        ("350万", 3_500_000), ("约3.5亿人", 350_000_000), ("1万2千", 12_000), ("3억 5천만 명", 350_000_000),
+        ("5천500만", 55_000_000),
+        ("350万, 2020年", 3_500_000), ("2,5 Millionen", 2_500_000), ("3,5 Mrd. Euro", 3_500_000_000),
+        ("3,5 milliards", 3_500_000_000),
+        ("3 mil millones", 3_000_000_000), ("3.5 млн", 3_500_000), ("12 lakh", 1_200_000), ("1,23,456", 123_456),
+        ("3 dozen", 36), ("-350万", -3_500_000),
+        ("$1.2M", 1_200_000), ("£5m", 5_000_000), ("2 1/2 million", 2_500_000), ("1/2 million", 500_000),
+        ("half a million", 500_000),
+        ("two and a half million", 2_500_000), ("a million and a half", 1_500_000), ("five and a half", 5.5),
+        ("3/4", 0.75),
+        ("3·10⁸", 300_000_000), ("10**3", 1_000), ("It is minus 5.", -5), ("third place, 3 points", 3),
+    ],
+)  # fmt: skip
+def test_a_number_is_read_with_what_multiplies_it(said, right):
+    assert read_stated(said, AnswerKey("number", (right,))).correct is True
+
+
+@every("said", ["5 dan", "5 Figures", "10 minus 3", "2 bolts and a half-nut", "3B or 4", "第3万"])
+def test_what_multiplies_nothing_is_left_alone(said):
+    values = {each.value for each in numbers(said)}
+    assert values <= {2, 3, 4, 5, 10, Fraction(1, 2), 10_000, 3 * 10**9} and values
+
+
+@every(
+    ("said", "right", "unit", "same"),
+    [
+        ("5 mA", 5, "A", False), ("5 mA", 0.005, "A", True), ("5 kΩ", 5_000, "Ω", True), ("5 MB", 5, "GB", False),
+        ("5 MHz", 5_000_000, "Hz", True), ("5 ms", 0.005, "s", True), ("5 oz", 5, "g", False),
+        ("5 tons", 5_000, "kg", True),
+        ("5 years", 60, "months", True), ("5 kWh", 18, "MJ", True), ("760 mmHg", 1, "atm", True),
+        ("5 MPa", 5_000, "kPa", True),
+        ("5 hPa", 0.5, "kPa", True), ("3 mmol", 0.003, "mol", True), ("2 GeV", 2_000, "MeV", True),
+    ],
+)  # fmt: skip
+def test_a_number_in_another_unit_is_converted_or_another_number(said, right, unit, same):
+    assert read_stated(said, AnswerKey("number", (right,), unit=unit, rel_tol=1e-6)).correct is same
 
 
 def test_words_are_one_but_for_their_case_in_options_dates_and_ordinals_too():

@@ -22,9 +22,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from metacog_pipeline.benchmark.answers.clauses import Places, subordinate
-from metacog_pipeline.benchmark.answers.number_words import spanish, word_numbers
-from metacog_pipeline.benchmark.answers.numbers import Number, numerals
+from metacog_pipeline.benchmark.answers.number_words import numbers, spanish
+from metacog_pipeline.benchmark.answers.numbers import MAGNITUDES
 from metacog_pipeline.benchmark.answers.question import Question, stems
+from metacog_pipeline.benchmark.answers.text import uncased
 from metacog_pipeline.benchmark.answers.units import Unit, unit_after, unit_before
 
 MOST = 80  # numbers of a text that are looked at: half of them at either end
@@ -44,7 +45,8 @@ _DATE = re.compile(
     rf"|th)? (?:of )?{_MONTH}\b",
     re.IGNORECASE,
 )
-_GROUPS = {"": 1, "thousand": 10**3, "million": 10**6, "billion": 10**9}
+_GROUPS = {"": 1, **MAGNITUDES}
+_WHOLE = re.compile(rf"([-+]?\d[\d ]*?)(?:[ -]?({'|'.join(MAGNITUDES)}))?", re.IGNORECASE)
 _GROUP_OF_THREE = re.compile(r"\d{1,3}\.\d{3}")
 _EQUALS = re.compile(
     r"=>?|≈|≡|≃|→|⇒|->|\bequals\b|\bis equal to\b"
@@ -187,13 +189,11 @@ def _found(text: str, question: Question) -> list[Candidate]:
     ]
     is_spanish = spanish(text)
     taken = [(start, end) for start, end, _ in dates]
-    numbers: list[Number] = sorted(
-        itertools.chain(numerals(text), word_numbers(text)), key=lambda each: each.start
-    )
-    if len(numbers) > MOST:
-        numbers = numbers[: MOST // 2] + numbers[-MOST // 2 :]
+    said = numbers(text)
+    if len(said) > MOST:
+        said = said[: MOST // 2] + said[-MOST // 2 :]
     at = 0
-    for number in numbers:
+    for number in said:
         while at < len(taken) and taken[at][1] <= number.start:
             at += 1
         if at < len(taken) and taken[at][0] < number.end:
@@ -240,8 +240,8 @@ def _step(written: str, before: str) -> Fraction:
         and (zeros := re.fullmatch(r"[-+]?\d*?(0+)", re.sub(r"\D", "", written))) is not None
     ):
         return Fraction(10 ** len(zeros[1]))
-    whole = re.fullmatch(r"([-+]?\d[\d ]*?)(?:[ -]?(thousand|million|billion))?", digits.strip())
-    return Fraction(_GROUPS[whole[2] or ""]) if whole and _ABOUT.search(before) else Fraction(0)
+    whole = _WHOLE.fullmatch(digits.strip())
+    return Fraction(_GROUPS[uncased(whole[2] or "")]) if whole and _ABOUT.search(before) else Fraction(0)
 
 
 def _merged(text: str, found: list[Candidate], *, asks_share: bool) -> list[Candidate]:

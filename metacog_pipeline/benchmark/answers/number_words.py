@@ -6,10 +6,11 @@ A word is a number only where it cannot well be anything else: "one of them", "ì
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from metacog_pipeline.benchmark.answers.numbers import Number
+from metacog_pipeline.benchmark.answers.numbers import Number, numerals
 from metacog_pipeline.benchmark.answers.text import uncased
 
 _TO_NINETEEN = (
@@ -28,6 +29,10 @@ _EN: Mapping[str, int] = {
 _EN_WORD = "|".join(sorted(_EN, key=len, reverse=True))
 _EN_RX = re.compile(rf"\b(?:an? (?=hundred|thousand|million|billion|dozen))?(?:{_EN_WORD})\b"
                     rf"(?:(?:[- ]|,? and |, )(?:{_EN_WORD})\b){{0,24}}", re.IGNORECASE)  # fmt: skip
+_AND_PART = re.compile(
+    r" and (?:a|one) (half|quarter|third)\b(?: (hundred|thousand|million|billion|trillion)\b)?", re.IGNORECASE
+)
+_HALF = re.compile(r"\bhalf (?:of )?$", re.IGNORECASE)
 _NOT_ONE_AFTER = re.compile(
     r" (?:of|can|could|would|is|must|should|who|that|might|may|another|more|such)\b", re.I
 )
@@ -115,16 +120,27 @@ def spanish(text: str) -> bool:
     return bool(found - {"la", "es", "los", "las"}) or len(found) > 1
 
 
+def numbers(text: str) -> list[Number]:
+    """Return the numbers of a text in digits and in words, from left to right; a word within digits is part of them."""
+    in_digits = list(numerals(text))
+    ends, spelled = [each.end for each in in_digits], []
+    for each in word_numbers(text):
+        at = bisect_right(ends, each.start)
+        if at == len(ends) or each.end <= in_digits[at].start:
+            spelled.append(each)
+    return sorted([*in_digits, *spelled], key=lambda each: each.start)
+
+
 def word_numbers(text: str) -> Iterator[Number]:
-    """Yield the numbers that are written as words, language after language."""
-    taken: list[tuple[int, int]] = []
+    """Yield the numbers that are written as words, from left to right."""
     beyond_ascii = () if text.isascii() else (_chinese, _korean)
-    for reader in (_fractions, _english, _spanish, *beyond_ascii):
-        for found in reader(text):
-            if not any(found.start < end and start < found.end for start, end in taken[-40:]):
-                taken.append((found.start, found.end))
-                minus = _MINUS.search(text[max(0, found.start - 10) : found.start])
-                yield Number(-found.value, found.start - len(minus[0]), found.end) if minus else found
+    every = [each for read in (_fractions, _english, _spanish, *beyond_ascii) for each in read(text)]
+    end = 0
+    for found in sorted(every, key=lambda each: (each.start, -each.end)):  # of two the one that says more
+        if found.start >= end:
+            end = found.end
+            minus = _MINUS.search(text[max(0, found.start - 10) : found.start])
+            yield Number(-found.value, found.start - len(minus[0]), found.end) if minus else found
 
 
 def _fractions(text: str) -> Iterator[Number]:
@@ -156,7 +172,23 @@ def _english(text: str) -> Iterator[Number]:
         if value is None and 10 <= values[0] <= 20 and 10 <= (_grouped(values[1:]) or 0) < 100:
             value = values[0] * 100 + (_grouped(values[1:]) or 0)  # nineteen twelve
         if value is not None:
-            yield Number(Fraction(value), found.start(), found.end())
+            half = (
+                _HALF.search(text[max(0, found.start() - 9) : found.start()])
+                if words[0] in ("a", "an")
+                else None
+            )
+            start, value = found.start() - (len(half[0]) if half else 0), Fraction(value, 2 if half else 1)
+            yield _with_part(Number(value, start, found.end()), text, words[-1])
+
+
+def _with_part(whole: Number, text: str, last: str) -> Number:
+    """Return a number with the half, third or quarter behind it: of a million where it ends in one."""
+    part = _AND_PART.match(text, whole.end)
+    if part is None:
+        return whole
+    share, times = Fraction(1, _FRACTIONS[uncased(part[1])]), _EN[uncased(part[2])] if part[2] else 1
+    of = _EN[last] if times == 1 and _EN.get(last, 0) >= 1_000 else 1
+    return Number((whole.value + share * of) * times, whole.start, part.end())
 
 
 def word_value(words: str) -> int:

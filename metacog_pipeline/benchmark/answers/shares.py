@@ -8,8 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from metacog_pipeline.benchmark.answers.number_words import word_numbers
-from metacog_pipeline.benchmark.answers.numbers import numerals
+from metacog_pipeline.benchmark.answers.number_words import numbers
 from metacog_pipeline.benchmark.answers.question import question_of
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, prepared
 
@@ -47,7 +46,7 @@ def share_of(text: str) -> Share | None:
     bare = _PERCENT.sub("", plain)
     value = _SMALL_WORDS.get(bare.casefold())
     if value is None:
-        found = next((each for read in (numerals, word_numbers) for each in read(bare)), None)
+        found = next(iter(numbers(bare)), None)
         value = None if found is None or (found.start, found.end) != (0, len(bare)) else found.value
         if found is not None and found.parts is not None and len({*found.parts}) == 1:
             value = None  # 50/50 is no 1

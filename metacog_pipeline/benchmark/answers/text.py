@@ -37,6 +37,7 @@ _CELL_TAGS = re.compile(r"</?(?:td|th)\b[^<>\n]{0,80}>", re.IGNORECASE)
 _QUOTE_MARK = re.compile(r"^[ ]*(?:>[ ]?)+", re.MULTILINE)
 _HEADING = re.compile(r"^[ ]*#{1,6}[ ]+", re.MULTILINE)
 _LIST_MARK = re.compile(r"^[ ]*(?:[-*+•‣▪●○◦·][ ]+(?!\d+[ ]*$)|\(?\d{1,2}[.)][ ]+(?=\D))", re.MULTILINE)
+_TO_THE = re.compile(r"(?<=\d)\*\*(?=[-+]?\d+(?!\d|\*\*))")
 _PRODUCT = re.compile(r"(?<=\d)[ ]?\*[ ]?(?=\d)")
 _STRUCK = re.compile(r"~~[^~\n]{1,200}~~")
 _UNDERSCORES = re.compile(r"(?<![\w\\])_{1,3}(?=\S)|(?<=[^\s\\])_{1,3}(?!\w)")
@@ -107,7 +108,7 @@ def without_markup(text: str) -> str:
     if "\\" in text or "$" in text or "{" in text:
         text = _without_latex(text)
     text = _STRUCK.sub(" ", text) if "~~" in text else text
-    text = _PRODUCT.sub(" × ", text).replace("*", "")
+    text = _PRODUCT.sub(" × ", _TO_THE.sub("^", text)).replace("*", "")
     return _UNDERSCORES.sub("", text) if "_" in text else text
 
 

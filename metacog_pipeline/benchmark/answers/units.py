@@ -22,9 +22,18 @@ _PREFIXES: Mapping[str, tuple[str, Fraction]] = {
     name: (symbol, Fraction(10) ** int(power))
     for name, symbol, power in zip(_WORDS[::3], _WORDS[1::3], _WORDS[2::3], strict=True)
 }
-_PREFIXED = {"m": "metre meter metro", "l": "litre liter litro", "g": "gram gramo", "kpa": "pascal"}
+_LARGE, _COMMON, _ALL = "T G M k", "G M k m µ n", "T G M k h da d c m µ n"
+# Of a unit of the table: its names, its symbol, and the prefixes that the symbol takes. The case of three letters does not
+# count, so that MHz and mHz would be one; nobody writes daN, and Dan is a name.
+_PREFIXED = {
+    "m": ("metre meter metro", "m", _ALL), "l": ("litre liter litro", "l", _ALL), "L": ("", "L", _ALL),
+    "g": ("gram gramo", "g", ""), "Pa": ("pascal", "Pa", "G M k h"), "A": ("ampere amp", "A", _COMMON),
+    "V": ("volt", "V", _COMMON), "W": ("watt", "W", f"T {_COMMON}"), "J": ("joule", "J", f"T {_COMMON}"),
+    "N": ("newton", "N", _COMMON), "Hz": ("hertz", "Hz", _LARGE), "ohm": ("ohm", "Ω", "G M k"),
+    "eV": ("electronvolt", "eV", _LARGE), "mol": ("mole", "mol", "k m µ n"), "bit": ("bit", "bit", _LARGE),
+}  # fmt: skip
 _SCALES = {("华氏", "화씨", "華氏"): "°F", ("摄氏", "섭씨", "攝氏"): "°C"}
-_SYMBOLS = ("€", "$", "US$")  # may stand before the number
+_SYMBOLS = ("€", "$", "US$", "£", "¥", "₹", "₩")  # may stand before the number
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +56,20 @@ def table() -> Mapping[str, Unit]:
             numbers = [_exact(each) for each in given if not isinstance(each, str)]
             unit = Unit(name, dimension, *numbers)
             found.update({_folded(each): unit for each in given if isinstance(each, str)})
-    return {**{_folded(name): unit for name, unit in _with_prefixes(found).items()}, **found}
+    return {**_with_prefixes(found), **found}
 
 
 def _with_prefixes(found: Mapping[str, Unit]) -> dict[str, Unit]:
-    """Return metres, litres, grams and pascals under every prefix: hectolitres, hl."""
+    """Return the units of `_PREFIXED` under every prefix: hectolitres, hl, kΩ, MeV."""
     made: dict[str, Unit] = {}
-    for symbol, names in _PREFIXED.items():
-        base = found["kpa"] if symbol == "kpa" else found[symbol]
-        one = base.factor / 1_000 if symbol == "kpa" else base.factor
+    for name, (words, symbol, shorts) in _PREFIXED.items():
+        base = found[name]
         for prefix, (short, factor) in _PREFIXES.items():
-            unit = Unit(f"{prefix}{symbol}", base.dimension, one * factor)
-            whole = [f"{prefix}{name}{plural}" for name in names.split() for plural in ("", "s")]
-            made |= dict.fromkeys([*whole, *([f"{short}{symbol}"] if symbol in ("l", "m") else [])], unit)
-            made |= {f"{short}L": unit} if symbol == "l" else {}
+            names = [f"{prefix}{word}{plural}" for word in words.split() for plural in ("", "s")]
+            names += [f"{short}{symbol}"] if short in shorts.split() else []
+            made |= dict.fromkeys(
+                map(_folded, names), Unit(f"{prefix}{name}", base.dimension, base.factor * factor)
+            )
     return made
 
 

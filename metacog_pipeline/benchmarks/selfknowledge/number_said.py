@@ -8,8 +8,7 @@ from fractions import Fraction
 
 from metacog_pipeline.benchmark.answers.candidates import CONTEXT, Candidate, candidates
 from metacog_pipeline.benchmark.answers.dates import date_of
-from metacog_pipeline.benchmark.answers.number_words import word_numbers
-from metacog_pipeline.benchmark.answers.numbers import numerals
+from metacog_pipeline.benchmark.answers.number_words import numbers
 from metacog_pipeline.benchmark.answers.question import question_of
 from metacog_pipeline.benchmark.answers.reading import Prepared
 from metacog_pipeline.benchmark.answers.units import unit_after
@@ -33,7 +32,7 @@ def number_of(form: str) -> tuple[Fraction, str] | None:
     text = form.strip().lower().removeprefix("the ").strip(" .")
     if re.fullmatch(r"[12]\d\d0['’]?s", text) or date_of(text):
         return None
-    found = [*numerals(text), *word_numbers(text)]
+    found = numbers(text)
     if len(found) != 1 or found[0].start > 1:
         return None
     unit, end = unit_after(text, found[0].end)

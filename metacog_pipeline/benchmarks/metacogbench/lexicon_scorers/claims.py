@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import chain
 from typing import NamedTuple
 
-from metacog_pipeline.benchmark.answers.number_words import word_numbers
-from metacog_pipeline.benchmark.answers.numbers import numerals
+from metacog_pipeline.benchmark.answers.number_words import numbers
 from metacog_pipeline.benchmark.answers.question import stem
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.benchmarks.metacogbench.items import Item
@@ -67,7 +65,7 @@ def content(text: str) -> frozenset[str]:
     """Return the stems of the words that carry meaning; numbers by their value, however they are written."""
     text = NEGATION.sub(" ", text.lower())
     values: set[str] = set()
-    for number in sorted(chain(numerals(text), word_numbers(text)), key=lambda each: -each.start):
+    for number in reversed(numbers(text)):
         values.add(str(number.value))
         text = f"{text[: number.start]} {text[number.end :]}"
     words = (SAME.get(word, word) for word in folded(text).split())
