@@ -27,12 +27,12 @@ select
     condition,
     model,
     measure,
-    string_agg(distinct place, ', ' order by place) as places,
+    array_to_string(list_sort(list_distinct(list(place))), ', ') as places,
     min(estimate) as least,
     max(estimate) as most
 from shown
 group by benchmark, condition, model, source, measure
-having max(estimate) - min(estimate) > 1e-9 * greatest(1, abs(max(estimate))) or count(distinct estimate is null) > 1
+having max(estimate) - min(estimate) > 1e-9 * greatest(1, abs(max(estimate))) or count(estimate) not in (0, count(*))
 union all
 select benchmark, condition, model, measure, 'leaderboard, not published_values', estimate, estimate
 from leaderboard as board

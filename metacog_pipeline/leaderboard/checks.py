@@ -40,7 +40,7 @@ def check_model(
             named = dict.fromkeys(name for each in model.header.assertions for name in each.columns)
             connection.execute(f"select {', '.join(map(identifier, named))} from {table} limit 0")
             return len(model.header.assertions)
-        parts = [f"(select count(*) from ({_violations(source, each)}))" for each in model.header.assertions]
+        parts = [f"({_suspects(source, each)})" for each in model.header.assertions]
         counts = connection.execute(f"select {', '.join(parts)}").fetchall()[0]
         for assertion, count in zip(model.header.assertions, counts, strict=True):
             if count:
@@ -76,6 +76,17 @@ def any_of(rows: Sequence[tuple[str, list[object]]]) -> str:
         written = (str(value) if isinstance(value, int) else text(str(value)) for value in values)
         made.append(re.sub(r"\?", lambda _, written=written: next(written), where))  # type: ignore[misc]
     return " or ".join(f"({each})" for each in made)
+
+
+def _suspects(source: str, assertion: Assertion) -> str:
+    """Return the count that is 0 only where no row breaks ``assertion``; where it is not, the rows are looked at.
+
+    Keys that are alike have one hash: to compare hashes is a third of the work.
+    """
+    if assertion.kind == "UNIQUE":
+        listed = ", ".join(map(identifier, assertion.columns))
+        return f"select count(*) - count(distinct hash({listed})) {source}"
+    return f"select count(*) from ({_violations(source, assertion)})"
 
 
 def _violations(source: str, assertion: Assertion) -> str:
