@@ -84,14 +84,53 @@ def test_an_answer_is_set_apart_in_the_words_of_a_language(word):
 
 
 SURE = (
-    ("Confidence: 80%\nConfidence interval: 70-90", 0.8), ("Konfidenz: 80 %", 0.8), ("Confianza: 0,8", 0.8),
-    ("置信度：80%", 0.8), ("Confiance : 8/10", 0.8), ("Уверенность: 80", 0.8), ("확신도: 80%", 0.8),
+    ("Confidence: 80%\nConfidence interval: 70-90", 0.8),
+    ("Konfidenz: 80 %", 0.8),
+    ("Confianza: 0,8", 0.8),
+    ("置信度：80%", 0.8),
+    ("Confiance : 8/10", 0.8),
+    ("Уверенность: 80", 0.8),
+    ("확신도: 80%", 0.8),
     ("Confidence: 50/50", 0.5),
+    ("Confidence (0-100): 80", 0.8),
+    ("**Confidence (0–100 %):** 80 %", 0.8),
+    ("Confidence (0-10): 8", 0.8),
+    ("Confidence (out of 10): 8", 0.8),
+    ("Confidence (0-1): 0.8", 0.8),
+    ("Confidence (0 to 100, where 100 is certain): 80", 0.8),
+    ("Confidence on a scale of 1 to 10: 8", 0.8),
+    ("Confidence (0-100): 70-90", 0.8),
+    ("Confidence (70-90)", 0.8),
+    ("Confidence: eighty percent", 0.8),
+    ("Confidence: about 8 in 10", 0.8),
+    ("Confidence: nine out of ten", 0.9),
+    ("## Confidence\n80%", 0.8),
+    ("Confidence:\n\n80", 0.8),
+    ("Certainty: 80%", 0.8),
+    ("信心水平：80%", 0.8),
+    ("信頼度: 80%", 0.8),
+    ("I'm 80% confident.", 0.8),
+    ("It is Paris with 80% confidence.", 0.8),
+    ("I am sure (about 80%).", 0.8),
+)
+UNSAID = (
+    "Confidence: high", "Confidence: one of the best known facts", "Confidence: 150%", "I am certain.",
+    "80 % of people live there.", "Confidence\nI would say so", "(80%)",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(("line", "share"), SURE)
 def test_a_confidence_is_stated_in_the_words_of_a_language_and_an_interval_is_none(line, share):
-    found = [each for each in sureness.STATED.findall(f"Paris\n{line}") if each.strip()]
-    assert sureness.percent(found[-1]) == share
+    assert sureness.of_reply(f"Paris\n{line}", letter=False) == share
     assert not sureness.STATED.search("The 95 % confidence interval is 2 to 5, and Sicherheit is a word.")
+
+
+@pytest.mark.parametrize("line", UNSAID)
+def test_what_states_no_share_is_no_confidence(line):
+    assert sureness.of_reply(f"Paris\n{line}", letter=False) is None
+
+
+@pytest.mark.parametrize("reply", ["B, 80%", "B (80%)", "**B** – 80 %", "B\n80", "B) Rome, the capital\n80%"])
+def test_a_share_beside_a_bare_letter_is_the_confidence_where_a_letter_is_asked_for(reply):
+    assert sureness.of_reply(reply, letter=True) == 0.8
+    assert sureness.of_reply(reply, letter=False) is None

@@ -10,18 +10,41 @@ from fractions import Fraction
 from itertools import islice
 
 from metacog_pipeline.benchmark.answers.dates import sure_date_of
+from metacog_pipeline.benchmark.answers.number_words import word_numbers
 from metacog_pipeline.benchmark.answers.numbers import Number, numerals
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
 
+# A heading may stand above the number it is of.
+_BELOW = r"(?:\s{1,4}(?=[*_]{0,2}\d{1,3}(?:[.,]\d{1,4})?[ ]?%?[*_]{0,2}[ \t]*(?:\n|\Z)))?"
 #: A line that states a confidence or a bet, and what it states.
 STATED = re.compile(
-    r"(?:\b(?:confidence|bet)\b(?![ \t]{1,4}intervals?\b)[ \t]{0,4}(?:level|score)?[ \t*_]{0,6}[:：=]?"
-    r"|(?:\b(?:konfidenz|sicherheit|confianza|confiance|confiança|fiducia|zekerheid|уверенность)|置信度|信心|自信度|確信度"
-    r"|확신도|자신감|신뢰도|الثقة|आत्मविश्वास)[ \t*_]{0,6}[:：=])[ \t*_<]{0,6}([^\n]{0,80})",
+    r"(?:\b(?:confidence|bet)\b(?![ \t]{1,4}intervals?\b)[ \t]{0,4}(?:level|score|rating)?[ \t*_]{0,6}[:：=]?"
+    r"|(?:\b(?:certainty|konfidenz|sicherheit|confianza|confiance|confiança|fiducia|zekerheid|certeza|güven|уверенность)"
+    r"|(?:置信|信心|自信|確信|信頼)(?:度|水平|程度|指数)?|확신도|자신감|신뢰도|الثقة|आत्मविश्वास)[ \t*_]{0,6}[:：=])"
+    rf"[ \t*_<]{{0,6}}{_BELOW}([^\n]{{0,80}})",
     re.I,
 )
-_OUT_OF = re.compile(r"[*_ ]{0,4}\(?(?:/|out of|of) ?[*_]{0,2}(10{1,2})\b", re.I)
+# The scale that a label names, "Confidence (0-100): 90", is no part of what is stated.
+_SCALE = re.compile(
+    r"[*_ ]{0,4}(?:[(\[][^()\[\]\d\n]{0,25}|(?:on|in) a (?:scale|range) (?:of|from|between) )"
+    r"(?:[01][ ]?%?[ ]?(?:[-‐-―−~〜～]|\.\.+|to|and)|out of|/)[ ]?(?P<top>10{0,2})[ ]?%?[^()\[\]\n:：=]{0,40}[)\]]?"
+    r"[*_ ]{0,4}[:：=]",
+    re.I,
+)
+# What a reply says of itself where it states no confidence apart.
+_SURE = re.compile(
+    r"\b(\d{1,3}(?:[.,]\d{1,4})?) ?(?:%|per ?cent) ?(?:sure|certain|confident|confidence|certainty)\b"
+    r"|\b(?:sure|certain|confident)(?: of (?:it|that|this))?,? \(?(?:about |around |approximately |~)?(\d{1,3}) ?%",
+    re.I,
+)
+# A share that stands beside a bare letter, or alone in the last line under one.
+_BESIDE = re.compile(
+    r"\A\W{0,9}[A-J]\b[^\w\n]{0,4}\s{0,3}[-–—(,:;]?[ ]?(\d{1,3}) ?%?[)*_. ]{0,4}\Z"
+    r"|\n[ \t(*_]{0,6}(\d{1,3}) ?%[)*_. ]{0,4}\Z",
+    re.A,
+)
+_OUT_OF = re.compile(r"[*_ ]{0,4}\(?(?:/|out of|of|in) ?[*_]{0,2}(10{1,2}|ten|(?:a |one )?hundred)\b", re.I)
 _PLAIN = re.compile(r"\s*(\d{1,3})\s*%?\s*")
 #: Between the ends of a range.
 _TO = re.compile(
@@ -38,14 +61,41 @@ def percent(text: str) -> float | None:
     """
     if plain := _PLAIN.fullmatch(text):  # as asked, and as most reply
         return int(plain[1]) / 100 if int(plain[1]) <= 100 else None
+    if scale := _SCALE.match(text):
+        stated = text[scale.end() :]
+        tenths = scale["top"] == "10" and re.fullmatch(
+            r"[*_ ]{0,4}\d{1,2}(?:[.,]\d{1,4})?[*_ .]{0,4}", stated
+        )
+        return percent(f"{stated.strip(' *_.')}/10" if tenths else stated)
     first, second = (*islice(numerals(text), 2), None, None)[:2]
     if first is None:
-        return None
+        return _in_words(text)
     if first.parts is not None and min(first.parts) == max(first.parts) == 50:
         return 0.5  # 50/50
     last = second if second is not None and _is_range(text, first, second) else first
     shares = [_share(text, each, last) for each in {first.start: first, last.start: last}.values()]
     return float(sum(shares) / len(shares)) if all(0 <= share <= 1 for share in shares) else None
+
+
+def _in_words(text: str) -> float | None:
+    """Return a share in words: ninety percent, nine out of ten; other numbers in words are remarks."""
+    first = next(iter(word_numbers(text)), None)
+    if first is None or not (_PERCENT.match(text, first.end) or _OUT_OF.match(text, first.end)):
+        return None
+    share = _share(text, first, first)
+    return float(share) if 0 <= share <= 1 else None
+
+
+def of_reply(reply: str, *, letter: bool) -> float | None:
+    """Return the share a reply states: in the last line for it, else beside a bare letter where a ``letter`` is asked for,
+    else where it says how sure it is."""
+    lines = [each for each in STATED.findall(reply) if each.strip()]
+    if lines and (share := percent(lines[-1])) is not None:
+        return share
+    if not lines and letter and (beside := _BESIDE.search(reply.strip())):
+        return percent(beside[1] or beside[2])
+    said = [one or two for one, two in _SURE.findall(reply)]
+    return percent(f"{said[-1]} %") if said else None
 
 
 def _is_range(text: str, low: Number, high: Number) -> bool:
@@ -59,7 +109,9 @@ def _is_range(text: str, low: Number, high: Number) -> bool:
 def _share(text: str, each: Number, last: Number) -> Fraction:
     """Return a number as a share; of a range, ``last`` says of what."""
     if whole := _OUT_OF.match(text, last.end):
-        return each.value / int(whole[1])
+        return each.value / (
+            int(whole[1]) if whole[1].isdigit() else 10 if whole[1].lower() == "ten" else 100
+        )
     if last.parts is not None:
         return _above(each) / last.parts[1]
     written = text[each.start : each.end]

@@ -92,7 +92,10 @@ def _confidence(item: Item, condition: str, calls: Calls, said: str) -> float | 
         graded = sureness.chance(call.logprobs_json, words, words[0]) if condition == "p_true" else None
         heard = re.findall(rf"\b(?:{'|'.join(words)})\b", without_thinking(call.text).casefold())
         return graded if graded is not None else float(heard[0] == words[0]) if len(set(heard)) == 1 else None
-    lines = [each for each in sureness.STATED.findall(without_thinking(first.text)) if each.strip()]
+    reply = without_thinking(first.text)
+    if condition == "verbal_percent":
+        return sureness.of_reply(reply, letter=item.kind == "choice")
+    lines = [each for each in sureness.STATED.findall(reply) if each.strip()]
     if not lines:
         return None
     return sureness.worded(lines[-1], SCALE) if condition == "verbal_scale" else sureness.percent(lines[-1])
