@@ -160,17 +160,18 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_changed(path: Path, text: str) -> None:
-    """Write ``text`` as `write_text` does, unless it stands there: a file that says the same keeps its time.
+def write_changed(path: Path, text: str | bytes) -> None:
+    """Write ``text``, or its UTF-8, as `write_text` does, unless it stands there: a file that says the same keeps its time.
 
     Inside of `forced_together` it may be lost where the power fails, until that ends or `force` is called.
     """
+    content = text.encode("utf-8") if isinstance(text, str) else text
     with contextlib.suppress(OSError):
-        if path.read_bytes() == text.encode("utf-8"):
+        if path.stat().st_size == len(content) and path.read_bytes() == content:
             return
     waiting = _WAITING.get()
     with replacing(path, forced=waiting is None) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(content)
     if waiting is not None:
         waiting.append(path)
 
