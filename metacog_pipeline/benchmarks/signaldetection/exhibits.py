@@ -66,9 +66,19 @@ _AXES = {
     "bayes_models": "between models",
     "bayes_tasks": "between tasks",
 }
-_AXIS_TESTS = """
-    select source, family, coalesce(task, model), a, b, value, low, high, n, coalesce(verdict, status) from comparisons
-    where benchmark = 'signaldetection' and starts_with(family, 'bayes_') and measure = 'm_ratio' order by all
+# The last column: how many tests of any two models were left out, where there are too many of them.
+_AXIS_TESTS = f"""
+    with tests as (
+        select source, family, coalesce(task, model) as held, a, b, value, low, high, n,
+            coalesce(verdict, status) as verdict
+        from comparisons
+        where benchmark = 'signaldetection' and starts_with(family, 'bayes_') and measure = 'm_ratio'
+    ),
+    pairs as (
+        select source, count(*) as pairs from tests where family = '{_PAIRS}' group by source having pairs > {_MOST_PAIRS}
+    )
+    select tests.*, coalesce(pairs, 0) from tests left join pairs using (source)
+    where pairs is null or family <> '{_PAIRS}' order by all
 """
 
 
@@ -92,18 +102,15 @@ def _axes(home: Home) -> Markup:
     made = Markup()
     for world, group in groupby(queries.rows(home, _AXIS_TESTS), key=lambda row: row[0]):
         own = list(group)
-        many = sum(row[1] == _PAIRS for row in own) > _MOST_PAIRS
+        left_out = own[0][-1]
         body = [
             (f"{a} - {b}", held, _AXES[family], pieces.interval(*ends), n, pieces.said(verdict))
-            for _, family, held, a, b, *ends, n, verdict in own
-            if not (many and family == _PAIRS)
+            for _, family, held, a, b, *ends, n, verdict, _ in own
         ]
         title = WORLDS[world] if world != "published" else "Refitted from the published counts"
         table = pieces.table(columns, body, f"{title}: differences of posteriors")
-        if many:
-            table += pieces.paragraph(
-                f"Any two of the models: {len(own) - len(body)} more. {_ELSEWHERE}", "soft"
-            )
+        if left_out:
+            table += pieces.paragraph(f"Any two of the models: {left_out} more. {_ELSEWHERE}", "soft")
         made += pieces.folded(f"{title}: {len(body)} comparisons", table)
     return made
 
