@@ -99,8 +99,9 @@ def roc_line(use: Use) -> list[tuple[float, Point]]:
 
 
 def _calibration(home: Home) -> Iterator[Markup]:
-    every = [queries.rows(home, query) for query in (queries.STATED, queries.RISK_COVERAGE)]
-    stated, risks = (
+    asked = (queries.STATED, queries.RISK_COVERAGE, queries.RISK_ANSWERS)
+    every = [queries.rows(home, query) for query in asked]
+    stated, risks, answers = (
         {key: [row[3:] for row in own] for key, own in groupby(rows, key=lambda row: row[:3])}
         for rows in every
     )
@@ -110,7 +111,7 @@ def _calibration(home: Home) -> Iterator[Markup]:
         by_model = {
             model: {row[4]: row[5:] for row in own} for model, own in groupby(group, key=lambda row: row[3])
         }
-        drawn = _curves(stated.get(key, []), risks.get(key, []), title)
+        drawn = _curves(stated.get(key, []), risks.get(key, []), title, answers.get(key, []))
         for columns in (_MEASURES, _BESIDE):
             body = [
                 (model, *(_cell(found.get(name)) for name in columns)) for model, found in by_model.items()
@@ -120,7 +121,12 @@ def _calibration(home: Home) -> Iterator[Markup]:
         yield folded(title, drawn)
 
 
-def _curves(use: Sequence[tuple[Any, ...]], risks: Sequence[tuple[Any, ...]], title: str) -> Markup:
+def _curves(
+    use: Sequence[tuple[Any, ...]],
+    risks: Sequence[tuple[Any, ...]],
+    title: str,
+    answers: Sequence[tuple[Any, ...]],
+) -> Markup:
     by_model = {
         model: [(int(percent), int(n), int(right)) for _, percent, n, right in own]
         for model, own in groupby(use, key=lambda row: row[0])
@@ -144,8 +150,8 @@ def _curves(use: Sequence[tuple[Any, ...]], risks: Sequence[tuple[Any, ...]], ti
     if risks:
         drawn = lines(
             {
-                model: [(x, Point(y)) for _, x, y, _ in own]
-                for model, own in islice(groupby(risks, key=lambda row: row[0]), MOST_LINES)
+                model: [(x, Point(y)) for _, x, y in own]
+                for model, own in groupby(risks, key=lambda row: row[0])
             },
             x="coverage: share of answers kept, surest first",
             y="risk: share wrong among them",
@@ -153,7 +159,7 @@ def _curves(use: Sequence[tuple[Any, ...]], risks: Sequence[tuple[Any, ...]], ti
             marks=False,
         )
         said = "mean over the orders of equal confidences; 95 % intervals stand in the table curves"
-        n = counted(each for *_, each in risks)
+        n = counted(n for _, n in answers)
         made.append(figure(drawn, f"{title}: risk against coverage.{rest}", n=n, method=said))
     return grid(made)
 

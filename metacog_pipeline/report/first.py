@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 from markupsafe import Markup
 
@@ -50,12 +51,13 @@ class Ranked:
 def first_screen(home: Home) -> Iterator[Markup]:
     """Yield the figures of each world of respondents, and below them the rule of the ranks."""
     found = [Ranked(*row) for row in queries.rows(home, _RANKED)]
+    stated = queries.rows(home, queries.STATED)
     for world, title in WORLDS.items():
         own = [each for each in found if each.source == world]
         made = [
             _ladder(list(rows)) for _, rows in groupby(own, key=attrgetter("benchmark", "condition", "label"))
         ]
-        made += _reliability(home, world, own)
+        made += _reliability(world, own, [row for row in stated if row[0] == world])
         if made:
             yield paragraph(f"{title}, best first. {_RULE}", "soft") + grid(made)
 
@@ -105,9 +107,8 @@ def _ladder(rows: Sequence[Ranked]) -> Markup:
     return figure(drawn, f"{name}. Ranks: {said}{more}.", n=n, method=method)
 
 
-def _reliability(home: Home, world: str, own: Sequence[Ranked]) -> list[Markup]:
+def _reliability(world: str, own: Sequence[Ranked], stated: Sequence[tuple[Any, ...]]) -> list[Markup]:
     """One figure: of the condition of a headline in which most models stated a confidence."""
-    stated = [row for row in queries.rows(home, queries.STATED) if row[0] == world]
     headlines = {(each.benchmark, each.condition) for each in own}
     by_place = {place: list(rows) for place, rows in groupby(stated, key=lambda row: (row[1], row[2]))}
     if not by_place:

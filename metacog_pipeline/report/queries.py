@@ -8,6 +8,7 @@ from typing import Any
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import read_table
+from metacog_pipeline.report.figures import MOST_LINES
 
 CALIBRATION = """
     select source, benchmark, condition, model, measure, estimate, low, high, status from calibration
@@ -19,9 +20,15 @@ STATED = """
     from responses where confidence is not null
     group by all order by source, benchmark, condition, model, percent
 """
-RISK_COVERAGE = """
-    select source, benchmark, condition, model, x, y, max(n) over (partition by benchmark, dataset, condition, model)
-    from curves where curve = 'risk_coverage' order by source, benchmark, condition, model, position
+# Only the lines that are drawn: those of a hundred models are thirty thousand points.
+RISK_COVERAGE = f"""
+    select source, benchmark, condition, model, x, y from curves where curve = 'risk_coverage'
+    qualify dense_rank() over (partition by source, benchmark, condition order by model) <= {MOST_LINES}
+    order by source, benchmark, condition, model, position
+"""
+RISK_ANSWERS = """
+    select source, benchmark, condition, model, max(n) from curves where curve = 'risk_coverage'
+    group by source, benchmark, dataset, condition, model order by source, benchmark, condition, model
 """
 CORRELATIONS = """
     select source, kind, a, b, n_models, spearman, low, high, warning, benchmark_a, benchmark_b
