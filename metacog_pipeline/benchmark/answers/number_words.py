@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from metacog_pipeline.benchmark.answers.numbers import Number, numerals
@@ -172,22 +172,20 @@ def _english(text: str) -> Iterator[Number]:
         if value is None and 10 <= values[0] <= 20 and 10 <= (_grouped(values[1:]) or 0) < 100:
             value = values[0] * 100 + (_grouped(values[1:]) or 0)  # nineteen twelve
         if value is not None:
-            half = (
-                _HALF.search(text[max(0, found.start() - 9) : found.start()])
-                if words[0] in ("a", "an")
-                else None
-            )
-            start, value = found.start() - (len(half[0]) if half else 0), Fraction(value, 2 if half else 1)
-            yield _with_part(Number(value, start, found.end()), text, words[-1])
+            yield _with_part(Number(Fraction(value), found.start(), found.end()), text, words)
 
 
-def _with_part(whole: Number, text: str, last: str) -> Number:
-    """Return a number with the half, third or quarter behind it: of a million where it ends in one."""
+def _with_part(whole: Number, text: str, words: Sequence[str]) -> Number:
+    """Return a number with the half before it, half a million, or the half, third or quarter behind it, which is one of a
+    million where the number ends in one."""
+    before = text[max(0, whole.start - 9) : whole.start]
+    if words[0] in ("a", "an") and (half := _HALF.search(before)) is not None:
+        return Number(whole.value / 2, whole.start - len(half[0]), whole.end)
     part = _AND_PART.match(text, whole.end)
     if part is None:
         return whole
     share, times = Fraction(1, _FRACTIONS[uncased(part[1])]), _EN[uncased(part[2])] if part[2] else 1
-    of = _EN[last] if times == 1 and _EN.get(last, 0) >= 1_000 else 1
+    of = _EN[words[-1]] if times == 1 and _EN.get(words[-1], 0) >= 1_000 else 1
     return Number((whole.value + share * of) * times, whole.start, part.end())
 
 

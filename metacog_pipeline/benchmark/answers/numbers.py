@@ -93,8 +93,8 @@ def numerals(text: str) -> Iterator[Number]:
             continue  # within one in myriads
         myriads = None if text.isascii() else _in_myriads(text, found.start("body"))
         if myriads is not None:
-            end, value = myriads.end, -myriads.value if found["sign"] == "-" else myriads.value
-            yield Number(value, found.start(), end)
+            end = myriads.end
+            yield Number(-myriads.value if found["sign"] == "-" else myriads.value, found.start(), end)
         elif (value := _value(found)) is not None:
             parts = (numeral_value(found["body"]), numeral_value(found["den"])) if found["den"] else None
             parts = None if found["mag"] else parts
