@@ -86,13 +86,18 @@ def _in_words(text: str) -> float | None:
     return float(share) if 0 <= share <= 1 else None
 
 
+def last_line(reply: str) -> str:
+    """Return what the last line for a confidence or a bet states; "" where there is none."""
+    return next((each for each in reversed(STATED.findall(reply)) if each.strip()), "")
+
+
 def of_reply(reply: str, *, letter: bool) -> float | None:
     """Return the share a reply states: in the last line for it, else beside a bare letter where a ``letter`` is asked for,
     else where it says how sure it is."""
-    lines = [each for each in STATED.findall(reply) if each.strip()]
-    if lines and (share := percent(lines[-1])) is not None:
+    line = last_line(reply)
+    if (share := percent(line)) is not None:
         return share
-    if not lines and letter and (beside := _BESIDE.search(reply.strip())):
+    if not line and letter and (beside := _BESIDE.search(reply.strip())):
         return percent(beside[1] or beside[2])
     said = [one or two for one, two in _SURE.findall(reply)]
     return percent(f"{said[-1]} %") if said else None

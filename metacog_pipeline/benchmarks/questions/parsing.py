@@ -95,10 +95,8 @@ def _confidence(item: Item, condition: str, calls: Calls, said: str) -> float | 
     reply = without_thinking(first.text)
     if condition == "verbal_percent":
         return sureness.of_reply(reply, letter=item.kind == "choice")
-    lines = [each for each in sureness.STATED.findall(reply) if each.strip()]
-    if not lines:
-        return None
-    return sureness.worded(lines[-1], SCALE) if condition == "verbal_scale" else sureness.percent(lines[-1])
+    line = sureness.last_line(reply)
+    return sureness.worded(line, SCALE) if condition == "verbal_scale" else sureness.percent(line)
 
 
 def _agreed(item: Item, condition: str, found: Sequence[Call], wanted: int) -> Response:
