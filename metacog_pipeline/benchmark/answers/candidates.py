@@ -23,7 +23,7 @@ from fractions import Fraction
 
 from metacog_pipeline.benchmark.answers.clauses import Places, subordinate
 from metacog_pipeline.benchmark.answers.number_words import numbers, spanish
-from metacog_pipeline.benchmark.answers.numbers import MAGNITUDES
+from metacog_pipeline.benchmark.answers.numbers import MAGNITUDE, MAGNITUDES
 from metacog_pipeline.benchmark.answers.question import Question, stems
 from metacog_pipeline.benchmark.answers.text import uncased
 from metacog_pipeline.benchmark.answers.units import Unit, unit_after, unit_before
@@ -46,7 +46,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _GROUPS = {"": 1, **MAGNITUDES}
-_WHOLE = re.compile(rf"([-+]?\d[\d ]*?)(?:[ -]?({'|'.join(MAGNITUDES)}))?", re.IGNORECASE)
+_WHOLE = re.compile(rf"([-+]?\d[\d ]*?)(?:[ -]?({MAGNITUDE}))?", re.IGNORECASE)
 _GROUP_OF_THREE = re.compile(r"\d{1,3}\.\d{3}")
 _EQUALS = re.compile(
     r"=>?|≈|≡|≃|→|⇒|->|\bequals\b|\bis equal to\b"

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from metacog_pipeline.benchmark.answers.numbers import Number, numerals
+from metacog_pipeline.benchmark.answers.numbers import PARTS, Number, numerals
 from metacog_pipeline.benchmark.answers.text import uncased
 
 _TO_NINETEEN = (
@@ -30,7 +30,7 @@ _EN_WORD = "|".join(sorted(_EN, key=len, reverse=True))
 _EN_RX = re.compile(rf"\b(?:an? (?=hundred|thousand|million|billion|dozen))?(?:{_EN_WORD})\b"
                     rf"(?:(?:[- ]|,? and |, )(?:{_EN_WORD})\b){{0,24}}", re.IGNORECASE)  # fmt: skip
 _AND_PART = re.compile(
-    r" and (?:a|one) (half|quarter|third)\b(?: (hundred|thousand|million|billion|trillion)\b)?", re.IGNORECASE
+    rf" and (?:a|one) ({'|'.join(PARTS)})\b(?: (hundred|thousand|million|billion|trillion)\b)?", re.IGNORECASE
 )
 _HALF = re.compile(r"\bhalf (?:of )?$", re.IGNORECASE)
 _NOT_ONE_AFTER = re.compile(
@@ -184,7 +184,7 @@ def _with_part(whole: Number, text: str, words: Sequence[str]) -> Number:
     part = _AND_PART.match(text, whole.end)
     if part is None:
         return whole
-    share, times = Fraction(1, _FRACTIONS[uncased(part[1])]), _EN[uncased(part[2])] if part[2] else 1
+    share, times = PARTS[uncased(part[1])], _EN[uncased(part[2])] if part[2] else 1
     of = _EN[words[-1]] if times == 1 and _EN.get(words[-1], 0) >= 1_000 else 1
     return Number((whole.value + share * of) * times, whole.start, part.end())
 

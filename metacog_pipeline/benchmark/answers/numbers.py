@@ -35,8 +35,11 @@ MAGNITUDES = {
     **dict.fromkeys(("mil millones", "mil milhões"), 10**9),
     **dict.fromkeys(("trillion", "trillions", "billionen"), 10**12),
 }  # fmt: skip
+#: The pattern of such a word.
+MAGNITUDE = "|".join(sorted(MAGNITUDES, key=len, reverse=True))
 _LETTERS = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12, "tn": 10**12}
-_PARTS = {"half": Fraction(1, 2), "third": Fraction(1, 3), "quarter": Fraction(1, 4)}
+#: What may stand behind a number and "and a", by its name.
+PARTS = {"half": Fraction(1, 2), "third": Fraction(1, 3), "quarter": Fraction(1, 4)}
 
 NUMERAL = (
     r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d])|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?(?!\d)"
@@ -44,13 +47,12 @@ NUMERAL = (
     r"|\d{1,3}(?:[ '_]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?|[.,]\d+)"
 )
 _POWER = r"(?:\^ ?[-+]?\d{1,4}|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,4})"
-_WORD = "|".join(sorted(MAGNITUDES, key=len, reverse=True))
 _NUMBER = re.compile(
     rf"(?P<sign>(?<![\w.,)])[-+])?(?<![A-Za-z_\d])(?<!\d[.,])(?P<money>(?<=[$€£¥₹₩]))?(?P<body>{NUMERAL})"
     rf"(?:(?P<exp>[eE][-+]?\d{{1,4}})(?!\w)| ?[×x*·⋅∙] ?10 ?(?P<ten>{_POWER})|(?P<pow>{_POWER})"
     rf"| ?/ ?(?P<den>\d+(?:\.\d+)?)(?![\d/])| (?P<mixed>[1-9]\d?/[1-9]\d{{0,2}})(?![\d/]|[.,]\d)"
-    rf"| and (?:a|one) (?P<half>{'|'.join(_PARTS)})\b|(?P<letter>(?-i:[kMB])|(?(money)(?:[mbt]|tn)|(?!)))\b)?"
-    rf"(?:[ -]?(?P<mag>{_WORD})\b)?",
+    rf"| and (?:a|one) (?P<half>{'|'.join(PARTS)})\b|(?P<letter>(?-i:[kMB])|(?(money)(?:[mbt]|tn)|(?!)))\b)?"
+    rf"(?:[ -]?(?P<mag>{MAGNITUDE})\b)?",
     re.IGNORECASE,
 )
 # A number behind an operand is subtracted, not negative: "10 minus 3", "x minus 3".
@@ -168,7 +170,7 @@ def _value(found: re.Match[str]) -> Fraction | None:
         below = numeral_value(found["den"])
         value = body / below if below else None
     else:
-        value = body + (_PARTS[uncased(found["half"])] if found["half"] else 0)
+        value = body + (PARTS[uncased(found["half"])] if found["half"] else 0)
         value = Fraction(value * Fraction(10) ** exponent) if exponent else value
     if value is None:
         return None

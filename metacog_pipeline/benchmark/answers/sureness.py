@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import islice
 
 from metacog_pipeline.benchmark.answers.dates import sure_date_of
-from metacog_pipeline.benchmark.answers.number_words import word_numbers
+from metacog_pipeline.benchmark.answers.number_words import word_numbers, word_value
 from metacog_pipeline.benchmark.answers.numbers import Number, numerals
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
@@ -68,8 +68,9 @@ def percent(text: str) -> float | None:
         )
         return percent(f"{stated.strip(' *_.')}/10" if tenths else stated)
     first, second = (*islice(numerals(text), 2), None, None)[:2]
+    first = first or _in_words(text)
     if first is None:
-        return _in_words(text)
+        return None
     if first.parts is not None and min(first.parts) == max(first.parts) == 50:
         return 0.5  # 50/50
     last = second if second is not None and _is_range(text, first, second) else first
@@ -77,13 +78,11 @@ def percent(text: str) -> float | None:
     return float(sum(shares) / len(shares)) if all(0 <= share <= 1 for share in shares) else None
 
 
-def _in_words(text: str) -> float | None:
-    """Return a share in words: ninety percent, nine out of ten; other numbers in words are remarks."""
+def _in_words(text: str) -> Number | None:
+    """Return the number of a share in words: ninety percent, nine out of ten; other numbers in words are remarks."""
     first = next(iter(word_numbers(text)), None)
-    if first is None or not (_PERCENT.match(text, first.end) or _OUT_OF.match(text, first.end)):
-        return None
-    share = _share(text, first, first)
-    return float(share) if 0 <= share <= 1 else None
+    of = first and (_PERCENT.match(text, first.end) or _OUT_OF.match(text, first.end))
+    return first if of else None
 
 
 def last_line(reply: str) -> str:
@@ -114,9 +113,7 @@ def _is_range(text: str, low: Number, high: Number) -> bool:
 def _share(text: str, each: Number, last: Number) -> Fraction:
     """Return a number as a share; of a range, ``last`` says of what."""
     if whole := _OUT_OF.match(text, last.end):
-        return each.value / (
-            int(whole[1]) if whole[1].isdigit() else 10 if whole[1].lower() == "ten" else 100
-        )
+        return each.value / (int(whole[1]) if whole[1].isdigit() else word_value(whole[1]))
     if last.parts is not None:
         return _above(each) / last.parts[1]
     written = text[each.start : each.end]

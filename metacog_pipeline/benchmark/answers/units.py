@@ -31,6 +31,7 @@ _PREFIXED = {
     "V": ("volt", "V", _COMMON), "W": ("watt", "W", f"T {_COMMON}"), "J": ("joule", "J", f"T {_COMMON}"),
     "N": ("newton", "N", _COMMON), "Hz": ("hertz", "Hz", _LARGE), "ohm": ("ohm", "Ω", "G M k"),
     "eV": ("electronvolt", "eV", _LARGE), "mol": ("mole", "mol", "k m µ n"), "bit": ("bit", "bit", _LARGE),
+    "byte": ("byte", "B", _LARGE),
 }  # fmt: skip
 _SCALES = {("华氏", "화씨", "華氏"): "°F", ("摄氏", "섭씨", "攝氏"): "°C"}
 _SYMBOLS = ("€", "$", "US$", "£", "¥", "₹", "₩")  # may stand before the number
