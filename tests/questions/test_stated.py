@@ -92,23 +92,55 @@ SURE = (
     ("Confidence (0-100): 70-90", 0.8), ("Confidence (70-90)", 0.8), ("Confidence: eighty percent", 0.8),
     ("Confidence: about 8 in 10", 0.8), ("Confidence: nine out of ten", 0.9), ("## Confidence\n80%", 0.8),
     ("Confidence:\n\n80", 0.8), ("Certainty: 80%", 0.8), ("信心水平：80%", 0.8), ("信頼度: 80%", 0.8),
+    ("Confidence: 4 out of 5", 0.8), ("Confidence: 4 stars out of 5", 0.8), ("Confidence: four out of five", 0.8),
+    ("Confidence: 8 or 9 out of 10", 0.85), ("Confidence: 8 (on a scale from 0 to 10)", 0.8),
+    ("Confidence: 0.8 (0-1)", 0.8), ("Confidence [0,1]: 0.8", 0.8), ("Confidence (0-1): 1", 1.0),
+    ("Confidence (0-5): 4", 0.8), ("Confidence (0-10): 8 - fairly sure", 0.8), ("Confidence 0-100: 80", 0.8),
+    ("Confidence (1-5): 80%", 0.8), ("Certainty level: 80%", 0.8), ("P(correct) = 0.8", 0.8),
+    ("Probability that my answer is correct: 80%", 0.8), ("There is an 80% chance that I'm right.", 0.8),
     ("I'm 80% confident.", 0.8), ("It is Paris with 80% confidence.", 0.8), ("I am sure (about 80%).", 0.8),
 )  # fmt: skip
 UNSAID = (
     "Confidence: high", "Confidence: one of the best known facts", "Confidence: 150%", "I am certain.",
     "80 % of people live there.", "Confidence\nI would say so", "(80%)",
+    "Confidence: 4 (1-5)", "Confidence (1-7): 4", "Confidence: 4 on a 5-point scale", "Confidence: 6 out of 5",
+    "Probability: 0.8", "The probability that both are right = 0.25", "80% chance that it rains.",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(("line", "share"), SURE)
 def test_a_confidence_is_stated_in_the_words_of_a_language_and_an_interval_is_none(line, share):
     assert sureness.of_reply(f"Paris\n{line}", letter=False) == share
-    assert not sureness.STATED.search("The 95 % confidence interval is 2 to 5, and Sicherheit is a word.")
+    assert not sureness.states("The 95 % confidence interval is 2 to 5, and Sicherheit is a word.")
 
 
 @pytest.mark.parametrize("line", UNSAID)
 def test_what_states_no_share_is_no_confidence(line):
     assert sureness.of_reply(f"Paris\n{line}", letter=False) is None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Guess: 42\nProbability: 0.85", "**Guess:** 42\n**Probability:** 85 %", "Answer: 42 (probability: 0.85)",
+        '{"answer": 42, "probability": 0.85}', "Answer: 42\nLikelihood of this: 85%", "答え: 42\n確率: 85%",
+    ],
+)  # fmt: skip
+def test_the_probability_beside_a_named_answer_is_its_confidence_and_no_answer(reply):
+    key = AnswerKey("number", (42,), question="How many?")
+    assert stated.answer_of(reply, key) == ("42", True)
+    assert sureness.of_reply(reply, letter=False) == 0.85 and sureness.states(reply)
+
+
+@pytest.mark.parametrize("reply", ["Count the cases.\nProbability: 0.25", "Probability = 1/4"])
+def test_a_probability_that_is_asked_for_is_the_answer(reply):
+    key = AnswerKey("number", ("0.25",), question="What is the probability?")
+    assert stated.answer_of(reply, key).correct is True
+    assert sureness.of_reply(reply, letter=False) is None
+
+
+def test_a_line_that_says_confidence_goes_before_a_probability():
+    assert sureness.of_reply("Guess: 42\nConfidence: 90\nProbability: 0.2", letter=False) == 0.9
 
 
 @pytest.mark.parametrize("reply", ["B, 80%", "B (80%)", "**B** – 80 %", "B\n80", "B) Rome, the capital\n80%"])

@@ -193,7 +193,7 @@ def _own_questions() -> str:
 
 def _condition(usable: Sequence[Sample]) -> str:
     """Return under which condition the answers of a log stand: by the confidence most of them have."""
-    stated = sum(sureness.STATED.search(each.said.text) is not None for each in usable)
+    stated = sum(sureness.states(each.said.text) for each in usable)
     if 2 * stated >= len(usable):
         return QuestionRows.in_words
     letters = sum(bool(each.said.logprobs) and len(each.said.text.strip()) <= 3 for each in usable)

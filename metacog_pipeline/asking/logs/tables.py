@@ -258,7 +258,7 @@ class _Table:
         sure = sure if named.number(sure) is not None else self._options.shape.word(sure)
         if named.missing(sure) or named.number(sure) == -1:
             self.confidence.missing += "confidence" in said
-        elif sureness.STATED.search(text) is None:
+        elif not sureness.states(text):
             rated = self.confidence.take(sure, row)
             text += f"\nConfidence: {rated}%" if named.number(rated) is not None else ""
         return text, indices

@@ -9,37 +9,33 @@ from typing import NamedTuple
 from metacog_pipeline.benchmark.answers import shares
 from metacog_pipeline.benchmark.answers.dates import as_date, sure_date_of
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Reading, read_stated
-from metacog_pipeline.benchmark.answers.sureness import STATED
+from metacog_pipeline.benchmark.answers.sureness import ANSWER, without_stated
 from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.columns import number
 from metacog_pipeline.errors import one_line
 
-_WORD = (
-    r"(?:(?:the |my )?(?:final |correct )?answer|ans|(?:respuesta|réponse|resposta|risposta|antwort|antwoord|svar|cevap"
-    r"|odpowiedź|ответ)(?: finale?| correcta)?|答案|答え|回答|答|답|정답|الإجابة|الجواب|उत्तर)"
-)
 # Ways to set an answer apart, beside the label that was asked for. GSM8K ends its solutions in "#### 18".
 _FRAMES = tuple(
     re.compile(pattern, re.I | re.M)
     for pattern in (
-        rf"^[ \t>*_#-]{{0,12}}{_WORD}[ \t*_]{{0,6}}[:：=][ \t*_]{{0,6}}([^\n]*)",
+        rf"^[ \t>*_#-]{{0,12}}{ANSWER}[ \t*_]{{0,6}}[:：=][ \t*_]{{0,6}}([^\n]*)",
         r"<((?:final_)?answer)>[ \t\n]{0,9}([^<]{1,300}?)[ \t\n]{0,9}</\1>",
         r'"(?:final_?)?answer"[ \t\n]{0,9}:[ \t\n]{0,9}(?:"([^"\n]{1,300})"|(-?[\d.,]{1,40}))',
     )
 )
 # Words that also stand above a working count where the answer alone follows; so does a label on a line of its own.
 _LAST = re.compile(
-    rf"\A[ \t>*_#-]{{0,12}}(?:(?:{_WORD}|(?:final |the )?(?:result|response|output|solution|final))[ \t*_]{{0,6}}[:：=]"
+    rf"\A[ \t>*_#-]{{0,12}}(?:(?:{ANSWER}|(?:final |the )?(?:result|response|output|solution|final))[ \t*_]{{0,6}}[:：=]"
     r"|=>|->|→|⇒|####(?!#))[ \t*_]{0,6}([^\n]{1,60})\Z",
     re.I,
 )
 # "So the answer is (285).": a number in brackets is a remark, unless a line ends by naming it as the answer.
 _IN_BRACKETS = re.compile(
-    rf"\b{_WORD} is[ \t]?:?[ \t*_$]{{0,4}}[(\[]([^()\[\]\n]{{1,30}})[)\]][*_$]{{0,3}}[.!]?[ \t*_$]{{0,3}}$",
+    rf"\b{ANSWER} is[ \t]?:?[ \t*_$]{{0,4}}[(\[]([^()\[\]\n]{{1,30}})[)\]][*_$]{{0,3}}[.!]?[ \t*_$]{{0,3}}$",
     re.I | re.M,
 )
 _DOUBTED = re.compile(r"\b(?:not|never|nor|if|whether|unless)\b|n['’]t\b", re.I)
-_ALONE = re.compile(rf"\A[ \t>*_#-]{{0,12}}{_WORD}[ \t*_]{{0,6}}[:：]?[ \t*_]{{0,6}}\Z", re.I)
+_ALONE = re.compile(rf"\A[ \t>*_#-]{{0,12}}{ANSWER}[ \t*_]{{0,6}}[:：]?[ \t*_]{{0,6}}\Z", re.I)
 _BRACKETS = re.compile(r"\A\W{0,9}\[\[([^\[\]\n]{1,60})\]\]\W{0,9}\Z")
 _NUMBER = re.compile(
     r"\A[(*_$ ]{0,6}[-−+~≈£€]?\d[\d,. ]{0,30}(?:[ ]?[%°\w$*²³/]{1,20}){0,2}[.*_)]{0,3}[ (]{0,3}\Z"
@@ -60,7 +56,7 @@ def answer_of(reply: str, key: AnswerKey) -> Stated:
     """Return the answer of a reply. Where nothing is known to be right it is read all the same, and is not right."""
     plain = shares.spelled_out(without_thinking(reply))
     framed = _framed(plain, key)
-    text = framed or STATED.sub("", plain).strip()
+    text = (framed or without_stated(plain)).strip().rstrip("([ ")  # of "Paris (confidence: 80%)"
     if not text:
         return Stated(None, None)
     # A letter by itself, as was asked for and as most reply, needs no reading.
@@ -112,7 +108,7 @@ def _bare(text: str) -> str:
 
 def _framed(plain: str, key: AnswerKey) -> str:
     """Return what a reply sets apart as its answer, the last of it; "" where it sets nothing apart."""
-    lines = [line for each in STATED.sub("", plain[-_TAIL:]).splitlines() if (line := each.strip())]
+    lines = [line for each in without_stated(plain)[-_TAIL:].splitlines() if (line := each.strip())]
     last, before = lines[-1] if lines else "", lines[-2] if len(lines) > 1 else ""
     if marked := _LAST.match(last) or _BRACKETS.match(last):
         return marked[1].strip(" \t*_")

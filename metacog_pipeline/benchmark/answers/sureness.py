@@ -4,38 +4,47 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from itertools import islice
 
 from metacog_pipeline.benchmark.answers.dates import sure_date_of
-from metacog_pipeline.benchmark.answers.number_words import word_numbers, word_value
-from metacog_pipeline.benchmark.answers.numbers import Number, numerals
+from metacog_pipeline.benchmark.answers.percents import percent
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
 
 # A heading may stand above the number it is of.
 _BELOW = r"(?:\s{1,4}(?=[*_]{0,2}\d{1,3}(?:[.,]\d{1,4})?[ ]?%?[*_]{0,2}[ \t]*(?:\n|\Z)))?"
-#: A line that states a confidence or a bet, and what it states.
-STATED = re.compile(
+# A line that states a confidence or a bet, and what it states.
+_STATED = re.compile(
     r"(?:\b(?:confidence|bet)\b(?![ \t]{1,4}intervals?\b)[ \t]{0,4}(?:level|score|rating)?[ \t*_]{0,6}[:：=]?"
-    r"|(?:\b(?:certainty|konfidenz|sicherheit|confianza|confiance|confiança|fiducia|zekerheid|certeza|güven|уверенность)"
+    r"|(?:\b(?:certainty(?: level| score)?|sureness|konfidenz|sicherheit|confianza|confiance|confiança|fiducia|zekerheid"
+    r"|certeza|güven|уверенность)"
     r"|(?:置信|信心|自信|確信|信頼)(?:度|水平|程度|指数)?|확신도|자신감|신뢰도|الثقة|आत्मविश्वास)[ \t*_]{0,6}[:：=])"
     rf"[ \t*_<]{{0,6}}{_BELOW}([^\n]{{0,80}})",
     re.I,
 )
-# The scale that a label names, "Confidence (0-100): 90", is no part of what is stated.
-_SCALE = re.compile(
-    r"[*_ ]{0,4}(?:[(\[][^()\[\]\d\n]{0,25}|(?:on|in) a (?:scale|range) (?:of|from|between) )"
-    r"(?:[01][ ]?%?[ ]?(?:[-‐-―−~〜～]|\.\.+|to|and)|out of|/)[ ]?(?P<top>10{0,2})[ ]?%?[^()\[\]\n:：=]{0,40}[)\]]?"
-    r"[*_ ]{0,4}[:：=]",
+# "Guess: Paris", "Probability: 0.85": a chance is a confidence where it is that of an answer named before it, or says so.
+_CHANCE = re.compile(
+    r"(?:\b(?P<own>(?:p(?=[ ]?\()|(?:probability|likelihood|chance)\b)[^\w\n]{0,4}"
+    r"(?:(?:that|of) (?:my|the|this|it|i|being)\b[^\n:：=]{0,25}\b|of )?(?:correct(?:ness)?|true|right)\b[^\n:：=]{0,20})"
+    r"|(?:\b(?:probability|likelihood|chance|wahrscheinlichkeit|probabilité|probabilidade?|probabilità|waarschijnlijkheid"
+    r"|вероятность)\b|概率|確率|확률|الاحتمال)(?:[ ](?:that|of)\b[^\n:：=]{0,40})?)[\"'*_ \t]{0,6}[:：=]"
+    rf"[ \t*_<]{{0,6}}{_BELOW}(?P<share>[^\n]{{0,80}})",
     re.I,
 )
+#: What labels an answer, "Final answer" or "Guess".
+ANSWER = (
+    r"(?:(?:the |my )?(?:final |correct |best )?(?:answer|guess)|ans|(?:respuesta|réponse|resposta|risposta|antwort"
+    r"|antwoord|svar|cevap|odpowiedź|ответ)(?: finale?| correcta)?|答案|答え|回答|答|답|정답|الإجابة|الجواب|उत्तर)"
+)
+_ANSWERED = re.compile(rf"^[ \t>*_#{{\"-]{{0,12}}{ANSWER}[\"' \t*_]{{0,6}}[:：=]", re.I | re.M)
 # What a reply says of itself where it states no confidence apart.
 _SURE = re.compile(
     r"\b(\d{1,3}(?:[.,]\d{1,4})?) ?(?:%|per ?cent) ?(?:sure|certain|confident|confidence|certainty)\b"
-    r"|\b(?:sure|certain|confident)(?: of (?:it|that|this))?,? \(?(?:about |around |approximately |~)?(\d{1,3}) ?%",
+    r"|\b(?:sure|certain|confident)(?: of (?:it|that|this))?,? \(?(?:about |around |approximately |~)?(\d{1,3}) ?%"
+    r"|\b(\d{1,3}(?:[.,]\d{1,4})?) ?(?:%|per ?cent) (?:chance|probability|likelihood) (?:that )?"
+    r"(?:(?:this|it|that|my|the)(?: answer| guess)?(?: is|'s|’s)?|I(?: am|'m|’m)|of (?:it |my answer )?being)"
+    r" (?:correct|right)\b",
     re.I,
 )
 # A share that stands beside a bare letter, or alone in the last line under one.
@@ -44,50 +53,35 @@ _BESIDE = re.compile(
     r"|\n[ \t(*_]{0,6}(\d{1,3}) ?%[)*_. ]{0,4}\Z",
     re.A,
 )
-_OUT_OF = re.compile(r"[*_ ]{0,4}\(?(?:/|out of|of|in) ?[*_]{0,2}(10{1,2}|ten|(?:a |one )?hundred)\b", re.I)
-_PLAIN = re.compile(r"\s*(\d{1,3})\s*%?\s*")
-#: Between the ends of a range.
-_TO = re.compile(
-    r"[*_ ]{0,4}(?:%|％|per ?cent\b)?[*_ ]{0,4}(?:[-‐-―−~〜～]|to|bis|à|a|до|至|到|(and))[*_ ]{0,4}", re.I
-)
-_PERCENT = re.compile(r"[*_ ]{0,4}(?:%|％|per ?cent\b)", re.I)
 
 
-def percent(text: str) -> float | None:
-    """Return the first number of a text as a share: 80, 80 %, 0.8, 0,8, 8/10 and 8 out of 10 are the same; so is the range
-    70-90, which counts as its middle.
-
-    None where it lies outside 0 to 100 or there is none. A whole number without ``%`` is one of percent: 1 is 0.01.
-    """
-    if plain := _PLAIN.fullmatch(text):  # as asked, and as most reply
-        return int(plain[1]) / 100 if int(plain[1]) <= 100 else None
-    if scale := _SCALE.match(text):
-        stated = text[scale.end() :]
-        tenths = scale["top"] == "10" and re.fullmatch(
-            r"[*_ ]{0,4}\d{1,2}(?:[.,]\d{1,4})?[*_ .]{0,4}", stated
-        )
-        return percent(f"{stated.strip(' *_.')}/10" if tenths else stated)
-    first, second = (*islice(numerals(text), 2), None, None)[:2]
-    first = first or _in_words(text)
-    if first is None:
-        return None
-    if first.parts is not None and min(first.parts) == max(first.parts) == 50:
-        return 0.5  # 50/50
-    last = second if second is not None and _is_range(text, first, second) else first
-    shares = [_share(text, each, last) for each in {first.start: first, last.start: last}.values()]
-    return float(sum(shares) / len(shares)) if all(0 <= share <= 1 for share in shares) else None
+def states(reply: str) -> bool:
+    """Return whether a reply has a line for a confidence or a bet."""
+    return next(_lines(reply), None) is not None
 
 
-def _in_words(text: str) -> Number | None:
-    """Return the number of a share in words: ninety percent, nine out of ten; other numbers in words are remarks."""
-    first = next(iter(word_numbers(text)), None)
-    of = first and (_PERCENT.match(text, first.end) or _OUT_OF.match(text, first.end))
-    return first if of else None
+def without_stated(reply: str) -> str:
+    """Return a reply without its lines for a confidence or a bet."""
+    left, end = [], 0
+    for line in sorted(_lines(reply), key=lambda line: line.start()):
+        left.append(reply[end : line.start()])
+        end = max(end, line.end())
+    return "".join((*left, reply[end:]))
 
 
 def last_line(reply: str) -> str:
-    """Return what the last line for a confidence or a bet states; "" where there is none."""
-    return next((each for each in reversed(STATED.findall(reply)) if each.strip()), "")
+    """Return what the last line for a confidence or a bet states, else that for the chance of an answer; "" where there is
+    neither."""
+    return next((said for each in _lines(reply) if (said := each[each.lastindex or 0]).strip()), "")
+
+
+def _lines(reply: str) -> Iterator[re.Match[str]]:
+    """Yield the lines for a confidence or a bet, the last one first, then those for the chance of an answer."""
+    yield from reversed([*_STATED.finditer(reply)])
+    answered = _ANSWERED.search(reply)
+    for each in reversed([*_CHANCE.finditer(reply)]):
+        if each["own"] is not None or (answered and answered.start() < each.start()):
+            yield each
 
 
 def of_reply(reply: str, *, letter: bool) -> float | None:
@@ -98,31 +92,8 @@ def of_reply(reply: str, *, letter: bool) -> float | None:
         return share
     if not line and letter and (beside := _BESIDE.search(reply.strip())):
         return percent(beside[1] or beside[2])
-    said = [one or two for one, two in _SURE.findall(reply)]
+    said = ["".join(found) for found in _SURE.findall(reply)]
     return percent(f"{said[-1]} %") if said else None
-
-
-def _is_range(text: str, low: Number, high: Number) -> bool:
-    """Whether two numbers that follow one another are the ends of a range: 80-90 %, between 80 and 90, 8 to 9 out of 10."""
-    to = _TO.fullmatch(text, low.end, high.start)
-    if to is None or (to[1] and not text[: low.start].casefold().rstrip("*_ ").endswith("between")):
-        return False
-    return low.parts is None and low.value < _above(high)
-
-
-def _share(text: str, each: Number, last: Number) -> Fraction:
-    """Return a number as a share; of a range, ``last`` says of what."""
-    if whole := _OUT_OF.match(text, last.end):
-        return each.value / (int(whole[1]) if whole[1].isdigit() else word_value(whole[1]))
-    if last.parts is not None:
-        return _above(each) / last.parts[1]
-    written = text[each.start : each.end]
-    decimal = ("." in written or "," in written) and each.value <= 1
-    return each.value if decimal and not _PERCENT.match(text, last.end) else each.value / 100
-
-
-def _above(number: Number) -> Fraction:
-    return number.value if number.parts is None else number.parts[0]
 
 
 def worded(text: str, scale: Mapping[str, float]) -> float | None:
