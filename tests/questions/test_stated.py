@@ -124,6 +124,7 @@ def test_what_states_no_share_is_no_confidence(line):
     [
         "Guess: 42\nProbability: 0.85", "**Guess:** 42\n**Probability:** 85 %", "Answer: 42 (probability: 0.85)",
         '{"answer": 42, "probability": 0.85}', "Answer: 42\nLikelihood of this: 85%", "答え: 42\n確率: 85%",
+        "G1: 42\nP1: 0.85\nG2: 45\nP2: 0.1", "Guess 1: 42\nProbability 1: 85%\nGuess 2: 45\nProbability 2: 10%",
     ],
 )  # fmt: skip
 def test_the_probability_beside_a_named_answer_is_its_confidence_and_no_answer(reply):

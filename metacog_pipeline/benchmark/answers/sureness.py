@@ -27,15 +27,16 @@ _STATED = re.compile(
 _CHANCE = re.compile(
     r"(?:\b(?P<own>(?:p(?=[ ]?\()|(?:probability|likelihood|chance)\b)[^\w\n]{0,4}"
     r"(?:(?:that|of) (?:my|the|this|it|i|being)\b[^\n:：=]{0,25}\b|of )?(?:correct(?:ness)?|true|right)\b[^\n:：=]{0,20})"
-    r"|(?:\b(?:probability|likelihood|chance|wahrscheinlichkeit|probabilité|probabilidade?|probabilità|waarschijnlijkheid"
-    r"|вероятность)\b|概率|確率|확률|الاحتمال)(?:[ ](?:that|of)\b[^\n:：=]{0,40})?)[\"'*_ \t]{0,6}[:：=]"
+    r"|(?:\b(?:p1|(?:probability|likelihood|chance)(?: ?1)?|wahrscheinlichkeit|probabilité|probabilidade?"
+    r"|probabilità|waarschijnlijkheid|вероятность)\b|概率|確率|확률|الاحتمال)"
+    r"(?:[ ](?:that|of)\b[^\n:：=]{0,40})?)[\"'*_ \t]{0,6}[:：=]"
     rf"[ \t*_<]{{0,6}}{_BELOW}(?P<share>[^\n]{{0,80}})",
     re.I,
 )
-#: What labels an answer, "Final answer" or "Guess".
+#: What labels an answer, "Final answer" or "Guess"; of several guesses the first one, "G1".
 ANSWER = (
-    r"(?:(?:the |my )?(?:final |correct |best )?(?:answer|guess)|ans|(?:respuesta|réponse|resposta|risposta|antwort"
-    r"|antwoord|svar|cevap|odpowiedź|ответ)(?: finale?| correcta)?|答案|答え|回答|答|답|정답|الإجابة|الجواب|उत्तर)"
+    r"(?:(?:the |my )?(?:final |correct |best )?(?:answer|guess(?: ?1)?)|g1|ans|(?:respuesta|réponse|resposta|risposta"
+    r"|antwort|antwoord|svar|cevap|odpowiedź|ответ)(?: finale?| correcta)?|答案|答え|回答|答|답|정답|الإجابة|الجواب|उत्तर)"
 )
 _ANSWERED = re.compile(rf"^[ \t>*_#{{\"-]{{0,12}}{ANSWER}[\"' \t*_]{{0,6}}[:：=]", re.I | re.M)
 # What a reply says of itself where it states no confidence apart.
