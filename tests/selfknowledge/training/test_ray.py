@@ -22,9 +22,11 @@ SETTINGS = Settings(sigma=0.02, alpha=0.01, population=6, batch=64, generations=
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Ray opens sockets and files it leaves to the end of the process
-def test_two_actors_equal_one_process(tmp_path):
+def test_two_actors_equal_one_process(tmp_path, monkeypatch):
     import ray
 
+    # Of Ray's own niceness, 15, an actor waits until no other test has anything to do.
+    monkeypatch.setenv("RAY_worker_niceness", "0")
     save_toy(train_base(build_world(0), 0, steps=20), tmp_path / "base")
     recipe = ToyRecipe(0, tmp_path / "base", SETTINGS)
     train(SETTINGS, Plan(tmp_path / "one"), Worker(recipe))
