@@ -133,6 +133,23 @@ def test_the_probability_beside_a_named_answer_is_its_confidence_and_no_answer(r
     assert sureness.of_reply(reply, letter=False) == 0.85 and sureness.states(reply)
 
 
+REMARKED = (
+    "Confidence: 80%\n\nMy confidence is high because the sources agree.",
+    "Confidence: 80\nThis confidence comes from 3 sources.",
+    "Confidence 80\n(Confidence reflects how well 1990 is known.)",
+    "My confidence grew with 2 checks.\nConfidence: 80 %",
+    "Confidence: 60%\nNo, my confidence is about 80%.",
+    "<answer>42</answer><confidence>80</confidence>",
+    "<answer>42</answer>\n<confidence>\n80\n</confidence>",
+    '```json\n{"answer": "42", "confidence": 0.8}\n```',
+)
+
+
+@pytest.mark.parametrize("reply", REMARKED)
+def test_a_remark_about_confidence_states_none(reply):
+    assert sureness.of_reply(reply, letter=False) == 0.8
+
+
 @pytest.mark.parametrize("reply", ["Count the cases.\nProbability: 0.25", "Probability = 1/4"])
 def test_a_probability_that_is_asked_for_is_the_answer(reply):
     key = AnswerKey("number", ("0.25",), question="What is the probability?")

@@ -11,8 +11,8 @@ from metacog_pipeline.benchmark.answers.numbers import Number, numerals
 
 _NAMED = r"[*_ ]{0,4}(?:[(\[][^()\[\]\d\n]{0,25}|(?:on|in) (?:a|the) (?:scale|range) (?:of|from|between) )"
 _ENDS = r"(?P<low>[01])[ ]?%?[ ]?(?:[-‐-―−~〜～,;]|\.\.+|to|and)[ ]?(?P<top>[1-9]\d{0,2})[ ]?%?"
-# The scale that a label names, "Confidence (0-100): 90", is no part of what is stated.
-_SCALE = re.compile(
+#: The scale that a label names, "Confidence (0-100): 90", which is no part of what is stated.
+SCALE = re.compile(
     rf"(?:{_NAMED}(?:{_ENDS}|(?:out of|/)[ ]?(?P<of>[1-9]\d{{0,2}}))[^()\[\]\n:：=]{{0,40}}[)\]]?"
     r"|[*_ ]{0,4}0[ ]?%?[ ]?(?:[-‐-―−]|to)[ ]?(?P<hundred>100?)[ ]?%?)[*_ ]{0,4}[:：=]",
     re.I,
@@ -45,7 +45,7 @@ def percent(text: str) -> float | None:
     """
     if plain := _PLAIN.fullmatch(text):  # as asked, and as most reply
         return int(plain[1]) / 100 if int(plain[1]) <= 100 else None
-    scale = _SCALE.match(text)
+    scale = SCALE.match(text)
     stated = text[scale.end() :] if scale else text
     first, second = (*islice(numerals(stated), 2), None, None)[:2]
     first = first or _in_words(stated)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from metacog_pipeline.benchmark.answers.dates import sure_date_of
-from metacog_pipeline.benchmark.answers.percents import percent
+from metacog_pipeline.benchmark.answers.percents import SCALE, percent
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
 
@@ -16,11 +16,16 @@ from metacog_pipeline.transcripts.logprobs import decode_logprobs
 _BELOW = r"(?:\s{1,4}(?=[*_]{0,2}\d{1,3}(?:[.,]\d{1,4})?[ ]?%?[*_]{0,2}[ \t]*(?:\n|\Z)))?"
 # A line that states a confidence or a bet, and what it states.
 _STATED = re.compile(
-    r"(?:\b(?:confidence|bet)\b(?![ \t]{1,4}intervals?\b)[ \t]{0,4}(?:level|score|rating)?[ \t*_]{0,6}[:：=]?"
+    r"(?:\b(?:confidence|bet)\b(?![ \t]{1,4}intervals?\b)[ \t]{0,4}(?:level|score|rating)?[ \t*_\"'>]{0,6}[:：=]?"
     r"|(?:\b(?:certainty(?: level| score)?|sureness|konfidenz|sicherheit|confianza|confiance|confiança|fiducia|zekerheid"
     r"|certeza|güven|уверенность)"
     r"|(?:置信|信心|自信|確信|信頼)(?:度|水平|程度|指数)?|확신도|자신감|신뢰도|الثقة|आत्मविश्वास)[ \t*_]{0,6}[:：=])"
     rf"[ \t*_<]{{0,6}}{_BELOW}([^\n]{{0,80}})",
+    re.I,
+)
+# What follows a label that no sign sets apart: "Confidence 80", "my confidence is about 80".
+_AMOUNT = re.compile(
+    r"[ \t*_<(~≈]{0,6}(?:(?:is|was|of|at|would be)[ ](?:now |only |about |around |roughly |approximately )?)?[*_~≈]{0,3}\d",
     re.I,
 )
 # "Guess: Paris", "Probability: 0.85": a chance is a confidence where it is that of an answer named before it, or says so.
@@ -71,18 +76,32 @@ def without_stated(reply: str) -> str:
 
 
 def last_line(reply: str) -> str:
-    """Return what the last line for a confidence or a bet states, else that for the chance of an answer; "" where there is
-    neither."""
-    return next((said for each in _lines(reply) if (said := each[each.lastindex or 0]).strip()), "")
+    """Return what the last line for a confidence or a bet states, else that for the chance of an answer, else what is said
+    behind the word; "" where there is none of them."""
+    return next((said for each in _lines(reply) if (said := _said(each)).strip()), "")
 
 
 def _lines(reply: str) -> Iterator[re.Match[str]]:
-    """Yield the lines for a confidence or a bet, the last one first, then those for the chance of an answer."""
-    yield from reversed([*_STATED.finditer(reply)])
+    """Yield the lines for a confidence or a bet, the last one first, those for the chance of an answer, then remarks: "my
+    confidence comes from three sources"."""
+    stated = [*reversed([*_STATED.finditer(reply)])]
     answered = _ANSWERED.search(reply)
+    yield from filter(_labelled, stated)
     for each in reversed([*_CHANCE.finditer(reply)]):
         if each["own"] is not None or (answered and answered.start() < each.start()):
             yield each
+    yield from (each for each in stated if not _labelled(each))
+
+
+def _labelled(line: re.Match[str]) -> bool:
+    """Return whether a sign, a heading, a scale or the number itself shows that a line states something."""
+    said = _said(line)
+    label = line[0].removesuffix(said)
+    return bool(re.search(r"[:：=>\n]", label) or _AMOUNT.match(said) or SCALE.match(said))
+
+
+def _said(line: re.Match[str]) -> str:
+    return str(line[line.lastindex or 0])
 
 
 def of_reply(reply: str, *, letter: bool) -> float | None:
