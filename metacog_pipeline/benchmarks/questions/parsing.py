@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.answers import stated, sureness
+from metacog_pipeline.benchmark.answers import percents, stated, sureness
 from metacog_pipeline.benchmark.answers.question_rows import LETTERS
 from metacog_pipeline.benchmark.contract import Call, Calls, Flag
 from metacog_pipeline.benchmark.replies import too_long
@@ -96,7 +96,7 @@ def _confidence(item: Item, condition: str, calls: Calls, said: str) -> float | 
     if condition == "verbal_percent":
         return sureness.of_reply(reply, letter=item.kind == "choice")
     line = sureness.last_line(reply)
-    return sureness.worded(line, SCALE) if condition == "verbal_scale" else sureness.percent(line)
+    return sureness.worded(line, SCALE) if condition == "verbal_scale" else percents.percent(line)
 
 
 def _agreed(item: Item, condition: str, found: Sequence[Call], wanted: int) -> Response:
