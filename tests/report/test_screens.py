@@ -141,9 +141,9 @@ def opened(browser: Any, address: str, width: int = 1280, scheme: str = "light")
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_every_screen_and_no_text_lies_on_other_text(report, browser, name):
+def test_a_page_fits_every_screen_and_no_text_lies_on_other_text(report, browser, name, tmp_path):
     file, _, rest = PAGES[name].partition("#")
-    kept = os.environ.get("METACOG_SCREENSHOTS")
+    kept = Path(os.environ.get("METACOG_SCREENSHOTS") or tmp_path)
     page = opened(browser, f"{(report / file).as_uri()}{rest and '#' + rest}")
     if name in ("explorer", "item"):
         page.wait_for_selector("#rows tr a" if name == "explorer" else "#item h2")
@@ -152,9 +152,9 @@ def test_a_page_fits_every_screen_and_no_text_lies_on_other_text(report, browser
         for scheme in SCHEMES if name in (*OWN, "signaldetection") else SCHEMES[:1]:  # papers are alike
             page.emulate_media(color_scheme=scheme)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, (width, scheme)
-            if kept:  # a picture of a whole page costs a fifth of a second, and is for eyes
-                place = Path(kept) / f"{name}-{width}-{scheme}.jpg"
-                page.screenshot(path=place, full_page=True, type="jpeg", quality=70)
+            place = kept / f"{name}-{width}-{scheme}.jpg"
+            picture = page.screenshot(path=place, full_page=True, type="jpeg", quality=70)
+            assert len(picture) > 5000
             if width == WIDTHS[0]:
                 found = axe.Axe().run(page).response["violations"]
                 assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == [], (
