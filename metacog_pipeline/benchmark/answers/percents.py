@@ -96,7 +96,7 @@ def _share(text: str, each: Number, last: Number, top: int | None) -> Fraction |
     if _PERCENT.match(text, last.end):
         return each.value / 100
     written = text[each.start : each.end]
-    decimal = top == 1 or ((top == 100) and ("." in written or "," in written))
+    decimal = top == 1 or (top == 100 and ("." in written or "," in written))
     if decimal and each.value <= 1:
         return each.value
     return each.value / (100 if top == 1 else top) if top is not None else None

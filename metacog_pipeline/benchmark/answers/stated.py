@@ -55,8 +55,9 @@ class Stated(NamedTuple):
 def answer_of(reply: str, key: AnswerKey) -> Stated:
     """Return the answer of a reply. Where nothing is known to be right it is read all the same, and is not right."""
     plain = shares.spelled_out(without_thinking(reply))
-    framed = _framed(plain, key)
-    text = (framed or without_stated(plain)).strip().rstrip("([ ")  # of "Paris (confidence: 80%)"
+    rest = without_stated(plain)
+    framed = _framed(plain, rest, key)
+    text = (framed or rest).strip().rstrip("([ ")  # of "Paris (confidence: 80%)"
     if not text:
         return Stated(None, None)
     # A letter by itself, as was asked for and as most reply, needs no reading.
@@ -106,9 +107,10 @@ def _bare(text: str) -> str:
     return (boxed[1] if boxed else text).strip(" *_`$")
 
 
-def _framed(plain: str, key: AnswerKey) -> str:
-    """Return what a reply sets apart as its answer, the last of it; "" where it sets nothing apart."""
-    lines = [line for each in without_stated(plain)[-_TAIL:].splitlines() if (line := each.strip())]
+def _framed(plain: str, rest: str, key: AnswerKey) -> str:
+    """Return what a reply sets apart as its answer, the last of it; "" where it sets nothing apart. ``rest`` is the reply
+    without what it states of its confidence."""
+    lines = [line for each in rest[-_TAIL:].splitlines() if (line := each.strip())]
     last, before = lines[-1] if lines else "", lines[-2] if len(lines) > 1 else ""
     if marked := _LAST.match(last) or _BRACKETS.match(last):
         return marked[1].strip(" \t*_")

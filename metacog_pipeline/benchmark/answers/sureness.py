@@ -84,13 +84,17 @@ def last_line(reply: str) -> str:
 def _lines(reply: str) -> Iterator[re.Match[str]]:
     """Yield the lines for a confidence or a bet, the last one first, those for the chance of an answer, then remarks: "my
     confidence comes from three sources"."""
-    stated = [*reversed([*_STATED.finditer(reply)])]
+    remarks = []
+    for each in reversed([*_STATED.finditer(reply)]):
+        if _labelled(each):
+            yield each
+        else:
+            remarks.append(each)
     answered = _ANSWERED.search(reply)
-    yield from filter(_labelled, stated)
     for each in reversed([*_CHANCE.finditer(reply)]):
         if each["own"] is not None or (answered and answered.start() < each.start()):
             yield each
-    yield from (each for each in stated if not _labelled(each))
+    yield from remarks
 
 
 def _labelled(line: re.Match[str]) -> bool:
