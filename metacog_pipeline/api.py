@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+from metacog_pipeline.errors import MetacogError, StoreError, StudyError, one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,6 +31,8 @@ def open_study(path: str | Path) -> OpenStudy:
     """
     from metacog_pipeline.commands.options import opened
 
+    if not isinstance(path, str | Path):
+        raise StudyError(f"open_study: give the path of a study file, not {path!r}")
     return OpenStudy(opened(Path(path)))
 
 
@@ -93,6 +95,8 @@ class OpenStudy:
 
         from metacog_pipeline.leaderboard import read
 
+        if benchmark is not None:
+            _refuse_no_text("board", benchmark=benchmark)
         rows = read.board(self.study.home, benchmark, official=official)
         return pl.DataFrame(
             list(rows.rows), schema=list(rows.columns), orient="row", infer_schema_length=None
@@ -142,6 +146,7 @@ class OpenStudy:
         """Return models ``a`` and ``b`` on the items both answered: paired differences, intervals, corrected p."""
         from metacog_pipeline.scoring.cross_benchmark import compare
 
+        _refuse_no_text("compare", a=a, b=b)
         return compare(self.study, a, b)
 
     def sql(self, query: str) -> pl.DataFrame:
@@ -150,6 +155,7 @@ class OpenStudy:
 
         from metacog_pipeline.leaderboard.read import query_table
 
+        _refuse_no_text("sql", query=query)
         found = pl.from_arrow(query_table(self.study.home, query))
         assert isinstance(found, pl.DataFrame)
         sums = [each for each in found.iter_columns() if each.dtype == pl.Decimal(38, 0)]  # of whole numbers
@@ -159,6 +165,7 @@ class OpenStudy:
         )
 
     def _refuse_unknown(self, benchmark: str) -> None:
+        _refuse_no_text("a study", benchmark=benchmark)
         if benchmark not in self.study.enabled:
             from metacog_pipeline.errors import suggestion
 
@@ -166,3 +173,9 @@ class OpenStudy:
             raise StudyError(
                 f'"{benchmark}": no benchmark of this study{suggestion(benchmark, known)}; it runs: {", ".join(known)}'
             )
+
+
+def _refuse_no_text(called: str, **given: object) -> None:
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise StudyError(f"{called}: {name} is a text, not {one_line(repr(value), 60)}")

@@ -6,6 +6,8 @@ second, not the two that the statistics, the databases and the HTTP clients take
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import gc
 import os
 import sys
@@ -140,8 +142,10 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a lone surrogate in an answer stops no table
+    printed_to = sys.stdout
     try:
         cli.main(args=arguments, prog_name="metacog", standalone_mode=False)
+        sys.stdout.flush()
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
@@ -154,10 +158,24 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         print("metacog: interrupted; everything answered so far is kept", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except OSError as error:
+        _end_unwritten(error)
+    except SystemExit:
+        if sys.stdout is not printed_to:  # click wraps it where nobody reads it any more, and ends with 1
+            sys.exit(0)
+        raise
     sys.exit(0)
+
+
+def _end_unwritten(error: OSError) -> NoReturn:
+    """End with a line that says what the system refuses; in silence where whoever read the output has gone, as ``head``."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still to be written there is not tried again
+    if error.errno == errno.EPIPE:
+        sys.exit(0)
+    what = error.filename or "standard output"
+    print(f"metacog: {what}: {error.strerror or error}; free space, or check the path", file=sys.stderr)
+    sys.exit(1)
 
 
 def command() -> NoReturn:

@@ -57,6 +57,7 @@ from metacog_pipeline.benchmark.display import PLAIN, Board, Column, Exhibit, Pa
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.benchmark.schema import Flag, Small, schema_of
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.stats import resampling
@@ -172,7 +173,9 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
 
     @classmethod
     def of(cls, study: Study) -> Any:
-        """Return the benchmark bound to its table of ``study``."""
+        """Return the benchmark bound to its table of ``study``; a StudyError where the study has none."""
+        if cls.name not in study.benchmarks:
+            raise StudyError(f"{study.path.name}: there is no [benchmarks.{cls.name}]; add the table")
         return cls(study.benchmarks[cls.name], Context(study))  # type: ignore[arg-type]
 
     # what people see

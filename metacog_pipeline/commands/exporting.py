@@ -9,7 +9,7 @@ import click
 
 from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import opened, study_argument
-from metacog_pipeline.errors import MetacogError, StoreError
+from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.exporting import FORMATS
 
 
@@ -67,6 +67,8 @@ def bundle(study_file: Path, target: Path | None) -> None:
     from metacog_pipeline.leaderboard.read import one_connection
 
     study = opened(study_file)
+    if target is not None and target.suffix.lower() != ".zip":
+        raise StudyError(f'--to "{target}": a bundle is a zip archive; give a name that ends in .zip')
     # All that leaves is of one board.
     with one_connection(study.home), tempfile.TemporaryDirectory() as folder:
         facts = Facts.of(study)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,9 @@ WITH_MODEL = (*PAID, "transformers")
 _BUDGET = 5.0  # dollars; a sample of every benchmark costs less with any model of 2026
 
 Read = TypeVar("Read")
+
+# What stands behind @ where it is an address, written well or not; model ids may hold an @ too.
+_ADDRESS = re.compile(r"@(?:[a-z]+:/|//|localhost\b|(?:\d{1,3}\.){3}\d|[\w.-]+:\d+(?:/|\Z))", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +152,7 @@ def init(
     except StudyError:
         study_file.unlink()
         raise
-    following = [f"metacog {each} {study_file}" for each in ("doctor", "plan", "run")]
+    following = [f"metacog {each} {shlex.quote(str(study_file))}" for each in ("doctor", "plan", "run")]
     printing.say(f"Wrote {study_file}. Next: {', '.join(following)}", wrote=[str(study_file)], next=following)
 
 
@@ -169,7 +173,7 @@ def row_of(said: str, price: tuple[float, float] | None) -> Row:
             f'--model "{said}": no provider "{provider}"{suggestion(provider, PROVIDERS)}; '
             f"give one of {', '.join(PROVIDERS)}, as openai:MODEL"
         )
-    model, at, address = rest.rpartition("@") if "@http" in rest else (rest, "", "")
+    model, at, address = rest.rpartition("@") if _ADDRESS.search(rest) else (rest, "", "")
     if (provider in WITH_MODEL) != bool(model):
         wanted = f"give its name, as {provider}:MODEL" if provider in WITH_MODEL else f"give {provider} alone"
         raise StudyError(f'--model "{said}": {wanted}')

@@ -47,6 +47,8 @@ from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, wire_for
 
 FIRST_CALLS = 4  # of a paid model under way at once until its first bills have been seen
 FIRST_ANSWERS = 2  # bills after which its whole concurrency is used
+LONG_PAUSE_S = 20.0  # waits that are told
+SAID_AGAIN_S = 600.0
 
 _logger = logging.getLogger(__name__)
 
@@ -107,6 +109,7 @@ class HttpChatModel:
         self._answers = 0
         self.announced_limits: Mapping[str, int] = {}
         self._warned_no_usage = False
+        self._quiet_until = 0.0  # on the event loop's clock
 
     def __repr__(self) -> str:
         return f"HttpChatModel({self.spec.name!r}, provider={self.spec.provider!r})"
@@ -150,6 +153,7 @@ class HttpChatModel:
                 pause = _pause(retries, attempt, loop.time())
                 if pause is None:
                     return tally.close(loop.time())
+                self._say_long(pause, attempt.completion)
                 with self._halt.unsent():
                     await asyncio.sleep(pause)
             except (BudgetSpent, NotSent):
@@ -221,7 +225,7 @@ class HttpChatModel:
                 retry_after = min(retry_after, self._policy.retry_after_cap_s)
         if not self.announced_limits:
             self.announced_limits = announced(reply.headers)
-        billed = may_be_billed(reply.status)
+        billed = may_be_billed(reply.status) and not _refused_for_rate(completion)
         cost = self._billed(asked, completion) if billed else unbilled
         return Attempt(completion, cost, billed, retry_after, reply.first_byte_at)
 
@@ -230,6 +234,17 @@ class HttpChatModel:
         if completion.status is not Status.FAILED and None in (usage.input_tokens, usage.output_tokens):
             self._warn_no_usage()
         return billed_cost(self.spec, asked.request, usage, asked.known)
+
+    def _say_long(self, pause: float, failure: Completion) -> None:
+        """Say why nothing moves, where a call waits long; again only after so long that it may have been forgotten."""
+        now = asyncio.get_running_loop().time()
+        if pause >= LONG_PAUSE_S and now >= self._quiet_until:
+            self._quiet_until = now + SAID_AGAIN_S
+            status = "" if failure.http_status is None else f" (HTTP {failure.http_status})"
+            said = one_line(failure.error_message or "no reason given", 120)
+            _logger.warning(
+                "model %s: waiting %.0f s to ask again: %s%s", self.spec.name, pause, said, status
+            )
 
     def _warn_no_usage(self) -> None:
         if not (self._warned_no_usage or self.spec.free):
@@ -275,3 +290,10 @@ def _outcome(completion: Completion) -> CallResult:
     if completion.error_kind is ErrorKind.RATE_LIMIT:
         return CallResult.LIMITED
     return CallResult.SILENT if completion.status is Status.FAILED else CallResult.CLEAN
+
+
+def _refused_for_rate(completion: Completion) -> bool:
+    """Whether a provider refused for rate inside an answer that claims success, before it wrote or counted anything."""
+    limited = completion.status is Status.FAILED and completion.error_kind is ErrorKind.RATE_LIMIT
+    wrote = completion.text or completion.reasoning_text or completion.usage != Usage()
+    return limited and not wrote

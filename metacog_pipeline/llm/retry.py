@@ -1,9 +1,9 @@
 """When a failed attempt is tried again, and after how long.
 
-Three fates, told apart by `ErrorKind`. *Rate limit*: wait as long as the provider asks (or back off), for a
-bounded total time. *Transient*: exponential backoff with full jitter, for a bounded number of attempts. *Unsupported*
-and *fatal*: never again, because the same call would fail the same way. An attempt that may have been billed is followed
-by at most one more, whatever failed: the same answer is paid for twice at most.
+Three fates, told apart by `ErrorKind`. *Rate limit*: wait as long as the provider asks (or back off), for a bounded total
+time. *Transient*: exponential backoff with full jitter, or the wait asked for, for a bounded number of attempts and no
+longer. *Unsupported* and *fatal*: never again, because the same call would fail the same way. An attempt that may have been
+billed is followed by at most one more, whatever failed: the same answer is paid for twice at most.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class RetryPolicy:
     """The thresholds of retrying; times in seconds.
 
     ``transient_attempts`` counts sends that may end in a transient failure, the first included, ``billed_attempts``
-    those of them that may have been billed.
+    those of them that may have been billed. ``rate_limit_total_s`` is all the time that refusals for rate, or waits the
+    provider asks for, may take.
     """
 
     transient_attempts: int = TRANSIENT_ATTEMPTS
@@ -45,7 +46,7 @@ class RetryPolicy:
 class Retries:
     """What has gone wrong with one call so far, and what to do next."""
 
-    __slots__ = ("_billed", "_limited", "_limited_since", "_policy", "_rng", "_transient")
+    __slots__ = ("_billed", "_limited", "_policy", "_rng", "_since", "_transient")
 
     def __init__(self, policy: RetryPolicy, rng: random.Random) -> None:
         self._policy = policy
@@ -53,7 +54,7 @@ class Retries:
         self._transient = 0
         self._billed = 0
         self._limited = 0
-        self._limited_since: float | None = None
+        self._since: float | None = None  # the first failure
 
     def pause(
         self, kind: ErrorKind | None, retry_after: float | None, now: float, *, billed: bool = False
@@ -66,24 +67,25 @@ class Retries:
         self._billed += billed
         if billed and self._billed >= self._policy.billed_attempts:
             return None
+        self._since = now if self._since is None else self._since
         if kind is ErrorKind.RATE_LIMIT:
-            return self._pause_limited(retry_after, now)
+            return self._in_time(self._pause_limited(retry_after), now)
         if kind is ErrorKind.TRANSIENT:
-            return self._pause_transient(retry_after)
+            pause = self._pause_transient(retry_after)
+            return pause if retry_after is None else self._in_time(pause, now)
         return None
 
-    def _pause_limited(self, retry_after: float | None, now: float) -> float | None:
-        if self._limited_since is None:
-            self._limited_since = now
+    def _in_time(self, wait: float | None, now: float) -> float | None:
+        """Return the wait; None where it would end after all the time a provider may ask for."""
+        assert self._since is not None, "a failure was noted"
+        return None if wait is None or now + wait - self._since >= self._policy.rate_limit_total_s else wait
+
+    def _pause_limited(self, retry_after: float | None) -> float:
         self._limited += 1
         if retry_after is None:
-            wait = self._backoff(self._limited)
-        else:
-            # Asked to wait no time, or until a moment that has passed, and refused again: back off all the same.
-            wait = max(self._asked(retry_after), self._backoff(self._limited - 1))
-        if now + wait - self._limited_since >= self._policy.rate_limit_total_s:
-            return None
-        return wait
+            return self._backoff(self._limited)
+        # Asked to wait no time, or until a moment that has passed, and refused again: back off all the same.
+        return max(self._asked(retry_after), self._backoff(self._limited - 1))
 
     def _pause_transient(self, retry_after: float | None) -> float | None:
         self._transient += 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
+from itertools import combinations
 from typing import TYPE_CHECKING, Unpack
 
 from metacog_pipeline.files import canonical_json
@@ -167,6 +168,33 @@ def request_for(
     return types.ChatRequest(tuple(messages), sampling, options.get("constraint"), step, run)
 
 
+def identified(
+    spec: ModelSpec,
+    profile: Profile,
+    seed: int,
+    run: int,
+    step: str,
+    messages: Sequence[types.Message],
+    options: CallOptions,
+    answered: Callable[[str], bool],
+) -> tuple[str, types.ChatRequest]:
+    """Return the identity of one call and how it is sent. ``answered`` says whether there is an answer under an identity.
+
+    What ``profile`` leaves out of the sampling may have been taken once. A call that was answered with it stays that call:
+    nothing answered is asked twice because a provider refuses more today.
+    """
+    request = request_for(spec, profile, seed, run, step, messages, options)
+    identity = answer_id(spec, request)
+    if profile.dropped and not answered(identity):
+        for kept in range(len(profile.dropped) - 1, -1, -1):
+            for dropped in combinations(sorted(profile.dropped), kept):
+                fuller = replace(profile, dropped=frozenset(dropped))
+                before = request_for(spec, fuller, seed, run, step, messages, options)
+                if answered(known := answer_id(spec, before)):
+                    return known, before
+    return identity, request
+
+
 @dataclass(slots=True)
 class StepAsker:
     """The :class:`~metacog_pipeline.querying.types.Ask` of one item under one condition."""
@@ -189,16 +217,19 @@ class StepAsker:
     ) -> Answer:
         """Answer one step."""
         session = self.session
+        run, seed = session.run, session.seed
         answer = await self._answered(
-            request_for(session.spec, self.profile, session.seed, session.run, step, messages, options)
+            *identified(session.spec, self.profile, seed, run, step, messages, options, self._is_answered)
         )
         self.replies += 1
         self.unusable += not types.usable(answer.status, answer.text)
         return answer
 
-    async def _answered(self, request: types.ChatRequest) -> Answer:
+    def _is_answered(self, identity: str) -> bool:
+        return self.session.store.find(identity) is not None
+
+    async def _answered(self, identity: str, request: types.ChatRequest) -> Answer:
         session = self.session
-        identity = answer_id(session.spec, request)
         first_time = identity not in session.tally.current
         session.tally.current.add(identity)
         while (running := session.in_flight.get(identity)) is not None:

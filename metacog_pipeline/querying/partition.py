@@ -10,20 +10,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 
-from metacog_pipeline.errors import BudgetError, ProviderError, StoreError
+from metacog_pipeline.errors import BudgetError, ProviderError, StoreError, one_line
 from metacog_pipeline.llm.batch import parking
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import IN_PROCESS
 from metacog_pipeline.llm.types import ErrorKind
 from metacog_pipeline.querying.asking import Profile, Session, StepFailed, Tally, is_fatal
 from metacog_pipeline.querying.capability import Asked, negotiate
+from metacog_pipeline.querying.options import decisive
 from metacog_pipeline.querying.search import Refused, Search
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.querying.unusable import HOW_TO_REASK, mostly_unusable
 
 STOP_AFTER_FAILURES_IN_A_ROW = 50  # a provider that is down should not be asked a thousand times
+SAID_AT_MOST = 160  # characters of a failure in a line about something else
 SPARE_SHARE = 10  # one worker more for this many calls at once
+FORBIDDEN_IN_A_ROW = (
+    3  # refusals (403) that name no reason, between answers: of these items, or of the key by now
+)
+UNAVAILABLE = frozenset({503, 529})
+UNAVAILABLE_S = 60.0  # of a service that says so: it has nothing to do with the task
 PROBED_TASKS = 3  # one odd item must not decide that a provider cannot be asked at all
 
 
@@ -42,7 +50,8 @@ class SessionResult:
 
     ``stopped`` says why it ended early, ``None`` when it did not; ``exit_code`` is what a command that did nothing else
     ends with then. ``unusable`` counts answered tasks that give nothing to read; ``too_few_usable``
-    says that they are too many. ``waiting`` batches are under way that nobody waited for.
+    says that they are too many. ``waiting`` batches are under way that nobody waited for. ``last_failure`` is what the
+    provider said of the last call that failed.
     """
 
     tasks: int
@@ -55,6 +64,7 @@ class SessionResult:
     unusable: int = 0
     too_few_usable: str | None = None
     waiting: int = 0
+    last_failure: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -65,7 +75,8 @@ class SessionResult:
     def missing(self) -> str | None:
         """What there is not, in one line; None when complete."""
         if self.answered < self.tasks:
-            return f"{self.tasks - self.answered} of {self.tasks} items have no answer yet"
+            why = f"; the last failure: {self.last_failure}" if self.last_failure else ""
+            return f"{self.tasks - self.answered} of {self.tasks} items have no answer yet{why}"
         return self.too_few_usable
 
 
@@ -138,6 +149,7 @@ class WorkerPool:
         self.parked: list[tuple[str, Task]] = []
         self.stopped: str | None = None
         self.exit_code = 0
+        self.last_failure: str | None = None
 
     async def work(self, profile: Profile, modes: Sequence[str] = ()) -> Profile:
         """Ask every task with as many workers as the model allows; return the profile of the last ones.
@@ -223,21 +235,31 @@ class WorkerPool:
     def _failure(self, error: StepFailed) -> None:
         self.failed += 1
         self.failures_in_a_row += 1
+        self.last_failure = one_line(str(error), SAID_AT_MOST)
         many = self.failures_in_a_row >= STOP_AFTER_FAILURES_IN_A_ROW
         if isinstance(error, Refused) and error.decided and not self.answered:
             many = True
-        if is_fatal(error) or many or self.nobody_there(error):
+        if (is_fatal(error) and not self._of_one_item(error)) or many or self.nobody_there(error):
             self.stop(str(error))
 
+    def _of_one_item(self, error: StepFailed) -> bool:
+        """Whether a call was forbidden for what it asks, as it seems: others were answered, and no code blames the key.
+
+        xAI refuses a question that violates its guidelines like that.
+        """
+        forbidden = error.completion.http_status == HTTPStatus.FORBIDDEN and not decisive(error.completion)
+        return forbidden and self.answered > 0 and self.failures_in_a_row < FORBIDDEN_IN_A_ROW
+
     def nobody_there(self, error: StepFailed) -> bool:
-        """Whether the call found no connection, or only refusals for rate, for as long as it was tried, and no task
-        was answered meanwhile: it has nothing to do with the task, and the next one would wait as long for nothing."""
+        """Whether the call found no connection, only refusals for rate, or for long a service that was unavailable, and no
+        task was answered meanwhile: it has nothing to do with the task, and the next one would wait as long for nothing."""
         from metacog_pipeline.llm.transport import (
             NO_CONNECTION,  # loads HTTP, which was used if a call failed
         )
 
         failed = error.completion
-        if failed.error_kind is not ErrorKind.RATE_LIMIT and failed.error_code != NO_CONNECTION:
+        away = failed.http_status in UNAVAILABLE and failed.latency_s >= UNAVAILABLE_S
+        if not (away or failed.error_kind is ErrorKind.RATE_LIMIT or failed.error_code == NO_CONNECTION):
             return False
         return self.last_answer_at <= asyncio.get_running_loop().time() - failed.latency_s
 
@@ -265,6 +287,7 @@ class WorkerPool:
             unusable=self.unusable,
             too_few_usable=self._too_few_usable(),
             waiting=0 if batches is None else batches.waiting,
+            last_failure=self.last_failure,
         )
 
     def _too_few_usable(self) -> str | None:

@@ -11,11 +11,10 @@ from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, LEAST_CACHED_TOKENS, est
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Status
 from metacog_pipeline.llm.wire import caching
-from metacog_pipeline.querying.asking import Profile, request_for
+from metacog_pipeline.querying.asking import Profile, identified
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.querying.types import Answer, CallOptions, Task
 from metacog_pipeline.transcripts.folder import PartitionFolder
-from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.store import standing_answers
 
 CACHE_BLOCK = 128 * BYTES_PER_TOKEN  # bytes: providers compare prompts block by block
@@ -106,8 +105,9 @@ class DryAsker:
         self, step: str, messages: Sequence[Message], **options: Unpack[CallOptions]
     ) -> Answer:
         """Return a stored answer, or count the call and return blank text of the length it may have."""
-        request = request_for(self.spec, self.profile, self.seed, self.run, step, messages, options)
-        identity = answer_id(self.spec, request)
+        identity, request = identified(
+            self.spec, self.profile, self.seed, self.run, step, messages, options, self.stored.__contains__
+        )
         first_time = identity not in self.identities
         self.identities.add(identity)
         self.estimate.calls += first_time

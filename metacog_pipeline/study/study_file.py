@@ -131,6 +131,10 @@ def load_study(path: Path) -> Study:
     data = _read(path)
     shown = path.name
     models = data.get("models", [])
+    if isinstance(models, dict):
+        raise StudyError(
+            f"{shown}: models: a list of tables; write [[models]], in two brackets, above each model"
+        )
     if not isinstance(models, list) or not models:
         raise StudyError(
             f"{shown}: models: the study has no model; add at least one [[models]] table with a name"

@@ -343,3 +343,25 @@ def test_a_schema_is_sent_as_one(virtual, bench):
     constraint = JsonObject("answer", '{"type":"object","properties":{}}')
     virtual(bench.model(provider).complete(ChatRequest((Message("user", "q"),), Sampling(), constraint)))
     assert b"json_schema" in provider.requests[0].content
+
+
+@every(
+    "body",
+    [
+        {"error": {"code": 429, "message": "Provider returned error"}},
+        {"error": {"code": "rate_limit_exceeded"}},
+    ],
+)
+def test_a_refusal_for_rate_inside_an_answer_is_waited_out_and_not_billed(virtual, bench, body):
+    provider = bench.provider([httpx.Response(200, json=body)] * (2 * TRANSIENT_ATTEMPTS))
+    completion = virtual(bench.model(provider).complete(bench.request()))
+    assert (completion.status, completion.attempts) == (Status.OK, 2 * TRANSIENT_ATTEMPTS + 1)
+    alone = virtual(bench.model(bench.provider()).complete(bench.request()))
+    assert (completion.attempts_billed, completion.cost_usd) == (1, alone.cost_usd)
+
+
+def test_a_long_wait_is_told_once(virtual, bench, caplog):
+    provider = bench.provider([bench.error(503, message="Loading model", retry_after="120")] * 3)
+    virtual(bench.model(provider).complete(bench.request()))
+    [told] = [record.getMessage() for record in caplog.records if "waiting" in record.getMessage()]
+    assert "Loading model (HTTP 503)" in told

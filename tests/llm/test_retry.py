@@ -118,3 +118,10 @@ def test_a_provider_that_asks_for_no_wait_and_refuses_again_is_not_hammered(aske
 
 def test_the_first_wait_is_as_short_as_the_provider_says():
     assert retries().pause(ErrorKind.RATE_LIMIT, 0.0, 0.0) == 0.0
+
+
+def test_waits_a_server_that_fails_asks_for_have_a_bounded_total_time():
+    state, now = retries(), 1000.0
+    while (pause := state.pause(ErrorKind.TRANSIENT, 3600.0, now)) is not None:
+        now += pause
+    assert now - 1000.0 <= retry.RATE_LIMIT_TOTAL_S

@@ -240,10 +240,7 @@ def _inputs(study_file: Path | None, parent: Path | None, edits: Path | None) ->
 def _study(study_file: Path | None) -> MetaMedQA:
     if study_file is None:
         raise StudyError("metamedqa: give --study STUDY (or --parent FILE where the command takes it)")
-    loaded = load_study(study_file)
-    if NAME not in loaded.benchmarks:
-        raise StudyError(f"{study_file}: there is no [benchmarks.{NAME}]; add the table")
-    found: MetaMedQA = MetaMedQA.of(loaded)
+    found: MetaMedQA = MetaMedQA.of(load_study(study_file))
     return found
 
 

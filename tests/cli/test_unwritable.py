@@ -1,0 +1,96 @@
+"""What cannot be printed, written or meant is one line; whoever stops reading ends a command without a fault."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import metacog_pipeline as mp
+from metacog_pipeline.commands.starting import row_of
+from metacog_pipeline.errors import MetacogError, StudyError
+
+HELP = [sys.executable, "-m", "metacog_pipeline", "init", "--help"]
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
+def test_an_output_that_takes_nothing_is_one_line():
+    with FULL.open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "metacog_pipeline", "fit", "--help"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert ended.returncode == 1
+    assert (
+        ended.stderr == "metacog: standard output: No space left on device; free space, or check the path\n"
+    )
+
+
+def test_who_stops_reading_ends_a_command_without_a_fault():
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as nobody:
+        ended = subprocess.run(HELP, stdout=nobody, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_place_that_cannot_be_written_is_one_line(metacog, study, tmp_path):
+    ended = metacog("train", "toy", "--output", study / "x")
+    assert ended.code == 1
+    assert ended.err.strip() == f"metacog: {study / 'x'}: Not a directory; free space, or check the path"
+
+
+@pytest.mark.parametrize("command", ["gates", "judges", "generate"])
+def test_a_command_of_a_benchmark_the_study_does_not_run_says_so(metacog, study, command):
+    ended = metacog("medley", command, "--study", study)
+    assert (ended.code, ended.err) == (
+        2,
+        "metacog: study.toml: there is no [benchmarks.medley]; add the table\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "said", ["gpt@localhost:8000", "gpt@localhost", "gpt@127.0.0.1:8000/v1", "gpt@host:80"]
+)
+def test_an_address_without_its_scheme_is_not_part_of_a_model_name(said):
+    with pytest.raises(StudyError, match="is no address of a server, as in"):
+        row_of(f"openai:{said}", None)
+
+
+@pytest.mark.parametrize("said", ["@cf/meta/llama-3", "claude@20240620", "m@sha256"])
+def test_a_model_name_may_hold_an_at_sign(said):
+    assert row_of(f"openai:{said}", None).model == said
+
+
+def test_next_commands_can_be_pasted(metacog, tmp_path):
+    ended = metacog(
+        "init", tmp_path / "my study (2).toml", "--model", "simulated", "--benchmark", "metamedqa"
+    )
+    assert f"metacog run '{tmp_path / 'my study (2).toml'}'" in ended.out
+
+
+def test_models_in_one_bracket_are_explained(metacog, study):
+    study.write_text(study.read_text("utf-8").replace("[[models]]", "[models]", 1).split("[[models]]")[0])
+    assert "write [[models]], in two brackets" in metacog("plan", study).err
+
+
+def test_a_bundle_is_a_zip_archive(metacog, study, tmp_path):
+    ended = metacog("bundle", study, "--to", tmp_path / "b.tar")
+    assert ended.code == 2
+    assert "give a name that ends in .zip" in ended.err
+
+
+@pytest.mark.parametrize("call", ["board", "sql", "observations", "transcripts", "compare"])
+def test_what_is_no_text_is_a_mistake_of_one_line(study, call):
+    opened = mp.open_study(study)
+    given = (3, None) if call == "compare" else (3,)
+    with pytest.raises(MetacogError, match="is a text, not 3"):
+        getattr(opened, call)(*given)
+
+
+@pytest.mark.parametrize("path", [None, 3, b"study.toml"])
+def test_what_is_no_path_is_a_mistake_of_one_line(path):
+    with pytest.raises(StudyError, match="give the path of a study file"):
+        mp.open_study(path)

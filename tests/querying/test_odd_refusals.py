@@ -1,0 +1,76 @@
+"""A refusal of one question stops no other; an option refused later makes nobody pay twice; the line names the cause."""
+
+import pytest
+
+from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status
+from metacog_pipeline.querying.asking import Profile
+from metacog_pipeline.querying.partition import FORBIDDEN_IN_A_ROW, UNAVAILABLE_S
+from tests.querying.test_negotiation import SPEC, Strict, ask, refusal, tasks
+
+ONE_BY_ONE = SPEC.model_copy(update={"max_concurrency": 1})
+NO_SUCH_CODE = "the caller does not have permission"
+
+
+def number_of(request: ChatRequest) -> int:
+    return int(request.messages[-1].content)
+
+
+def test_a_question_that_is_forbidden_between_answers_stops_nothing(tmp_path):
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        return refusal(403, code=NO_SUCH_CODE) if number_of(request) == 3 else None
+
+    outcome = ask(tmp_path, Strict(rule), modes=("text",), todo=tasks(12), spec=ONE_BY_ONE)
+    assert (outcome.answered, outcome.failed, outcome.stopped) == (11, 1, None)
+    again = ask(tmp_path, Strict(rule), modes=("text",), known=outcome.profile, todo=tasks(14))
+    assert (again.answered, again.failed, again.stopped, again.tally.reused) == (13, 1, None, 11)
+
+
+@pytest.mark.parametrize("code", [NO_SUCH_CODE, "insufficient_permissions"])
+def test_a_key_that_is_forbidden_from_now_on_stops_soon(tmp_path, code):
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        return refusal(403, code=code) if number_of(request) >= 3 else None
+
+    outcome = ask(tmp_path, Strict(rule), modes=("text",), todo=tasks(40), spec=ONE_BY_ONE)
+    assert outcome.stopped is not None
+    assert outcome.failed <= FORBIDDEN_IN_A_ROW
+
+
+def test_the_line_about_missing_answers_says_what_the_provider_said_last(tmp_path):
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        return refusal(400) if number_of(request) == 4 else None
+
+    outcome = ask(tmp_path, Strict(rule), modes=("text",), todo=tasks(9))
+    assert outcome.missing == "1 of 9 items have no answer yet; the last failure: no (HTTP 400)"
+
+
+def test_what_was_answered_before_an_option_was_refused_is_not_asked_again(tmp_path):
+    first = ask(tmp_path, Strict(), modes=("text",), todo=tasks(6))
+    assert first.profile is not None
+
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        return refusal(400, "temperature") if request.sampling.temperature is not None else None
+
+    second = ask(tmp_path, Strict(rule), modes=("text",), known=first.profile, todo=tasks(8))
+    assert second.complete
+    assert second.profile is not None
+    assert second.profile.dropped == {"temperature"}
+    model = Strict(rule)
+    third = ask(tmp_path, model, modes=("text",), known=second.profile, todo=tasks(10))
+    assert third.complete
+    assert [number_of(request) for request, _ in model.calls] == [8, 9]
+    assert len(third.tally.current) == 10
+
+
+@pytest.mark.parametrize(("latency_s", "asked"), [(UNAVAILABLE_S, 1), (1.0, 40)])
+def test_a_service_that_is_long_unavailable_is_not_waited_for_with_every_item(tmp_path, latency_s, asked):
+    def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
+        return Completion(
+            Status.FAILED, http_status=503, error_kind=ErrorKind.TRANSIENT, error_message="loading",
+            latency_s=latency_s,
+        )  # fmt: skip
+
+    model = Strict(rule)
+    outcome = ask(tmp_path, model, modes=("text",), known=Profile("text"), todo=tasks(40), spec=ONE_BY_ONE)
+    assert "loading" in (outcome.stopped or outcome.missing or "")
+    assert len(model.calls) == asked
