@@ -112,3 +112,8 @@ def no_comma(value: object, where: str) -> None:
             f"{where} {shown(value)} is a number with a comma; write it with a decimal point and no separators of "
             "thousands; nothing was kept"
         )
+
+
+def none_stated(value: Any, scale: columns.Scale) -> bool:
+    """Return whether a confidence is the -1 by which programs say that none was read; not on a scale that has a -1."""
+    return scale.low >= 0 and columns.number(value) == -1

@@ -17,7 +17,7 @@ import numpy as np
 from metacog_pipeline import columns as named
 from metacog_pipeline.asking import checksums
 from metacog_pipeline.asking.answer_files import FileRow
-from metacog_pipeline.asking.import_cells import RowError, correctness, reply_text, shown, whole
+from metacog_pipeline.asking.import_cells import RowError, correctness, none_stated, reply_text, shown, whole
 from metacog_pipeline.asking.import_columns import used_columns
 from metacog_pipeline.asking.import_names import ItemNames
 from metacog_pipeline.asking.import_plain import Plain
@@ -30,7 +30,7 @@ from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.whole import Alike
 
 Place = tuple[Any, str, str, Mapping[str, Any]]  # item, condition, the field that names it, what others name
-_FROM_ONE = 30  # positions from which it shows that none is 0
+_FROM_ONE = 2  # positions, one after another, from which it shows that none is 0
 _CACHED = 100_000  # names of items remembered, so that a long table is not looked up row by row
 
 
@@ -211,18 +211,15 @@ class Reader:
             value = said.get(field)
             if field not in self._rules.rated or named.number(value) is None:
                 value = self._options.shape.word(value)
-            if named.missing(value) or (field in self._rules.rated and self._none_stated(value)):
+            if named.missing(value) or (
+                field in self._rules.rated and none_stated(value, self._options.scale or self._rules.scale)
+            ):
                 self._confidence.missing += count * (field in self._rules.rated and field in said)
             elif field in self._rules.rated:
                 found[field] = self._confidence.take(value, number, count)
             else:
                 found[field] = value
         return found
-
-    def _none_stated(self, value: Any) -> bool:
-        """Whether a confidence is the -1 by which other programs say that none was read."""
-        lowest = (self._options.scale or self._rules.scale).low
-        return lowest >= 0 and named.number(value) == -1
 
     def _step(
         self, said: Mapping[str, Any], steps: Sequence[str], item: Any, found: Mapping[str, str]

@@ -10,7 +10,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
-from metacog_pipeline.asking.import_cells import RowError
+from metacog_pipeline.asking.import_cells import RowError, whole
 from metacog_pipeline.asking.import_rules import RowRules
 from metacog_pipeline.benchmark.answers.question_rows import Question
 from metacog_pipeline.benchmark.answers.reading import read_stated
@@ -83,6 +83,11 @@ class QuestionRows(RowRules):
         """Return the lines a model is asked for."""
         if "choice" not in said:
             raise RowError(f"there is no answer to question {item.item_id}")
+        place = whole(said["choice"])
+        if item.options and place is not None and str(said["choice"]).strip() not in item.options:
+            raise RowError(
+                f"answer {place} is a number, and the options have letters; say which is which, as in --map-values 0=A,1=B,…"
+            )
         lines = [f"Answer: {said['choice']}"]
         if "confidence" in said:
             lines.append(f"Confidence: {said['confidence']}%")

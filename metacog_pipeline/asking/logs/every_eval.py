@@ -51,9 +51,11 @@ def _sample(row: Mapping[str, Any], name: str, task: str, model: str, run: int) 
         return samples.nothing(name, task, model, f"ended with an error: {str(row['error'])[:80]}", run)
     raw = said.get("raw")
     text = raw[0] if isinstance(raw, list) and raw else raw
-    turns = [each for each in row.get("messages") or () if isinstance(each, dict)]
+    turns = samples.objects(row.get("messages"))
     if not isinstance(text, str):
-        text = next((each["content"] for each in reversed(turns) if each.get("role") == "assistant"), None)
+        text = next(
+            (each.get("content") for each in reversed(turns) if each.get("role") == "assistant"), None
+        )
     if not isinstance(text, str):
         return samples.nothing(name, task, model, "has no reply", run)
     counts = ("input_tokens", "output_tokens", "reasoning_tokens", "input_tokens_cache_read")

@@ -85,11 +85,13 @@ def _sample(row: Mapping[str, Any], task: str, model: str, settings: Mapping[str
     replies = row.get("resps")
     likely = _likelihoods(replies)
     target = row.get("target")
-    other = [each for each in row.get("metrics") or () if isinstance(each, str)]
+    other = [each for each in samples.listed(row.get("metrics")) if isinstance(each, str)]
     metrics = [each for each in _METRICS if each in row] or other
     right = next((samples.verdict(row[each]) for each in metrics if each in row), None)
     if not likely and (_is_likelihood(replies) or any(each in row for each in _WEIGHED)):
         return samples.nothing(name, task, model, "is the likelihood of a given text, no reply")
+    if not likely and _are_likelihoods(replies):
+        return samples.nothing(name, task, model, "has a log-likelihood that is no number")
     if likely:
         if any(isinstance(part := row.get(each), float) and not part.is_integer() for each in _METRICS):
             why = "several of its options are right in part (acc is no 0 or 1)"
@@ -134,7 +136,7 @@ def _asked(arguments: Any) -> list[tuple[str, str]]:
 
 
 def _likelihoods(replies: Any) -> list[float]:
-    """Return the log-likelihood of each option; empty where replies are texts."""
+    """Return the log-likelihood of each option, some of which may be minus infinity; empty where replies are texts."""
     found: list[float] = []
     for each in replies if isinstance(replies, list) else ():
         while isinstance(each, list) and each and isinstance(each[0], list):
@@ -145,7 +147,17 @@ def _likelihoods(replies: Any) -> list[float]:
             found.append(float(each[0]))
         except (TypeError, ValueError):
             return []
-    return found if len(found) > 1 and all(map(math.isfinite, found)) else []
+    known = any(map(math.isfinite, found)) and all(each < math.inf for each in found)  # NaN is not
+    return found if len(found) > 1 and known else []
+
+
+def _are_likelihoods(replies: Any) -> bool:
+    """Whether each request was answered with a log-likelihood and whether it was the likeliest text, whatever the number."""
+    pairs = [
+        each[0] if isinstance(each, list) and len(each) == 1 else each for each in samples.listed(replies)
+    ]
+    said = [str(each[1]) for each in pairs if isinstance(each, list) and len(each) == 2]
+    return len(said) == len(pairs) > 1 and set(said) <= {"True", "False"}
 
 
 def _is_likelihood(replies: Any) -> bool:
@@ -157,10 +169,12 @@ def _is_likelihood(replies: Any) -> bool:
 
 
 def _letters(likely: Sequence[float]) -> tuple[TokenLogprob, ...]:
-    """Return the letters with the chances that the log-likelihoods of their options come to."""
+    """Return the letters with the chances that the log-likelihoods of their options come to; without those of no chance."""
     top = max(likely)
     total = top + math.log(sum(math.exp(each - top) for each in likely))
-    logs = tuple((letter, each - total) for letter, each in zip(LETTERS, likely, strict=False))
+    logs = tuple(
+        (letter, each - total) for letter, each in zip(LETTERS, likely, strict=False) if math.isfinite(each)
+    )
     letter, most = max(logs, key=lambda pair: pair[1])
     return (TokenLogprob(letter, most, logs),)
 

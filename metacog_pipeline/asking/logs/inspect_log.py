@@ -94,7 +94,7 @@ def read_json(path: Path, content: bytes, trust: Sequence[str] = ()) -> Iterator
     """Yield the samples of a log in one JSON object."""
     whole = samples.parsed(content, str(path))
     told = Header(path, whole, trust)
-    for each in whole.get("samples") or ():
+    for each in samples.listed(whole.get("samples")):
         yield told.sample(each if isinstance(each, dict) else {})
     yield from told.lacking()
 
@@ -115,7 +115,7 @@ class Header:
         self._there = set[tuple[str, int]]()
         self._asked = samples.whole(samples.mapping(header.get("results")).get("total_samples")) or 0
         self._epochs = samples.whole(samples.mapping(about.get("config")).get("epochs")) or 1
-        self._ids = samples.mapping(about.get("dataset")).get("sample_ids") or ()
+        self._ids = samples.listed(samples.mapping(about.get("dataset")).get("sample_ids"))
         self.task = one_line(str(about.get("task") or path.stem), 80)
         self.model = "" if about.get("model") == _NO_MODEL else str(about.get("model") or "")
         self.version = str(about.get("task_version") or 0)
@@ -125,8 +125,8 @@ class Header:
         self.settings: dict[str, Any] = {name: config[name] for name in told if name in config}
         self.settings["log"] = str(about.get("eval_id") or path.name)
         self.settings["created"] = str(about.get("created") or "")
-        scorers = [each for each in about.get("scorers") or () if isinstance(each, dict)]
-        self.read = all(str(each.get("name")).rpartition("/")[2] in _READABLE for each in scorers)
+        scorers = samples.objects(about.get("scorers"))
+        self.read = not scorers or any(_compares(each.get("name")) for each in scorers)
 
     def lacking(self) -> Iterator[Sample]:
         """Yield what the header counts and the log, whose samples were all read, does not hold."""
@@ -151,7 +151,7 @@ class Header:
             why = f"ended with an error: {one_line(str(message), 80)}"
             return samples.nothing(name, self.task, self.model, why, run)
         output = samples.mapping(found.get("output"))
-        choice = next(iter(output.get("choices") or ()), None)
+        choice = next(iter(samples.listed(output.get("choices"))), None)
         if not isinstance(choice, dict):
             limit = found.get("limit")
             kind = limit.get("type") if isinstance(limit, dict) else limit
@@ -162,7 +162,7 @@ class Header:
         if isinstance(options := found.get("choices"), list):  # a target is a letter then
             answers = [samples.lettered(each, options) if isinstance(each, str) else each for each in answers]
         text, images = _text_of(found.get("input"))
-        messages = [each for each in found.get("messages") or () if isinstance(each, dict)]
+        messages = samples.objects(found.get("messages"))
         last = samples.mapping(choice.get("message"))
         tools = any(each.get("tool_calls") for each in (*messages, last))
         return Sample(
@@ -266,6 +266,16 @@ def _text_of(content: Any) -> tuple[str, bool]:
     return "\n".join(each for each in texts if each), more
 
 
+def _compares(scorer: Any) -> bool:
+    """Whether a scorer holds the reply against a short answer or a letter."""
+    return str(scorer).rpartition("/")[2] in _READABLE
+
+
 def _right(scores: Any) -> bool | None:
-    first = next(iter(scores.values()), None) if isinstance(scores, dict) else None
-    return samples.verdict(first.get("value")) if isinstance(first, dict) else None
+    """Return the first verdict; of a scorer that compares answers before others, which may measure the reply's length."""
+    named = samples.mapping(scores)
+    for name in sorted(named, key=lambda each: not _compares(each)):
+        found = samples.verdict(samples.mapping(named[name]).get("value"))
+        if found is not None:
+            return found
+    return None

@@ -148,9 +148,14 @@ def mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def listed(value: Any) -> list[Any]:
+    """Return a list of a log; an empty one where there is none."""
+    return value if isinstance(value, list) else []
+
+
 def objects(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a list of a log; none where there is no list."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [each for each in listed(value) if isinstance(each, dict)]
 
 
 def whole(value: Any) -> int | None:

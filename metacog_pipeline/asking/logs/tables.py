@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from metacog_pipeline import columns as named
 from metacog_pipeline.asking.answer_files import AnswerFile, FileRow, chosen
-from metacog_pipeline.asking.import_cells import RowError, correctness, reply_text, shown, whole
+from metacog_pipeline.asking.import_cells import RowError, correctness, none_stated, reply_text, shown, whole
 from metacog_pipeline.asking.import_columns import USUAL_NAMES, first_named, parse_mapping, used_columns
 from metacog_pipeline.asking.import_scale import Confidence
 from metacog_pipeline.asking.imported import ImportOptions
@@ -54,7 +54,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "run": ("run", "epoch", "repeat"),
     "dataset": ("dataset", "task"),
 }  # fmt: skip
-_FROM_ONE, _SHOWN = 30, 3
+_SHOWN = 3
 MOST_RUNS = 99
 _NAMING = {"key", "choice"}  # fields that may name an option
 _TRUTH_NUMBERS = {"1": True, "1.0": True, "0": False, "0.0": False}
@@ -129,7 +129,7 @@ class _Table:
         self.confidence = Confidence(path, rules, options.scale)
         self._asked: dict[str, str] = {}
         self._rows: dict[int, int] = {}
-        self._numbers: list[tuple[int, int]] = []
+        self._numbers: list[tuple[str, int, int]] = []  # field, the number, how many options
         self._indexed: list[tuple[Sample, dict[str, _Number], str]] = []
 
     def sample(self, row: FileRow) -> Sample | None:
@@ -170,7 +170,8 @@ class _Table:
         self._rows[id(made)] = row.number
         if indices:
             self._indexed.append((made, indices, text))
-            self._numbers += [(each.place, len(options)) for each in indices.values() if not each.text]
+            told = indices.items()
+            self._numbers += [(field, each.place, len(options)) for field, each in told if not each.text]
         return made
 
     def _question(self, said: dict[str, Any]) -> str:
@@ -256,7 +257,7 @@ class _Table:
             text = f"Answer: {one_line(str(value).strip(), 2_000)}"
         sure = said.get("confidence")
         sure = sure if named.number(sure) is not None else self._options.shape.word(sure)
-        if named.missing(sure) or named.number(sure) == -1:
+        if named.missing(sure) or none_stated(sure, self._options.scale or QuestionRows.scale):
             self.confidence.missing += "confidence" in said
         elif not sureness.states(text):
             rated = self.confidence.take(sure, row)
@@ -304,12 +305,22 @@ class _Table:
         self._refuse_other_verdicts([each for each in made if each.why is None])
 
     def _first(self) -> int:
-        """Return the number of the first option: 0, or 1 where that is said or shown."""
-        zero = any(place == 0 for place, _ in self._numbers)
-        over = any(place == size for place, size in self._numbers)
-        if self._options.from_one or (over and not zero):
+        """Return the number of the first option: 0, or 1 where that is said or shown. One file counts in one way."""
+        zero = {field for field, place, _ in self._numbers if place == 0}
+        over = {field for field, place, size in self._numbers if place == size}
+        if zero and over and not self._options.from_one:
+            said = " and ".join(
+                f"{field} (column {self._columns[field]!r}) holds {what}"
+                for fields, what in ((zero, "a 0"), (over, "the number of options"))
+                for field in sorted(fields)
+            )
+            raise StudyError(
+                f"{self._path}: options are counted from 0 and from 1: {said}; nothing was kept; say which letter each number "
+                "is in the file, or score rows whose numbers fit with --from-one"
+            )
+        if self._options.from_one or over:
             return 1
-        if not zero and len(self._numbers) >= _FROM_ONE:
+        if not zero and self._numbers:
             raise StudyError(
                 f"{self._path}: options are named by numbers and none is 0, so they seem to begin at 1; nothing was kept; "
                 "take them so with --from-one, or say which letter each is with --map-values 0=A,1=B,…"
