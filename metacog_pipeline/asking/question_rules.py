@@ -86,7 +86,7 @@ class QuestionRows(RowRules):
         place = whole(said["choice"])
         if item.options and place is not None and str(said["choice"]).strip() not in item.options:
             raise RowError(
-                f"answer {place} is a number, and the options have letters; say which is which, as in --map-values 0=A,1=B,…"
+                f"answer {place} is a number where options have letters; say which is which, as in --map-values 0=A,1=B,…"
             )
         lines = [f"Answer: {said['choice']}"]
         if "confidence" in said:

@@ -2,12 +2,15 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import pytest
 
 from metacog_pipeline import columns
+from metacog_pipeline.asking.import_cells import RowError
 from metacog_pipeline.asking.imported import ImportOptions
 from metacog_pipeline.asking.logs import every_eval, harness, inspect_log
+from metacog_pipeline.asking.question_rules import QuestionRows
 from metacog_pipeline.transcripts.logprobs import decode_logprobs, encode_logprobs
 from tests.logs.test_tables import PERCENT, read, refused, rows, said, table
 
@@ -116,3 +119,12 @@ def test_minus_one_is_a_confidence_on_a_scale_that_has_it(tmp_path):
     path = table(tmp_path / "own.csv", made)
     found = read(path, ImportOptions(scale=columns.Scale(-3, 3)))
     assert sum("Confidence:" in each.said.text for each in found) == 7
+
+
+@pytest.mark.parametrize("said", [2, "2", 2.0])
+def test_a_number_is_no_letter_of_a_question_that_is_there(said):
+    item = SimpleNamespace(item_id="q1", options=("red", "green", "blue"))
+    with pytest.raises(RowError, match=r"answer 2 is a number .* --map-values 0=A,1=B"):
+        QuestionRows.replies(None, item, "answer_only", {"choice": said})
+    numbers = SimpleNamespace(item_id="q1", options=("1", "2", "3"))
+    assert QuestionRows.replies(None, numbers, "answer_only", {"choice": "2"}) == {"answer": "Answer: 2"}

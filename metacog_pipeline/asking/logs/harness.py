@@ -152,7 +152,7 @@ def _likelihoods(replies: Any) -> list[float]:
 
 
 def _are_likelihoods(replies: Any) -> bool:
-    """Whether each request was answered with a log-likelihood and whether it was the likeliest text, whatever the number."""
+    """Whether each request has a log-likelihood, whatever number that is, and whether it was the likeliest text."""
     pairs = [
         each[0] if isinstance(each, list) and len(each) == 1 else each for each in samples.listed(replies)
     ]

@@ -394,8 +394,8 @@ def _tell(
     stated = sum(sureness.states(each.said.text) for each in samples if each.why is None)
     if stated and condition != QuestionRows.in_words:
         options.show(
-            f"{stated} answers state a confidence, fewer than half, so that none of these counts; import the models or runs "
-            "that state one from a file of their own"
+            f"{stated} answers state a confidence, fewer than half: none of these counts; import the models that state one "
+            "from a file of their own"
         )
     options.show("questions found by " + ", ".join(f"{by}: {n}" for by, n in matched.by.items()))
     for why, n in Counter((each[1], each[2]) for each in _left_out(samples)).most_common(5):

@@ -315,8 +315,8 @@ class _Table:
                 for field in sorted(fields)
             )
             raise StudyError(
-                f"{self._path}: options are counted from 0 and from 1: {said}; nothing was kept; say which letter each number "
-                "is in the file, or score rows whose numbers fit with --from-one"
+                f"{self._path}: options are counted from 0 and from 1: {said}; nothing was kept; "
+                "put letters in the file, or take the rows that fit with --from-one"
             )
         if self._options.from_one or over:
             return 1
