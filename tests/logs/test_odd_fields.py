@@ -123,8 +123,9 @@ def test_minus_one_is_a_confidence_on_a_scale_that_has_it(tmp_path):
 
 @pytest.mark.parametrize("said", [2, "2", 2.0])
 def test_a_number_is_no_letter_of_a_question_that_is_there(said):
+    rules = SimpleNamespace(step=QuestionRows.step)
     item = SimpleNamespace(item_id="q1", options=("red", "green", "blue"))
     with pytest.raises(RowError, match=r"answer 2 is a number .* --map-values 0=A,1=B"):
-        QuestionRows.replies(None, item, "answer_only", {"choice": said})
+        QuestionRows.replies(rules, item, "answer_only", {"choice": said})
     numbers = SimpleNamespace(item_id="q1", options=("1", "2", "3"))
-    assert QuestionRows.replies(None, numbers, "answer_only", {"choice": "2"}) == {"answer": "Answer: 2"}
+    assert QuestionRows.replies(rules, numbers, "", {"choice": "2"}) == {"answer": "Answer: 2"}
