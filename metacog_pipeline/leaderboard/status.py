@@ -20,12 +20,13 @@ from metacog_pipeline.leaderboard.declared import first_condition
 from metacog_pipeline.leaderboard.staging import SHARED, Dataset
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import source_of
-from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.querying.session import Partition, asked_as
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import judgements_of
 
 BOARD_NOTE = "board.sha256"
+CHANGED = "the model's row has changed since it was asked; run it again"
 _KINDS = {
     "varchar": pa.string(),
     "bigint": pa.int64(),
@@ -138,6 +139,8 @@ def _state(partition: Partition, expected: int, fingerprint: Callable[[], str]) 
     """Return the state; ``fingerprint`` is only asked for where it matters: before items are built there is none."""
     manifest = partition.manifest()
     state = str(manifest.get("state", "missing"))
+    # Answers to a model that was asked otherwise stay on the boards, and count for nothing of what is asked now.
+    otherwise = manifest.get("asked_as") not in (None, asked_as(partition.spec))
     if state == "complete" and manifest.get("fingerprint") != fingerprint():
         state = "incomplete"
     finished = manifest.get("finished_at")
@@ -147,10 +150,10 @@ def _state(partition: Partition, expected: int, fingerprint: Callable[[], str]) 
         run=partition.run,
         state=state,
         n_expected=expected,
-        n_answered=_count(manifest, "n_answered"),
+        n_answered=0 if otherwise else _count(manifest, "n_answered"),
         n_failed=_count(manifest, "n_failed"),
         n_unusable=_count(manifest, "n_unusable") if "n_unusable" in manifest else None,
-        message=_message(manifest, state),
+        message=CHANGED if otherwise else _message(manifest, state),
         updated_at=datetime.fromisoformat(finished) if isinstance(finished, str) else None,
     )
 

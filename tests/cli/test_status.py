@@ -6,7 +6,12 @@ import socket
 import pytest
 
 from metacog_pipeline import ports
+from metacog_pipeline.asking import construction
+from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import load_study
+from tests.asking_in_process import ask
 
 
 @pytest.fixture
@@ -40,6 +45,26 @@ def test_a_long_list_is_cut_and_says_so(metacog, study):
     short, whole = metacog("status", study).out, metacog("status", study, "--all").out
     assert "and 28 more: --all lists them" in short
     assert whole.count(": missing") == 40
+
+
+def test_what_was_asked_of_a_model_as_it_was_is_not_counted_as_answered(metacog, study):
+    loaded = load_study(study)
+    loaded.prepare()
+    construction.build(bound(loaded, "metamedqa"))
+    ask(bound(loaded, "metamedqa"), Partition(loaded, "metamedqa", loaded.model("sim"), 1))
+
+    def sim():
+        found = json.loads(metacog("status", study, "--json").out)["partitions"]
+        return next(each for each in found if each["model"] == "sim")
+
+    before = sim()
+    assert before["n_answered"] == before["n_expected"] > 0
+    study.write_text(
+        study.read_text().replace('"simulated"', '"simulated"\ntemperature = 0.7'), encoding="utf-8"
+    )
+    after = sim()
+    assert (after["state"], after["n_answered"]) == ("incomplete", 0)
+    assert "row has changed" in after["message"]
 
 
 def test_the_ui_refuses_a_port_that_somebody_else_serves(metacog, study, taken):
