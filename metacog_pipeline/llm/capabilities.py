@@ -23,6 +23,8 @@ from metacog_pipeline.llm.types import ChatRequest, Sampling
 #: most that many models without reasoning take, so that they are not refused for it.
 AMPLE_THINKING_TOKENS = 15_360
 MODEST_THINKING_TOKENS = 4_096  # where a provider or a context takes no such limit
+MODEST_SHARE = 4  # of a context that is known, modest is a quarter at most
+SHORT_ANSWER = 64  # is asked for however little of a context is left: a prompt may be shorter than it seems
 TIMES_THE_MOST_SEEN = 4  # the next question may need more thinking than the hardest so far
 LEAST_OF_RESPONSES = 16  # OpenAI Responses refuses a smaller limit
 SHOWN_REASONING = "reasoning_summary"  # the option to be shown what was thought, whatever a provider calls it
@@ -67,7 +69,8 @@ class Capabilities:
         if self.reasons is False or "thinking_room" in self.refused:
             return 0
         if "ample_room" in self.refused:
-            return MODEST_THINKING_TOKENS
+            share = (self.context or 0) // MODEST_SHARE
+            return min(MODEST_THINKING_TOKENS, share) if share else MODEST_THINKING_TOKENS
         return max(AMPLE_THINKING_TOKENS, TIMES_THE_MOST_SEEN * (self.reasoning_tokens or 0))
 
     def token_limit(self, spec: ModelSpec, request: ChatRequest) -> int | None:
@@ -80,9 +83,21 @@ class Capabilities:
         if limit is None:
             return None
         limit += self.thinking_room(spec)
-        if self.context:  # more than all the server has is refused outright
-            limit = min(limit, self.context)
+        if self.context:  # more than the prompt leaves of it is refused outright
+            limit = min(limit, self._left_of_context(spec, request))
         return max(limit, LEAST_OF_RESPONSES) if self.uses_responses(spec) else limit
+
+    def _left_of_context(self, spec: ModelSpec, request: ChatRequest) -> int:
+        """Return how many tokens may be generated behind the prompt: what its bound leaves of the context.
+
+        Few prompts come near their bound. So an answer, without its thinking, may have half of what the prompt's likely
+        length leaves, where that is more.
+        """
+        from metacog_pipeline.llm import costs  # which reads what is known
+
+        context, answer = self.context or 0, request.sampling.max_tokens or 0
+        likely = (context - costs.estimate_input_tokens(request)) // 2
+        return max(context - costs.input_token_bound(spec, request), min(answer, max(likely, SHORT_ANSWER)))
 
     def uses_responses(self, spec: ModelSpec) -> bool:
         """Whether ``spec`` is asked through OpenAI Responses: because it says so, or because chat was refused."""

@@ -151,6 +151,18 @@ def usage_cost(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float |
     return dollars * prices["factor"] / TOKENS_PER_PRICE
 
 
+def believed(usage: Usage, *, said: bool = False) -> Usage:
+    """Return ``usage`` without zeros that cannot be: no prompt is empty, and what ``said`` something has an output.
+
+    Some servers and proxies that count nothing report zeros, and would seem to cost nothing.
+    """
+    no_input = not usage.input_tokens
+    no_output = not usage.output_tokens and (said or no_input)
+    if no_input:
+        usage = replace(usage, input_tokens=None, cached_tokens=None, cache_write_tokens=None)
+    return replace(usage, output_tokens=None, reasoning_tokens=None) if no_output else usage
+
+
 def worst_case_cost(
     spec: ModelSpec, request: ChatRequest, known: Capabilities = NOTHING_KNOWN, *, batch: bool = False
 ) -> float | None:
@@ -177,12 +189,13 @@ def billed_cost(
     *,
     batch: bool = False,
 ) -> float | None:
-    """Return the dollars of the reported ``usage``; a count that is missing or negative is taken at its bound.
+    """Return the dollars of the reported ``usage``; a count that is missing, negative or not `believed` is its bound.
 
     Where the whole prompt or the whole output was not counted, its parts are not believed either: a call whose usage
     holds nothing costs its worst case.
     """
     worst = worst_case_cost(spec, request, known, batch=batch)
+    usage = believed(usage)
     used_in, used_out = usage.input_tokens, usage.output_tokens
     no_input, no_output = used_in is None or used_in < 0, used_out is None or used_out < 0
     if worst is None or (no_input and no_output):

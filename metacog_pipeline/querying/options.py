@@ -76,13 +76,18 @@ def may_be_an_option(completion: types.Completion) -> bool:
 
 
 def named_option(refusal: types.Completion) -> str | None:
-    """Return the option a refusal names; None where it names none that is known."""
+    """Return the option a refusal names; None where it names none that is known, as where it names the question."""
     for part in reversed(re.split(r"[.\[\]]", refusal.error_param or "")):
         plain = re.sub(r"[^a-z]", "", part.lower())
         if plain in OPTIONS:
             return OPTIONS[plain]
+    return None
+
+
+def blamed(refusal: types.Completion, spec: ModelSpec) -> str | None:
+    """Return the option a refusal names, or the key of the row's ``extra_body``; None where the call carries neither."""
     given = re.split(r"[.\[]", refusal.error_param or "")[0]
-    return f"extra_body.{given}" if given else None
+    return named_option(refusal) or (f"extra_body.{given}" if given in spec.extra_body else None)
 
 
 def asked_by_name(spec: ModelSpec) -> dict[str, str]:

@@ -22,8 +22,8 @@ from metacog_pipeline.querying.options import (
     SHOWN_THINKING,
     THINKING_BUDGET,
     asked_by_name,
+    blamed,
     decisive,
-    named_option,
 )
 
 MOST_CALLS = 5
@@ -93,7 +93,7 @@ class Search:
     def next(self, way: Way, refusal: types.Completion) -> Way:
         """Return the way to try after ``way`` was refused; raises `Refused` when none is left."""
         self.refusals += refusal.error_code != NO_CONSTRAINT
-        named = named_option(refusal)
+        named = blamed(refusal, self.spec)
         self.room_refused |= named == "limit"
         found = self._next(way, refusal, named)
         of_all = decisive(refusal) or named in asked_by_name(self.spec)
@@ -184,19 +184,34 @@ class Search:
         """Return the next way where nothing was named.
 
         Without log-probabilities, which are refused most often; without any sampling option; with all of these as before
-        but delivered as plainly as can be; without both; bare.
+        but delivered as plainly as can be; without both; bare. Where the context of the server is known, the room to think
+        is the first to go, and the temperature and the seed are the last.
         """
         anthropic = self.spec.provider == "anthropic"  # is sent no seed and no log-probabilities
         sampling = frozenset({"temperature"}) if anthropic else DROPPED_BLIND
         likely = frozenset({"top_logprobs"}) if self.spec.top_logprobs and not anthropic else sampling
-        plain = replace(way, profile=replace(way.profile, dropped=self._dropped_before())).without(HANDLING)
-        ways = (way.without(likely), way.without(sampling), plain, way.without(sampling | HANDLING))
+        full = self._with_its_room(way)
+        plain = replace(full, profile=replace(way.profile, dropped=self._dropped_before())).without(HANDLING)
+        first = [] if likely == sampling else [full.without(likely)]
+        last = full.without(sampling | HANDLING)
+        ways = [*first, full.without(sampling), plain, last]
+        if way.known.context:
+            small = full.without(ALL_ROOM)
+            less = small.known.thinking_room(self.spec) < full.known.thinking_room(self.spec)
+            ways = [small if less else way, *first, plain, full.without(sampling), last]
         while self._blind_moves < len(ways) and self.refusals < MOST_CALLS - 1:
             found = ways[self._blind_moves]
             self._blind_moves += 1
             if found != way:
                 return found
         return self.bare(way)
+
+    def _with_its_room(self, way: Way) -> Way:
+        """Return the way with the room to think that it lost where nothing was named: giving it up was not enough."""
+        if self.room_refused or not way.known.context:
+            return way
+        again = ALL_ROOM - self.start.refused
+        return replace(way, known=replace(way.known, refused=way.known.refused - again))
 
     def found(self, way: Way) -> Way:
         """Return what is kept of a way that was taken.
@@ -215,7 +230,7 @@ class Search:
     def keys(self, refusal: types.Completion) -> str | None:
         """Return what to do about the keys by which the study asks for something, all of them still in the call."""
         asked = asked_by_name(self.spec)
-        named = named_option(refusal)
+        named = blamed(refusal, self.spec)
         if named in asked:
             return f"{asked[named]} asks for it: remove or change that key of model {self.spec.name}"
         if refusal.http_status == 401 or decisive(refusal):
@@ -224,5 +239,8 @@ class Search:
             keys = ", ".join(dict.fromkeys(asked.values()))
             return f"the call carried nothing optional but {keys}: remove or change that of model {self.spec.name}"
         if refusal.http_status in (400, 422):
-            return f"nothing is left to leave out: check model and base_url of model {self.spec.name}"
+            return (
+                "nothing is left to leave out: the provider's own words say what is wrong; where they do not, check model "
+                f"and base_url of model {self.spec.name}"
+            )
         return None

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm import capabilities, listing, types
+from metacog_pipeline.llm import capabilities, costs, listing, types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.spec import ModelSpec
@@ -163,7 +163,7 @@ def test_responses_of_vllm_hold_an_answer_in_its_own_field():
 def test_no_call_asks_for_more_tokens_than_the_server_has():
     request = types.ChatRequest((types.Message("user", "q"),), types.Sampling(max_tokens=10_000))
     short = replace(request, sampling=types.Sampling(max_tokens=64))
-    assert VLLM.token_limit(OWN, request) == 4096
+    assert VLLM.token_limit(OWN, request) == 4096 - costs.input_token_bound(OWN, request)
     assert replace(VLLM, reasons=False).token_limit(OWN, short) == 64
     assert Capabilities(reasons=False).token_limit(OWN, request) == 10_000
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import errors, streams, values
+from metacog_pipeline.llm.wire import errors, google, streams, values
 from metacog_pipeline.llm.wire.address import base_url
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
@@ -35,14 +35,7 @@ REFUSED = frozenset(
 )
 EMPTY_IS_AN_ANSWER = frozenset({"STOP", "MAX_TOKENS"})
 LOGPROB_LISTS = ("chosenCandidates", "topCandidates")
-PARAMETERS = {  # our name for what Gemini blames by its own
-    "response_mime_type": "response_format",
-    "response_schema": "response_format",
-    "response_json_schema": "response_format",
-    "max_output_tokens": "max_tokens",
-    "response_logprobs": "logprobs",
-    "stop_sequences": "stop",
-}
+SPREAD = frozenset({"content", "logprobsResult"})  # over many chunks
 
 
 def build(
@@ -123,16 +116,15 @@ def _constraint(request: types.ChatRequest) -> values.JsonDict:
 
 
 def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Completion:
-    decoded = values.load(body)
+    decoded = values.unwrapped(values.load(body))
     error = values.dict_at(decoded, "error")
     if error is not None or not 200 <= status_code < 300:
-        return errors.failure(
-            errors.status_within(status_code, error), _problem(status_code, headers, body, decoded)
-        )
+        status = errors.status_within(status_code, error)
+        return errors.failure(status, _problem(status, headers, body, decoded))
     candidate = values.first(values.list_at(decoded, "candidates"))
     feedback = values.dict_at(decoded, "promptFeedback")
-    blocked = values.str_at(feedback, "blockReason")
-    finish = blocked or values.str_at(candidate, "finishReason")
+    blocked = values.word_at(feedback, "blockReason")
+    finish = blocked or values.word_at(candidate, "finishReason")
     parts = values.list_at(values.at(candidate, "content"), "parts") or []
     said = [(values.str_at(part, "text") or "", values.at(part, "thought") is True) for part in parts]
     text = "".join(part for part, thought in said if not thought)
@@ -168,9 +160,14 @@ def _status(finish: str | None) -> types.Status:
 def _usage(usage: values.JsonDict | None) -> types.Usage:
     got = values.count_at(usage, "candidatesTokenCount")
     thought = values.count_at(usage, "thoughtsTokenCount")
-    output = None if got is None and thought is None else (got or 0) + (thought or 0)
+    sent = values.count_at(usage, "promptTokenCount")
     cached = values.count_at(usage, "cachedContentTokenCount")
-    return types.Usage(values.count_at(usage, "promptTokenCount"), output, thought, cached)
+    output = None if got is None and thought is None else (got or 0) + (thought or 0)
+    tools = values.count_at(usage, "toolUsePromptTokenCount") or 0  # input, and part of the total
+    beside = values.left_of(values.count_at(usage, "totalTokenCount"), sent, output, tools)
+    if output is not None and beside:  # only the total tells of it: thought
+        output, thought = output + beside, (thought or 0) + beside
+    return types.Usage(sent, output, thought, cached)
 
 
 def _problem(
@@ -179,30 +176,7 @@ def _problem(
     error = values.dict_at(decoded, "error")
     if error is None:
         return errors.raw_problem(status_code, headers, body)
-    details = values.list_at(error, "details") or []
-    reasons = [reason for reason in (values.str_at(detail, "reason") for detail in details) if reason]
-    codes = (*reasons, *([status] if (status := values.str_at(error, "status")) else []))
-    if status_code == 404 and status == "NOT_FOUND":
-        codes = (*codes, "model_not_found")  # the path names the model and nothing else
-    if any(_per_day(detail) for detail in details):
-        codes = (*codes, "insufficient_quota")  # a spent daily quota does not come back while a run waits
-    return errors.ProviderProblem(codes, values.str_at(error, "message") or "", _param(details))
-
-
-def _per_day(detail: object) -> bool:
-    violations = values.list_at(detail, "violations") or []
-    return any("PerDay" in (values.str_at(violation, "quotaId") or "") for violation in violations)
-
-
-def _param(details: list[object]) -> str | None:
-    """Return the parameter a ``BadRequest`` detail blames, under the name the other wire formats give it."""
-    for detail in details:
-        field = values.str_at(values.first(values.list_at(detail, "fieldViolations")), "field")
-        if field:
-            names = [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in re.split(r"[.\[]", field)]
-            name = names[1] if names[0] == "generation_config" and len(names) > 1 else names[0]
-            return PARAMETERS.get(name, name)
-    return None
+    return google.problem(status_code, error)
 
 
 class ChunkAssembler(streams.EventAssembler):
@@ -228,20 +202,22 @@ class ChunkAssembler(streams.EventAssembler):
         for candidate in values.list_at(event, "candidates") or []:
             if isinstance(candidate, dict) and candidate.get("index") in (0, None):
                 self._add(candidate)
-        if values.str_at(values.dict_at(event, "promptFeedback"), "blockReason"):
+        if values.word_at(values.dict_at(event, "promptFeedback"), "blockReason"):
             self.finished = True
         return None
 
     def _add(self, candidate: values.JsonDict) -> None:
-        self._parts.extend(values.list_at(values.dict_at(candidate, "content"), "parts") or [])
+        parts = values.list_at(values.dict_at(candidate, "content"), "parts") or []
+        self._parts.extend(parts)
         result = values.dict_at(candidate, "logprobsResult")
         for name in LOGPROB_LISTS:
             if tokens := values.list_at(result, name):
                 self._logprobs.setdefault(name, []).extend(tokens)
-        rest = streams.kept(candidate, ("content", "logprobsResult"))
-        self._candidate.update(rest)
-        if "finishReason" in rest:
-            self.finished = True
+        self._candidate.update(
+            {name: value for name, value in candidate.items() if name not in SPREAD and values.given(value)}
+        )
+        answer = any(values.str_at(part, "text") and values.at(part, "thought") is not True for part in parts)
+        self._heard(text=answer, end=values.given(candidate.get("finishReason")))
 
     def _whole(self) -> values.JsonDict:
         content = {"role": "model", "parts": self._parts}

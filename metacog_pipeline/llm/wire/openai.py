@@ -8,6 +8,7 @@ them. A study that needs it otherwise sets either field in ``extra_body``: it th
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 from metacog_pipeline.llm import types
@@ -28,11 +29,11 @@ from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wir
 
 PROTECTED = frozenset({"model", "messages", "stream"})
 LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
-TRUNCATED = frozenset({"length", "max_tokens", "model_length"})
-REFUSED = frozenset({"content_filter", "safety", "refusal"})
-BROKEN = frozenset(
-    {"error", "insufficient_system_resource"}
-)  # OpenRouter, DeepSeek: the server gave up half-way
+TRUNCATED = frozenset({"length", "max_tokens", "model_length", "model_context_window_exceeded"})
+REFUSED = frozenset({"content_filter", "safety", "refusal", "sensitive"})
+BROKEN = re.compile(
+    "error|abort|cancel|fail|time_?out|insufficient_system_resource"
+)  # OpenRouter, vLLM, SGLang, DeepSeek, …: the server gave up half-way
 
 
 def build(
@@ -117,23 +118,21 @@ def _constraint(spec: ModelSpec, request: types.ChatRequest, known: Capabilities
 
 
 def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> types.Completion:
-    decoded = values.load(body)
+    decoded = values.unwrapped(values.load(body))
     error = values.at(
         decoded, "error"
     )  # OpenRouter reports a failure behind it with status 200 and an error inside
     if error or not 200 <= status_code < 300:
-        return errors.failure(
-            errors.status_within(status_code, error),
-            openai_common.problem(status_code, headers, body, decoded),
-        )
+        status = errors.status_within(status_code, error)
+        return errors.failure(status, openai_common.problem(status, headers, body, decoded))
     if responses.is_response(decoded):
         return responses.read(status_code, headers, body, decoded)
     choice = values.first(values.list_at(decoded, "choices"))
     message = values.dict_at(choice, "message")
-    finish = values.str_at(choice, "finish_reason")
+    finish = values.word_at(choice, "finish_reason")
     if message is None or ("content" not in message and finish is None):
         return errors.unreadable(status_code, "the answer has no choices[0].message")
-    if finish in BROKEN or values.dict_at(choice, "error") is not None:
+    if BROKEN.search((finish or "").lower()) or values.dict_at(choice, "error") is not None:
         return errors.unreadable(status_code, f"the provider stopped with finish_reason {finish!r}")
     text = _text(message.get("content"))
     if text is None:
@@ -160,9 +159,10 @@ def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> types.
 
 
 def _status(finish: str | None, refusal: str) -> types.Status:
-    if refusal or finish in REFUSED:
+    word = (finish or "").lower().partition(":")[0]  # "content_filter: SAFETY"; proxies hand on "MAX_TOKENS"
+    if refusal or word in REFUSED:
         return types.Status.REFUSED
-    return types.Status.TRUNCATED if finish in TRUNCATED else types.Status.OK
+    return types.Status.TRUNCATED if word in TRUNCATED else types.Status.OK
 
 
 def _detail(choice: object) -> str | None:

@@ -7,6 +7,7 @@ from metacog_pipeline.llm.wire.responses import ResponseAssembler
 
 PLACED = frozenset({"choices", "usage"})
 SPREAD = frozenset({"delta", "message", "logprobs"})  # over many chunks
+ANSWER = ("content", "refusal")
 
 
 class ChatAssembler(streams.EventAssembler):
@@ -60,11 +61,12 @@ class ChatAssembler(streams.EventAssembler):
             for name in ("content", "refusal"):
                 if tokens := values.list_at(listed, name):
                     self._logprobs.setdefault(name, []).extend(tokens)
-        for name, value in choice.items():
-            if value is not None and name not in SPREAD:
-                self._choice[name] = value
-        if choice.get("finish_reason") is not None:
-            self.finished = True
+        self._choice.update(
+            {name: value for name, value in choice.items() if name not in SPREAD and values.given(value)}
+        )
+        self._heard(
+            text=any(delta.get(name) for name in ANSWER), end=values.given(choice.get("finish_reason"))
+        )
 
     def _whole(self) -> values.JsonDict:
         message = self._message | {name: _joined(pieces) for name, pieces in self._pieces.items()}

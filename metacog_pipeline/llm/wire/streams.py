@@ -19,10 +19,12 @@ DONE = b"[DONE]"  # the last event of the OpenAI formats; no JSON
 class EventAssembler(ABC):
     """An assembler of JSON events; subclasses say what one event adds and what the whole is."""
 
-    __slots__ = ("_problem", "finished")
+    __slots__ = ("_ended", "_problem", "_told_apart", "finished")
 
     def __init__(self) -> None:
         self.finished = False
+        self._ended = False
+        self._told_apart = False
         self._problem: values.JsonDict | None = None
 
     def feed(self, data: bytes) -> None:
@@ -32,7 +34,7 @@ class EventAssembler(ABC):
         if data.strip() == DONE:
             self.finished = True
             return
-        event = values.load(data)
+        event = values.unwrapped(values.load(data))
         if isinstance(event, dict):
             self._problem = self._take(event)
         elif data:
@@ -42,9 +44,21 @@ class EventAssembler(ABC):
         """Return the body that the reply in one piece would have had, or that of an error."""
         if self._problem is not None:
             return _encoded(self._problem)
-        if not self.finished:
+        if not (self.finished or self._ended):
             return _encoded(failed("stream_cut", "the stream ended before the answer was whole"))
         return _encoded(self._whole())
+
+    def _heard(self, *, text: bool, end: bool) -> None:
+        """Note that an event brought some of the answer's ``text``, and that it named an ``end``.
+
+        Text behind an end takes it back: the reply goes on. Some servers name an end with every piece of text. So the
+        reply is finished at once only where text came before without an end; else when its stream is closed.
+        """
+        if text:
+            self._told_apart = not self._ended and (self._told_apart or not end)
+            self._ended = False
+        self._ended |= end
+        self.finished = self._ended and self._told_apart
 
     @property
     def text(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.costs import believed
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.llm.wire.errors import SECRET_LENGTH, STRUCK_OUT, struck_out
@@ -84,9 +85,12 @@ class Wire:
     ) -> Completion:
         """Decode the final answer to a call. Never raises; the completion's status says how it ended.
 
+        A count of tokens that cannot be is left out, as if the provider had not named it.
         What is shown of it holds no part of ``key``; the reply's body is with it where it is to be kept.
         """
         completion = self.decode(status_code, headers, body)
+        said = bool(completion.text or completion.reasoning_text)
+        completion = dataclasses.replace(completion, usage=believed(completion.usage, said=said))
         if spec.keep_raw:
             secret = key.encode() if key is not None and len(key) >= SECRET_LENGTH else b""
             raw = body.replace(secret, STRUCK_OUT.encode()) if secret else body

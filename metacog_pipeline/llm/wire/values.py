@@ -14,6 +14,7 @@ from metacog_pipeline.llm.types import TokenLogprob
 
 JsonDict = dict[str, object]
 MAX_TOKENS_BELIEVED = 10**9  # a larger count is nonsense and would not fit the transcript's column
+NO_WORDS = frozenset({"", "null", "none", "undefined"})  # what servers write into a field that says nothing
 
 
 def load(body: bytes) -> object:
@@ -25,6 +26,19 @@ def load(body: bytes) -> object:
             return json.loads(body)
         except (ValueError, RecursionError):
             return None
+
+
+def unwrapped(value: object) -> object:
+    """Return the object that a list holds alone, as Google's servers send an error; anything else as it is."""
+    return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) else value
+
+
+def given(value: object) -> bool:
+    """Return whether a field says anything: it is not empty, and no word that stands for nothing."""
+    if not isinstance(value, str):
+        return bool(value)
+    word = value.strip().lower()
+    return word not in NO_WORDS and not word.endswith("_unspecified")  # Gemini's enums begin with such a one
 
 
 def dict_at(value: object, key: str) -> JsonDict | None:
@@ -45,12 +59,24 @@ def str_at(value: object, key: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
+def word_at(value: object, key: str) -> str | None:
+    """Return the string under ``key`` where it says anything."""
+    found = str_at(value, key)
+    return found if given(found) else None
+
+
 def count_at(value: object, key: str) -> int | None:
     """Return the token count under ``key``: a whole number from 0 to ``MAX_TOKENS_BELIEVED``."""
     found = at(value, key)
     if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= MAX_TOKENS_BELIEVED:
         return found
     return None
+
+
+def left_of(total: int | None, *parts: int | None) -> int:
+    """Return how many tokens a ``total`` holds beside its ``parts``; 0 where one of them was not counted."""
+    known = [part for part in parts if part is not None]
+    return 0 if total is None or len(known) < len(parts) else max(0, total - sum(known))
 
 
 def number_at(value: object, key: str) -> float | None:

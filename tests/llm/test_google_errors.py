@@ -1,0 +1,98 @@
+"""Google's errors are read alike at its own address and in OpenAI's format, wrapped in a list or not."""
+
+import json
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Completion, ErrorKind, Status
+from metacog_pipeline.llm.wire import wire_for
+from tests.tables import every
+
+SERVED = ("openai", "gemini")
+INFO = "type.googleapis.com/google.rpc."
+KEY = {
+    "code": 400,
+    "message": "API key not valid. Please pass a valid API key.",
+    "status": "INVALID_ARGUMENT",
+    "details": [{"@type": INFO + "ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com"}],
+}
+DAILY = {
+    "code": 429,
+    "message": "You exceeded your current quota",
+    "status": "RESOURCE_EXHAUSTED",
+    "details": [
+        {"@type": INFO + "QuotaFailure", "violations": [{"quotaId": "GenerateRequestsPerDayPerModel"}]}
+    ],
+}
+FIELD = {
+    "code": 400,
+    "message": "Invalid value",
+    "status": "INVALID_ARGUMENT",
+    "details": [
+        {
+            "@type": INFO + "BadRequest",
+            "fieldViolations": [{"field": "generation_config.max_output_tokens"}],
+        }
+    ],
+}
+
+
+def read(provider: str, body: Any, status: int) -> Completion:
+    spec = ModelSpec(name="m", provider=provider, model="x", base_url="http://127.0.0.1:9/v1")  # type: ignore[arg-type]
+    return wire_for(provider).read(spec, status, {}, json.dumps(body).encode(), None)
+
+
+@pytest.mark.parametrize("provider", SERVED)
+@pytest.mark.parametrize("listed", [True, False])
+@every(
+    ("error", "kind", "code", "param"),
+    [
+        (KEY, ErrorKind.FATAL, "API_KEY_INVALID", None),
+        (DAILY, ErrorKind.FATAL, "RESOURCE_EXHAUSTED", None),
+        (DAILY | {"details": []}, ErrorKind.RATE_LIMIT, "RESOURCE_EXHAUSTED", None),
+        (FIELD, ErrorKind.UNSUPPORTED, "INVALID_ARGUMENT", "max_tokens"),
+        ({"code": 404, "message": "no such model", "status": "NOT_FOUND"}, ErrorKind.FATAL, "NOT_FOUND", None),
+        ({"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}, ErrorKind.TRANSIENT, "UNAVAILABLE", None),
+        ({"code": 400, "message": "no plan", "status": "FAILED_PRECONDITION"}, ErrorKind.FATAL, "FAILED_PRECONDITION",
+         None),
+    ],
+)  # fmt: skip
+def test_an_error_says_what_is_wrong(provider, listed, error, kind, code, param):
+    body = [{"error": error}] if listed else {"error": error}
+    completion = read(provider, body, error["code"])
+    assert (completion.status, completion.error_kind) == (Status.FAILED, kind)
+    assert (completion.error_code, completion.error_param) == (code, param)
+    assert completion.error_message == error["message"]
+    behind = read(provider, body, 200)  # a proxy that claims success
+    assert (behind.status, behind.error_kind, behind.http_status) == (Status.FAILED, kind, error["code"])
+
+
+@pytest.mark.parametrize("provider", SERVED)
+def test_an_error_in_a_list_inside_a_stream_is_that_error(provider):
+    made = wire_for(provider).assembler
+    assert made is not None
+    assembler = made()
+    assembler.feed(json.dumps([{"error": KEY}]).encode())
+    completion = read(provider, json.loads(assembler.body()), 200)
+    assert (completion.error_kind, completion.error_code) == (ErrorKind.FATAL, "API_KEY_INVALID")
+
+
+@every("body", [[], [{}, {}], [KEY, KEY], ["no"], [None], [[{"error": KEY}]]])
+def test_other_lists_are_shown_as_they_came(body):
+    for provider in SERVED:
+        completion = read(provider, body, 400)
+        assert (completion.error_kind, completion.error_code) == (ErrorKind.UNSUPPORTED, None)
+        assert completion.error_message == json.dumps(body)[:300] or completion.error_message
+
+
+@every("param", ["None", "null", "", " "])
+def test_a_parameter_of_no_name_is_none(param):
+    body = {"error": {"message": "no", "type": "invalid_request_error", "param": param, "code": None}}
+    assert read("openai", body, 400).error_param is None
+
+
+def test_a_status_that_is_no_error_of_google_is_no_code():
+    failed = {"object": "response", "status": "failed", "output": [], "error": None}
+    assert read("openai", failed, 200).error_code is None

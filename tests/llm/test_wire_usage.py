@@ -1,0 +1,180 @@
+"""What a reply was billed for is counted whole: zeros that cannot be are no count, and a total tells what parts hide."""
+
+import json
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.llm import costs
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Sampling, Status, Usage
+from metacog_pipeline.llm.wire import wire_for
+from tests.llm.replies import CHAT, GENERATED, MESSAGE, RESPONSE, changed
+from tests.tables import every
+
+SPEC = ModelSpec(name="m", provider="openai", model="x", price_in=1, price_out=10)
+REQUEST = ChatRequest((Message("user", "a question"),), Sampling(max_tokens=64))
+NOT_COUNTED = Usage()
+
+
+def read(provider: str, body: dict[str, Any]) -> Completion:
+    spec = ModelSpec(name="m", provider=provider, model="x")  # type: ignore[arg-type]
+    return wire_for(provider).read(spec, 200, {}, json.dumps(body).encode(), None)
+
+
+def of_chat(sent: Any, got: Any, total: Any = None, text: str | None = "B", **details: Any) -> Usage:
+    usage = {"prompt_tokens": sent, "completion_tokens": got, "total_tokens": total, **details}
+    message = {"role": "assistant", "content": text}
+    return read(
+        "openai", changed(changed(CHAT, "usage", to=usage), "choices", 0, "message", to=message)
+    ).usage
+
+
+def of_gemini(text: str = "B", **counts: int) -> Usage:
+    body = changed(GENERATED, "candidates", 0, "content", "parts", to=[{"text": text}])
+    return read("gemini", changed(body, "usageMetadata", to=counts)).usage
+
+
+@every(
+    ("provider", "body", "place"),
+    [
+        ("openai", CHAT, "usage"),
+        ("openai", RESPONSE, "usage"),
+        ("anthropic", MESSAGE, "usage"),
+        ("gemini", GENERATED, "usageMetadata"),
+    ],
+)
+def test_a_usage_of_zeros_is_none(provider, body, place):
+    zeros = {name: 0 for name, value in body[place].items() if isinstance(value, int)}
+    completion = read(provider, changed(body, place, to=zeros))
+    assert (completion.status, completion.usage) == (Status.OK, NOT_COUNTED)
+    assert costs.billed_cost(SPEC, REQUEST, completion.usage) == costs.worst_case_cost(SPEC, REQUEST)
+
+
+@every(
+    ("usage", "said", "kept"),
+    [
+        (Usage(0, 0), True, NOT_COUNTED),
+        (Usage(0, 0), False, NOT_COUNTED),
+        (Usage(0, None), True, NOT_COUNTED),
+        (Usage(None, 0), True, NOT_COUNTED),
+        (Usage(0, 7), True, Usage(None, 7)),
+        (Usage(0, 7, 3, 5, 2), True, Usage(None, 7, 3)),
+        (Usage(9, 0), True, Usage(9, None)),
+        (Usage(9, 0, 0, 4), True, Usage(9, None, None, 4)),
+        (Usage(9, 0), False, Usage(9, 0)),
+        (Usage(9, 0, 0), False, Usage(9, 0, 0)),
+        (Usage(9, 7, 0, 0, 0), True, Usage(9, 7, 0, 0, 0)),
+        (Usage(9, None), True, Usage(9, None)),
+        (Usage(1, 1), True, Usage(1, 1)),
+    ],
+)
+def test_a_zero_is_believed_only_where_there_can_be_nothing(usage, said, kept):
+    assert costs.believed(usage, said=said) == kept
+
+
+def test_an_empty_answer_may_have_no_output_and_a_thought_may_not():
+    assert of_chat(9, 0, 9, text="") == Usage(9, 0)
+    assert of_chat(9, 0, 9, text=None) == Usage(9, 0)
+    assert of_chat(9, 0, 9, text="B") == Usage(9, None)
+    assert of_chat(9, 0, 9, text="<think>hm</think>").output_tokens is None
+    assert of_gemini("", promptTokenCount=9, candidatesTokenCount=0) == Usage(9, 0)
+    assert of_gemini("B", promptTokenCount=9, candidatesTokenCount=0) == Usage(9, None)
+
+
+def test_what_is_charged_for_zeros_is_never_less_than_for_a_missing_usage():
+    worst = costs.worst_case_cost(SPEC, REQUEST)
+    assert costs.billed_cost(SPEC, REQUEST, Usage(0, 0)) == worst
+    free = ModelSpec(name="m", provider="openai", model="x", price_in=0, price_out=0)
+    assert costs.billed_cost(free, REQUEST, Usage(0, 0)) == 0
+    simulated = ModelSpec(name="s", provider="simulated")
+    assert costs.billed_cost(simulated, REQUEST, Usage(0, 0)) == 0
+    assert costs.billed_cost(SPEC, REQUEST, Usage(1_000_000, 0)) == pytest.approx(1)
+
+
+def test_a_server_that_counts_nothing_is_said_to_report_no_usage(virtual, bench, caplog):
+    reply = bench.reply("A", usage=(0, 0))
+    model = bench.model(bench.provider([reply]))
+    completion = virtual(model.complete(bench.request()))
+    assert completion.usage == NOT_COUNTED
+    assert completion.cost_usd == costs.worst_case_cost(model.spec, bench.request())
+    assert "reports no usage" in caplog.text
+
+
+@every(
+    ("counts", "output", "thought"),
+    [
+        ((100, 11, 1611), 1511, 1500),
+        ((100, 11, 112), 12, 1),
+        ((100, 11, 111), 11, None),
+        ((100, 11, 50), 11, None),  # a total that is less than its parts tells nothing
+        ((100, 11, None), 11, None),
+        ((100, 11, "1611"), 11, None),
+        ((100, 11, -1), 11, None),
+        ((None, 11, 1611), 11, None),
+        ((100, None, 1611), None, None),
+        ((100, 0, 1600), 1500, 1500),
+    ],
+)
+def test_what_a_total_holds_beside_its_parts_was_thought(counts, output, thought):
+    usage = of_chat(*counts)
+    assert (usage.output_tokens, usage.reasoning_tokens) == (output, thought)
+
+
+@every(
+    ("counts", "reasoning", "output", "thought"),
+    [
+        ((100, 10, 150), 40, 50, 40),
+        ((100, 10, 160), 40, 60, 50),
+        ((100, 60, 160), 40, 60, 40),
+        ((100, 60, 200), 40, 100, 40),  # the total says that it is beside
+        ((100, 10, 111), 40, 50, 40),
+        ((100, 10, 110), 0, 10, 0),
+        ((100, 10, 110), 10, 10, 10),
+    ],
+)
+def test_a_total_and_the_reasoning_that_is_named_are_not_counted_twice(counts, reasoning, output, thought):
+    usage = of_chat(*counts, completion_tokens_details={"reasoning_tokens": reasoning})
+    assert (usage.output_tokens, usage.reasoning_tokens) == (output, thought)
+
+
+def test_what_a_cache_held_beside_the_prompt_is_input():
+    details = {"cached_tokens": 5000, "cache_write_tokens": 300}
+    assert of_chat(100, 11, 5411, prompt_tokens_details=details) == Usage(5400, 11, None, 5000, 300)
+    assert of_chat(5400, 11, 5411, prompt_tokens_details=details) == Usage(5400, 11, None, 5000, 300)
+    assert of_chat(5400, 11, 6911, prompt_tokens_details=details) == Usage(5400, 1511, 1500, 5000, 300)
+
+
+def test_a_total_of_responses_is_read_as_that_of_chat():
+    usage = {"input_tokens": 100, "output_tokens": 11, "total_tokens": 1611}
+    assert read("openai", changed(RESPONSE, "usage", to=usage)).usage == Usage(100, 1511, 1500)
+
+
+@every(
+    ("counts", "usage"),
+    [
+        ({"candidatesTokenCount": 11, "totalTokenCount": 1611}, Usage(100, 1511, 1500)),
+        ({"candidatesTokenCount": 11, "thoughtsTokenCount": 1500, "totalTokenCount": 1611}, Usage(100, 1511, 1500)),
+        ({"candidatesTokenCount": 11, "thoughtsTokenCount": 500, "totalTokenCount": 1611}, Usage(100, 1511, 1500)),
+        ({"candidatesTokenCount": 11, "totalTokenCount": 111}, Usage(100, 11)),
+        ({"candidatesTokenCount": 11, "totalTokenCount": 11}, Usage(100, 11)),
+        ({"candidatesTokenCount": 11}, Usage(100, 11)),
+        ({"totalTokenCount": 1600}, Usage(100)),
+        ({"candidatesTokenCount": 11, "toolUsePromptTokenCount": 700, "totalTokenCount": 811}, Usage(100, 11)),
+        ({"candidatesTokenCount": 11, "toolUsePromptTokenCount": 700, "totalTokenCount": 911}, Usage(100, 111, 100)),
+        ({"candidatesTokenCount": 11, "cachedContentTokenCount": 60, "totalTokenCount": 111}, Usage(100, 11, None, 60)),
+    ],
+)  # fmt: skip
+def test_geminis_total_tells_what_was_thought(counts, usage):
+    assert of_gemini(promptTokenCount=100, **counts) == usage
+
+
+def test_a_model_whose_total_tells_of_thinking_is_learnt_to_think_and_pays_for_it(tmp_path):
+    from metacog_pipeline.querying.learning import Learnt
+
+    usage = {"prompt_tokens": 100, "completion_tokens": 11, "total_tokens": 1611}
+    completion = read("openai", changed(CHAT, "usage", to=usage))
+    learnt = Learnt()
+    learnt.observe(REQUEST, completion)
+    assert (learnt.known.reasons, learnt.known.reasoning_tokens) == (True, 1500)
+    assert costs.billed_cost(SPEC, REQUEST, completion.usage) == pytest.approx((100 + 1511 * 10) / 1e6)

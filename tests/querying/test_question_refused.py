@@ -1,0 +1,127 @@
+"""A question that is refused for itself ends no study, however the provider names it; a known context costs room first."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from metacog_pipeline.home import Home
+from metacog_pipeline.llm import capabilities
+from metacog_pipeline.llm.capabilities import Capabilities
+from metacog_pipeline.llm.types import ChatRequest, Completion
+from metacog_pipeline.llm.wire import wire_for
+from metacog_pipeline.querying.asking import Profile
+from metacog_pipeline.querying.options import blamed, named_option
+from metacog_pipeline.querying.search import MOST_CALLS
+from tests.querying.test_negotiation import SPEC, Strict, ask, kept, no, refusal, tasks
+from tests.tables import every
+
+QUESTION = ["messages", "messages[0].content", "messages.0.content", "input", "input[0]", "contents", "prompt", "None",
+            "system", "instructions", "body", None]  # fmt: skip
+TOO_LONG = "context_length_exceeded"
+MODES = ("json_schema", "text")
+
+
+def first_question(param: str | None) -> Callable[[ChatRequest, Capabilities], Completion | None]:
+    return lambda asked, _: refusal(400, param, TOO_LONG) if asked.messages[-1].content == "0" else None
+
+
+@pytest.mark.parametrize("param", QUESTION)
+def test_a_first_question_that_is_too_long_costs_itself_alone(tmp_path, param):
+    model = Strict(first_question(param))
+    outcome = ask(tmp_path, model, modes=MODES, todo=tasks(9))
+    assert (outcome.answered, outcome.failed, outcome.stopped) == (8, 1, None)
+    assert outcome.profile == Profile("json_schema")
+    assert model.refused_first < MOST_CALLS
+    assert not kept(tmp_path).refused
+
+
+@every("param", QUESTION)
+def test_what_a_call_does_not_carry_is_not_blamed(param):
+    assert blamed(refusal(400, param), SPEC) is None
+
+
+@every(
+    ("param", "option"),
+    [
+        ("temperature", "temperature"),
+        ("response_format.json_schema.schema", "constraint"),
+        ("generationConfig.maxOutputTokens", "limit"),
+        ("reasoning.effort", "effort"),
+        ("top_k", "extra_body.top_k"),
+        ("top_k[0]", "extra_body.top_k"),
+        ("messages", None),
+        ("min_p", None),
+    ],
+)
+def test_options_and_keys_of_the_row_are_blamed_by_name(param, option):
+    spec = SPEC.model_copy(update={"extra_body": {"top_k": 5}})
+    assert blamed(refusal(400, param), spec) == option
+    if option is None or option.startswith("extra_body"):
+        assert named_option(refusal(400, param)) is None
+
+
+def test_a_field_of_the_question_in_the_extra_body_is_the_studys_own(tmp_path):
+    spec = SPEC.model_copy(update={"extra_body": {"prompt": "more"}})
+    outcome = ask(tmp_path, Strict(first_question("prompt")), spec=spec)
+    assert "extra_body.prompt asks for it" in outcome.stopped
+
+
+def test_the_line_at_the_end_sends_nobody_to_the_address_before_the_providers_words(tmp_path):
+    body = {
+        "type": "error",
+        "error": {
+            "type": "invalid_request_error",
+            "message": "Your credit balance is too low to access the API.",
+        },
+    }
+    wire = wire_for("anthropic")
+    said = wire.read(SPEC, 400, {}, json.dumps(body).encode())
+    outcome = ask(tmp_path, Strict(lambda asked, known: said))
+    assert outcome.stopped.startswith("Your credit balance is too low to access the API. (HTTP 400")
+    assert (
+        "the provider's own words say what is wrong; where they do not, check model and base_url"
+        in outcome.stopped
+    )
+
+
+def small(limit: int) -> Callable[[ChatRequest, Capabilities], Completion | None]:
+    """Return the rule of a server that takes only ``limit`` generated tokens, and names nothing."""
+    return lambda asked, known: refusal(400) if (known.token_limit(SPEC, asked) or 0) > limit else None
+
+
+@pytest.mark.parametrize("limit", [64, 500, 1088])
+def test_a_refusal_without_a_name_costs_the_room_and_neither_schema_nor_temperature(tmp_path, limit):
+    capabilities.save(Home(tmp_path / "home"), "m", "now", Capabilities(server="vllm", context=4096))
+    model = Strict(small(limit))
+    outcome = ask(tmp_path, model, modes=MODES)
+    assert outcome.complete and outcome.profile == Profile("json_schema")
+    assert model.refused == 1
+    assert kept(tmp_path).refused == {"thinking_room"}
+
+
+@pytest.mark.parametrize(
+    ("option", "left_out"),
+    [("top_logprobs", {"top_logprobs"}), ("bounded_json", None), ("stream", None), ("temperature", None)],
+)
+def test_room_that_was_not_at_fault_is_given_back(tmp_path, option, left_out):
+    capabilities.save(Home(tmp_path / "home"), "m", "now", Capabilities(server="vllm", context=4096))
+    model = Strict(no(option, 400, named=False))
+    outcome = ask(tmp_path, model, modes=MODES)
+    assert outcome.complete
+    assert model.refused_first < MOST_CALLS
+    found = kept(tmp_path)
+    assert "thinking_room" not in found.refused
+    if left_out is not None:
+        assert found.refused == left_out
+    if option != "temperature":
+        assert outcome.profile is not None and outcome.profile.mode == "json_schema"
+        assert not outcome.profile.dropped & {"temperature", "seed"}
+
+
+def test_room_that_the_study_asks_for_is_not_given_up(tmp_path):
+    capabilities.save(Home(tmp_path / "home"), "m", "now", Capabilities(context=4096))
+    model = Strict(no("top_logprobs", 400, named=False))
+    outcome = ask(tmp_path, model, modes=MODES, spec=SPEC.model_copy(update={"thinking_tokens": 500}))
+    assert outcome.complete and outcome.profile == Profile("json_schema", frozenset({"top_logprobs"}))
+    assert model.refused == 1
