@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from metacog_pipeline.benchmark.answers import shares
+from metacog_pipeline.benchmark.answers.choices import options_of
+from metacog_pipeline.benchmark.answers.clauses import CORRECTION
 from metacog_pipeline.benchmark.answers.dates import as_date, sure_date_of
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Reading, read_stated
 from metacog_pipeline.benchmark.answers.sureness import ANSWER, without_stated
@@ -21,6 +23,7 @@ _FRAMES = tuple(
         rf"^[ \t>*_#-]{{0,12}}{ANSWER}[ \t*_]{{0,6}}[:：=][ \t*_]{{0,6}}([^\n]*)",
         r"<((?:final_)?answer)>[ \t\n]{0,9}([^<]{1,300}?)[ \t\n]{0,9}</\1>",
         r'"(?:final_?)?answer"[ \t\n]{0,9}:[ \t\n]{0,9}(?:"([^"\n]{1,300})"|(-?[\d.,]{1,40}))',
+        r"'(?:final_?)?answer'[ \t\n]{0,9}:[ \t\n]{0,9}(?:['\"]([^'\"\n]{1,300})['\"]|(-?[\d.,]{1,40}))",
     )
 )
 # Words that also stand above a working count where the answer alone follows; so does a label on a line of its own.
@@ -41,6 +44,20 @@ _NUMBER = re.compile(
     r"\A[(*_$ ]{0,6}[-−+~≈£€]?\d[\d,. ]{0,30}(?:[ ]?[%°\w$*²³/]{1,20}){0,2}[.*_)]{0,3}[ (]{0,3}\Z"
 )
 _ALL_BOXED = re.compile(r"\A[ $]{0,3}\\boxed\{([^{}\n]{1,60})\}[ $.]{0,3}\Z")
+# "Answer: A ... Wait, the answer is B.", "Correction: B": what is set apart is taken back, and another takes its place.
+_DOUBTS = re.compile(
+    rf"{CORRECTION.pattern}|\bactually\b|\b(?:double|triple)-?check\w*|\breconsider\w*|\b(?:I|my) (?:made an? |was |am )?(?:mistake|mistaken|error|wrong)\b"
+    r"|\b(?:second|closer) (?:look|thought|reading|inspection)\b",
+    re.I,
+)
+_INSTEAD = re.compile(
+    rf"\b{ANSWER}[ \t*_]{{0,4}}(?: is| should be| must be|[:：=])[ \t*_:]{{0,6}}([^\n]{{1,60}}?)(?:[*_]{{0,3}}[.!]?(?=\s|\Z))",
+    re.I,
+)
+_ALONE_BEHIND = re.compile(
+    r"(?:(?:it|that)(?:'s|’s| is| should be) )?(?:option )?\W{0,4}"
+    r"(?:[A-Ja-j](?:[\W_]{1,3}\Z|[).:][^.!?\n]{0,40}|\Z)|[-−]?\d[\d.,]{0,20}[^.,:;!?\n]{0,20})"
+)
 _SHORT = 60  # characters of an answer that stands by itself
 _TAIL = 600  # characters at the end of a reply in which an answer that stands by itself is looked for
 
@@ -61,7 +78,8 @@ def answer_of(reply: str, key: AnswerKey) -> Stated:
     if not text:
         return Stated(None, None)
     # A letter by itself, as was asked for and as most reply, needs no reading.
-    if framed and key.type == "choice" and len(text) == 1 and text in "ABCDEFGHIJ":
+    offered = dict(options_of(key.question)) if key.type == "choice" else {}
+    if framed and key.type == "choice" and len(text) == 1 and text in (offered or "ABCDEFGHIJ"):
         return Stated(text, text == key.forms[0]) if key.forms else Stated(text, False)
     if key.type == "text" and _bare(text) in key.forms:  # a sign or a formula has no words to be found by
         return Stated(_bare(text), True)
@@ -117,19 +135,40 @@ def _framed(plain: str, rest: str, key: AnswerKey) -> str:
     if _ALONE.match(before) and len(last) <= _SHORT:
         return last.strip(" \t*_")
     found = [
-        (each.start(), text)
+        (each.start(), text, each.end())
         for frame in _FRAMES
         for each in frame.finditer(plain)
         if (text := (each.groups("")[-1] or each[1]).strip(" \t*_"))
     ]
     if key.type == "number":
         found += [
-            (each.start(), each[1].strip(" \t*_$"))
+            (each.start(), each[1].strip(" \t*_$"), each.end())
             for each in _IN_BRACKETS.finditer(plain)
-            if not _DOUBTED.search(plain, plain.rfind("\n", 0, each.start()) + 1, each.start())
+            if not _doubted(plain, each)
         ]
     if found:
-        return max(found)[1]
+        _, text, end = max(found)
+        return _instead(plain[end:], key) or text
     # One number under a text is its answer; a column of numbers is none.
     number = key.type == "number" and before and _NUMBER.match(last) and not _NUMBER.match(before)
     return last.strip("() ") if number else ""
+
+
+def _doubted(text: str, found: re.Match[str]) -> bool:
+    return bool(_DOUBTED.search(text, text.rfind("\n", 0, found.start()) + 1, found.start()))
+
+
+def _instead(behind: str, key: AnswerKey) -> str:
+    """Return the answer that takes the place of one set apart, where the text ``behind`` takes that back; "" elsewhere.
+
+    It is named as the answer; a letter or a number may also end the reply by itself.
+    """
+    doubts = [*_DOUBTS.finditer(behind)]
+    if not doubts:
+        return ""
+    named = [each for each in _INSTEAD.finditer(behind, doubts[0].start()) if not _doubted(behind, each)]
+    alone = without_stated(behind[doubts[-1].end() :]).strip(" \t\n:,.*_")
+    said = named[-1][1] if named else alone if key.type != "text" and _ALONE_BEHIND.fullmatch(alone) else ""
+    if key.type == "text" or not said:
+        return said.strip(" \t*_")
+    return said if _read(said, replace(key, forms=key.forms or ("?",)), labelled=True).said else ""

@@ -10,10 +10,10 @@ import sys
 import unicodedata
 from functools import cache
 
+from metacog_pipeline.benchmark.thinking import without_thinking
+
 LONGEST = 16_000  # characters of a reply, its thinking aside, that are read; the halves at both ends are kept
 LONGEST_THOUGHT = 200_000  # characters in which thinking is looked for
-
-_TAG = re.compile(r"<\s*(/?)\s*think(?:ing)?\s*>", re.IGNORECASE)
 
 _SPACES = (0x09, 0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)
 _INVISIBLE = (0xAD, 0x61C, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
@@ -64,24 +64,8 @@ _DEPTH = 4
 
 
 def without_reasoning(text: str) -> str:
-    """T1: drop ``<think>…</think>`` and ``<thinking>…</thinking>``.
-
-    An unclosed tag drops to the end. A closing tag without an opening one drops what stands before it, because some
-    servers strip the opening tag of the chat template.
-    """
-    text = both_ends(text, LONGEST_THOUGHT)
-    kept: list[str] = []
-    start, inside = 0, False
-    for tag in _TAG.finditer(text):
-        closing = bool(tag[1])
-        if not closing and not inside:
-            kept.append(text[start : tag.start()])
-            inside = True
-        elif closing:
-            if not inside:
-                kept.clear()
-            inside, start = False, tag.end()
-    return bounded("".join(kept) + ("" if inside else text[start:]))
+    """T1: drop what is thought aloud (`without_thinking`); of a text longer than `LONGEST` both ends are kept."""
+    return bounded(without_thinking(both_ends(text, LONGEST_THOUGHT)))
 
 
 def plain_characters(text: str, *, quotes: bool = True) -> str:

@@ -12,6 +12,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from metacog_pipeline.benchmark.thinking import final_channel
+
 CUTS_TRIED = 5
 _OPEN, _CLOSE, _FENCE = "<think>", "</think>", "```"
 FEWEST_TELLING = 5  # grades that differ from 1; with fewer, the judge is asked again
@@ -80,8 +82,11 @@ def is_error(response: object) -> bool:
 
 
 def without_thinking(text: str) -> str:
-    """Return the stripped text without ``<think>`` blocks; one that is never closed reaches to the end."""
-    kept, place = [], 0
+    """Return the stripped text without ``<think>`` blocks; one that is never closed reaches to the end.
+
+    No other tag hides anything: the authors' package knows this one.
+    """
+    text, kept, place = final_channel(text), [], 0
     while (start := text.find(_OPEN, place)) >= 0:
         kept.append(text[place:start])
         end = text.find(_CLOSE, start)

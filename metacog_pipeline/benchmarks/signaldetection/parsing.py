@@ -101,7 +101,7 @@ def parse(text: str, ratings: int | None = 5) -> Parsed:
         confidence = None if ratings is None else int(usual[2])
         return Parsed(cast(Literal[0, 1], int(usual[1])), confidence, "ok", None, "strict")
     # In a reply that is JSON as a whole a tag is part of some value.
-    reply = text if "<" not in text or _is_alone(text) else without_thinking(text)
+    reply = text if _is_alone(text) else without_thinking(text)
     found = [pairs for pairs in _objects(reply) if pairs is not None]
     named = [pairs for pairs in found if _values(pairs, "decision")]
     deciding = [pairs for pairs in named if not _is_template(pairs)]

@@ -1,15 +1,17 @@
 """How many of its 100 tokens a reply stakes.
 
-Labelled values come first and the last of them decides; prose is read only where there is none: what the speaker says
-to bet, then amounts of tokens. The bet of somebody else, and one that is denied, is not read.
+Labelled values come first and the last of them decides, one that only speaks of a bet ("max bet: 100", "with data my bet
+would be 90") where there is no other; prose is read only where there is none: what the speaker says to bet, then amounts
+of tokens. The bet of somebody else, and one that is denied, is not read; what is kept is not staked.
 """
 
 from __future__ import annotations
 
 import re
 
+from metacog_pipeline.benchmark.answers.number_words import WORDS
 from metacog_pipeline.benchmarks.metacogbench.parsing.amounts import Amount, read_amount
-from metacog_pipeline.benchmarks.metacogbench.parsing.keyed import labelled
+from metacog_pipeline.benchmarks.metacogbench.parsing.keyed import Keyed, labelled
 
 _BET_KEY = (
     r"(?:(?:tokens?|amount|size)[-_ ]?(?:bet|staked?|wagered|wager|placed)"
@@ -23,6 +25,35 @@ _VERB = re.compile(
     r"\b(?:(?P<sure>bet|bets|betting|wager|wagers|wagering|stake|staking|gamble|gambling)"
     r"|(?P<loose>risk|risking|put|putting|commit|committing|place|placing|allocate|allocating|invest|investing|lay|laying"
     r"|venture|venturing|spend|spending|go|going|assign|assigning|set|setting|use|using|keep|keeping))\b",
+    re.IGNORECASE,
+)
+# "I keep all 100 tokens", "holding back 80 tokens": what is kept, unless it is kept on the table.
+_KEPT_WORDS = (
+    r"all|every|each|one|single|of|my|the|these|those|back|safe|just|only|exactly|at least|about|around|roughly|nearly"
+    r"|almost|most|other|remaining|rest|whole|entire|full"
+)
+_KEPT = re.compile(
+    r"(?P<also>\band (?:(?:i|i'll|i'd|will|would|instead|rather|just|simply) ){0,3}+)?\b(?:keep|keeps|keeping|kept"
+    r"|retain|retaining|save|saving|withhold|withholding|hold(?:ing)?(?: back| on ?to|(?= all))|hang(?:ing)? on ?to"
+    r"|sit(?:ting)? on)"
+    rf"(?P<what>(?: (?:{WORDS}|[\d.]{{1,6}}%?|{_KEPT_WORDS})\b){{1,8}}+) (?:tokens?|chips?|stack|them)\b"
+    r"(?! (?:on (?:it|this|that|the (?:table|line))|at (?:risk|stake)|in (?:play|the pot)))",
+    re.IGNORECASE,
+)
+_WHOLE = re.compile(r"\b(?:all|every|each|100|hundred|whole|entire|full)\b", re.IGNORECASE)
+_NOT_WHOLE = re.compile(r"\b(?:nearly|almost|most|other|remaining|rest)\b", re.IGNORECASE)
+# What a label speaks of that is not the speaker's own, present bet.
+_NO_BET = re.compile(
+    r"\b(?:max|maximum|maximal|highest|largest|biggest|min|minimum|minimal|lowest|smallest|possible|allowed|permitted"
+    r"|available|optimal|ideal|typical|usual|default|average|example|sample|previous|earlier|first|initial|original)\b\.?"
+    r"(?: \w{1,20})? ?$|\b(?:if|unless)\b[^.;!?]*\b(?:had|were|was|could|knew|saw|told|given|available)\b"
+    r"|\bhad i\b|\bwith (?:more|better|full|the missing)\b|\b(?:an?|any|another) (?!final|new|revised)(?:\w{1,20} )?$"
+    r"|(?<!go )(?<!going )\b(?:with|if|for|at|when)(?: (?:my|the))? $",
+    re.IGNORECASE,
+)
+_DIFFERENCE = re.compile(
+    r"[\d.,]{1,8} ?(?:times|(?:tokens? |points? |chips? |% ?)?(?:below|under|short of|off|above|away from"
+    r"|(?:less|fewer|lower|more|higher) than))\b",
     re.IGNORECASE,
 )
 _ME = re.compile(r"\b(?:i|i'd|i'll|i'm|i've|me|my|we|we'd|we'll|let's)\b", re.IGNORECASE)
@@ -63,16 +94,39 @@ _SENTENCES = 20_000
 def read_bet(reply: str) -> float | None:
     """Return the stake 0..100, or None where none is stated or the stated one is no number of tokens. Total."""
     keyed, text = labelled(reply, _KEYS)
-    amounts = [read_amount(each.value, "tokens") for each in keyed]
+    own = [each for each in keyed if not _remark(each)]
+    amounts = [read_amount(each.value, "tokens") for each in own or keyed]
     stated = [each for each in amounts if each.kind in ("value", "invalid")]
     if stated:
         return stated[-1].value
     sentences = [found[0] for found in _SENTENCE.finditer(text)][-_SENTENCES:]
     for reader in (_said, _counted):
         for sentence in reversed(sentences):
-            if (found := reader(sentence[:2_000])) is not None:
+            if (found := reader(_without_kept(sentence[:2_000]))) is not None:
                 return found.value
     return None
+
+
+def _remark(each: Keyed) -> bool:
+    """Return whether a label speaks of another bet than the one that is made, or its value is no amount."""
+    before = re.split(r"(?<!max)(?<!min)[.;!?|] ", each.before, flags=re.IGNORECASE)[-1]
+    return (
+        not each.stated
+        or _NO_BET.search(before) is not None
+        or _DIFFERENCE.match(each.value) is not None
+        or _denied(before)
+        or not _speaker(before)
+    )
+
+
+def _without_kept(sentence: str) -> str:
+    """Return a sentence in which who keeps the whole stack stakes nothing, and what else is kept has no number."""
+
+    def staked(kept: re.Match[str]) -> str:
+        whole = _WHOLE.search(kept["what"]) and not _NOT_WHOLE.search(kept["what"])
+        return (", " if kept["also"] else "") + ("bet 0 tokens" if whole else "keep some")
+
+    return _KEPT.sub(staked, sentence)
 
 
 def _said(sentence: str) -> Amount | None:

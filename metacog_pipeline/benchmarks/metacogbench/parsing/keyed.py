@@ -20,22 +20,28 @@ _SEPARATOR = (
     r"[\"')\]]{0,2} ?(?P<sep>:=|:|=>|=|->|→|\|| - | (?:is|was|will be|would be)(?: now| still)?:?(?= ))"
 )
 _WORDLIKE = re.compile(r"is|was|will be|would be")
+_OTHER_TENSE = re.compile(r"was|will be|would be")
 _ROW = re.compile(r"^ ?\|.*\| ?$")
 _RULE = re.compile(r"^[ |:+-]*-[ |:+-]*$")
 _LONGEST_LINE = 4_000
 _MOST_LINES = 40_000
+_BEFORE = 80
 
 
 class Keyed(NamedTuple):
     """One labelled value.
 
     ``name`` is the key that was asked for, ``value`` the text after the separator up to the next key or the line end
-    (or the next line when nothing follows), ``firm`` whether the separator was a sign rather than the word *is*.
+    (or the next line when nothing follows), ``firm`` whether the separator was a sign rather than the word *is*,
+    ``stated`` whether it was either of them and not *was*, *will be* or *would be*, ``before`` what stands before the
+    key on its line.
     """
 
     name: str
     value: str
     firm: bool
+    stated: bool = True
+    before: str = ""
 
 
 def labelled(reply: str, keys: Mapping[str, str]) -> tuple[list[Keyed], str]:
@@ -83,7 +89,9 @@ class _Finder:
                     value = self._next_line(lines, number) if end == len(line) else ""
                 elif value.endswith(":") and end == len(line):
                     value = f"{value} {self._following(lines, number)}"
-                found.append(Keyed(self._name(match), value, not _spoken(match)))
+                stated = _OTHER_TENSE.match(match["sep"].strip()) is None
+                before = line[max(0, match.start() - _BEFORE) : match.start()]
+                found.append(Keyed(self._name(match), value, not _spoken(match), stated, before))
         return found
 
     def _apart(self, matches: list[re.Match[str]]) -> list[re.Match[str]]:

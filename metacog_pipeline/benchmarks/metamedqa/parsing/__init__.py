@@ -3,14 +3,15 @@
 Rules for the letter, in this order; the first rule that finds a declaration decides, and within a rule the last
 declaration does:
 
-1. ``json``: a JSON object with ``answer``;
+1. ``json``: a JSON object with ``answer``: a letter, or a text equal to exactly one option;
 2. ``declared``: the word *answer*, then ``is``, ``:``, ``-``, brackets, bold or a box, then the letter;
 3. ``letter``: a reply that is one letter, brackets, full stop, bold or box allowed;
 4. ``first_line``: a first line that begins with a letter and ``.``, ``)`` or ``:``;
 5. ``option_text``: a reply equal to exactly one option, folded.
 
-A line that holds nothing but the confidence is set aside before rules 3 and 5. A capital letter in prose is never an
-answer, two different letters in the deciding declaration are none, and a refusal is not F.
+A line that holds nothing but the confidence is set aside before rules 3 and 5. An answer that is called wrong or second
+best, and the options explained one by one, declare nothing. A capital letter in prose is never an answer, two different
+letters in the deciding declaration are none, and a refusal is not F.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from metacog_pipeline.benchmark.answers.text import both_ends
+from metacog_pipeline.benchmark.thinking import without_thinking
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, straight_quotes
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Letter
 from metacog_pipeline.benchmarks.metamedqa.parsing import declared_answer
@@ -86,22 +88,26 @@ def parse(text: str, options: Sequence[str] = ()) -> Parsed:
     """Read ``text``. ``options`` are the six option texts in order; without them rule 5 cannot match."""
     if (usual := _TWO_LINES.fullmatch(text)) is not None:
         return Parsed(cast(Letter, usual[1]), int(usual[2]), "ok", None, "declared")
-    text = both_ends(text, _LONGEST)
-    normal = normalise(text)
-    letters, rule, rating_value = _letters(text, normal, options)
+    text = both_ends(without_thinking(text), _LONGEST)
+    normal = _with_table_as_lines(normalise(text))
+    found = _from_json(text, options) if "{" in text else None
+    letters, rating_value = found or (frozenset(), None)
+    rule: Rule | None = "json" if letters else None
+    place = None
+    if rating_value is None:
+        declared, place = declared_answer.last_declared(normal, options)
+        letters, rule = (letters, rule) if letters else _letters(normal, options, declared)
     if len(letters) != 1:
         return Parsed(None, None, "answer_unparsed", _why_no_letter(text, letters), rule)
     answer = cast(Letter, next(iter(letters)))
-    rating, reason = (
-        read_normal(normal, declared_answer.after_last(normal)) if rating_value is None else rating_value
-    )
+    rating, reason = read_normal(normal, place) if rating_value is None else rating_value
     status: ParseStatus = "confidence_unparsed" if rating is None else "ok"
     return Parsed(answer, rating, status, reason, rule)
 
 
 def read_confidence(text: str, *, bare: bool = False) -> tuple[int | None, str | None]:
     """Return (rating 1–5, None) or (None, reason). ``bare`` also accepts a reply that is only the rating."""
-    normal = normalise(both_ends(text, _LONGEST))
+    normal = normalise(both_ends(without_thinking(text), _LONGEST))
     if bare and (alone := rating_of(normal[:_WHOLE_REPLY])) is not None:
         return alone
     return read_normal(normal, None)
@@ -113,6 +119,31 @@ def normalise(text: str) -> str:
     return cleaned if cleaned.isascii() else unicodedata.normalize("NFKC", cleaned).translate(_CLEAN)
 
 
+def _with_table_as_lines(normal: str) -> str:
+    """Write a table of one row below a heading *Answer* as ``heading: cell`` lines."""
+    lines = normal.split("\n") if "|" in normal else []
+    for number in range(1, len(lines) - 1):
+        if "-" not in lines[number] or lines[number].strip(" \t|:-"):
+            continue
+        heads, cells = _cells(lines[number - 1]), _cells(lines[number + 1])
+        after = lines[number + 2] if number + 2 < len(lines) else ""
+        if len(heads) == len(cells) and _names_columns(heads) and "|" not in after:
+            written = [f"{head}: {cell}" for head, cell in zip(heads, cells, strict=True)]
+            lines[number - 1 : number + 2] = ["\n".join(written), "", ""]
+    return "\n".join(lines) or normal
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip(" \t|").split("|")]
+
+
+def _names_columns(heads: list[str]) -> bool:
+    """Whether a row is a heading with *Answer*, and no row with a letter under its label."""
+    return any(head.casefold().endswith("answer") for head in heads) and not any(
+        declared_answer.whole_reply(head) for head in heads
+    )
+
+
 def _without_html_marks(text: str) -> str:
     for _ in range(_HTML_DEPTH):
         if "</" not in text:
@@ -121,22 +152,18 @@ def _without_html_marks(text: str) -> str:
     return text
 
 
-def _letters(
-    text: str, normal: str, options: Sequence[str]
-) -> tuple[Found, Rule | None, tuple[int | None, str | None] | None]:
-    """Return the letters of the deciding declaration, its rule, and the confidence of the same JSON object."""
-    if "{" in text and (found := _from_json(text, options)) is not None:
-        return found[0], "json", found[1]
-    if letters := declared_answer.last_declared(normal, options):
-        return letters, "declared", None
+def _letters(normal: str, options: Sequence[str], declared: Found) -> tuple[Found, Rule | None]:
+    """Return the letters of the deciding declaration and its rule, where no JSON object declares."""
+    if declared:
+        return declared, "declared"
     core = _without_confidence_lines(normal)
     if letters := declared_answer.whole_reply(core):
-        return letters, "letter", None
+        return letters, "letter"
     if letters := declared_answer.first_line(normal, options):
-        return letters, "first_line", None
+        return letters, "first_line"
     if letters := _equal_option(core, options):
-        return letters, "option_text", None
-    return frozenset(), None, None
+        return letters, "option_text"
+    return frozenset(), None
 
 
 def _from_json(
@@ -187,7 +214,11 @@ def _value_letters(value: object, options: Sequence[str]) -> Found:
     if not isinstance(value, str):
         return frozenset()
     normal = normalise(value[:_WHOLE_REPLY])
-    return declared_answer.whole_reply(normal) or declared_answer.first_line(normal, options, alone=True)
+    return (
+        declared_answer.whole_reply(normal)
+        or declared_answer.first_line(normal, options, alone=True)
+        or _equal_option(normal, options)
+    )
 
 
 def _value_rating(value: object) -> tuple[int | None, str | None]:

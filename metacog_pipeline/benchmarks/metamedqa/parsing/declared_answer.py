@@ -35,6 +35,40 @@ _NOT_ANSWERING = re.compile(
     r"|\s++(?:think|believe|say)(?:\s++(?:that|the|correct|right|best|final))*+)\s++$",
     re.IGNORECASE,
 )
+# "The second-best answer is B", "a common wrong answer": an answer that is named to be set aside.
+_ASIDE = frozenset({
+    "wrong", "incorrect", "false", "mistaken", "erroneous", "invalid", "tempting", "misleading", "trap",
+    "decoy", "distractor", "alternative", "alternate", "other", "another", "competing", "rival", "rejected",
+    "eliminated", "discarded", "runner", "worst", "worse", "weaker", "inferior", "less", "least",
+    "unlikely",
+})  # fmt: skip
+_RANKED = frozenset({"second", "2nd", "third", "3rd", "next"})
+_BETWEEN = frozenset({
+    "best", "most", "likely", "likeliest", "plausible", "probable", "suitable", "appropriate", "good",
+    "attractive", "common", "popular", "close", "closest", "strong", "strongest", "possible", "potential",
+    "reasonable", "viable", "convincing", "correct", "choice", "up",
+})  # fmt: skip
+# "My first answer: B", "a popular answer is B": declares where nothing else does.
+_EARLIER = frozenset({
+    "initial", "first", "previous", "earlier", "original", "former", "prior", "old", "preliminary",
+    "tentative", "draft",
+})  # fmt: skip
+_INDEFINITE = frozenset({"a", "an", "one", "some", "many"})
+_DEFINITE = frozenset({"my", "the", "our", "final", "correct", "best", "right"})
+# Behind a letter: "Answer B: incorrect, treats pain"
+_REJECTED = re.compile(
+    r"[ \t\"'”’)\]}]{0,4}+[:→–—-]?+[ \t(\[]{0,4}+"
+    r"(?:(?:is|was|would\s++be|being|seems|as)\s++)?+(?:(?:clearly|also|simply)\s++)?+"
+    r"(?:(?:incorrect|wrong|not\s++(?:(?:the|an?)\s++)?+(?:correct|right|best|answer)|ruled\s++out|rejected|eliminated)\b"
+    r"(?![ \t]*+(?::|options?\b|answers?\b|choices?\b))|[❌✗✘])",
+    re.IGNORECASE,
+)
+# "Answer A: treats pain only", an item of a list of the options
+_ITEM_START = re.compile(r"[\s#>_\"'.)\d•|–-]*+(?:the\s++)?+", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[\n.,:;!?]")
+_LINKED = re.compile(r"[\n|:=]|boxed", re.IGNORECASE)
+_MARKS_BEHIND = "\t \"'”’)]}([.,;:$\\_→–—-"
+_RATING_BEHIND = re.compile(r"(?:confiden|[0-9]\s?/\s?[0-9])", re.IGNORECASE)
 _RUN_OF_LETTERS = re.compile(r"[A-F]{2,6}(?![^\W_])")
 _LAST_CELL = re.compile(r"[\s)\]._]{0,8}+(?:\||\n|$)[ \t|]{0,8}+(?:\n|$)")  # after a letter in a table
 _HINTED = re.compile(r"\s*([A-F])\s*")
@@ -77,29 +111,95 @@ _BEFORE = 40  # characters looked at before a label
 _LOOK = 240  # characters looked at after a letter
 
 
-def last_declared(text: str, options: Sequence[str]) -> Found:
-    """Rule 2: the letters of the last declaration, empty when there is none."""
-    for match in _last_first(text):
-        if letters := _declaration(text, match, options):
-            return letters
-    return NOTHING
+def last_declared(text: str, options: Sequence[str]) -> tuple[Found, int | None]:
+    """Rule 2: the letters of the last declaration and the place behind it; nothing where there is none.
+
+    "Answer A: treats pain only" explains an option where another phrase declares, or where more than one letter is
+    explained: it is no declaration there.
+    """
+    items: list[tuple[Found, int]] = []
+    declared: tuple[Found, int | None] = NOTHING, None
+    earlier = declared
+    for match, not_final in _last_first(text):
+        place = match.end("hint") + 1 if _hinted(match) else match.end()
+        if not (letters := _declaration(text, match, options)) or _rejected(text, place, letters, options):
+            continue
+        if not_final:
+            earlier = earlier if earlier[0] else (letters, place)
+            continue
+        if not _begins_item(text, match):
+            declared = letters, place
+            break
+        items.append((letters, place))
+    if not items:
+        return declared if declared[0] else earlier
+    single = len({letters for letters, _ in items}) == 1
+    bare = _ends_with_option(text, *items[0][::-1], options)
+    return items[0] if (single and bare) or (declared[1] is None and (single or bare)) else declared
 
 
-def after_last(text: str) -> int | None:
-    """Return the place right after the letter of the last declaration-like phrase, for a rating that follows it."""
-    return next((match.end() for match in _last_first(text)), None)
+def _begins_item(text: str, match: re.Match[str]) -> bool:
+    """Whether a phrase is "Answer A" at the beginning of a line, without a link between the two words."""
+    if not _hinted(match) and (match["link"] is not None or _LINKED.search(match["open"])):
+        return False
+    begin = text.rfind("\n", max(0, match.start() - _LOOK), match.start()) + 1
+    return _ITEM_START.fullmatch(text, begin, match.start()) is not None
 
 
-def _last_first(text: str) -> Iterator[re.Match[str]]:
-    """Yield the phrases that look like declarations, last first.
+def _ends_with_option(text: str, place: int, letters: Found, options: Sequence[str]) -> bool:
+    """Whether nothing stands behind a letter on its line but its own option and a rating."""
+    line = text[place : place + 2 * _LOOK].split("\n", 1)[0].strip(_MARKS_BEHIND)
+    rest = " ".join(line.casefold().split())
+    rest = rest.removeprefix(_own_option(min(letters), options)).strip(_MARKS_BEHIND)
+    return not rest or _RATING_BEHIND.match(rest) is not None
+
+
+def _rejected(text: str, place: int, letters: Found, options: Sequence[str]) -> bool:
+    """Whether a letter is named only to be called wrong: "Answer B: incorrect, ..."."""
+    if _REJECTED.match(text, place) is None:
+        return False
+    behind = text[place : place + _LOOK].lstrip(_MARKS_BEHIND)
+    return not any(_begins_with_own_option(behind, letter, options) for letter in letters)
+
+
+def _hinted(match: re.Match[str]) -> re.Match[str] | None:
+    """Return the letter in brackets behind the label, "Answer (C): ..."."""
+    return None if match["hint"] is None else _HINTED.fullmatch(match["hint"])
+
+
+def _last_first(text: str) -> Iterator[tuple[re.Match[str], bool]]:
+    """Yield the phrases that look like declarations, last first, and whether they name an earlier or any answer.
 
     From every label on its own: the letter after one label may begin the next ("… or cannot answer / Answer: B").
     """
     for start in reversed([label.start() for label in _LABEL.finditer(text)]):
-        if (match := _DECLARED.match(text, start)) is not None and not _NOT_ANSWERING.search(
-            text, max(0, start - _BEFORE), start
-        ):
-            yield match
+        before = max(0, start - _BEFORE)
+        if (match := _DECLARED.match(text, start)) is None or _NOT_ANSWERING.search(text, before, start):
+            continue
+        clause = _CLAUSE_END.split(text[before:start])[-1].replace("-", " ").casefold()
+        words = [word.lstrip("(['\"“‘") for word in reversed(clause.split())]
+        if not _set_aside(words):
+            yield match, _not_final(words)
+
+
+def _set_aside(words: list[str]) -> bool:
+    """Whether the words before a label, last first, call its answer wrong or second best."""
+    for place, word in enumerate(words):
+        if word in _ASIDE or (place and word in _RANKED):
+            return True
+        if word not in _BETWEEN:
+            break
+    return False
+
+
+def _not_final(words: list[str]) -> bool:
+    """Whether the words before a label, last first, speak of an earlier answer or of any."""
+    for place, word in enumerate(words[:4]):
+        if word in (_INDEFINITE if place else _EARLIER):
+            return True
+        if word in _DEFINITE:
+            break
+    return False
 
 
 def whole_reply(text: str) -> Found:
@@ -127,8 +227,7 @@ def first_line(text: str, options: Sequence[str], *, alone: bool = False) -> Fou
 
 
 def _declaration(text: str, match: re.Match[str], options: Sequence[str]) -> Found:
-    hinted = _HINTED.fullmatch(match["hint"] or "")
-    if hinted is not None:
+    if (hinted := _hinted(match)) is not None:
         return frozenset(hinted[1].upper())
     place = match.start("letter")
     linked = match["link"] is not None or "boxed" in match["open"] or match["open"].lstrip()[:1] in (":", "=")
@@ -162,7 +261,7 @@ def _letters_from(
     """Return the letter at ``place`` and those joined to it (``A or B``, ``A/B``); empty where it is no answer."""
     joined = _RUN_OF_LETTERS.match(text, place)
     if joined is not None and ended is None:
-        return frozenset(joined[0]) if linked else NOTHING
+        return frozenset(joined[0]) if linked and len(set(joined[0])) == len(joined[0]) else NOTHING
     if not _stands_alone(text, place, options, linked=linked, end=ended or place + 1):
         return NOTHING
     letters = {text[place].upper()}
@@ -191,7 +290,8 @@ def _stands_alone(text: str, place: int, options: Sequence[str], *, linked: bool
     if mark.isalnum() or unicodedata.category(mark)[0] == "M" or mark in "?+=%@^°":
         return False
     if mark in "_'’-‐‑–/" and (after.isalnum() or unicodedata.category(after or " ")[0] == "M"):
-        return mark in "–-/" and re.match(r"[A-F](?![^\W_])", rest[1:]) is not None and text[place].isupper()
+        other = re.match(r"[A-F](?![^\W_])", rest[1:]) if mark in "–-/" and text[place].isupper() else None
+        return other is not None and other[0] != text[place]  # "A/B" names two, "A-A gradient" none
     if mark == ".":
         return _full_stop_ends(text[place], rest[1:], options)
     if not mark.isspace():
@@ -238,8 +338,10 @@ def _space_ends(letter: str, rest: str, options: Sequence[str], *, linked: bool)
 
 
 def _begins_with_own_option(rest: str, letter: str, options: Sequence[str]) -> bool:
-    index = LETTERS.index(letter.upper())
-    if index >= len(options):
-        return False
-    own = " ".join(options[index].casefold().split()).rstrip(".")
+    own = _own_option(letter, options)
     return bool(own) and " ".join(rest.casefold().split()).startswith(own[: _LOOK // 2])
+
+
+def _own_option(letter: str, options: Sequence[str]) -> str:
+    index = LETTERS.index(letter.upper())
+    return " ".join(options[index].casefold().split()).rstrip(".") if index < len(options) else ""
