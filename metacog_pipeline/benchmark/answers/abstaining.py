@@ -2,7 +2,8 @@
 
 A reply abstains where it says that the answer is not known before it has said anything that answers: "Paris. I don't know
 more" answers, "That is a tricky one, I don't know" does not. A guess behind the phrase answers where the reply turns to it
-("..., but I think it is Paris"). The phrases are data: ``data/answers/abstaining.toml``.
+("..., but I think it is Paris"), marks it as one ("Possibly Paris.", "Paris?") or says nothing else ("I'm not sure.
+Paris."). The phrases are data: ``data/answers/abstaining.toml``.
 """
 
 from __future__ import annotations
@@ -66,7 +67,10 @@ _OF_US = {
         r"cre[oe]|dir[íi]a|pienso|supongo|apost|\bes\b|\bfue\b|llama|suena|recuerd|respuesta",
     ),
     "zh": (r"[我您你]", r"认为|觉得|猜|想起|记得|应该|可能|大概|是|叫|答案"),
-    "ko": (r"(?<!\w)(?:저|제|혹시)", r"생각|같|추측|아마|것|입니다|이다|정답|답은|로 알|예요|이에요"),
+    "ko": (
+        r"(?<!\w)(?:저(?:는|도|희\w*|로서\w*|로선|에게\w*|한테\w*)?|제(?:가|게\w*)?|혹시)(?!\w)",
+        r"생각|같|추측|아마|것|입니다|이다|정답|답은|로 알|예요|이에요",
+    ),
 }
 _US = {language: (re.compile(us), re.compile(commits)) for language, (us, commits) in _OF_US.items()}
 _CLAUSES = re.compile(r"[.;,!?:()\n。，；！？、：]|\bbut\b|\bpero\b|\band\b|\by\b")
@@ -76,7 +80,29 @@ _OF_ANOTHER = re.compile(r"(?:[他她]们?|自己(?:什么|甚么)?|(?:如果|�
 _FIGURE = re.compile(
     r"(?:[,;:.!?，；。、]|지만|는데|\bbut|\bpero)\s*(?:[^\W\d]+ ){0,3}\d[\d,.]*(?: ?[^\W\d]+){0,2}\W*$"
 )
-_GUESSED = re.compile(r"[.… -]+(?:[\w'-]+ ?){1,4}\?\W*$")  # "Hard to say ... Munch?"
+# What is said behind a phrase, clause by clause with the marks between: "Hard to say ... Munch?"
+_BEHIND = re.compile(
+    r"([.;,!?:()\n。，；！？、：…—–]|(?<= )-(?= )|\b(?:but|yet|pero|sino|aunque)\b"
+    r"|(?=\ue001 ?\w))"
+)
+_HEDGE = re.compile(
+    r"\b(?:maybe|perhaps|possibly|probably|presumably|(?:it )?(?:could|might|may) (?:be|have been)"
+    r"|i(?:'d| would)? (?:guess|suppose|say|think)|quizás?|tal vez|acaso|(?:probable|posible)mente|podría ser|puede ser)\b"
+    r"|可能|也许|或许|大概|应该|아마도?|혹시"
+)
+_NO_GUESS = re.compile(  # denied, doubted, or said to who asks
+    r"\b(?:not|no|nor|never|neither|if|whether|si|ni|you\w*|usted|ask|check|try|see|look|search|consult\w*|contact"
+    r"|google|help\w*|ayud\w*|knows?|any\w*|several|many|some\w*|else|(?:an)?other\w*|later|next|please|more|más"
+    r"|busc\w*|pregunt\w*|(?:pued|podr)\w+(?! ser\b))\b"
+    r"|n't\b|不|没|無|无|是否|您|你|请|아니|않|모르|는지|인지|세요|시겠|신가요|습니까"
+)
+_TELLS = re.compile(r"\s*(?:is|was|are|were|es|era|fue) (?:an?|una?|one)\b")  # "Nairobi is a large city"
+_ALONE = re.compile(  # names and nothing else between two marks; behind a comma it may be whom one speaks to
+    r"[^\w\s,]\s?[^\w\s]{0,3}([A-ZÀ-Þ][\w'’-]{0,30}"
+    r"(?: (?:(?:of|the|and|de|del|la|van|von) ){0,2}[A-ZÀ-Þ][\w'’-]{0,30}){0,4})"
+    r"(?=[^\w\s]|\s?\Z|\n)"
+)
+_FAREWELLS = frozenset(("cheers", "goodbye", "bye", "regards", "next", "wikipedia", "google", "saludos"))
 _PARTICLE = re.compile(r"(?<=\w)[을를이가은는의도]$")
 _ZERO = frozenset({"없음", "无", "無", "none", "ninguno", "ninguna"})
 _MEANING = re.compile(r"\bmeans?\b|\bmeaning\b|significa|意思|含义|무슨 뜻|의미")
@@ -87,10 +113,12 @@ _KNOWING = re.compile(
     r"|清楚|信息|资料|答|确定|记|모르|모릅|알|정보|답|기억"
     r"|\bsé\b|dato|respon|recuerd|segur|descono|constancia"
 )
-_TURN = r"(?:but|yet|pero|sino|aunque)\b"
+_TURNS = frozenset(("but", "yet", "pero", "sino", "aunque"))
+_TURN = rf"(?:{'|'.join(sorted(_TURNS))})\b"
 _OF_OTHERS = r"(?<!\bsi )(?<!\bif )(?<!\byou )(?<!\bthey )(?<!\bhe )"
-_FEW = 4
+_FEW, _SHORT = 4, 12  # words, characters of a guess
 _ENOUGH = 600  # characters before a phrase in which an answer would stand
+_REACH = 160  # characters behind one in which an answer would stand
 _MOST = 40  # phrases of a reply that are looked at
 _LONG = 6  # letters of a word whose root tells it
 _MARKS = re.compile(r"[^\w]+")
@@ -199,7 +227,7 @@ def withholds(said: str, accepted: Iterable[str] = (), question: str = "") -> bo
         if 0 < len(bare) < 240 and known.marks.search(said) and _only_about(said, language, known, question):
             return True
         for found in itertools.islice(known.says.finditer(said), _MOST):
-            tail = said[found.end() : found.end() + 160]
+            tail = said[found.end() : found.end() + _REACH]
             if _OF_ANOTHER.search(said[: found.start()]):
                 continue
             told = _TOLD.search(tail)
@@ -207,13 +235,12 @@ def withholds(said: str, accepted: Iterable[str] = (), question: str = "") -> bo
                 _answers(_before(said, found.start(), language), language, known, question)
                 or known.commits.search(tail)
                 or _FIGURE.search(tail)
-                or (_GUESSED.match(tail) and _answers(tail, language, known, question))
                 or (
                     told
                     and not known.says.search(told[1])
                     and not _only_about(told[1], language, known, question)
                 )
-                or _turns_to_one(tail, language, known, question)
+                or _guesses(tail, language, known, question)
             ):
                 return True
     return False
@@ -224,11 +251,53 @@ def _before(said: str, at: int, language: str) -> str:
     return re.sub(r"\w+$", "", said[:at]) if language == "ko" else said[:at]
 
 
-def _turns_to_one(tail: str, language: str, known: Phrases, question: str) -> bool:
-    """Return whether a few words behind a turn answer: "I am not sure, but Austen"."""
-    turned = re.search(rf"\b{_TURN}\W*([^.;!?\n]*)", tail)
-    words = turned[1].split() if turned else []
-    return 0 < len(words) <= _FEW and _answers(" ".join(words), language, known, question)
+def offers(text: str, accepted: Iterable[str] = (), question: str = "") -> bool:
+    """Return whether a reply that says that it does not know offers an answer all the same, behind that.
+
+    ``accepted`` and ``question`` are in the one spelling of `plain`, ``text`` is as it was written: in lower case a name
+    cannot be told from "good luck".
+    """
+    said, wanted = plain(text), tuple(filter(None, accepted))
+    names = "\n".join(_ALONE.findall(without_thinking(text)[:LONGEST]))
+    alone = frozenset(plain(names).split("\n")) - _FAREWELLS
+    return any(
+        _guesses(said[found.end() : found.end() + _REACH], language, known, question, wanted, alone)
+        for language, known in phrases().items()
+        for found in itertools.islice(known.says.finditer(said), _MOST)
+    )
+
+
+def _guesses(
+    tail: str,
+    language: str,
+    known: Phrases,
+    question: str,
+    accepted: Iterable[str] = (),
+    alone: frozenset[str] = frozenset(),
+) -> bool:
+    """Return whether a clause behind a phrase is a guess: a few words marked as one, an accepted answer and no more, or
+    one of the names that stand ``alone`` in the reply."""
+    pieces = _BEHIND.split(_ASIDE.sub(" . ", _HEDGE.sub("\ue001", tail)))
+    for at in range(2, len(pieces), 2):
+        before, clause, after = pieces[at - 1], pieces[at], "".join(pieces[at + 1 : at + 2])
+        if _NO_GUESS.search(clause):
+            continue
+        bare = clause.replace("\ue001", " ").strip()
+        few = len(bare.split()) <= _FEW if language in ("en", "es") else len(bare) <= _SHORT
+        hedged = "\ue001" in clause
+        marked = before in _TURNS or after in ("?", "？") or (hedged and question)
+        if few and (marked or bare in alone) and _answers(bare, language, known, question):
+            return True
+        if marked or hedged or before not in (",", "，", "、"):
+            rests = (_without(name, bare) for name in accepted if name in bare)
+            if any(not (_TELLS.match(rest) or _answers(rest, language, known, question)) for rest in rests):
+                return True
+    return False
+
+
+def _without(name: str, text: str) -> str:
+    """Return a text without a name that stands in it as whole words."""
+    return re.sub(rf"(?<![^\W\u3400-\ud7a3]){re.escape(name)}(?![^\W\u3400-\ud7a3])", " ", text)
 
 
 def _only_about(said: str, language: str, known: Phrases, question: str) -> bool:

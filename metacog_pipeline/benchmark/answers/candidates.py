@@ -45,6 +45,7 @@ _DATE = re.compile(
     rf"|th)? (?:of )?{_MONTH}\b",
     re.IGNORECASE,
 )
+_DAYS = 31
 _GROUPS = {"": 1, **MAGNITUDES}
 _WHOLE = re.compile(rf"([-+]?\d[\d ]*?)(?:[ -]?({MAGNITUDE}))?", re.IGNORECASE)
 _GROUP_OF_THREE = re.compile(r"\d{1,3}\.\d{3}")
@@ -350,6 +351,9 @@ def _ranges(text: str, found: list[Candidate], question: Question) -> list[Candi
             and each.rank
             and _RANGE.fullmatch(gap) is not None
         )
+        if joined and last is not None and each.is_date and not last.is_date and last.value <= _DAYS:
+            made[-1] = replace(each, start=last.start)  # 14-15 April 1912 is one date
+            continue
         if joined and last is not None and " and " in gap:
             joined = (
                 re.search(r"\bbetween\b[^\d]{0,12}$", text[max(0, last.start - 24) : last.start], re.I)

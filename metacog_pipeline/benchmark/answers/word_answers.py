@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 
 from metacog_pipeline.benchmark.answers import signs
 from metacog_pipeline.benchmark.answers.clauses import Places, subordinate
+from metacog_pipeline.benchmark.answers.question import stem, stems
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, Reading, nothing
 from metacog_pipeline.benchmark.answers.text import folded
 from metacog_pipeline.files import shipped
@@ -52,7 +53,67 @@ _ORDER = "first second third fourth fifth deepest largest longest biggest"
 _ORDINALS = frozenset(_ORDER.split())
 _SMALL = "it its the this that although though while my in of on at a an lake sea river ocean city"
 _COMMON = frozenset(_SMALL.split())
-_DENIED_AFTER = re.compile(r"[\"'》”]?(?:[이가은는]? ?아[니닙닌]|不是|并不)")
+# Denied behind it: "Paris? No", "Paris is wrong", "Paris, but that is not right".
+_WRONG = (
+    r"(?:\w+ly )?(?:(?:the |a )?(?:wrong|incorrect|mistaken)|not (?:right|correct|true|so|it)|not the (?:right|correct))"
+    r"(?: (?:answer|one|choice|name))?(?= ?[.,;:!?)\n-]| (?:as|because|since|here)\b|\s*\Z)"
+)
+_DENIED_AFTER = re.compile(
+    r"[\"'》”]?(?:[이가은는]? ?아[니닙닌]|不是|并不|是错|[?？] ?(?:不(?=[，,。是对])|아니)"
+    r"|(?:인지|일지|이?라고|인 것)(?:는|도)? ?[^.,!?\n]{0,12}(?:모르|모릅|몰라|확실하지|확신할 수|할 수 없|알 수 없|않)"
+    rf"|,? (?:is|was|would be|seems|sounds) {_WRONG}"
+    r"|['\")]? ?\? ?(?i:no|nope|nah|wrong|incorrect|not (?:quite|really|at all)|i do(?:n't| not) think so)"
+    r"(?= ?[.,;:!\n-]| (?:it|that)\b|\s*\Z)"
+    r"|[^.;!?\nA-Z]{0,60}[.,;:!?-]{1,3} ?(?:but |and )?(?i:that|this|it|which)(?:'s| is| was| would be) "
+    rf"{_WRONG})"
+)
+# What a clause denies of a name; it denies the name where that is what is asked for: "Paris is not the capital".
+_HELPS = "is|was|are|were|did|does|do|has|have|had"
+_NOT_SO = re.compile(
+    rf"[\"']? (?:(?:{_HELPS})(?: \w+ly)?(?: not| no longer)|(?:{_HELPS})n't|no (?:es|fue|era|son))\b"
+    r"([^.,;:!?()\n]{0,60})(?=[.,;:!?()\n]|\Z)"
+)
+_NEGATIVE = re.compile(r"\b(?:not|never|no|neither|except)\b|n't\b", re.IGNORECASE)
+_SAYS_LITTLE = (
+    "the one right correct answer this that it its a an of in by to on at as have la el lo un una de"
+)
+_THE_ANSWER = frozenset(_SAYS_LITTLE.split())
+_ROLE = re.compile(r" the \w+(?:er|or|ist)")
+# Who says so does not know it: "I don't know if it was Paris", "I doubt that it is Paris".
+_UNSURE = (
+    r"(?:\b(?:not|cannot|never|hardly|unable to|(?:hard|difficult|impossible) to)|n't|\bno)"
+    r"(?: (?!entirely|completely|totally|fully|absolutely|quite|so\b|but\b)[\w']+){0,2}? (?:know|say|tell|confirm|verify"
+    r"|sure|certain|remember|recall|determine|think|believe|convinced|clear|idea|clue)"
+)
+_DOUBTED = re.compile(
+    r"(?:"
+    rf"(?:{_UNSURE}|\b(?:unsure|unclear|uncertain|doubtful))(?: at all)? (?:if|whether)\b"
+    r"(?:(?! but\b)[^.;:!?,\n]){0,60}"
+    rf"|(?:{_UNSURE}|\bi (?!never\b)(?:\w+ )?doubt)(?: that(?:(?! but\b)[^.;:!?,\n]){{0,40}})?"
+    r"(?: (?:it|this|that|he|she|the answer)(?:'s| is| was| were|'d be| would be)?)?"
+    r"|(?:\bnot|n't) (?:\w+ )?by"
+    r"|\b(?:no (?:\w+ ){0,2}?(?:sé|segur[oa] de|puedo (?:confirmar|decir|asegurar)|recuerdo|creo|pienso)|dudo) (?:si|que)\b"
+    r"[^.;:!?,\n]{0,30}"
+    r"|(?:不知道|不确定|不清楚|不敢肯定|不能确[定认]|[无無]法确[定认]|难以确[定认])[^，。,.;；！？]{0,6}"
+    r") ?(?:the |an? )?[\"']?$",
+    re.IGNORECASE,
+)
+# What may stand between a correction and the name it puts in place of another one.
+_INSTEAD_OF = (
+    "it its it's is was the that that's this answer correct should be i i'm mean meant rather actually sorry no make say"
+    " wait in fact es think believe guess probably definitely really now would must final name one city person"
+    " not wrong incorrect right"
+)
+_INSTEAD = frozenset(_INSTEAD_OF.split())
+_ACTUALLY = re.compile(
+    r"(?:[.,;?-] ?(?:or )?(?i:actually|rather|nope|make that),?|\bmeant) (?=[A-Z][\w' -]{1,40}(?:[.!\n]|\s*\Z))"
+)
+_NAMED = r"([A-Z\u3400-\u9fff\uac00-\ud7a3][\w'-]{0,40}(?: [A-Z][\w'-]{0,40}){0,2})"
+_SLASHED = re.compile(rf" ?/ ?(?:the )?{_NAMED}")
+_BEFORE_SLASH = re.compile(rf"{_NAMED} ?/ ?(?:the )?$")
+# Kinds of places in other languages: "Schwarzes Meer / Black Sea" is one name twice.
+_FOREIGN = "meer mer mar see lac lago fluss fleuve rio berg monte insel isla ile"
+_KINDS = frozenset(_FOREIGN.split())
 _PLACES = {"1st": "first", "2nd": "second", "3rd": "third", "4th": "fourth", "5th": "fifth"}
 _PLACE = re.compile("|".join(_PLACES))
 _ALONE = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]")
@@ -91,8 +152,8 @@ def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
             else nothing()
         )
     words = frozenset(folded(key.question).split())
-    ranked = [_ranked(each, text, places, words, labelled=labelled) for each in found]
-    ranked = _corrected(places, _with_emphasis(ranked, prepared.emphasised))
+    ranked = [_ranked(each, text, places, words, key.question, labelled=labelled) for each in found]
+    ranked = _corrected(places, _with_emphasis(ranked, prepared.emphasised), key)
     standing = [each for each in ranked if each.rank > DENIED]
     if not any(each.right for each in standing):
         return Reading(_head(text), False, "the accepted answer is denied")
@@ -106,6 +167,16 @@ def read(prepared: Prepared, key: AnswerKey, *, labelled: bool) -> Reading:
         return Reading(shown, None, f"two answers of equal standing: {shown}")
     verb = "is" if top[0].right else "is not"
     return Reading(said, top[0].right, f"{said} {verb} the answer")
+
+
+def without_denied(text: str, form: str, question: str = "") -> str:
+    """Return a text without the places where a form is denied, or said not to be known."""
+    places = Places(text)
+    for start, end in occurrences(text, form):
+        before = text[max(places.sentence_start(start), start - 120) : start]
+        if _is_denied(text, Mention(True, start, end, 0.0), before, question):
+            text = text[:start] + "\ue000" * (end - start) + text[end:]
+    return text
 
 
 def occurrences(text: str, form: str) -> list[tuple[int, int]]:
@@ -206,10 +277,12 @@ def _outermost(found: list[Mention]) -> list[Mention]:
     return [each for each in found if (each.start, each.end) not in inside]
 
 
-def _ranked(each: Mention, text: str, places: Places, words: frozenset[str], *, labelled: bool) -> Mention:
+def _ranked(
+    each: Mention, text: str, places: Places, words: frozenset[str], question: str, *, labelled: bool
+) -> Mention:
     before = text[max(places.sentence_start(each.start), each.start - 120) : each.start]
     clause = places.clause(each.start)
-    if _DENIED.search(before[-40:]) or _DENIED_LIST.search(before) or _DENIED_AFTER.match(text, each.end):
+    if _is_denied(text, each, before, question):
         rank = DENIED
     elif _OTHERS_SAY.search(before):
         rank = LATER - 1 if not _STRONG.search(clause) else MAIN
@@ -230,6 +303,22 @@ def _ranked(each: Mention, text: str, places: Places, words: frozenset[str], *, 
             rank = min(rank, MAIN + 0.2 if rank == FINAL else MAIN - 0.5)
         rank += _focus(text, places, each, words)
     return replace(each, rank=rank)
+
+
+def _is_denied(text: str, each: Mention, before: str, question: str) -> bool:
+    """Return whether a form is denied, or said not to be known, in its sentence or in the one behind it."""
+    if _DENIED.search(before[-40:]) or _DENIED_LIST.search(before) or _DOUBTED.search(before):
+        return True
+    if _DENIED_AFTER.match(text, each.end):
+        return True
+    denied = _NOT_SO.match(text, each.end)
+    if denied is None or _NEGATIVE.search(question):
+        return False
+    role = _ROLE.fullmatch(denied[1]) and re.match(r"\W*who", question, re.IGNORECASE)
+    asked = stems(question)
+    return role is not None or all(
+        word in _THE_ANSWER or stem(word) in asked for word in folded(denied[1]).split()
+    )
 
 
 @lru_cache(maxsize=64)  # as `subordinate`
@@ -276,30 +365,58 @@ def _with_emphasis(found: list[Mention], spans: tuple[tuple[int, int], ...]) -> 
     ]
 
 
-def _corrected(places: Places, found: list[Mention]) -> list[Mention]:
-    cut = places.corrected_from()
-    if cut < 0 or not any(each.start >= cut and each.rank >= LATER for each in found):
+def _corrected(places: Places, found: list[Mention], key: AnswerKey) -> list[Mention]:
+    """Return mentions, denied those before a correction that says a form, or another name in its place."""
+    actually = [each.end() for each in _ACTUALLY.finditer(places.text)]
+    cut = max(places.corrected_from(), *actually[-1:], -1)
+    if cut < 0:
+        return found
+    again = any(each.start >= cut and each.rank >= LATER for each in found)
+    if not again and (max(each.end for each in found) > cut or not _says_another(places.text[cut:], key)):
         return found
     return [replace(each, rank=DENIED) if each.start < cut else each for each in found]
+
+
+def _says_another(text: str, key: AnswerKey) -> bool:
+    """Return whether a text begins with a name that is neither of the question nor accepted: "it's Lyon"."""
+    known = _INSTEAD.union(folded(" ".join((key.question, *map(str, key.forms)))).split())
+    words = re.findall(r"[\w'-]+", text[:_NEAR])
+    first = next((word for word in words if word.lower() not in known and folded(word) not in known), "")
+    return first[:1].isupper() or (_CJK.match(first) is not None)
 
 
 def _alternatives(text: str, standing: list[Mention], top: list[Mention], key: AnswerKey) -> bool:
     """Return whether an accepted form is offered beside a rejected one, or beside any other name."""
     known = {
+        *_KINDS,
         *folded(key.question).split(),
         *(word for form in key.forms for word in folded(str(form)).split()),
     }
     for each in top:
-        beside = _NAME_OR.search(text, max(0, each.start - _NEAR), each.start) or _OR_NAME.match(
-            text, each.end
+        near = max(0, each.start - _NEAR)
+        beside = (
+            _NAME_OR.search(text, near, each.start)
+            or _OR_NAME.match(text, each.end)
+            or _SLASHED.match(text, each.end)
+            or _BEFORE_SLASH.search(text, near, each.start)
         )
-        if each.right and beside and not {*folded(beside[1]).split()} & known:
+        if each.right and beside and _is_another(beside[1], known, key):
             return True
+    sides = text.split("/")
+    wanted = {folded(str(form)) for form in key.forms}
+    if len(sides) == 2 and any(folded(side) in wanted for side in sides):  # "femur/tibia"
+        return any(_is_another(side, known, key) for side in sides)
     for one, two in itertools.pairwise(standing):
         differ = one.right != two.right and (one in top or two in top) and min(one.rank, two.rank) > BRACKET
         if differ and _JOINED.fullmatch(text[one.end : two.start]):
             return True
     return False
+
+
+def _is_another(name: str, known: set[str], key: AnswerKey) -> bool:
+    """Return whether a name is made of unknown words and is no short form of an accepted answer (helium, He)."""
+    plain = folded(name)
+    return not {*plain.split()} & known and not any(folded(str(form)).startswith(plain) for form in key.forms)
 
 
 def _head(text: str) -> str:

@@ -14,7 +14,7 @@ from metacog_pipeline.files import shipped
 YES_NO: Mapping[str, tuple[str, str]] = {
     "en": ("Yes", "No"), "zh": ("是", "否"), "ko": ("예", "아니요"), "es": ("Sí", "No"),
 }  # fmt: skip
-_GROUPS = ("both", "trap", "no", "yes")
+_GROUPS = ("both", "trap", "no", "yes", "no_word", "yes_word")
 _MARKS = r"[^\w]{0,40}"
 
 
@@ -22,8 +22,9 @@ _MARKS = r"[^\w]{0,40}"
 class AnswerWords:
     """How one language says yes and no.
 
-    ``deciding`` finds what decides, by named group: ``both``, ``trap`` (neither), ``no`` or ``yes``; ``lead`` matches what
-    may stand before the answer itself; ``bare`` a clause that is nothing but a yes or a no, by named group.
+    ``deciding`` finds what decides, by named group: ``both``, ``trap`` (neither), the turns of phrase ``no`` and ``yes``,
+    the words ``no_word`` and ``yes_word``; ``lead`` matches what may stand before the answer itself; ``bare`` a clause
+    that is nothing but a yes or a no, by named group.
     """
 
     deciding: re.Pattern[str]

@@ -21,7 +21,6 @@ from metacog_pipeline.benchmarks.selfknowledge.mentions import (
     answered_before,
     beside_another,
     said_falsely,
-    taken_back,
 )
 from metacog_pipeline.benchmarks.selfknowledge.number_said import number_of, says_number
 from metacog_pipeline.benchmarks.selfknowledge.person_names import asks_person, fits_middle, known_as
@@ -69,7 +68,11 @@ def _says_name(said: Prepared, names: Sequence[str], question: str) -> bool:
     latin_or_date = [name for name in names if not _CJK.search(name) or date_of(name)]
     latin = [_ARTICLE.sub("", spelled(_as_itself(name))) for name in latin_or_date]
     text = as_accepted(text, names, question)
-    if any(says_cjk(text, name, question, names) for name in names if _CJK.search(name)):
+    if any(
+        says_cjk(word_answers.without_denied(text, name, question), name, question, names)
+        for name in names
+        if _CJK.search(name)
+    ):
         return True
     plain, shown = spelled(text), ""
     years = [re.findall(r"\b[12]\d{3}\b", name) for name in latin]
@@ -90,7 +93,7 @@ def _says_name(said: Prepared, names: Sequence[str], question: str) -> bool:
     spans = [span for name in latin for span in word_answers.occurrences(shown, name)]
     if not spans:
         return False
-    if taken_back(shown, max(spans)[1], latin, question) or overtaken(shown, spans, latin, question):
+    if overtaken(shown, spans, latin, question):
         return False
     if said_falsely(shown, spans):
         return False

@@ -1,4 +1,4 @@
-"""What a reply does with a name it holds: offers it beside another, takes it back, or only mentions it after its answer."""
+"""What a reply does with a name it holds: offers it beside another, or only mentions it after its answer."""
 
 from __future__ import annotations
 
@@ -86,14 +86,6 @@ PREDICATE = re.compile(
 def _known(question: str, names: Sequence[str]) -> frozenset[str]:
     """Return the words that name nothing else: of the question, of accepted names, and those of no name."""
     return name_words.NO_NAME.union(folded(" ".join((question, *names))).split())
-
-
-def taken_back(text: str, end: int, names: Sequence[str], question: str) -> bool:
-    """Return whether another name is said behind a correction: "Germany? No, Argentina won"."""
-    cut = clauses.Places(text).corrected_from()
-    known = _known(question, names)
-    others = re.findall(r"\b[A-Z][\w'-]+", text[cut:]) if cut >= end else []
-    return any(folded(word) not in known for word in others)
 
 
 def beside_another(text: str, spans: Sequence[tuple[int, int]], names: Sequence[str]) -> bool:

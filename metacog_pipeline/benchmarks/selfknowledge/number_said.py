@@ -115,4 +115,5 @@ def _converted(one: Candidate, two: Candidate) -> bool:
 
 
 def _ordinal(text: str, each: Candidate) -> bool:
-    return re.match(r"\d+(?:st|nd|rd|th)\b", text[each.start : each.end + 2]) is not None
+    """Return whether a number is a place in an order; a date is none, though its day may be: 15th April 1912."""
+    return not each.is_date and re.match(r"\d+(?:st|nd|rd|th)\b", text[each.start : each.end + 2]) is not None

@@ -11,10 +11,11 @@ know".
 stand around it; anything else is no answer. An abstention is a reply that is nothing else.
 
 ``default`` reads words, not letters. Thinking between tags, quotes, Markdown and what comes after an invented next
-question are not part of a reply. The answer it begins with counts, unless it says the other thing as well ("Yes and no",
-"No. Yes"). Where it begins otherwise, saying that one knows, or does not know, or is not sure, counts as yes or no as the
-prompt defines them, so long as nothing else in the reply says the opposite; a last clause that is a bare yes or no decides
-then. What remains says neither and is no answer.
+question are not part of a reply. The yes, the no or the "I don't know" it begins with counts, unless it says the other
+thing as well ("Yes and no", "No. Yes"). Where it begins otherwise, saying that one knows, or does not know, or is not sure,
+counts as yes or no as the prompt defines them. Where both are said, a last clause that is a bare yes or no decides; else
+not knowing does where it comes last: who knows the topic, or knows "that I don't know", does not know the answer. What
+remains says neither and is no answer.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from metacog_pipeline.benchmark.answers.abstaining import LONGEST, plain, withholds
+from metacog_pipeline.benchmark.answers.abstaining import LONGEST, offers, plain, withholds
 from metacog_pipeline.benchmark.answers.unknowing import SURE, says_unknown
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO, answer_words
 
@@ -77,16 +78,19 @@ def abstains(text: str, rule: YesNoRule = "default", answers: Iterable[str] = ()
     """Whether ``text`` says that the answer is not known.
 
     By the ``default`` rule in other words, other apostrophes and four languages too (`withholds`); but not where the words
-    are part of an accepted answer, as of a song of that name, and not behind an answer. Where no phrase is found, the words
-    of the reply are weighed (`says_unknown`), unless it holds an accepted answer.
+    are part of an accepted answer, as of a song of that name, not behind an answer, and not before one that is offered all
+    the same (`offers`). Where no phrase is found, the words of the reply are weighed (`says_unknown`), unless it holds an
+    accepted answer.
     """
     if rule == "reference":
         return _REFERENCE_ABSTENTION in text.lower()
     said = plain(text)
     if rule == "strict":
         return said.strip(" .!\n") == _REFERENCE_ABSTENTION
-    accepted = tuple(map(plain, answers))
-    if withholds(said, accepted, plain(question) if question else ""):
+    accepted, asked = tuple(map(plain, answers)), plain(question) if question else ""
+    if offers(text, accepted, asked):
+        return False
+    if withholds(said, accepted, asked):
         return True
     return not any(each and each in said for each in accepted) and says_unknown(text, question) > SURE
 
@@ -121,28 +125,28 @@ def _decide(said: str, language: str) -> YesNo:
     lead = words.lead.match(said)
     begins = lead.end() if lead is not None else 0
     found = [
-        (each.lastgroup, each.start())
+        (str(each.lastgroup), each.start())
         for each in words.deciding.finditer(said, begins)
         if each.lastgroup != "trap"
     ]
-    kinds = {kind for kind, _ in found}
     if not found:
         return _NEITHER
+    kinds = [group.removesuffix("_word") for group, _ in found]
+    clauses = [words.bare.fullmatch(clause.strip()) for clause in _CLAUSES.split(said.rstrip(" .!\n"))]
+    bare = {each.lastgroup for each in clauses if each is not None}
     first, place = found[0]
-    if first == "both":
+    if kinds[0] == "both":
         return _BOTH
-    bare = [
-        each.lastgroup
-        for clause in _CLAUSES.split(said)
-        if (each := words.bare.fullmatch(clause.strip())) is not None
-    ]
-    if place == begins:
-        return _BOTH if set(bare) - {first} else _says(first)
-    if kinds == {first}:
-        return _says(first)
-    last = _CLAUSES.split(said.rstrip(" .!\n"))[-1].strip()
-    final = words.bare.fullmatch(last)
-    return _says(final.lastgroup) if final is not None else _BOTH
+    if place == begins and first != "yes":
+        return _BOTH if bare - {kinds[0]} else _says(kinds[0])
+    if set(kinds) == {kinds[0]}:
+        return _says(kinds[0])
+    if (final := clauses[-1]) is not None:
+        return _says(final.lastgroup)
+    phrases = [group for group, _ in found if not group.endswith("_word")]
+    if phrases[-1:] == ["no"] and "yes_word" not in dict(found):
+        return _NO
+    return _YES if place == begins and set(phrases) == {"yes"} and "no" not in bare else _BOTH
 
 
 def _says(kind: str | None) -> YesNo:
