@@ -30,7 +30,8 @@ _COMMA = re.compile(COMMA_NUMBER)
 _PART = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,6})\]")
 _SCALE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*\.\.\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
 USUAL_SCALES = ("0..1", "0..10", "0..100", "1..5")
-# From this share of values on each side of 1 there seem to be two scales, where those above are whole numbers.
+# Values between 0 and 1 and others above seem to be on two scales where these are whole numbers: all of them, or this
+# share where both sides have a large share of the values.
 _LEAST_SHARE, _WHOLE_SHARE = 0.05, 0.9
 
 
@@ -122,21 +123,22 @@ def fitting_scales(low: float, high: float, whole: bool = True) -> list[str]:
     return [str(scale) for scale in scales if scale is not None and scale.low <= low and high <= scale.high]
 
 
-def two_scales(counted: Mapping[float, int]) -> str:
+def two_scales(counted: Mapping[float, int], declared: bool = False) -> str:
     """Say that values are on two scales, as 0.85 among 85 and 90 is; '' where nothing speaks for it.
 
-    ``counted`` says how often each value is there.
+    ``counted`` says how often each value is there. On a scale that was ``declared`` a few may lie between 0 and 1: half a
+    per cent can be meant.
     """
-    within = {value: n for value, n in counted.items() if 0 < value < 1}
-    above = {value: n for value, n in counted.items() if value > 1}
-    least = max(2.0, _LEAST_SHARE * sum(counted.values()))
+    within = {value: n for value, n in counted.items() if n and 0 < value < 1}
+    above = {value: n for value, n in counted.items() if n and value > 1}
+    few, many = sum(within.values()), sum(above.values())
     whole = sum(n for value, n in above.items() if value == math.floor(value))
-    if min(sum(within.values()), sum(above.values())) < least or whole < _WHOLE_SHARE * sum(above.values()):
+    large = min(few, many) >= max(2.0, _LEAST_SHARE * sum(counted.values()))
+    if not few or not many or (declared and not large) or whole < many * (_WHOLE_SHARE if large else 1):
         return ""
-    return (
-        f"{sum(within.values())} values such as {next(iter(within)):g} lie between 0 and 1 and {sum(above.values())} such "
-        f"as {next(iter(above)):g} above: two scales seem to be mixed; put all on one"
-    )
+    lie = f"{few} values such as {next(iter(within)):g} lie" if few > 1 else f"{next(iter(within)):g} lies"
+    advice = "put all on one" if large else "put all on one, or declare with --scale the one they are on"
+    return f"{lie} between 0 and 1 and {many} such as {next(iter(above)):g} above: two scales seem to be mixed; {advice}"
 
 
 def parse_words(texts: Sequence[str]) -> dict[str, str]:

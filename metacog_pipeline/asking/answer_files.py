@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from metacog_pipeline import columns as named
 from metacog_pipeline import parquet_bounds
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.files import read_within
 
 KINDS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
@@ -34,6 +34,11 @@ _SCHEMES = ("http:", "https:", "hf:", "s3:", "gs:", "ftp:")
 _TELLING = 20  # rows by which it is told that they begin with a name
 _DELIMITERS = ",;\t|"
 _TOLD = re.compile(r'"?sep=([,;\t|])"?\s*$')  # the line by which Excel is told the separator
+# A quoted name of a header; whatever separates the names stands before it.
+_QUOTED_NAME = re.compile(rf'(?:\A|(?<=[{_DELIMITERS}]))"(?:[^"]++|"")*+"?')
+_LONGEST_HEADER = 1_000_000  # bytes by which the separator is told
+_SHOWN = 40
+_REPAIR = "take it out, or write it twice within a cell in quotes"
 
 
 #: How files begin that are not what a text ending says, and what to do with them.
@@ -88,8 +93,9 @@ class AnswerFile:
         self.content = b"" if self._kind == ".parquet" else content(path)
         self._wide: dict[str, dict[str, str]] = {}
         there: dict[str, None] = {}
-        if self._kind in (".csv", ".tsv"):
-            there = dict.fromkeys(csv_head(path, self.content).names)
+        self._head = csv_head(path, self.content) if self._kind in (".csv", ".tsv") else None
+        if self._head is not None:
+            there = dict.fromkeys(self._head.names)
         rows = 0
         for row in self._rows():
             rows += 1
@@ -129,7 +135,7 @@ class AnswerFile:
             if self._kind == ".parquet":
                 yield from _parquet_rows(self.path)
             elif self._kind in (".csv", ".tsv"):
-                yield from csv_rows(self.path, self.content)
+                yield from csv_rows(self.path, self.content, self._head)
             else:
                 yield from json_rows(self.path, self._kind, self.content)
         except (OSError, ValueError) as error:
@@ -243,12 +249,13 @@ def content(path: Path) -> bytes:
 def csv_head(path: Path, content: bytes) -> CsvHead:
     """Return the separator and the header of a CSV file; raise StudyError for one that is JSON or names a column twice."""
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # an answer may be long; the default is 128 kB
-    header_line = content.lstrip(b"\r\n").split(b"\n", 1)[0]
-    first = header_line.decode()
+    beginning = content.lstrip(b"\r\n")[:_LONGEST_HEADER]
+    header_line = beginning.split(b"\n", 1)[0]
+    first = header_line.decode(errors="ignore")
     if first.lstrip()[:2] in ('{"', "[{") or first.strip() == "[":
         raise StudyError(f"{path}: the content is JSON; name it .json, or .jsonl with one object a line")
     told = _TOLD.match(first)
-    delimiter = max(_DELIMITERS, key=first.count) if told is None else told[1]
+    delimiter = _delimiter(path, beginning.decode(errors="ignore")) if told is None else told[1]
     start = content.index(header_line) + len(header_line) if told else 0
     before = content.count(b"\n", 0, start)
     reader = _csv_reader(content, start, delimiter)
@@ -256,6 +263,7 @@ def csv_head(path: Path, content: bytes) -> CsvHead:
         names: list[str] = next((cells for cells in reader if any(cell.strip() for cell in cells)), [])
     except csv.Error as error:
         raise StudyError(f"{path}: line {before + reader.line_num}: {error}; check the quotes") from None
+    _refuse_stray_quotes(path, content, delimiter, len(names))
     for _ in range(reader.line_num):
         start = content.find(b"\n", start) + 1 or len(content)
     names = [name.strip() for name in names]
@@ -265,6 +273,64 @@ def csv_head(path: Path, content: bytes) -> CsvHead:
         if name and name in names[:place]:
             raise StudyError(f"{path}: column {name!r} is there twice; rename one")
     return CsvHead(delimiter, names, start, before + reader.line_num)
+
+
+def _delimiter(path: Path, beginning: str) -> str:
+    """Return what separates the names of a header: a tab where a file of tabs has one, else what is most often there."""
+    bare = _QUOTED_NAME.sub("", beginning).split("\n", 1)[0]
+    if "\t" in bare and kind_of(path) == ".tsv":
+        return "\t"
+    return max(_DELIMITERS, key=bare.count)
+
+
+def _refuse_stray_quotes(path: Path, content: bytes, delimiter: str, width: int) -> None:
+    """Refuse a file in which a quote that was not meant as one takes rows into a cell.
+
+    A quote at the start of a cell opens one that ends with the next single quote, however many rows lie between.
+    """
+    for found in _last_quoted(delimiter).finditer(content):
+        text = found["text"]
+        if not found["end"]:
+            why = "is not closed before the end of the file"
+        elif found["behind"].strip():
+            why = "is closed {} with text behind it"
+        elif b"\n" in text and _holds_rows(content, found.span("text"), delimiter, width):
+            why = "is closed {} only, and the lines between look like rows"
+        else:
+            continue
+        first, last = (content.count(b"\n", 0, place) + 1 for place in found.span("text"))
+        why = why.format("there" if first == last else f"in line {last}")
+        cell = one_line(text.partition(b"\n")[0][: 4 * _SHOWN].decode(errors="ignore"), _SHOWN)
+        raise StudyError(f"{path}: line {first}: the quote before {cell!r} {why}; {_REPAIR}")
+
+
+def _last_quoted(delimiter: str) -> re.Pattern[bytes]:
+    """Return a pattern of quoted cells, all from one up to the next that holds a line's end or is the last before
+    something odd: only that one needs a look, so that a long table with quotes takes a fraction of a second."""
+    edge = rb"\r\n" + re.escape(delimiter.encode())
+    opening = rb'"(?<![^%b]")' % edge
+    plain = rb'(?:[^"\r\n]++|"")*+"(?=[%b])[^"]*+' % edge
+    last = rb'(?P<text>(?:[^"]++|"")*+)(?P<end>"?)(?P<behind>[^%b]*+)' % edge
+    return re.compile(rb"%b(?:%b%b)*+%b" % (opening, plain, opening, last))
+
+
+def _holds_rows(content: bytes, inside: tuple[int, int], delimiter: str, width: int) -> bool:
+    """Whether the lines of a quoted cell, without its quotes, look like rows: of one length, with a number in one place.
+
+    Prose has a blank behind a comma, and hardly the same number of commas in each line.
+    """
+    text = content[slice(*inside)]
+    if text.count(delimiter.encode()) < max(1, (text.count(b"\n") - 1) * (width - 1)):
+        return False
+    start, end = content.rfind(b"\n", 0, inside[0]) + 1, content.find(b"\n", inside[1])
+    behind = content[inside[1] + 1 : end if end >= 0 else None]
+    lines = content[start : inside[0] - 1] + text + behind
+    rows = list(_csv_reader(lines, 0, delimiter))
+    if {len(row) for row in rows} != {max(2, width, len(rows[0]))}:
+        return False
+    if any(cell.startswith(" ") for row in rows for cell in row):
+        return False
+    return any(all(named.number(cell) is not None for cell in cells) for cells in zip(*rows, strict=True))
 
 
 def _names_rows(content: bytes, start: int, delimiter: str, width: int) -> bool:
@@ -282,9 +348,9 @@ def _csv_reader(content: bytes, start: int, delimiter: str) -> Any:
     return csv.reader(io.TextIOWrapper(raw, encoding="utf-8", newline=""), delimiter=delimiter)
 
 
-def csv_rows(path: Path, content: bytes) -> Iterator[FileRow]:
-    """Yield the rows of a CSV file."""
-    head = csv_head(path, content)
+def csv_rows(path: Path, content: bytes, head: CsvHead | None = None) -> Iterator[FileRow]:
+    """Yield the rows of a CSV file, whose ``head`` may have been read before."""
+    head = head or csv_head(path, content)
     reader = _csv_reader(content, head.start, head.delimiter)
     names, width = head.names, len(head.names)
     while True:

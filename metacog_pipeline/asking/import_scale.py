@@ -34,12 +34,13 @@ class Confidence:
     def __init__(self, path: Path, rules: RowRules, declared: named.Scale | None) -> None:
         self._path, self._rules, self.declared = path, rules, declared
         self._stated: Counter[float] = Counter()
+        self._with_scale: Counter[float] = Counter()  # those of them whose cell says it, as 85% does
         self._words: Counter[str] = Counter()
         self.missing = 0
 
     def take(self, value: Any, row: int, count: int = 1) -> str:
         """Return a confidence, that of ``count`` rows, as a reply would state it; raise `RowError` for one off scale."""
-        value = self._said(_plainly(value))
+        value, says_scale = self._said(_plainly(value))
         if type(value) is not int:
             no_comma(value, f"{self._path} row {row}: confidence")
         number = named.number(value)
@@ -47,24 +48,39 @@ class Confidence:
             self._words[one_line(str(value).strip(), 20)] += count
         elif number is not None and count:
             self._stated[number] += count
+            self._with_scale[number] += count * says_scale
         return rated(value, self.declared, self._rules.scale, self._rules.whole_ratings)
 
-    def _said(self, value: Any) -> Any:
-        """Return the number of a cell such as ``85% confident`` or ``Confidence: 8/10``; others as they are.
+    def _said(self, value: Any) -> tuple[Any, bool]:
+        """Return the number of a cell such as ``85% confident`` or ``Confidence: 8/10``, and whether it says its scale.
 
-        One that says its scale is put on that of the column, in percent where none is declared; where the two are not the
-        same, and where ratings are asked for (4/5 is on 0 to 5 or on 1 to 5), it stays as it is.
+        One that does is put on that of the column, in percent where none is declared; where the two are not the same, and
+        where ratings are asked for (4/5 is on 0 to 5 or on 1 to 5), it stays as it is. Others stay as they are, too.
         """
         if not isinstance(value, str) or (found := _SAID.fullmatch(value.strip()[:80])) is None:
-            return value
-        if named.number(value) is not None or self._rules.whole_ratings:
-            return value
+            return value, False
         number, most = found["number"], 100 if found["percent"] else int(found["of"] or 0)
+        if named.number(value) is not None or self._rules.whole_ratings:
+            return value, most > 0
         wanted = self.declared or self._rules.scale
         if not most or wanted == named.Scale(0, most):
-            return number
+            return number, most > 0
         same = self.declared is None and wanted == named.Scale(0, 100)
-        return f"{float(number) * 100 / most:.6g}" if same else value
+        return f"{float(number) * 100 / most:.6g}" if same else value, True
+
+    def _two_scales(self, stated: int) -> str:
+        """Say that the confidences are on two scales; '' where nothing speaks for it."""
+        known = self.declared is not None or self._rules.whole_ratings
+        if known and stated < _LEAST_STATED:
+            return ""
+        bare = {value: n - self._with_scale[value] for value, n in self._stated.items() if 0 < value < 1}
+        signed = [value for value, n in self._with_scale.items() if n]
+        if not known and signed and (few := [value for value, n in bare.items() if n]):
+            return (
+                f"some such as {signed[0]:g} have a per cent sign or say out of how many, some such as {few[0]:g} do not: "
+                "two scales seem to be mixed; write all of them one way"
+            )
+        return named.two_scales({**self._stated, **bare}, known)
 
     def check(self) -> None:
         """Refuse confidence in words, on two scales, or on no declared one and off the benchmark's or a narrower one's."""
@@ -75,7 +91,7 @@ class Confidence:
                 f"{self._path}: {words} of {stated + words} confidences are no number, such as {first}; nothing was kept; "
                 "say what words stand for, as in --map-values high=5,low=1, or name another column"
             )
-        if two := named.two_scales(self._stated) if stated >= _LEAST_STATED else "":
+        if two := self._two_scales(stated):
             raise StudyError(f"{self._path}: of {stated} confidences {two}; nothing was kept")
         if self.declared is not None or not stated:
             return

@@ -7,7 +7,8 @@ most of a column would be rejected, the column is the wrong one and the file is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from metacog_pipeline import columns as named
 from metacog_pipeline.errors import StudyError, one_line
-from metacog_pipeline.fitting.reading import Table, lowered, missing
+from metacog_pipeline.fitting.reading import Table, lowered, missing, refuse_not_single
 
 # Numbers no measurement gives; beyond them sums of squares overflow.
 LARGEST = 1e140
@@ -27,7 +28,12 @@ KEPT: Mapping[str, int] = {
     **dict.fromkeys(("keep", "kept"), 1),
     **dict.fromkeys(("withdraw", "withdrawn"), 0),
 }
+# What words may stand for of an answer that was kept or not: right and wrong are words for another column.
+KEPT_WORDS: Mapping[str, int] = {
+    word: side for word, side in KEPT.items() if word not in ("right", "wrong", "correct", "incorrect")
+}
 _SHOWN = 40
+_COUNT = "\0n"  # a column no table has
 _WHOLE = r"^([-+]?\d+)\.0+$"  # a float column writes 1 as 1.0
 _NAMED = 4  # of the words of a column
 # Of the cells that are there: more that are no number, or neither of two words, and the column is another one. Of two words
@@ -109,16 +115,7 @@ class Column:
     def cells(self) -> pl.Series:
         """Return the cells, of a kind that holds one value each."""
         found = self.table.frame[self.name]
-        if found.dtype.is_nested() or found.dtype in (pl.Object, pl.Binary) or found.dtype.is_temporal():
-            kind = (
-                "objects or lists"
-                if found.dtype == pl.Object or found.dtype.is_nested()
-                else f"{found.dtype} values"
-            )
-            raise StudyError(
-                f"{self.table.path}: column {self.name!r} holds {kind}; one number or label a row is needed, "
-                "of objects name a path such as answer.confidence or answers[0]"
-            )
+        refuse_not_single(self.table.path, self.name, found)
         return found
 
     def text(self) -> pl.Series:
@@ -127,7 +124,7 @@ class Column:
         if not self.words:
             return found
         found = found.str.replace(_WHOLE, "$1")
-        return found.replace(list(self.words), list(self.words.values()))
+        return found.replace(list(self.words), [value.lower() for value in self.words.values()])
 
     def absent(self) -> Rows:
         """Return which cells say nothing; a word that was given a value says something."""
@@ -147,20 +144,121 @@ class Column:
         return repr(one_line(str(self.cells[place]), _SHOWN))
 
 
-def numbers(column: Column, account: Account, scale: named.Scale | None = None) -> Floats:
+class Role(NamedTuple):
+    """What a column is wanted for: the option that names it, and the codes of two sides or the scale of numbers."""
+
+    option: str
+    name: str
+    codes: Mapping[str, int] | None = None
+    scale: named.Scale | None = None
+
+
+class _Effect(NamedTuple):
+    """What words do to what can be read: how many cells more, whether any is read otherwise, whether those say nothing
+    then, and whether some that can be read are changed and others are not."""
+
+    more: int
+    changed: bool
+    dropped: bool
+    partly: bool
+
+
+def words_by_option(
+    table: Table, roles: Sequence[Role], words: Mapping[str, str]
+) -> tuple[dict[str, Mapping[str, str]], str]:
+    """Return the words of each option's column, and a remark where a column that they would change is left as it is.
+
+    Words are for the columns that cannot be read without them, and then a column of 1 and 0 that can be is not changed by
+    what 1 stands for elsewhere. Where no column needs them they are for the one that they change as a whole.
+
+    Raises StudyError where it cannot be told which column is meant.
+    """
+    # a stimulus and the response to it are named alike
+    sides = {role.option: "stimulus" if role.option == "response" else role.option for role in roles}
+    each = {role.option: _effect(table, role, words) for role in roles}
+    found = {
+        side: _together([effect for option, effect in each.items() if sides[option] == side])
+        for side in sides.values()
+    }
+    needing = [side for side, effect in found.items() if effect.more > 0]
+    changed = [side for side, effect in found.items() if effect.more == 0 and effect.changed]
+    if needing:
+        chosen = [*needing, *(side for side in changed if found[side].dropped)]
+        unclear = [side for side in needing if found[side].partly] if len(needing) > 1 else []
+    else:
+        chosen = [side for side in changed if not found[side].partly] if len(changed) > 1 else changed
+        unclear = changed if len(changed) > 1 and len(chosen) != 1 else []
+    if unclear:
+        raise StudyError(
+            f"{table.path}: --map-values: {_listed(roles, sides, unclear)} can be read without it and would be changed by "
+            "it; recode in the file what is not meant, or give words of one option only, as in 0=keep,1=withdraw"
+        )
+    left = [side for side in changed if side not in chosen]
+    remark = (
+        f"--map-values is for {_listed(roles, sides, chosen)}, not for {_listed(roles, sides, left)}"
+        if left
+        else ""
+    )
+    chosen = chosen or list(found)
+    return {option: words if side in chosen else {} for option, side in sides.items()}, remark
+
+
+def _listed(roles: Sequence[Role], sides: Mapping[str, str], wanted: Sequence[str]) -> str:
+    return " and ".join(f"{role.name!r} (--{role.option})" for role in roles if sides[role.option] in wanted)
+
+
+def _effect(table: Table, role: Role, words: Mapping[str, str]) -> _Effect:
+    distinct = Column(table, role.name, {}).cells.value_counts(name=_COUNT)
+    number, table = distinct[_COUNT].to_numpy(), replace(table, frame=distinct)
+    plain, mapped = (Column(table, role.name, each) for each in ({}, words))
+    (before, odd), (after, still) = (_readable(column, role) for column in (plain, mapped))
+    known = ~np.isnan(before)
+    changed = (odd != still) | (known != ~np.isnan(after)) | (known & (before != after))
+    word = lowered(plain.cells).str.replace(_WHOLE, "$1").is_in(list(words)).fill_null(False).to_numpy()
+    return _Effect(
+        int(number[odd].sum()) - int(number[still].sum()),
+        bool(changed.any()),
+        bool((np.isnan(after) & ~still)[changed].all()),
+        bool((changed & known).any() and not word[known].all()),
+    )
+
+
+def _together(effects: Sequence[_Effect]) -> _Effect:
+    more, changed, dropped, partly = zip(*effects, strict=True)
+    return _Effect(sum(more), any(changed), all(dropped), any(partly))
+
+
+def _readable(column: Column, role: Role) -> tuple[Floats, Rows]:
+    """Return the numbers of a column, and which cells say something that is none."""
+    if role.codes is not None:
+        found, _, odd = coded(column, role.codes)
+        return found, odd
+    absent = column.absent()
+    found = _floats(column, absent)
+    if role.scale is not None:
+        found = np.where((found < role.scale.low) | (found > role.scale.high), np.nan, found)
+    return found, ~absent & np.isnan(found)
+
+
+def numbers(
+    column: Column, account: Account, scale: named.Scale | None = None, declared: bool = False
+) -> Floats:
     """Return a column as finite numbers, NaN where there is none; rows without one are noted in ``account``.
 
-    Raises StudyError where most of what is there is no number, lies outside ``scale``, or some are per cent and some not.
+    ``declared``: what scale they are on is known though it has no name. Raises StudyError where most of what is there is no
+    number, lies outside ``scale``, or some are per cent and some not.
     """
     absent = column.absent()
     found = _floats(column, absent)
+    if per_cent := percent(column):
+        _refuse_percent_and_plain(column, found)
     unreadable = ~absent & np.isnan(found)
     comma = np.zeros(len(found), dtype=bool)
     if unreadable.any():
         odd = lowered(column.cells.filter(pl.Series(unreadable)))
         comma[unreadable] = odd.str.contains(named.COMMA_NUMBER).fill_null(False).to_numpy()
     infinite = ~absent & ~unreadable & ~(np.abs(found) <= LARGEST)
-    if two := named.two_scales(_counted(found)):
+    if not per_cent and (two := named.two_scales(_counted(found[~infinite]), declared or scale is not None)):
         raise StudyError(f"{column.table.path}: in column {column.name!r} {two}")
     outside = np.zeros(len(found), dtype=bool)
     if scale is not None:
@@ -197,16 +295,18 @@ def _floats(column: Column, absent: Rows) -> Floats:
         found = text.replace_strict(dict(WORDS), default=None, return_dtype=pl.Float64)
     else:
         found = text.str.strip_suffix("%").str.strip_chars().cast(pl.Float64, strict=False)
-    made = np.where(absent, np.nan, found.fill_null(np.nan).to_numpy().astype(np.float64))
-    percent = np.asarray(text.str.ends_with("%").fill_null(False).to_numpy(), dtype=bool)
-    bare = ~percent & ~np.isnan(made)
+    return np.where(absent, np.nan, found.fill_null(np.nan).to_numpy().astype(np.float64))
+
+
+def _refuse_percent_and_plain(column: Column, found: Floats) -> None:
+    percent = np.asarray(column.text().str.ends_with("%").fill_null(False).to_numpy(), dtype=bool)
+    bare = ~percent & ~np.isnan(found)
     if percent.any() and bare.any():
         one, other = (column.shown(int(np.flatnonzero(rows)[0])) for rows in (percent, bare))
         raise StudyError(
             f"{column.table.path}: column {column.name!r} holds per cent and plain numbers, {one} and {other}; "
             "write all of them one way"
         )
-    return made
 
 
 def percent(column: Column) -> bool:

@@ -108,7 +108,13 @@ def read(path: Path, wanted: Sequence[str] | None = None, wide: Sequence[str] = 
         raise _nothing(path, source.broken)
     place = np.arange(frame.height)
     if spread:
-        frame, place = _long(frame, spread, long, plain)
+        for name, column in ((name, column) for of in spread.values() for name, column in of.items()):
+            if heads.get(name) == name:
+                refuse_not_single(path, column, frame[column])
+        try:
+            frame, place = _long(frame, spread, long, plain)
+        except pl.exceptions.PolarsError as error:  # kinds that do not go into one column
+            raise _unreadable(path, kind, error) from None
     made = [_column(path, frame, name, head) for name, head in heads.items()]
     return Table(path, names, pl.DataFrame(made), place, source.broken, source.number)
 
@@ -144,6 +150,8 @@ def _long(
     """Return one row per row and key, without those that are empty, and the row each came from."""
     parts, places = [], []
     rest = [frame[name] for name in plain]
+    # lists, objects and what else stands beside them have no common kind
+    objects = {name for of in spread.values() for name, column in of.items() if not_single(frame[column])}
     for key, columns in spread.items():
         own = [
             frame[columns[name]].alias(name)
@@ -154,10 +162,29 @@ def _long(
         empty = np.ones(frame.height, dtype=bool)
         for each in own:
             empty &= missing(each)
-        part = pl.DataFrame([*rest, *own]).with_columns(pl.lit(key).alias(named.WIDE_KEY))
+        same = (
+            pl.Series(each.name, each.to_list(), pl.Object) if each.name in objects else each for each in own
+        )
+        part = pl.DataFrame([*rest, *same]).with_columns(pl.lit(key).alias(named.WIDE_KEY))
         parts.append(part.filter(pl.Series(~empty)))
         places.append(np.flatnonzero(~empty))
     return pl.concat(parts, how="vertical_relaxed"), np.concatenate(places)
+
+
+def not_single(cells: pl.Series) -> str:
+    """Return what cells hold that is no single number or label; '' where they hold one each."""
+    if cells.dtype.is_nested() or cells.dtype == pl.Object:
+        return "objects or lists"
+    return f"{cells.dtype} values" if cells.dtype.is_temporal() or cells.dtype == pl.Binary else ""
+
+
+def refuse_not_single(path: Path, column: str, cells: pl.Series) -> None:
+    """Refuse a column whose cells hold something else than one number or label each."""
+    if kind := not_single(cells):
+        raise StudyError(
+            f"{path}: column {column!r} holds {kind}; one number or label a row is needed, of objects name a path such as "
+            "answer.confidence or answers[0]"
+        )
 
 
 def lowered(cells: pl.Series) -> pl.Series:
@@ -167,7 +194,7 @@ def lowered(cells: pl.Series) -> pl.Series:
 
 def missing(cells: pl.Series) -> NDArray[np.bool_]:
     """Return which cells say nothing: empty, NaN, or a word for it."""
-    if cells.dtype.is_nested() or cells.dtype == pl.Object:
+    if not_single(cells):
         return np.asarray([value is None for value in cells.to_list()], dtype=bool)
     text = lowered(cells)
     return np.asarray((text.is_null() | text.is_in(list(named.MISSING))).to_numpy(), dtype=bool)
@@ -237,7 +264,8 @@ def _open_csv(path: Path, content: bytes) -> _Source:
         table = _parsed(path, body, names, wanted, head.delimiter, skip)
         lines = functools.cache(lambda: _lines(path, body, head))
         source.broken = tuple(lines()[1]) if odd else ()
-        if odd or body.count(b"\n") > table.num_rows:  # rows that are more or less than a line
+        ends = body.count(b"\n") + (not body.endswith(b"\n"))
+        if odd or ends > table.num_rows:  # rows that are more or less than a line
             source.number = lambda place: lines()[0][place]
         else:
             source.number = lambda place: place + head.lines + 1

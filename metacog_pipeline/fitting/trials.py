@@ -73,6 +73,30 @@ class Columns:
         wide = (named.WIDE_KEY,) if self.shape.wide else ()
         return tuple(dict.fromkeys((*self.groups, *wide)))
 
+    def codes(self) -> Mapping[str, int]:
+        """Return what S1 and S2 are called."""
+        if self.labels is None:
+            return CODES
+        return {label.strip().lower(): side for side, label in enumerate(self.labels)}
+
+    def roles(self) -> list[cells.Role]:
+        """Return what each column is wanted for in which words may stand for something."""
+        scale = named.Scale(1, self.ratings) if self.ratings is not None and self.ratings > 1 else self.scale
+        kinds = {
+            "stimulus": (self.codes(), None),
+            "response": (self.codes(), None),
+            "correct": (cells.WORDS, None),
+            "keep": (cells.KEPT_WORDS, None),
+            "confidence": (None, scale),
+            "alternatives": (None, named.Scale(2, LARGEST_M)),
+        }
+        wanted = {option: getattr(self, option) for option in kinds}
+        return [
+            cells.Role(option, name, *kinds[option])
+            for option, name in wanted.items()
+            if name is not None and not (option == "alternatives" and name.isdecimal())
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class Answers:
@@ -123,22 +147,27 @@ class _Rows:
         ]
         if lacking:
             self.notes.append(f"{', '.join(lacking)}: a group of their own, shown as N/A")
+        self._words: Mapping[str, Mapping[str, str]] = {}
+        if words := columns.shape.words:
+            self._words, remark = cells.words_by_option(table, columns.roles(), words)
+            self.notes += [remark] if remark else []
         self.items: Ints | None = None
 
-    def column(self, name: str) -> Column:
-        return Column(self.table, name, self.columns.shape.words)
+    def column(self, option: str) -> Column:
+        """Return the column that an option names, with the words that are for it."""
+        return Column(self.table, getattr(self.columns, option), self._words.get(option, {}))
 
     def read_items(self) -> None:
         """Read which item each row is of, and reject rows whose run of an item is there already."""
         columns = self.columns
         if columns.item is None:
             return
-        items = cells.clusters(self.column(columns.item), self.account)
+        items = cells.clusters(self.column("item"), self.account)
         if columns.run is not None:
-            runs = cells.clusters(self.column(columns.run), self.account)
+            runs = cells.clusters(self.column("run"), self.account)
             key = pl.DataFrame({"group": self.group, "item": items, "run": runs})
             again = ~key.to_struct().is_first_distinct().to_numpy() & self.account.used
-            item, run = self.column(columns.item), self.column(columns.run)
+            item, run = self.column("item"), self.column("run")
             self.account.leave_out(
                 again,
                 "item and run there already",
@@ -186,13 +215,12 @@ def trials(path: Path, columns: Columns) -> Trials:
 def _answered(rows: _Rows) -> tuple[Floats | None, Floats | None, Floats | None]:
     """Return (correct, response, stimulus); the last two are None where answers are not binary."""
     columns, account = rows.columns, rows.account
-    labels = columns.labels
-    codes = CODES if labels is None else {label.strip().lower(): side for side, label in enumerate(labels)}
+    labels, codes = columns.labels, columns.codes()
     correct = stimulus = None
     if columns.stimulus is not None:
-        stimulus = cells.binary(rows.column(columns.stimulus), account, codes, _LABELS)
+        stimulus = cells.binary(rows.column("stimulus"), account, codes, _LABELS)
     if columns.correct is not None and (stimulus is None or columns.response is None):
-        correct = cells.binary(rows.column(columns.correct), account)
+        correct = cells.binary(rows.column("correct"), account)
     if columns.response is None:
         if stimulus is None or correct is None:
             if stimulus is not None:
@@ -201,7 +229,7 @@ def _answered(rows: _Rows) -> tuple[Floats | None, Floats | None, Floats | None]
                 )
             return correct, None, None
         return correct, np.where(correct == 1, stimulus, 1 - stimulus), stimulus
-    column = rows.column(columns.response)
+    column = rows.column("response")
     if stimulus is not None:
         return None, cells.binary(column, account, codes, _LABELS), stimulus
     if correct is None:
@@ -251,7 +279,7 @@ def _binary(rows: _Rows, response: Floats, stimulus: Floats) -> Trials:
             f"{rows.table.path}: --keep is for answers known as right or wrong; leave --stimulus out"
         )
     assert columns.confidence is not None
-    confidence = cells.numbers(rows.column(columns.confidence), account, columns.scale)
+    confidence = cells.numbers(rows.column("confidence"), account, columns.scale, columns.ratings is not None)
     rating, ratings, note = _ratings(rows, confidence)
     items = rows.clusters()
     parts = rows.parts()
@@ -291,13 +319,15 @@ def _answers(rows: _Rows, correct: Floats) -> Trials:
     columns, account = rows.columns, rows.account
     confidence = stated = m = keep = None
     if columns.confidence is not None:
-        confidence = cells.numbers(rows.column(columns.confidence), account, columns.scale)
+        confidence = cells.numbers(
+            rows.column("confidence"), account, columns.scale, columns.ratings is not None
+        )
         stated = confidence
         if columns.bins is not None or columns.ratings is not None:
             stated, _, note = _ratings(rows, confidence)
             rows.notes.append(note)
     if columns.keep is not None:
-        keep = cells.binary(rows.column(columns.keep), account, cells.KEPT)
+        keep = cells.binary(rows.column("keep"), account, cells.KEPT)
     if confidence is not None:
         m, told = _alternatives(rows)
         rows.notes.append(told)
@@ -335,7 +365,7 @@ def _scale(rows: _Rows, confidence: Floats) -> tuple[named.Scale | None, str]:
         scale, why = columns.scale, ""
     elif columns.ratings is not None and columns.ratings > 1:
         scale, why = named.Scale(1, columns.ratings), ""
-    elif cells.percent(rows.column(columns.confidence)):
+    elif cells.percent(rows.column("confidence")):
         scale, why = named.Scale(0, 100), " per cent"
     elif len(usual) == 1:
         scale, why = named.parse_scale(usual[0]), ", the only usual scale it fits"
@@ -358,7 +388,7 @@ def _alternatives(rows: _Rows) -> tuple[Floats, str]:
     if asked.isdecimal():
         m = np.full(table.frame.height, float(asked))
     else:
-        m = cells.numbers(rows.column(asked), Account(table))
+        m = cells.numbers(rows.column("alternatives"), Account(table), declared=True)
     column_wrong = ~np.isnan(m) & ((m < 2) | (m > LARGEST_M) | (m != np.floor(m)))
     if column_wrong.any():
         place = int(np.flatnonzero(column_wrong)[0])
@@ -405,7 +435,7 @@ def _ratings(rows: _Rows, confidence: Floats) -> tuple[Floats, int, str]:
         ratings = int(there.max())
         rating, note = confidence, f"ratings 1..{ratings}, the largest one seen"
     assert columns.confidence is not None
-    column = rows.column(columns.confidence)
+    column = rows.column("confidence")
     odd = ~np.isnan(rating) & ((rating < 1) | (rating > ratings) | (rating != np.floor(rating)))
     label = f"is no rating 1..{ratings}"
     account.leave_out(

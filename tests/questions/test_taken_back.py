@@ -70,3 +70,12 @@ def test_a_name_is_taken_back_where_another_is_named_as_the_answer(reply, right)
 )
 def test_an_object_in_single_quotes_is_read(reply):
     assert answer_of(reply, CHOICE).said == "B"
+
+
+def test_a_name_of_several_words_is_taken_whole():
+    key = AnswerKey("text", ("New York",), question="Which city is the largest of the USA?")
+    assert (
+        answer_of("Answer: Boston\n\nWait, no. The answer is New York. It has 8 million.", key).correct
+        is True
+    )
+    assert answer_of("Answer: New York\n\nWait, no. The answer is New Haven.", key).correct is False

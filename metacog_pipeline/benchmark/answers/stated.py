@@ -46,14 +46,15 @@ _NUMBER = re.compile(
 _ALL_BOXED = re.compile(r"\A[ $]{0,3}\\boxed\{([^{}\n]{1,60})\}[ $.]{0,3}\Z")
 # "Answer: A ... Wait, the answer is B.", "Correction: B": what is set apart is taken back, and another takes its place.
 _DOUBTS = re.compile(
-    rf"{CORRECTION.pattern}|\bactually\b|\b(?:double|triple)-?check\w*|\breconsider\w*|\b(?:I|my) (?:made an? |was |am )?(?:mistake|mistaken|error|wrong)\b"
+    rf"{CORRECTION.pattern}|\bactually\b|\b(?:double|triple)-?check\w*|\breconsider\w*"
+    r"|\b(?:I|my) (?:made an? |was |am )?(?:mistake|mistaken|error|wrong)\b"
     r"|\b(?:second|closer) (?:look|thought|reading|inspection)\b",
     re.I,
 )
 _INSTEAD = re.compile(
-    rf"\b{ANSWER}[ \t*_]{{0,4}}(?: is| should be| must be|[:：=])[ \t*_:]{{0,6}}([^\n]{{1,60}}?)(?:[*_]{{0,3}}[.!]?(?=\s|\Z))",
-    re.I,
+    rf"\b{ANSWER}[ \t*_]{{0,4}}(?: is| should be| must be|[:：=])[ \t*_:]{{0,6}}([^\n]{{1,60}})", re.I
 )
+_ENDS = re.compile(r"[*_]{0,3}[.!;](?=\s|\Z)")
 _ALONE_BEHIND = re.compile(
     r"(?:(?:it|that)(?:'s|’s| is| should be) )?(?:option )?\W{0,4}"
     r"(?:[A-Ja-j](?:[\W_]{1,3}\Z|[).:][^.!?\n]{0,40}|\Z)|[-−]?\d[\d.,]{0,20}[^.,:;!?\n]{0,20})"
@@ -168,7 +169,13 @@ def _instead(behind: str, key: AnswerKey) -> str:
         return ""
     named = [each for each in _INSTEAD.finditer(behind, doubts[0].start()) if not _doubted(behind, each)]
     alone = without_stated(behind[doubts[-1].end() :]).strip(" \t\n:,.*_")
-    said = named[-1][1] if named else alone if key.type != "text" and _ALONE_BEHIND.fullmatch(alone) else ""
+    said = (
+        _ENDS.split(named[-1][1])[0]
+        if named
+        else alone
+        if key.type != "text" and _ALONE_BEHIND.fullmatch(alone)
+        else ""
+    )
     if key.type == "text" or not said:
         return said.strip(" \t*_")
     return said if _read(said, replace(key, forms=key.forms or ("?",)), labelled=True).said else ""

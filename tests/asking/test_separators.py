@@ -1,0 +1,39 @@
+"""What separates the cells of a table is told by its name and its header, names in quotes put aside."""
+
+from metacog_pipeline.asking.answer_files import AnswerFile, csv_head
+from metacog_pipeline.fitting import reading
+from tests.tables import every
+
+
+@every(
+    ("name", "header", "names"),
+    [
+        ("t.tsv", "ok\tconf, percent, 0 to 100", ["ok", "conf, percent, 0 to 100"]),
+        ("t.tsv.gz", "ok\tconf, percent, 0 to 100", ["ok", "conf, percent, 0 to 100"]),
+        ("T.TSV", "ok\ta;b;c;d", ["ok", "a;b;c;d"]),
+        ("t.tsv", "\n\nok\ta,b,c", ["ok", "a,b,c"]),
+        ("t.tsv", "ok,conf", ["ok", "conf"]),
+        ("t.tsv", "ok;conf", ["ok", "conf"]),
+        ("t.tsv", '"a\tb",c', ["a\tb", "c"]),
+        ("t.tsv", "sep=,\nok,conf", ["ok", "conf"]),
+        ("t.csv", "ok\tconf", ["ok", "conf"]),
+        ("t.csv", 'ok;"conf, percent, 0 to 100"', ["ok", "conf, percent, 0 to 100"]),
+        ("t.csv", '"a,b","c;d;e;f"', ["a,b", "c;d;e;f"]),
+        ("t.csv", '"she said ""a,b,c""";ok', ['she said "a,b,c"', "ok"]),
+        ("t.csv", 'ok;"a,b,c\nd,e"', ["ok", "a,b,c\nd,e"]),
+        ("t.csv", '"ok\n1/0";"a,b,c"', ["ok\n1/0", "a,b,c"]),
+        ("t.csv", 'a|b|"c,d,e"', ["a", "b", "c,d,e"]),
+        ("t.csv", '5" pipe, 6" pipe,ok', ['5" pipe', '6" pipe', "ok"]),
+        ("t.csv", "ok", ["ok"]),
+        ("t.csv", "ok,conf;x,y", ["ok", "conf;x", "y"]),
+    ],
+)
+def test_the_separator_of_a_header(tmp_path, name, header, names):
+    assert csv_head(tmp_path / name, f"{header}\n1\n".encode()).names == names
+
+
+def test_a_file_of_tabs_is_read_the_same_by_fit_and_import(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("ok\tconf, percent, 0 to 100\n1\t85\n0\t30\n")
+    assert reading.read(path).frame.rows() == [("1", "85"), ("0", "30")]
+    assert [tuple(row.cells.values()) for row in AnswerFile(path)] == [("1", "85"), ("0", "30")]
