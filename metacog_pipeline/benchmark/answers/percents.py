@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
 
@@ -14,7 +16,8 @@ _ENDS = r"(?P<low>[01])[ ]?%?[ ]?(?:[-‐-―−~〜～,;]|\.\.+|to|and)[ ]?(?P<
 #: The scale that a label names, "Confidence (0-100): 90", which is no part of what is stated.
 SCALE = re.compile(
     rf"(?:{_NAMED}(?:{_ENDS}|(?:out of|/)[ ]?(?P<of>[1-9]\d{{0,2}}))[^()\[\]\n:：=]{{0,40}}[)\]]?"
-    r"|[*_ ]{0,4}0[ ]?%?[ ]?(?:[-‐-―−]|to)[ ]?(?P<hundred>100?)[ ]?%?)[*_ ]{0,4}[:：=]",
+    r"|[*_ ]{0,4}(?:from |between )?0[ ]?%?[ ]?(?:[-‐-―−]|to|and)[ ]?(?P<hundred>100?)[ ]?%?"
+    r"|[*_ ]{0,4}out of[ ]?(?P<all>100?))[*_ ]{0,4}[:：=]",
     re.I,
 )
 _SCALE_AFTER = re.compile(
@@ -28,12 +31,58 @@ _OUT_OF = re.compile(
     re.I,
 )
 _PLAIN = re.compile(r"\s*(\d{1,3})\s*%?\s*")
+Span = tuple[Number, Number]
+_MOST = 12  # numbers of a text that are looked at
 # Between the ends of a range.
 _TO = re.compile(
     r"[*_ ]{0,4}(?:%|％|per ?cent\b)?[*_ ]{0,4}(?:[-‐-―−~〜～]|to|or|bis|oder|à|ou|a|o|до|или|至|到|或|(and))[*_ ]{0,4}",
     re.I,
 )
 _PERCENT = re.compile(r"[*_ ]{0,4}(?:%|％|per ?cent\b)", re.I)
+#: What a label is about, "Confidence that option B is right (0 to 100): 85": its numbers are not what is stated.
+ABOUT = re.compile(
+    r"[*_ ]{0,4}(?:[,–—-][ ])?(?:[(\[](?!\W{0,4}\d{1,3}\W{0,4}[)\]]|[^()\n]{0,60}\d[ ]?%)[^()\[\]\n]{1,70}[)\]]"
+    r"|(?P<of>that|in|(?:of|on|about|for|with|as|at|regarding)\b(?![ *_~≈]{1,4}\d)|how)\b[^\n:：=%()\[\]]{0,60}"
+    r"(?:[(\[][^()\[\]\n]{1,40}[)\]])?)"
+    r"[*_ ]{0,4}[:：=](?=.{0,60}\d)",
+    re.I,
+)
+# Words that may stand between a label and its number.
+_LEAD = re.compile(
+    r"(?:[\W_]|(?:i|i['’]d|would|say|go|put|give|rate|set|estimate|is|was|be|my|it|at|of|about|around|approximately|approx"
+    r"|roughly|nearly|almost|maybe|perhaps|probably|over|under|above|below|more|less|than|least|most|up|to|between|from"
+    r"|very|fairly|quite|high|moderate|medium|low|close|near|somewhere|only|now|the|confidence|level|score)\b){0,40}+",
+    re.I,
+)
+# What is counted behind a number is no share: "3 independent sources"; points that are staked are.
+_COUNTED = re.compile(
+    r"[ -](?!(?:because|since|as|given|and|or|to|the|but|with|if|when|for|on|in|so|is)\b)"
+    r"(?:[a-z-]{3,20}[ ])?(?!(?:percents|points|pts|tokens|chips|dollars|euros|credits|coins|bucks|pounds|units|times|stars"
+    r"|perhaps|always|besides)\b)[a-z-]{2,20}[a-rtv-z]s\b",
+    re.I,
+)
+_OF_SEVERAL = re.compile(r" of (?:the|these) ", re.I)
+_ALONE = re.compile(r"\W{0,9}(?:points?|tokens?)?\W{0,9}", re.I)
+_SUM = re.compile(r"\W{0,4}\d[\d.,% +−–×*/()-]{1,40}=[ ]?(?=[~≈]?\d)")
+_DENIED = re.compile(
+    r"(?:\b(?:not|never|neither|nor|cannot|nowhere near|far from|short of|rather than|instead of)|n['’]t)"
+    r"(?: (?:be|say|at|an?|the|quite|full|even|very|just"
+    r"|only|simply|too|so|that|all|about|seem|look|appear|\w{2,12}ly)){0,4}[ *_~≈\"'(]{1,4}\Z",
+    re.I,
+)
+#: What stands behind a chance that is not one of being right: "very unlikely to be wrong".
+ERROR = re.compile(
+    r"(?:[ ](?:of|that|for|to|i|i['’]m|am|may|might|could|is|be|being|it|it['’]s|this|my|an?(?= (?:error|mistake))|the"
+    r"|answer|guess|was|having|made|making|in)){0,8}[ ](?:wrong|incorrect|mistaken|mistake|error|false)\b(?![- ]free)",
+    re.I,
+)
+_OF_ERROR = re.compile(
+    r"[*_ ]{0,4}(?:(?:%|％|per ?cent\b)(?:[ ](?:unsure|uncertain|uncertainty|doubt)\b|ERROR)"
+    r"|(?:%|％|per ?cent\b)?[ ]?(?:chance|probability|likelihood|risk|odds|possibility|likely)ERROR)".replace(
+        "ERROR", ERROR.pattern
+    ),
+    re.I,
+)
 
 
 def percent(text: str) -> float | None:
@@ -45,20 +94,65 @@ def percent(text: str) -> float | None:
     """
     if plain := _PLAIN.fullmatch(text):  # as asked, and as most reply
         return int(plain[1]) / 100 if int(plain[1]) <= 100 else None
-    scale = SCALE.match(text)
-    stated = text[scale.end() :] if scale else text
-    first, second = (*islice(numerals(stated), 2), None, None)[:2]
-    first = first or _in_words(stated)
-    if first is None:
+    about = SCALE.match(text) or ABOUT.match(text)
+    scale = SCALE.search(text, 0, about.end()) if about else None
+    stated = text[about.end() :] if about else text
+    stated = stated[total.end() :] if (total := _SUM.match(stated)) else stated
+    spans = _spans(list(islice(numerals(stated), _MOST)), stated)
+    first, last = _stating(spans, stated) if spans else (_in_words(stated),) * 2
+    if first is None or last is None:
         return None
     if first.parts is not None and min(first.parts) == max(first.parts) == 50:
         return 0.5  # 50/50
-    last = second if second is not None and _is_range(stated, first, second) else first
     after = None if scale else _SCALE_AFTER.match(stated, last.end)
     whole = _top(scale or after)
     shares = [_share(stated, each, last, whole) for each in {first.start: first, last.start: last}.values()]
     known = [share for share in shares if share is not None and 0 <= share <= 1]
-    return float(sum(known) / len(known)) if len(known) == len(shares) else None
+    if len(known) != len(shares):
+        return None
+    share = sum(known) / len(known)
+    return float(1 - share if _OF_ERROR.match(stated, last.end) else share)
+
+
+def denied(text: str, place: int) -> bool:
+    """Return whether what stands at a place of a text is denied: "not 100%"."""
+    return _DENIED.search(text, max(0, place - 60), place) is not None
+
+
+def _spans(found: Sequence[Number], text: str) -> list[Span]:
+    """Return the numbers of a text, those that are the ends of a range together."""
+    spans: list[Span] = []
+    for each in found:
+        if spans and spans[-1][0] is spans[-1][1] and _is_range(text, spans[-1][0], each):
+            spans[-1] = (spans[-1][0], each)
+        else:
+            spans.append((each, each))
+    return spans
+
+
+def _stating(spans: Sequence[Span], text: str) -> Span | tuple[None, None]:
+    """Return the number or range that is stated: none that is denied, and no chance of an error or count of something
+    where a share stands behind it."""
+    left = [(first, last) for first, last in spans if not denied(text, first.start)]
+    right = [(first, last) for first, last in left if not _OF_ERROR.match(text, last.end)]
+    marked = max((last.end for _, last in right if _PERCENT.match(text, last.end)), default=0)
+    for first, last in (*right, *left):
+        if not _counts(text, first, last, later=marked > last.end):
+            return first, last
+    return None, None
+
+
+def _counts(text: str, first: Number, last: Number, *, later: bool) -> bool:
+    """Return whether a number counts something, or is that of a year or a trial where a percentage stands ``later``."""
+    if _PERCENT.match(text, last.end):
+        return False
+    of = _OUT_OF.match(text, last.end)
+    named = _COUNTED.match(text, of.end() if of else last.end) is not None
+    lead = _LEAD.match(text)
+    among_words = not of and lead is not None and lead.end() < first.start
+    if later:
+        return named or among_words or _OF_SEVERAL.match(text, last.end) is not None
+    return named and among_words
 
 
 def _top(scale: re.Match[str] | None) -> int | None:
@@ -74,8 +168,14 @@ def _top(scale: re.Match[str] | None) -> int | None:
 def _in_words(text: str) -> Number | None:
     """Return the number of a share in words: ninety percent, nine out of ten; other numbers in words are remarks."""
     first = next(iter(word_numbers(text)), None)
-    of = first and (_PERCENT.match(text, first.end) or _OUT_OF.match(text, first.end))
-    return first if of else None
+    if first is None:
+        return None
+    of = _PERCENT.match(text, first.end) or _OUT_OF.match(text, first.end)
+    alone = not text[: first.start].strip(" \t*_\"'(<~") and _ALONE.fullmatch(text, first.end)
+    if of or not alone:
+        return first if of else None
+    above, below = map(Fraction, first.value.as_integer_ratio())
+    return first if below == 1 else replace(first, parts=(above, below))
 
 
 def _is_range(text: str, low: Number, high: Number) -> bool:

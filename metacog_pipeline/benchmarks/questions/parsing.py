@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.answers import percents, stated, sureness
+from metacog_pipeline.benchmark.answers import stated, sureness
 from metacog_pipeline.benchmark.answers.question_rows import LETTERS
 from metacog_pipeline.benchmark.contract import Call, Calls, Flag
 from metacog_pipeline.benchmark.replies import too_long
@@ -16,9 +15,6 @@ from metacog_pipeline.benchmarks.questions.asking import ANSWER, SAMPLED, SCALE,
 from metacog_pipeline.benchmarks.questions.items import Item
 
 UNREADABLE = ("answer_unparsed", "confidence_unparsed", "refused")
-_WITHHELD = re.compile(
-    r"\W{0,9}(?:answer\W{1,9})?(?:unknown|i (?:don'?t|do not) know|not sure|no answer|abstain)\b", re.I
-)
 _WORDS = {"p_true": ("yes", "no"), "keep_withdraw": ("keep", "withdraw")}
 
 
@@ -58,8 +54,10 @@ def read(item: Item, condition: str, calls: Calls, samples: int) -> Response:
 def _single(item: Item, condition: str, calls: Calls) -> Response:
     first = calls[ANSWER]
     said, right = stated.answer_of(first.text, item.key)
-    if condition == "abstain_allowed" and _WITHHELD.match(without_thinking(first.text).strip()):
-        return Response(None, None, 0.0, 0, "ok", None)
+    if condition == "abstain_allowed":
+        text = stated.answer_of(first.text, replace(item.key, type="text", forms=())).said or ""
+        if sureness.withheld(text, said, item.key, item.options, item.question):
+            return Response(None, None, 0.0, 0, "ok", None)
     if item.kind == "graded":
         right = {"graded: 1": True, "graded: 0": False}.get(first.mode)
         if right is None:
@@ -90,13 +88,14 @@ def _confidence(item: Item, condition: str, calls: Calls, said: str) -> float | 
     if condition in SECOND:
         call, words = calls[condition], _WORDS[condition]
         graded = sureness.chance(call.logprobs_json, words, words[0]) if condition == "p_true" else None
-        heard = re.findall(rf"\b(?:{'|'.join(words)})\b", without_thinking(call.text).casefold())
-        return graded if graded is not None else float(heard[0] == words[0]) if len(set(heard)) == 1 else None
+        kept = sureness.chosen(call.text, words)
+        return graded if graded is not None or kept is None else float(kept)
     reply = without_thinking(first.text)
     if condition == "verbal_percent":
-        return sureness.of_reply(reply, letter=item.kind == "choice")
-    line = sureness.last_line(reply)
-    return sureness.worded(line, SCALE) if condition == "verbal_scale" else percents.percent(line)
+        return sureness.of_reply(reply, letter=item.kind == "choice", said=said)
+    if condition == "bet":
+        return sureness.stake(reply)
+    return sureness.worded(sureness.last_line(reply), SCALE)
 
 
 def _agreed(item: Item, condition: str, found: Sequence[Call], wanted: int) -> Response:
