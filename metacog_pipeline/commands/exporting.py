@@ -12,6 +12,8 @@ from metacog_pipeline.commands.options import opened, study_argument
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.exporting import FORMATS
 
+_OTHER_ARCHIVES = (".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar")
+
 
 @click.command()
 @study_argument
@@ -67,7 +69,7 @@ def bundle(study_file: Path, target: Path | None) -> None:
     from metacog_pipeline.leaderboard.read import one_connection
 
     study = opened(study_file)
-    if target is not None and target.suffix.lower() != ".zip":
+    if target is not None and target.suffix.lower() in _OTHER_ARCHIVES:
         raise StudyError(f'--to "{target}": a bundle is a zip archive; give a name that ends in .zip')
     # All that leaves is of one board.
     with one_connection(study.home), tempfile.TemporaryDirectory() as folder:
