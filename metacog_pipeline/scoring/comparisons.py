@@ -21,7 +21,7 @@ from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.decisions.verdicts import verdicts
 
-VERSION = "8"  # of what all tests have in common: kept comparisons of another are made again
+VERSION = "9"  # of what all tests have in common: kept comparisons of another are made again
 _VALUES = attrgetter(*COMPARISON.names()[1:])  # all but the benchmark, of a comparison
 LEVEL = 0.05
 LEAST_SHARED = 30  # items, fewer of which mark a difference

@@ -22,7 +22,7 @@ from metacog_pipeline.stats.convergence import disattenuated_each, rank_correlat
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.multiple import holm
 
-VERSION = "3"
+VERSION = "4"
 N_BOOT = 2000
 LEVEL = 0.05
 Floats = NDArray[np.float64]

@@ -17,7 +17,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats import calibration_interval, resampling
-from metacog_pipeline.stats._arrays import Floats, Ints, binary, counts, floats, ratio, same_length, whole
+from metacog_pipeline.stats._arrays import (
+    Floats,
+    Ints,
+    binary,
+    counts,
+    floats,
+    mean_ranks,
+    ratio,
+    same_length,
+    whole,
+)
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
 from metacog_pipeline.stats.proportions import mean_estimate
 from metacog_pipeline.stats.resampling import Patterns, Statistic
@@ -105,7 +115,8 @@ def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> 
         Number of bins; ``"levels"`` has as many as there are distinct confidences.
     edges
         ``"equal"``: bins (low, high] of equal width, 0 joins the first (Naeini et al. 2015). ``"floor"``: [low, high), 1
-        joins the last. ``"mass"``: groups of equal size of the sorted confidences; equal ones may fall into two.
+        joins the last. ``"mass"``: groups of equal size of the sorted confidences; equal ones share a bin, that of the
+        middle one of them.
         ``"levels"``: every distinct confidence is a bin of its own.
 
     Examples
@@ -122,9 +133,10 @@ def bin_index(confidence: ArrayLike, bins: int = 10, edges: Edges = "equal") -> 
     if edges == "levels":
         return np.unique(stated, return_inverse=True)[1].astype(np.int64)
     if edges == "mass":
-        found = np.empty(len(stated), dtype=np.int64)
-        found[np.argsort(stated, kind="stable")] = np.arange(len(stated)) * bins // max(len(stated), 1)
-        return found
+        before = np.rint(2 * mean_ranks(stated) - 2).astype(
+            np.int64
+        )  # twice as many as stand before the middle
+        return before * bins // max(2 * len(stated), 1)
     raise ValueError(f"unknown edges {edges!r}: one of {', '.join(EDGES)}")
 
 

@@ -67,7 +67,9 @@ def order_p(x: ArrayLike, y: ArrayLike) -> float | None:
 
 
 def rank_p(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Return the two-sided p of Spearman's ρ: exact up to nine pairs, ties and all; of t above. None where guarded.
+    """Return the two-sided p of Spearman's ρ: exact up to nine pairs, ties and all; of t above, never below 2 / n!.
+
+    None where guarded.
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ def rank_p(x: ArrayLike, y: ArrayLike) -> float | None:
     0.0167
     """
     first, second = floats("x", x), floats("y", y)
-    found = spearman_rows(first[None], second[None])
+    found = spearman_rows(first[None], second[None], least=None)
     if found.status[0] != "ok":
         return None
     if len(first) > MOST_ORDERED:
@@ -98,6 +100,15 @@ def exchanges(n: int) -> NDArray[np.bool_]:
         raise ValueError(f"{n} items: all exchanges of at most {MOST_SWAPPED} are made")
     made: NDArray[np.bool_] = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
     return made
+
+
+def least_p(n: int) -> float:
+    """Return the least two-sided p there is where ``n`` items can be exchanged.
+
+    >>> least_p(6), least_p(0)
+    (0.03125, 1.0)
+    """
+    return min(1.0, 2.0 ** (1 - whole("n", n)))
 
 
 def exchange_p(differences: ArrayLike) -> float | None:
@@ -142,7 +153,7 @@ def paired_p(first: Floats, second: Floats, statistic: Callable[[Floats], Floats
 def _standardised(values: Floats) -> Floats | None:
     gap = values - values.mean()
     largest = float(np.abs(gap).max())
-    if largest <= 1e-12 * max(1.0, float(np.abs(values).max())):
+    if largest <= 1e-12 * float(np.abs(values).max()):
         return None
     gap = gap / largest
     scaled: Floats = gap / np.sqrt(gap @ gap)

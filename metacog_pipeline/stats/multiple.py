@@ -30,12 +30,10 @@ def holm(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
     >>> holm([0.01, None, 0.04, 0.03])
     (0.03, None, 0.06, 0.06)
     """
-    known = sorted((p, i) for i, p in enumerate(pvalues) if p is not None)
+    known = sorted((p, i) for i, p in _known(pvalues))
     adjusted: list[float | None] = [None] * len(pvalues)
     largest = 0.0
     for rank, (p, i) in enumerate(known):
-        if not 0.0 <= p <= 1.0:
-            raise ValueError(f"p value {p} at position {i} is outside 0..1")
         largest = max(largest, min(1.0, (len(known) - rank) * p))
         adjusted[i] = largest
     return tuple(adjusted)
@@ -56,8 +54,17 @@ def bonferroni(pvalues: Sequence[float | None]) -> tuple[float | None, ...]:
     >>> bonferroni([0.01, None, 0.04, 0.6])
     (0.03, None, 0.12, 1.0)
     """
-    number = sum(p is not None for p in pvalues)
+    number = len(_known(pvalues))
     return tuple(None if p is None else min(1.0, number * p) for p in pvalues)
+
+
+def _known(pvalues: Sequence[float | None]) -> list[tuple[int, float]]:
+    """Return each p there is with its position; one outside 0..1 is a ValueError."""
+    known = [(i, p) for i, p in enumerate(pvalues) if p is not None]
+    for i, p in known:
+        if not 0.0 <= p <= 1.0:
+            raise ValueError(f"p value {p} at position {i} is outside 0..1")
+    return known
 
 
 def stars(p: float | None, legend: Legend = STARS) -> str:

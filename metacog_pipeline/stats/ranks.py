@@ -1,7 +1,8 @@
 """Average ranks and Spearman's correlation, many rows at once.
 
 Spearman (1904), *Am. J. Psychol.* 15: Pearson's correlation of average ranks. Its p is that of t = ρ sqrt((n - 2) /
-(1 - ρ²)) with n - 2 degrees of freedom; its interval goes through Fisher's z (1921).
+(1 - ρ²)) with n - 2 degrees of freedom, and never below 2 / n!, that of n values in perfect order; its interval goes
+through Fisher's z (1921).
 
 *Guarded* means: where there is nothing to rank (fewer than three pairs, or no spread) ρ is 0, p is 1, and a status says
 so. Values are ranked as the doubles they are: 0.55 - 0.35 and 0.35 - 0.15 do not tie.
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtr
+from scipy.special import gamma, stdtr
 
 from metacog_pipeline.stats._arrays import Floats, Ints, floats, same_length, whole
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
@@ -24,8 +25,10 @@ LEAST_PAIRS = 3
 TOO_FEW = "fewer than three pairs"
 NO_SPREAD = "no spread"
 PERFECT = "all ranks agree"
-# A standard deviation (of n) below this is no spread.
+# A standard deviation (of n) below this is no spread: so MEDLEY-BENCH has it, for scores of 0 to 1.
 LEAST_SPREAD = 1e-10
+# The same where no unit is given: of the largest value, below which equal values may differ by rounding.
+_ROUNDING = 1e-12
 
 Strings = NDArray[np.str_]
 
@@ -75,13 +78,15 @@ def average_ranks(values: ArrayLike) -> Floats:
     return np.where(np.isnan(table), np.nan, ranks)
 
 
-def spearman_rows(x: ArrayLike, y: ArrayLike) -> Spearman:
+def spearman_rows(x: ArrayLike, y: ArrayLike, least: float | None = LEAST_SPREAD) -> Spearman:
     """Return the guarded Spearman correlation of each row of ``x`` with the same row of ``y``.
 
     Parameters
     ----------
     x, y
         Shape ``(rows, k)``; a pair with a NaN in either is left out.
+    least
+        The standard deviation below which there is no spread; None: that of rounding, whatever the unit of the values.
 
     Examples
     --------
@@ -92,7 +97,7 @@ def spearman_rows(x: ArrayLike, y: ArrayLike) -> Spearman:
     across, up = floats("x", x, 2, gaps=True), floats("y", y, 2, gaps=True)
     if across.shape != up.shape:
         raise ValueError(f"x has shape {across.shape} and y {up.shape}: they must be equal")
-    rho, one, other = _rho(across, up)
+    rho, one, other = _rho(across, up, least)
     enough, spread = one.n >= LEAST_PAIRS, one.spread & other.spread
     status = np.full(len(across), OK, dtype="<U22")
     status[~spread] = NO_SPREAD
@@ -105,18 +110,20 @@ def spearman_rows(x: ArrayLike, y: ArrayLike) -> Spearman:
 
 def guarded_rho(x: Floats, y: Floats) -> Floats:
     """Return only ρ of `spearman_rows`, for arrays known to be floats of equal shape ``(rows, k)``."""
-    return _rho(x, y)[0]
+    return _rho(x, y, LEAST_SPREAD)[0]
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> Estimate:
     """Return Spearman's ρ of ``x`` and ``y``, shapes ``(n,)``, with its Fisher-z interval; no value where guarded.
+
+    Only the order of the values counts, in any unit.
 
     >>> round(spearman([1, 2, 3, 4], [1, 3, 2, 4]).value, 3)
     0.8
     """
     across, up = floats("x", x), floats("y", y)
     same_length(x=across, y=up)
-    found = spearman_rows(across[None, :], up[None, :])
+    found = spearman_rows(across[None, :], up[None, :], least=None)
     n, status = int(found.n[0]), str(found.status[0])
     if status != OK:
         return unavailable(n, "spearman, fisher z", status)
@@ -187,7 +194,7 @@ class Ranked:
     n
         Shape ``(rows,)``: values.
     spread
-        Shape ``(rows,)``: whether they differ.
+        Shape ``(rows,)``: whether they differ by more than rounding.
     """
 
     centred: Floats
@@ -202,7 +209,7 @@ def ranked(values: Floats) -> Ranked:
     >>> ranked(np.array([[0.3, 0.1, 0.2]])).centred
     array([[ 1., -1.,  0.]])
     """
-    return _ranked(values, np.zeros(values.shape, dtype=np.bool_))
+    return _ranked(values, np.zeros(values.shape, dtype=np.bool_), None)
 
 
 def rho_of(one: Ranked, other: Ranked) -> Floats:
@@ -228,20 +235,20 @@ def rho_of(one: Ranked, other: Ranked) -> Floats:
     return np.clip(rho, -1.0, 1.0)
 
 
-def _rho(x: Floats, y: Floats) -> tuple[Floats, Ranked, Ranked]:
+def _rho(x: Floats, y: Floats, least: float | None) -> tuple[Floats, Ranked, Ranked]:
     missing = np.isnan(x) | np.isnan(y)
     if missing.any():
         x, y = np.where(missing, np.nan, x), np.where(missing, np.nan, y)
-    one, other = _ranked(x, missing), _ranked(y, missing)
+    one, other = _ranked(x, missing, least), _ranked(y, missing, least)
     return rho_of(one, other), one, other
 
 
-def _ranked(values: Floats, missing: NDArray[np.bool_]) -> Ranked:
+def _ranked(values: Floats, missing: NDArray[np.bool_], least: float | None) -> Ranked:
     n: Ints = values.shape[1] - np.count_nonzero(missing, axis=1)
     middle = ((n + 1) / 2)[:, None]  # the mean of average ranks
     centred = np.where(missing, 0.0, average_ranks(values) - middle)
     deviation = np.sqrt((centred * centred).sum(axis=1) * _share(n))
-    return Ranked(centred, deviation, n, _has_spread(values, missing, n))
+    return Ranked(centred, deviation, n, _has_spread(values, missing, n, least))
 
 
 def _share(n: Ints) -> Floats:
@@ -249,11 +256,16 @@ def _share(n: Ints) -> Floats:
     return share
 
 
-def _has_spread(values: Floats, missing: NDArray[np.bool_], n: Ints) -> NDArray[np.bool_]:
+def _has_spread(
+    values: Floats, missing: NDArray[np.bool_], n: Ints, least: float | None
+) -> NDArray[np.bool_]:
     known = np.where(missing, 0.0, values)
+    if least is None:
+        largest = np.abs(known).max(axis=1, initial=0.0, keepdims=True)
+        known, least = known / np.where(largest > 0, largest, 1.0), _ROUNDING
     count = np.maximum(n, 1)
-    gap = np.where(missing, 0.0, values - (known.sum(axis=1) / count)[:, None])
-    spread: NDArray[np.bool_] = np.sqrt((gap * gap).sum(axis=1) / count) >= LEAST_SPREAD
+    gap = np.where(missing, 0.0, known - (known.sum(axis=1) / count)[:, None])
+    spread: NDArray[np.bool_] = np.sqrt((gap * gap).sum(axis=1) / count) >= least
     return spread
 
 
@@ -264,4 +276,4 @@ def _two_sided(rho: Floats, n: Ints | NDArray[np.int64]) -> Floats:
     loose = rest > 0
     t = np.abs(rho[loose]) * np.sqrt(df[loose] / rest[loose])
     p[loose] = 2 * stdtr(df[loose], -t)
-    return p
+    return np.asarray(np.maximum(p, 2 / gamma(n + 1.0)))

@@ -4,8 +4,10 @@ Mann & Whitney (1947), *Ann. Math. Stat.* 18. U counts the pairs in which the va
 ties half. The rank-biserial correlation r = 2 U / (n₁ n₂) - 1 (Cureton 1956; Wendt 1972) is 1 where every value of the
 first sample is larger, -1 where every one is smaller, and 0 where neither is.
 
-p is exact where the smaller sample has at most eight values and none are tied, else that of the normal distribution with
-corrections for ties and continuity.
+p is the share of all arrangements of the values whose U is as far from its mean as the one seen: exact without ties where
+the smaller sample has at most eight values, and with ties where there are few values or few different ones (`MOST_STEPS`).
+Else it is that of the normal distribution with corrections for ties and continuity, which among many ties is far too small:
+U then moves in large steps.
 """
 
 from __future__ import annotations
@@ -17,13 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from metacog_pipeline.stats._arrays import Floats
+from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.estimate import OK
 from metacog_pipeline.stats.ranks import average_ranks
 
 EMPTY = "a sample without values"
 NO_SPREAD = "all values are equal"
 MOST_EXACT = 8
+# Of counting arrangements with ties: some tens of milliseconds; the number of arrangements of more values is no double.
+MOST_STEPS, MOST_VALUES = 1_000_000, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +67,10 @@ def mann_whitney(first: ArrayLike, second: ArrayLike) -> RankSum:
     _, tied = np.unique(ranks, return_counts=True)
     if len(tied) == 1:
         return RankSum(u, r, None, n, m, "mann-whitney", NO_SPREAD)
-    if min(n, m) <= MOST_EXACT and len(tied) == n + m:
+    if len(tied) == n + m and min(n, m) <= MOST_EXACT:
         return RankSum(u, r, _exact(u, n, m), n, m, "mann-whitney, exact")
+    if len(tied) < n + m <= MOST_VALUES and _steps(min(n, m), tied) <= MOST_STEPS:
+        return RankSum(u, r, _exact_tied(u, n, m, tied), n, m, "mann-whitney, exact")
     return RankSum(u, r, _normal(u, n, m, tied.astype(np.float64)), n, m, "mann-whitney, normal")
 
 
@@ -80,6 +86,44 @@ def _exact(u: float, n: int, m: int) -> float:
             ways[place] += ways[place - i]
     at_most = round(min(u, n * m - u))
     return min(1.0, 2 * float(ways[: at_most + 1].sum() / ways.sum()))
+
+
+def _places(tied: Ints) -> tuple[Ints, int]:
+    """Return the ranks of groups of tied values, from 0, in the largest unit in which they are whole; twice that unit."""
+    twice = 2 * np.cumsum(tied) - tied
+    apart = twice - twice[0]
+    unit = int(np.gcd.reduce(apart))
+    return apart // unit, unit
+
+
+def _steps(taken: int, tied: Ints) -> int:
+    """Return the most sums that `_exact_tied` makes."""
+    most = (taken + 1) * (taken * int(_places(tied)[0][-1]) + 1)
+    ways, steps = 1, 0
+    for size in tied.tolist():
+        steps += ways * (min(size, taken) + 1)
+        ways = min(ways * (min(size, taken) + 1), most)
+    return steps
+
+
+def _exact_tied(u: float, n: int, m: int, tied: Ints) -> float:
+    """Return p from the number of arrangements for each sum of ranks, where ``tied`` values of each group are alike."""
+    taken, (places, unit) = min(n, m), _places(tied)
+    base = taken * int(places[-1]) + 1
+    # How many values are taken so far, times base, and the sum of their places; and in how many ways.
+    states: Ints = np.zeros(1, dtype=np.int64)
+    ways: Floats = np.ones(1)
+    for size, place in zip(tied.tolist(), places.tolist(), strict=True):
+        more = np.arange(min(size, taken) + 1)
+        reached = np.add.outer(states, more * (base + place)).ravel()
+        number = np.outer(ways, [float(math.comb(size, each)) for each in more.tolist()]).ravel()
+        kept = reached < (taken + 1) * base
+        states, which = np.unique(reached[kept], return_inverse=True)
+        ways = np.bincount(which, number[kept]).astype(np.float64)
+    whole = states >= taken * base
+    # How far each sum is from its mean, times the number of values and twice the unit of ranks: whole numbers.
+    far = np.abs((n + m) * (states[whole] - taken * base) - taken * int(tied @ places)) * unit
+    return float(ways[whole][far >= (n + m) * round(abs(2 * u - n * m))].sum() / ways[whole].sum())
 
 
 def _normal(u: float, n: int, m: int, tied: Floats) -> float:

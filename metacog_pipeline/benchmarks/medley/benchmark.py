@@ -92,7 +92,8 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.ITEMS: "2",
-        Stage.SCORING: "6",
+        Stage.PARSING: "2",
+        Stage.SCORING: "7",
     }
     answer_modes = asking.MODES
     unanswered = UNANSWERED

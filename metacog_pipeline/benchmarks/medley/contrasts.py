@@ -355,7 +355,9 @@ def _predictors(grades: Floats, change: Floats, base: Comparison) -> Iterator[Co
     for place, name in enumerate(JUDGE_DIMENSIONS):
         known = found.status[place] == "ok"
         both = ~np.isnan(grades[place])
-        p = exact.rank_p(grades[place, both], change[both])
+        p = (
+            exact.rank_p(grades[place, both], change[both]) if known else None
+        )  # of rounding alone there is none
         adjusted = None if p is None else min(1.0, p * len(JUDGE_DIMENSIONS))
         yield replace(
             base, condition=NORMAL, family="predictor", measure=name,

@@ -63,8 +63,9 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "17",
-        Stage.SCORING: "5",
+        Stage.PARSING: "18",
+        Stage.JUDGING: "2",
+        Stage.SCORING: "6",
     }
     answer_modes = asking.MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE
@@ -77,6 +78,7 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
             "sensitivity", SensitivityRow, None,
             "One tier of a model under one setting of one threshold; what was read is not read again.",
             ("dataset", "condition", "model", "tier", "threshold", "setting"), of_group, with_tau,
+            version="2",
         ),
         Table(
             "reliability", ReliabilityBin, None,

@@ -7,7 +7,7 @@ models, which rest on the items both answered; simulated ones never meet measure
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,13 +20,14 @@ from metacog_pipeline.benchmarks.metacogbench.judging.agreement import judge_shi
 from metacog_pipeline.benchmarks.metacogbench.measures import HEADLINES
 from metacog_pipeline.benchmarks.metacogbench.model_pairs import (
     common,
-    difference,
     headlines,
+    of_tier,
     of_two,
     resampled,
+    tested,
 )
 from metacog_pipeline.benchmarks.metacogbench.prompts import FREE, JSON, JSON_NOTES, TWO_TURN
-from metacog_pipeline.benchmarks.metacogbench.run_estimates import RunEstimate, calibration_error, rate
+from metacog_pipeline.benchmarks.metacogbench.run_estimates import RunEstimate
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import (
     Floats,
     TierGroup,
@@ -107,11 +108,11 @@ def _formats(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     for world, condition in itertools.product(_worlds(groups), (JSON, JSON_NOTES)):
         for model, free, other in world.pairs(condition, "1b"):
             base = world.base("format", "ece_pre", model=model, a=FREE, b=condition)
-            yield difference(base, _error(free), _error(other))
+            yield of_tier(base, free, other, None)
         for name, (tier, column) in SHARES.items():
             for model, free, other in world.pairs(condition, tier):
                 base = world.base("format", name, model=model, a=FREE, b=condition)
-                yield difference(base, rate(free, column), rate(other, column))
+                yield of_tier(base, free, other, column)
 
 
 def _mcnemar(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
@@ -133,18 +134,11 @@ def _exact(base: Comparison, first: Floats, second: Floats) -> Comparison:
 
 
 def _protocols(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    measures: dict[str, Callable[[TierGroup], RunEstimate]] = {
-        "ece_pre": _error,
-        "accuracy_1b": lambda tier: rate(tier, "correct"),
-    }
-    for world, (name, measure) in itertools.product(_worlds(groups), measures.items()):
+    measures = {"ece_pre": None, "accuracy_1b": "correct"}
+    for world, (name, column) in itertools.product(_worlds(groups), measures.items()):
         for model, free, other in world.pairs(TWO_TURN, "1b"):
             base = world.base("protocol", name, model=model, a=TWO_TURN, b=FREE)
-            yield difference(base, measure(other), measure(free))
-
-
-def _error(tier: TierGroup) -> RunEstimate:
-    return calibration_error(tier, tier.column("pre"), tier.column("correct"))
+            yield of_tier(base, other, free, column)
 
 
 def _ranks(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
@@ -179,17 +173,25 @@ def _saturated(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
 
 
 def _judges(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
-    return judge_shifts(groups, resampled)
+    return judge_shifts(groups, _of_sums)
+
+
+def _of_sums(row: Comparison, value: float, draws: Floats, moved: Floats) -> Comparison:
+    """Return the row of a difference that is the sum of what it is on each item, ``moved``."""
+    row = resampled(row, value, draws, len(moved))
+    return tested(
+        row, [len(moved)], int(np.count_nonzero(moved)), lambda swapped: (1 - 2.0 * swapped) @ moved
+    )
 
 
 _WHERE = ("dataset", "source", "family", "measure")
 CONTRASTS = (
     Contrast(
-        "models_paired", _between_models, within=_WHERE, between_models=True, under=(FREE,), pairs=True, version="2",
+        "models_paired", _between_models, within=_WHERE, between_models=True, under=(FREE,), pairs=True, version="3",
         words="Two models on the items both were asked: tiers and composites.",
     ),
     Contrast(
-        "format", _formats, within=(*_WHERE, "b"), by_model=True,
+        "format", _formats, within=(*_WHERE, "b"), by_model=True, version="2",
         words="A tier in free text minus the same in JSON, same items and scorer; 1b by calibration error and share right.",
     ),
     Contrast(
@@ -197,7 +199,7 @@ CONTRASTS = (
         words="The same contrast in one run: exact test of the items that only one format passes.",
     ),
     Contrast(
-        "protocol", _protocols, within=_WHERE, by_model=True,
+        "protocol", _protocols, within=_WHERE, by_model=True, version="2",
         words="1b with the prediction asked beforehand minus 1b in one reply, same items.",
     ),
     Contrast(
@@ -209,7 +211,7 @@ CONTRASTS = (
         words="A tier at which every model is at 95 % or above: its grounded measure separates better.",
     ),
     Contrast(
-        "judge", _judges, within=(*_WHERE, "condition", "a"), by_model=True,
+        "judge", _judges, within=(*_WHERE, "condition", "a"), by_model=True, version="2",
         words="Share passed by a judge minus share passed by the headline rule, over the same replies of a model.",
     ),
 )  # fmt: skip

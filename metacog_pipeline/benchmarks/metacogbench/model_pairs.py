@@ -1,17 +1,19 @@
-"""Two models on the items both answered: headlines of the tiers and the composites that rest on them.
+"""Two models, or two ways of asking one, on the same items: tiers, and the composites that rest on them.
 
-An item counts for a pair where both models answered it in every run. p is that of the resamples, which models of one item
-set share; up to 12 items, those of all tiers of a composite together, it is that of all exchanges between the two.
+An item counts for a pair of models where both answered it in every run. Up to 12 items, those of all tiers of a composite
+together, p is that of all exchanges between the two; above, that of the resamples, which both sides share (`tested`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from metacog_pipeline.benchmark.contract import Comparison, Group, lost_items
 from metacog_pipeline.benchmarks.metacogbench.composites import COMPOSITES, TIER_MEASURES, composed, tiers_of
@@ -22,15 +24,19 @@ from metacog_pipeline.benchmarks.metacogbench.run_estimates import (
     changed,
     rate,
     rate_values,
-    weighted_mean,
 )
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup, tier_groups
 from metacog_pipeline.stats import calibration, exact, resampling
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 
 NO_SHARED = "no shared items"
+RUNS_DIFFER = "no p: asked in different numbers of runs, so that items cannot be exchanged"
 SAME = 1e-12  # resamples this close to 0 count on both sides
 Tiers = Mapping[str, TierGroup]
+#: What the headline of a tier is the rate of; None: 1 minus the calibration error of the predictions.
+HEADLINE: Mapping[str, str | None] = {tier: None if tier == "1b" else "passed" for tier in TIER_MEASURES}
+#: From the ways to exchange items to the difference of each way; None where there is none.
+Exchanged = Callable[[NDArray[np.bool_]], Floats | None]
 #: A tier of two models on the items both answered, and how many were lost on either side.
 Shared = tuple[TierGroup, TierGroup, int, int]
 _WHOLE: WeakKeyDictionary[Group, dict[str, RunEstimate]] = WeakKeyDictionary()
@@ -42,22 +48,64 @@ def of_two(base: Callable[[str], Comparison], first: Group, second: Group) -> It
     kept = {name: each for name, each in shared.items() if each[0].n_items}
     own = headlines(first, {name: each[0] for name, each in kept.items()})
     other = headlines(second, {name: each[1] for name, each in kept.items()})
+    differ = {name: _differ(one, two, HEADLINE[name]) for name, (one, two, _, _) in kept.items()}
     for name, of in _rest_on(shared).items():
         rows, lost = base(name), _lost([shared[tier] for tier in of])
         if name not in own or name not in other:
             yield replace(rows, note=lost, status=NO_SHARED)
             continue
         row = difference(replace(rows, note=lost), own[name], other[name])
-        n = sum(kept[tier][0].n_items for tier in of)
-        if row.p is not None and row.statistic is not None:
-            # Resamples of a few items are too narrow: p is not below Student's, of the items of the smallest tier.
-            least = min(kept[tier][0].n_items for tier in of)
-            row = replace(row, p=max(row.p, resampling.wald_p(row.statistic, max(least - 1, 1))))
-        if row.p is not None and n <= exact.MOST_SWAPPED:
-            p = _exact_p([kept[tier] for tier in of], name)
-            note = "; ".join(each for each in (exact.NOTE, lost) if each)
-            row = replace(row, p=p, note=note)
-        yield row
+        tiers = [kept[tier][:2] for tier in of]
+        unlike = sum(differ[tier] for tier in of)
+        yield tested(
+            row, [each.n_items for each, _ in tiers], unlike, partial(_exchanged_together, tiers, name)
+        )
+
+
+def of_tier(base: Comparison, first: TierGroup, second: TierGroup, column: str | None) -> Comparison:
+    """Return the row of a tier asked in one way minus the same items asked in another.
+
+    Parameters
+    ----------
+    base
+        The row without numbers.
+    first, second
+        The tier, with a reply to each item in every run.
+    column
+        What a `rate` is that of; None: the calibration error of the predictions.
+    """
+    sides = [predicted(tier) if column is None else rate(tier, column) for tier in (first, second)]
+    row, differ = difference(base, *sides), _differ(first, second, column)
+    return tested(row, [first.n_items], differ, partial(_exchanged, first, second, column))
+
+
+def tested(row: Comparison, sizes: Sequence[int], differ: int, exchanged: Exchanged) -> Comparison:
+    """Return a row of resamples with the p it is judged by.
+
+    Up to 12 items that is the p of all exchanges between the two sides. Above it is that of the resamples; these are too
+    narrow where items are few, so it is not below Student's, nor below the least p of all exchanges. An exchange of items
+    that are alike on both sides changes nothing.
+
+    Parameters
+    ----------
+    row
+        The difference with what its resamples say; without a p it stays as it is.
+    sizes
+        How many items each tier has.
+    differ
+        How many of all items are not alike on both sides.
+    exchanged
+        From ``(ways, items)``, whether an item is exchanged, to the difference of each way, ``(ways,)``; None where items
+        cannot be exchanged.
+    """
+    if row.p is None:
+        return row
+    if sum(sizes) <= exact.MOST_SWAPPED:
+        moved = exchanged(exact.exchanges(sum(sizes)))
+        note = "; ".join(each for each in (RUNS_DIFFER if moved is None else exact.NOTE, row.note) if each)
+        return replace(row, p=None if moved is None else exact.exchange_p(moved), note=note)
+    student = 0.0 if row.statistic is None else resampling.wald_p(row.statistic, max(min(sizes) - 1, 1))
+    return replace(row, p=max(row.p, student, exact.least_p(differ)))
 
 
 def difference(base: Comparison, first: RunEstimate, second: RunEstimate) -> Comparison:
@@ -134,44 +182,69 @@ def headlines(group: Group, tiers: Tiers) -> dict[str, RunEstimate]:
     return found | composed(found)
 
 
+def predicted(tier: TierGroup) -> RunEstimate:
+    """Return the calibration error of what was predicted beforehand."""
+    return calibration_error(tier, tier.column("pre"), tier.column("correct"), alone=False)
+
+
 def _headline(tier: TierGroup) -> RunEstimate:
-    if tier.tier != "1b":
-        return rate(tier, "passed")
-    error = calibration_error(tier, tier.column("pre"), tier.column("correct"), alone=False)
+    column = HEADLINE[tier.tier]
+    if column is not None:
+        return rate(tier, column)
+    error = predicted(tier)
     return changed(error, lambda value: 1 - value, error.method)
 
 
-def _exact_p(tiers: Sequence[Shared], name: str) -> float | None:
-    """Return the p of all exchanges of the items of ``tiers`` between the two; None where their runs differ in number."""
-    if any(first.n_runs != second.n_runs for first, second, _, _ in tiers):
-        return None
-    swapped = exact.exchanges(sum(first.n_items for first, _, _, _ in tiers)).astype(np.float64)
-    sides: list[dict[str, RunEstimate]] = [{}, {}]
+def _compared(tier: TierGroup, column: str | None) -> Floats:
+    """Return what is compared of each item, ``(items, values)``: its rate over runs, or predictions and outcomes."""
+    if column is None:
+        return np.hstack([tier.column(name) for name in ("pre", "correct")])
+    return np.asarray(rate_values(tier, column).mean(axis=1, keepdims=True))
+
+
+def _differ(first: TierGroup, second: TierGroup, column: str | None) -> int:
+    """Return how many items are not alike on both sides in what is compared; all where predictions differ in number."""
+    one, two = _compared(first, column), _compared(second, column)
+    if one.shape != two.shape:
+        return first.n_items
+    return int((~np.isclose(one, two, rtol=0, atol=SAME, equal_nan=True)).any(axis=1).sum())
+
+
+def _exchanged_together(
+    tiers: Sequence[tuple[TierGroup, TierGroup]], name: str, swapped: NDArray[np.bool_]
+) -> Floats | None:
+    """Return the difference of a headline or composite for each way to exchange the items of ``tiers``."""
+    found: dict[str, RunEstimate] = {}
     start = 0
-    for first, second, _, _ in tiers:
+    for first, second in tiers:
         own = swapped[:, start : start + first.n_items]
         start += first.n_items
-        for place, weights in enumerate((np.hstack([1 - own, own]), np.hstack([own, 1 - own]))):
-            draws = _exchanged(first, second, weights)
-            sides[place][TIER_MEASURES[first.tier]] = RunEstimate(draws[:1], draws, first.n_items)
-    one, two = (found | composed(found) for found in sides)
-    if name not in one or name not in two:
+        moved = _exchanged(first, second, HEADLINE[first.tier], own)
+        if moved is None:
+            return None
+        moved = -moved if HEADLINE[first.tier] is None else moved  # 1 - error
+        # Composites are means: that of differences is the difference of composites.
+        found[TIER_MEASURES[first.tier]] = RunEstimate(moved[:1], moved, first.n_items)
+    whole = (found | composed(found)).get(name)
+    return None if whole is None else whole.draws
+
+
+def _exchanged(
+    first: TierGroup, second: TierGroup, column: str | None, swapped: NDArray[np.bool_]
+) -> Floats | None:
+    """Return the difference of a tier for each way to exchange its items; None where runs differ in number."""
+    if first.n_runs != second.n_runs:
         return None
-    a, b = one[name].draws, two[name].draws
-    return None if a is None or b is None else exact.exchange_p(a - b)
-
-
-def _exchanged(first: TierGroup, second: TierGroup, weights: Floats) -> Floats:
-    """Return the headline of a tier for each way to take its items from the two: ``weights`` are ``(ways, 2 items)``."""
+    own = swapped.astype(np.float64)
+    if column is not None:
+        apart = _compared(first, column) - _compared(second, column)
+        return np.asarray((1 - 2 * own) @ apart[:, 0] / len(apart))
     both = (first, second)
-    if first.tier != "1b":
-        found = weighted_mean(weights, np.vstack([rate_values(each, "passed") for each in both])).draws
-        assert found is not None, "a mean of weights has draws"
-        return found
     stated, right = (np.vstack([each.column(name) for each in both]) for name in ("pre", "correct"))
-    here = ~np.isnan(stated) & ~np.isnan(right)
-    stated = np.where(here, stated, np.nan) / 100
-    runs = zip(stated.T, right.T, strict=True)
-    errors = [calibration.ece_draws(said, correct, weights, BINS, "floor") for said, correct in runs]
-    averaged: Floats = 1 - np.mean(errors, axis=0)
-    return averaged
+    stated = np.where(np.isnan(right), np.nan, stated) / 100
+    sides = (np.hstack([1 - own, own]), np.hstack([own, 1 - own]))
+    moved = [
+        np.subtract(*(calibration.ece_draws(*run, weights, BINS, "floor") for weights in sides))
+        for run in zip(stated.T, right.T, strict=True)
+    ]
+    return np.asarray(np.mean(moved, axis=0))

@@ -45,8 +45,8 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
     Settings, Item, Response = settings_of.Settings, Question, response.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "2",
-        Stage.SCORING: "5",
+        Stage.PARSING: "3",
+        Stage.SCORING: "6",
     }
     answer_modes = MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE

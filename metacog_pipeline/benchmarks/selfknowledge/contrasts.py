@@ -31,6 +31,7 @@ from metacog_pipeline.benchmark.groups import Counts, Floats, Ints, counted
 from metacog_pipeline.benchmarks.selfknowledge.measures import counts_of, log_linear, outcomes
 from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK, gives_leave
 from metacog_pipeline.stats import exact, resampling, two_intervals
+from metacog_pipeline.stats.auroc import auroc_statistic
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED
 from metacog_pipeline.stats.paired import mcnemar_from_data
 from metacog_pipeline.stats.resampling.products import Pair as SharedPair
@@ -110,7 +111,7 @@ def _contrast(family: str, pairs: Callable[..., Iterator[Pairs]], words: str) ->
     )
     return Contrast(
         family, compute, "holm", within, words=words, between_models=models, pairs=models, by_model=not models,
-        version="2",
+        version="3",
     )  # fmt: skip
 
 
@@ -285,15 +286,26 @@ def _graded_difference(base: Comparison, pair: Pair) -> Comparison | None:
     row = replace(base, measure="auroc2", n=pair.n_items, note=found.method, value=found.value)
     if found.value is None or found.sem is None or found.low is None or found.high is None:
         return replace(row, status=found.status)
-    z = found.value / found.sem
-    ends: dict[str, Any] = {
-        "se": found.sem,
-        "low": found.low,
-        "high": found.high,
-        "statistic": z,
-        "p": two_intervals.p_of(found.value, found.low, found.high),
-    }
-    return replace(row, **ends, note=f"{found.method}; p of the interval")
+    row = replace(row, se=found.sem, low=found.low, high=found.high, statistic=found.value / found.sem)
+    names, cluster = np.unique(np.concatenate([each[2] for each in graded]), return_inverse=True)
+    if len(names) <= exact.MOST_SWAPPED:
+        return replace(
+            row, p=_exact_area_p(graded, cluster, len(names)), note=f"{found.method}; {exact.NOTE}"
+        )
+    p = two_intervals.p_of(found.value, found.low, found.high)
+    return replace(row, p=p, note=f"{found.method}; p of the interval")
+
+
+def _exact_area_p(graded: Sequence[tuple[Floats, Ints, Ints]], cluster: Ints, n: int) -> float | None:
+    """Return the p of all exchanges of ``n`` clusters between two sides; ``cluster`` is that of each of their answers."""
+    levels, level = np.unique(np.concatenate([each[0] for each in graded]), return_inverse=True)
+    cell = 2 * level + np.concatenate([each[1] for each in graded])
+    side = np.repeat([0, 1], [len(each[0]) for each in graded])
+    sides = np.zeros((2, n, 2 * len(levels)))
+    np.add.at(sides, (side, cluster, cell), 1.0)
+    moved = exact.exchanges(n) @ (sides[1] - sides[0])
+    whole = sides.sum(axis=1)
+    return exact.exchange_p(auroc_statistic(whole[0] + moved) - auroc_statistic(whole[1] - moved))
 
 
 def _mcnemar(base: Comparison, pair: Pair) -> Comparison | None:

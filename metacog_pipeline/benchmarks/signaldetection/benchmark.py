@@ -46,7 +46,11 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
     board = board.BOARD
     importer = IMPORTER
     trial_settings: ClassVar = {"dataset": "sample", "trials": 6}
-    versions: ClassVar[Mapping[Stage, str]] = {**dict.fromkeys(Stage, "1"), Stage.SCORING: "3"}
+    versions: ClassVar[Mapping[Stage, str]] = {
+        **dict.fromkeys(Stage, "1"),
+        Stage.PARSING: "2",
+        Stage.SCORING: "4",
+    }
     preview = ("item_id", "condition", "stimulus", "response", "confidence", "correct", "status")
 
     def construction(self) -> tuple[Step, ...]:

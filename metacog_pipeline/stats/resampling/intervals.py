@@ -183,8 +183,9 @@ def p_value(draws: Floats, tolerance: float = 0.0) -> float | None:
     """Return the two-sided p of a difference, from its resamples: ``2 (1 + k) / (1 + B)``.
 
     k is the smaller number of resamples on either side of 0, draws at 0 counted on both; the added 1 is the sample itself.
-    p is never 0 and never below 2 / (B + 1), twice the floor of a one-sided test. It is below 0.05 where the percentile
-    interval leaves out 0, so that the two never disagree.
+    p is never 0 and never below 2 / (B + 1), twice the floor of a one-sided test. Where it is below 0.05 the percentile
+    interval leaves out 0. The added 1 is not in the interval: where that just leaves out 0, p can be above 0.05, by less
+    than 4 / (B + 1).
 
     Parameters
     ----------

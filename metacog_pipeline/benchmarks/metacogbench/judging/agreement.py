@@ -47,7 +47,8 @@ NO_JUDGEMENTS = "no judgements"
 JUDGED = "_judged"  # derived column of responses: what each judge said
 _GROUP = ("dataset", "source", "tier", "condition", "judge", "relation")
 _KEY = ("dataset", "condition", "model", "run", "item_id")
-Resampled = Callable[[Comparison, float, Floats, int], Comparison]
+#: From a row, the difference, its resamples and what it is on each item, to the tested row.
+Tested = Callable[[Comparison, float, Floats, Floats], Comparison]
 
 
 @dataclass(slots=True)
@@ -93,10 +94,11 @@ class Agreement:
 class Counts(NamedTuple):
     """Counts of replies: passed by both, judge only, rules only, neither.
 
-    ``totals`` are over all items, shape ``(1, 4)``, ``drawn`` over resampled ones, ``(B, 4)``, where there are several.
+    ``by_item`` has shape ``(items, 4)``; ``totals`` are over all items, shape ``(1, 4)``, ``drawn`` over resampled ones,
+    ``(B, 4)``, where there are several.
     """
 
-    n_items: int
+    by_item: Floats
     totals: Floats
     drawn: Floats | None
 
@@ -127,7 +129,7 @@ def with_judgements(responses: pl.DataFrame, judgements: pl.DataFrame | None) ->
     return responses.join(said, on=["condition", "item_id"], how="left", maintain_order="left")
 
 
-def judge_shifts(groups: Sequence[Group], resampled: Resampled) -> Iterator[Comparison]:
+def judge_shifts(groups: Sequence[Group], tested: Tested) -> Iterator[Comparison]:
     """Yield one row per model, condition, judge and tier: share passed by the judge minus that by the headline rule."""
     frames = [group.frame for group in groups if JUDGED in group.frame.columns]
     if not frames:
@@ -147,7 +149,7 @@ def judge_shifts(groups: Sequence[Group], resampled: Resampled) -> Iterator[Comp
         base = Comparison(
             "judge", SHARES[tier], judge, "rules", dataset, condition=condition, model=model, source=source
         )
-        yield _shift(base, _counts(part, "passed", seed), resampled)
+        yield _shift(base, _counts(part, "passed", seed), tested)
 
 
 def _verdicts(responses: pl.DataFrame) -> pl.DataFrame:
@@ -164,14 +166,14 @@ def _counts(part: pl.DataFrame, column: str, seed: int) -> Counts:
     counts = np.zeros((n, 4))
     np.add.at(counts, (item, 2 * ~judge + ~rules), 1.0)
     drawn = item_weights(str(part["tier"][0]), n, seed) @ counts if n > 1 else None
-    return Counts(n, counts.sum(axis=0, keepdims=True), drawn)
+    return Counts(counts, counts.sum(axis=0, keepdims=True), drawn)
 
 
 def _figures(part: pl.DataFrame, rule: str, seed: int) -> tuple[object, ...]:
     missing = part["status"].is_in(["not_run", "transport_error", "too_long"]).sum()
     unread = part["status"].is_in(["unreadable", "refused"]).sum()
-    n_items, totals, drawn = _counts(part, RULES[str(part["tier"][0])][rule], seed)
-    if not n_items:
+    by_item, totals, drawn = _counts(part, RULES[str(part["tier"][0])][rule], seed)
+    if not (n_items := len(by_item)):
         return (None,) * 11 + (0, 0, 0, 0, unread, missing, NO_JUDGEMENTS)
     pass_both, judge_only, rules_only, fail_both = map(float, totals[0])
     n = pass_both + judge_only + rules_only + fail_both
@@ -195,14 +197,16 @@ def _figures(part: pl.DataFrame, rule: str, seed: int) -> tuple[object, ...]:
     return (*rates, *ends, *numbers, unread, missing, status)
 
 
-def _shift(base: Comparison, counts: Counts, resampled: Resampled) -> Comparison:
-    if not counts.n_items:
+def _shift(base: Comparison, counts: Counts, tested: Tested) -> Comparison:
+    n = len(counts.by_item)
+    if not n:
         return replace(base, status=NO_JUDGEMENTS)
     value = float(_difference(counts.totals)[0])
     if counts.drawn is None:
-        return replace(base, value=value, n=counts.n_items, status=SINGLE_ITEM)
+        return replace(base, value=value, n=n, status=SINGLE_ITEM)
+    moved = (counts.by_item[:, 1] - counts.by_item[:, 2]) / counts.totals.sum()
     note = SELF if base.a == SELF else None
-    return resampled(replace(base, note=note), value, _difference(counts.drawn), counts.n_items)
+    return tested(replace(base, note=note), value, _difference(counts.drawn), moved)
 
 
 def _difference(totals: Floats) -> Floats:

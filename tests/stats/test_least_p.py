@@ -1,0 +1,179 @@
+"""No p is below what all arrangements of the values could give, and where there are few it is the share of them."""
+
+import math
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2, mannwhitneyu, rankdata
+
+from metacog_pipeline.stats import calibration, exact, paired, ranks, resampling
+from metacog_pipeline.stats.multiple import bonferroni, holm
+from metacog_pipeline.stats.ranksum import mann_whitney
+from tests.tables import every
+
+FEW = st.lists(st.integers(0, 4), min_size=1, max_size=6)
+
+
+def share_of_arrangements(first, second):
+    ranks_of_all, n = rankdata([*first, *second]), len(first)
+    middle = n * ranks_of_all.mean()
+    far = [abs(ranks_of_all[list(own)].sum() - middle) for own in combinations(range(len(ranks_of_all)), n)]
+    return np.mean(np.array(far) >= abs(ranks_of_all[:n].sum() - middle) - 1e-9)
+
+
+# --- two samples ------------------------------------------------------------------------------------------------------
+@given(FEW, FEW)
+def test_the_p_of_two_small_samples_is_the_share_of_all_arrangements_ties_and_all(first, second):
+    assume(len({*first, *second}) > 1)
+    found = mann_whitney(first, second)
+    assert found.method == "mann-whitney, exact"
+    assert found.p == pytest.approx(share_of_arrangements(first, second), abs=1e-12)
+    assert mann_whitney(second, first).p == found.p
+
+
+@every(
+    "first, second, p",
+    [
+        ([1, 1, 1], [2, 2, 2], 2 / 20),
+        ([0, 0], [1] * 6, 1 / 28),
+        ([1, 1, 2], [2, 3, 3], 4 / 20),
+        ([1, 1, 1, 1], [2, 2, 2, 2], 2 / 70),
+        ([7], [7, 7, 8], 1.0),
+    ],
+)
+def test_tied_samples_counted_by_hand(first, second, p):
+    assert mann_whitney(first, second).p == pytest.approx(p, abs=1e-15)
+
+
+def test_a_p_of_one_in_twenty_is_not_below_it():
+    found = mann_whitney([0], [1] * 19)
+    assert found.p == 1 / 20 and not found.p < 0.05
+
+
+def test_two_kinds_of_values_have_the_p_of_the_table_however_many_there_are():
+    # Four ones, all in the second of two samples of 100: 2 C(100, 4) of C(200, 4) arrangements.
+    found = mann_whitney([0] * 100, [0] * 96 + [1] * 4)
+    assert found.p == pytest.approx(2 * math.comb(100, 4) / math.comb(200, 4), rel=1e-12)
+
+
+def test_large_samples_with_ties_have_the_normal_p():
+    first, second = np.random.default_rng(2).integers(0, 90, (2, 80))
+    found = mann_whitney(first, second)
+    assert found.method == "mann-whitney, normal"
+    assert found.p == pytest.approx(mannwhitneyu(first, second, method="asymptotic").pvalue, abs=1e-12)
+
+
+# --- several models ---------------------------------------------------------------------------------------------------
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 4), st.data())
+def test_cochrans_p_of_few_items_is_the_share_of_all_placements_within_items(k, data):
+    rows = data.draw(st.lists(st.lists(st.integers(0, 1), min_size=k, max_size=k), min_size=1, max_size=5))
+    table = np.array(rows)
+    found = paired.cochran_q(table)
+    assume(found.q is not None)
+    large = []
+    for places in product(*(list(combinations(range(k), right)) for right in table.sum(axis=1).tolist())):
+        placed = [[model in own for model in range(k)] for own in places]
+        large.append(np.square(np.sum(placed, axis=0)).sum() >= np.square(table.sum(axis=0)).sum())
+    assert found.p == pytest.approx(np.mean(large), abs=1e-12)
+    assert paired.cochran_q(table[::-1, ::-1]) == found
+
+
+def test_four_items_that_differ_say_nothing_about_two_models():
+    assert paired.cochran_q([[1, 0]] * 4 + [[1, 1]] * 2).p == 0.125
+
+
+def test_many_items_that_differ_or_many_models_have_the_p_of_chi_square():
+    for table in ([[1, 0, 0]] * 9 + [[0, 1, 1]] * 4, np.tri(10, 60, 25)):
+        found = paired.cochran_q(np.asarray(table, dtype=int))
+        assert found.p == pytest.approx(chi2.sf(found.q, found.df))
+
+
+# --- rank correlations ------------------------------------------------------------------------------------------------
+@every("n", range(3, 31))
+def test_no_rank_correlation_has_a_p_below_that_of_the_perfect_order(n):
+    least = 2 / math.factorial(n)
+    for rho in (1.0, -1.0, 1 - 1e-15):
+        assert ranks.spearman_p(rho, n) == pytest.approx(least, rel=1e-9)
+    assert exact.rank_p(range(n), range(n)) == pytest.approx(least, rel=1e-9)
+    rows = np.arange(2.0 * n).reshape(2, n)
+    assert ranks.spearman_rows(rows, -rows).p == pytest.approx([least] * 2, rel=1e-9)
+
+
+def test_the_floor_moves_no_p_above_it():
+    assert ranks.spearman_p(0.6, 20) == pytest.approx(0.00516, abs=1e-5)
+    assert ranks.spearman_p(0.0, 3) == 1.0
+
+
+@every("unit", [1e-140, 1e-30, 1e-13, 1e-11, 1.0, 1e6, 1e100])
+def test_rank_correlations_do_not_depend_on_the_unit(unit):
+    x, y = np.array([3.0, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]), np.arange(12.0)
+    plain = ranks.spearman(x, y)
+    assert ranks.spearman(x * unit, y) == ranks.spearman(y, x * unit) == plain
+    assert exact.rank_p(x * unit, y) == exact.rank_p(x, y)
+    assert exact.rank_p(x[:7] * unit, y[:7]) == exact.rank_p(x[:7], y[:7])
+    assert exact.order_p(x[:7] * unit, y[:7]) == pytest.approx(exact.order_p(x[:7], y[:7]))
+    assert ranks.rho_of(ranks.ranked(x[None] * unit), ranks.ranked(y[None])) == plain.value
+
+
+@every("size", [1e-9, 0.3, 1.0, 7e5])
+def test_equal_values_that_differ_by_rounding_have_no_spread_in_any_unit(size):
+    noisy = size * (1 + np.array([0, 1, 0, 2, 0, 1]) * 2.0**-52)
+    assert len(set(noisy.tolist())) > 1
+    assert ranks.spearman(noisy, np.arange(6.0)).status == ranks.NO_SPREAD
+    assert exact.rank_p(noisy, np.arange(6.0)) is None
+    assert exact.order_p(noisy, np.arange(6.0)) is None
+
+
+def test_a_least_spread_that_is_given_holds_in_the_unit_of_the_values():
+    x, y = np.arange(12.0)[None] * 1e-12, np.arange(12.0)[None]
+    assert ranks.spearman_rows(x, y).status.tolist() == [ranks.NO_SPREAD]
+    assert ranks.guarded_rho(x, y).tolist() == [0.0]
+    assert ranks.spearman_rows(x, y, least=None).rho.tolist() == [1.0]
+
+
+# --- many p values ----------------------------------------------------------------------------------------------------
+@every("impossible", [[np.nan, 0.1], [2.0, 0.1], [-0.3], [0.1, None, 1 + 1e-9], [np.inf], [0.2, -np.inf]])
+def test_no_correction_takes_a_p_outside_0_and_1(impossible):
+    for correct in (bonferroni, holm):
+        with pytest.raises(ValueError, match=r"outside 0\.\.1"):
+            correct(impossible)
+
+
+# --- bins of equal mass -----------------------------------------------------------------------------------------------
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 1)), min_size=1, max_size=30), st.integers(1, 12))
+def test_equal_confidences_never_fall_into_two_bins_whatever_the_order_of_rows(rows, bins):
+    stated, right = np.array(rows, dtype=float).T
+    stated /= 6
+    index = calibration.bin_index(stated, bins, "mass")
+    assert index.min() >= 0 and index.max() < bins
+    assert all(len(set(index[stated == level])) == 1 for level in stated)
+    assert (np.diff(index[np.argsort(stated)]) >= 0).all()
+    found = calibration.ece(stated, right, bins, "mass").value
+    for order in (np.argsort(right), np.argsort(-right), np.arange(len(rows))[::-1]):
+        assert calibration.ece(stated[order], right[order], bins, "mass").value == pytest.approx(found)
+
+
+@given(st.sets(st.floats(0, 1), min_size=1, max_size=40), st.integers(1, 12))
+def test_different_confidences_fall_into_groups_of_equal_size(stated, bins):
+    index = calibration.bin_index(sorted(stated), bins, "mass")
+    assert index.tolist() == [place * bins // len(stated) for place in range(len(stated))]
+
+
+def test_one_confidence_has_the_gap_of_its_mean():
+    for right in ([1, 1, 0, 0], [1, 0, 1, 0]):
+        assert calibration.ece([0.5] * 4, right, 2, "mass").value == 0.0
+
+
+# --- resamples --------------------------------------------------------------------------------------------------------
+@given(st.integers(40, 2000), st.data())
+def test_a_p_below_five_percent_means_that_the_interval_leaves_out_0_and_hardly_the_other_way(n, data):
+    below = data.draw(st.integers(0, n // 15))
+    low, _, p = resampling.interval_and_p(np.r_[np.zeros(below), np.ones(n - below)])
+    if p < 0.05:
+        assert low > 0
+    if low > 0:
+        assert p < 0.05 + 4 / (n + 1)
