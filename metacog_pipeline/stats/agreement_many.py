@@ -2,7 +2,8 @@
 
 Fleiss (1971), *Psychol. Bull.* 76, for kappa of many raters; Krippendorff (2011), "Computing Krippendorff's
 alpha-reliability", for alpha with missing ratings and nominal, ordinal or interval categories. Intervals are percentiles
-over resampled units.
+over resampled units. Where all resamples give the value itself, as in full agreement, they do not tell how far it may be
+off: there is no interval, and the status says so.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate,
 Level = Literal["nominal", "ordinal", "interval"]
 ONE_CATEGORY = "one category used by all"
 TOO_FEW_RATERS = "fewer than two raters"
+NO_SPREAD = "no spread: the same in every resample"
 _LEAST_ROOM = 1e-10  # 1 - chance agreement below this is none
 N_BOOT = 1000
 
@@ -217,6 +219,9 @@ def _estimate(
     if n == 1:
         return Estimate(value, None, None, 1, method, SINGLE_ITEM)
     drawn = statistic(resampling.weights(n, n_boot, seed))
+    known = resampling.usable(drawn)
+    if known is not None and float(np.ptp(np.append(known, value))) < _LEAST_ROOM:
+        return Estimate(value, None, None, n, method, NO_SPREAD if status == OK else status)
     return replace(resampling.from_draws(value, drawn, n, method, status, "widened"), sem=None)
 
 

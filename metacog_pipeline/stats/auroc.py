@@ -19,6 +19,7 @@ from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, ON
 from metacog_pipeline.stats.resampling import Patterns
 
 METHOD = "scaled score"
+TWO_LEVELS = f"{METHOD}, two levels"
 FEW = 5.0  # answers of the rarer kind at which their own variance and the model's count alike
 LEAST_SCALE = 0.25  # of the model's variance: few answers can agree by chance
 _Z2 = float(special.ndtri(0.975)) ** 2
@@ -78,7 +79,12 @@ def score_interval(
 
     A score interval with the variance of Hanley & McNeil in the form of Newcombe (2006, *Statistics in Medicine* 25,
     method 5), scaled by how DeLong's variance compares with it: the more, the more answers of the rarer kind there are.
-    Coverage is 92 to 99 % from three wrong answers on, whatever the accuracy.
+    Coverage is 92 to 99 % from three wrong answers on, whatever the accuracy, where confidence has five levels that are all
+    used, as an ideal observer uses them. It is less where few levels hold nearly all answers of a kind: the wrong answers
+    then often fall on one level, and DeLong's variance does not know that they need not. Of two levels, exactly and in the
+    worst of 66 pairs of shares: 76 % with 3 wrong answers, 71 to 86 % with 5 to 10, 75 to 89 % with 15 to 30, 93 % with 100
+    (`TWO_LEVELS` is the method's name then, and the boards mark fewer); the middle of those pairs has 95 to 98 %. Of three
+    to five levels of random shares: 73 to 99 % with 3, 91 to 96 % with 20.
 
     Parameters
     ----------
@@ -193,7 +199,7 @@ def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = N
     table = np.bincount(2 * index + right, minlength=2 * len(levels))
     status = _why_not(table)
     if status is not None:
-        return unavailable(len(stated), _method(items is not None), status)
+        return unavailable(len(stated), _method(table, items is not None), status)
     _, item = np.unique(rows, return_inverse=True)
     return _with_interval(table, item, 2 * index + right, np.ones(len(item), dtype=np.int64))
 
@@ -209,10 +215,10 @@ def auroc_from_patterns(patterns: Patterns) -> Estimate:
     Returns
     -------
     Estimate
-        Value and interval in 0..1 (0.5: confidence says nothing), method ``"scaled score"`` or ``"scaled score,
-        clustered"``. No value, with the status, where all answers are correct, all are wrong, one level alone was
-        used or there are no items. No standard error where fewer than two items are correct or wrong, or where the
-        separation is perfect.
+        Value and interval in 0..1 (0.5: confidence says nothing), method ``"scaled score"``, with ``", two levels"``
+        where no more are used and ``", clustered"`` where items have several answers. No value, with the status, where
+        all answers are correct, all are wrong, one level alone was used or there are no items. No standard
+        error where fewer than two items are correct or wrong, or where the separation is perfect.
 
     Examples
     --------
@@ -225,13 +231,14 @@ def auroc_from_patterns(patterns: Patterns) -> Estimate:
     clustered = bool((patterns.counts.sum(axis=1) > 1).any())
     status = _why_not(patterns.totals)
     if status is not None:
-        return unavailable(int(patterns.totals.sum()), _method(clustered), status)
+        return unavailable(int(patterns.totals.sum()), _method(patterns.totals, clustered), status)
     pattern, cell = np.nonzero(patterns.counts)
     return _with_interval(patterns.totals, pattern, cell, patterns.counts[pattern, cell], patterns.weights)
 
 
-def _method(clustered: bool) -> str:
-    return f"{METHOD}, clustered" if clustered else METHOD
+def _method(table: Ints, clustered: bool) -> str:
+    name = TWO_LEVELS if np.count_nonzero(table[0::2] + table[1::2]) == 2 else METHOD
+    return f"{name}, clustered" if clustered else name
 
 
 def _why_not(table: Ints) -> str | None:
@@ -263,7 +270,7 @@ def _with_interval(
         holding = float(weight @ (np.bincount(cluster, weights=number * side, minlength=size) > 0))
         parts.append((np.bincount(cluster, weights=excess * side, minlength=size) / total, holding))
     (a, i_right), (b, i_wrong) = parts
-    n, method = int(table.sum()), _method(clustered)
+    n, method = int(table.sum()), _method(table, clustered)
     variance = math.nan
     if i_right >= 2 and i_wrong >= 2:
         items = float(weight.sum())

@@ -6,6 +6,11 @@ seen are shrunk and stretched by a factor, noise is added to each as the resampl
 the errors at which the one that was seen is the 97.5th and the 2.5th percentile (Neyman's construction along one line;
 Carpenter 1999, *Journal of the Royal Statistical Society B* 61, calls it test inversion). A bin in which all answers are
 right, or all wrong, has no spread of its own: it gets that of one more answer, right as often as its confidence says.
+
+Two cases are beyond that. Where the error that was seen is as small as noise alone makes it, stretching its gaps tells
+nothing: the upper end is the 97.5th percentile of what noise alone makes. Where every bin is all right or all wrong, no
+resample differs: the ends reach as far as the answers of the other kind that so many equal ones can hide (Clopper &
+Pearson 1934, *Biometrika* 26; the rule of three).
 """
 
 from __future__ import annotations
@@ -19,8 +24,9 @@ from metacog_pipeline.stats._arrays import Floats, quantiles_of
 from metacog_pipeline.stats.resampling.intervals import LEVEL
 
 METHOD = "test inversion over resampled items"
-LARGEST = 8.0  # factor by which the gaps are stretched at most
+_FIRST = 8.0  # factor the search for the upper end starts with; it is doubled while the end lies beyond
 _HALVINGS = 16
+_ROUNDING = 1e-12  # of an error
 _TAIL = (1 - LEVEL) / 2
 
 
@@ -61,32 +67,70 @@ def inverted(
     value = float((number * np.abs(gap) ** (2 if squared else 1)).sum() / number.sum())
     # Resamples of a bin with few answers vary less than samples of it do.
     wider = np.sqrt(number / np.maximum(number - 1, 1))
-    noise = (hits - stated - size * gap) * wider + _unseen(right, said, number, size)
+    seen = hits - stated - size * gap
+    noise = seen * wider + _unseen(right, said, number, size)
     moved = size * gap
 
-    def at(factor: float, tail: float) -> float:
-        made = np.abs(factor * moved + noise)
+    def errors(gaps: Floats) -> Floats:
+        made = np.abs(gaps)
         if squared:
             made = np.divide(made**2, size, out=np.zeros(made.shape), where=size > 0)
-        return float(quantiles_of(made.sum(axis=1) / whole, (tail,))[0])
+        return np.asarray(made.sum(axis=1) / whole)
 
-    if value == 0:
-        return 0.0, min(at(0.0, 1 - _TAIL), 1.0)
+    def at(factor: float, tail: float) -> float:
+        return float(quantiles_of(errors(factor * moved + noise), (tail,))[0])
+
     power = 2 if squared else 1  # what a factor of the gaps is of their sum
-    low = value * _factor(lambda factor: at(factor, 1 - _TAIL) - value, 1.0) ** power
-    high = value * _factor(lambda factor: at(factor, _TAIL) - value, LARGEST) ** power
-    return min(low, value), min(max(high, value), 1.0)
+    least, most = _hidden(gap, number, right, power)
+    low = value * _factor(lambda factor: at(factor, 1 - _TAIL) - value) ** power
+    # Within half a step of 0 no error that could have been seen is smaller.
+    if value <= max(at(0.0, _TAIL), _step(errors(seen)) / 2**power) + _ROUNDING:
+        high = at(0.0, 1 - _TAIL)
+    else:
+        most_factor = value ** (-1 / power)  # no error is larger than 1
+        high = value * _factor(lambda factor: at(factor, _TAIL) - value, _FIRST, most_factor) ** power
+    return min(low, value, least), min(max(high, value, most), 1.0)
 
 
-def _factor(height: Callable[[float], float], most: float) -> float:
-    """Return where a rising function crosses 0, between 0 and ``most``; the end it lies beyond."""
+def _factor(height: Callable[[float], float], first: float = 1.0, most: float = 1.0) -> float:
+    """Return where a rising function crosses 0, from 0 up to ``first``, doubled up to ``most``; the end it lies beyond."""
     if height(0.0) >= 0:
         return 0.0
-    low, high = 0.0, most
+    low, high = 0.0, first
+    while high < most and height(high) < 0:
+        low, high = high, 2 * high
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if height(middle) >= 0 else (middle, high)
     return (low + high) / 2
+
+
+def _step(errors: Floats) -> float:
+    """Return the smallest error that resamples make, which is one answer's: counts are whole, and so errors have steps."""
+    some = errors[errors > _ROUNDING]
+    return float(some.min()) if len(some) else 0.0
+
+
+def _hidden(gap: Floats, number: Floats, right: Floats, power: int) -> tuple[float, float]:
+    """Return the least and the largest error if answers of the other kind are hidden where all bins are of one kind.
+
+    Of n answers alike, a share of up to 1 - 0.025^(1/n) may be of the other kind. Elsewhere inf and 0, which say nothing.
+    """
+    kinds = [(right >= number - 1e-9, -1.0), (right <= 1e-9, 1.0)]
+    if not (kinds[0][0] | kinds[1][0]).all():
+        return np.inf, 0.0
+    ends = np.zeros(2)
+    for kind, sign in kinds:
+        n = float(number[kind].sum())
+        if n:
+            own, most = gap[kind], 1 - _TAIL ** (1 / n)
+            # Each bin's gap closes at its own share, so the error turns at those; of squares at their mean.
+            turns = np.append(np.abs(own), np.abs(own) @ number[kind] / n)
+            shares = np.append(np.clip(turns, 0.0, most), (0.0, most))[:, None]
+            errors = np.abs(own + sign * shares) ** power @ number[kind]
+            ends += errors.min(), errors.max()
+    low, high = ends / number.sum()
+    return float(low), float(high)
 
 
 def _unseen(right: Floats, said: Floats, number: Floats, size: Floats) -> Floats:

@@ -258,12 +258,15 @@ def mass_ece(made: Trials, bins: int = 10) -> estimate.Estimate:
 def error_interval(
     value: float, draws: Floats, n: int, method: str, status: str = estimate.OK
 ) -> estimate.Estimate:
-    """Return a sum of absolute gaps, 0..1, with an interval that holds where its own bias is large.
+    """Return a sum of absolute gaps, 0..1, with an interval that allows for its own bias.
 
     Such an error is larger in a sample than in the population, and larger still in a resample: by b, the mean of the
     draws less the value. Percentiles of the draws are moved down by b at the upper end and by 4 b at the lower, because
-    b understates the bias of a sample whose true error is near 0. Coverage of 95 % intervals with ten bins, 100 to
-    1,373 answers and accuracies of 0.75 to 0.97: 91 to 96 %; draws moved by b at both ends: 48 to 96 %.
+    b understates the bias of a sample whose true error is near 0. That was chosen for errors of confidences as they are:
+    draws moved by b at both ends cover 48 to 96 % of those. It serves errors after a map, and draws do not show the noise
+    of the map. Measured (``measured_coverage.csv``; 100 to 1,373 answers, accuracies of 0.75 to 0.97): after Platt's
+    map 88 to 99 %, after isotonic steps 63 to 75 % of 100 answers, 86 to 87 % of 300 and 96 to 100 % of 1,373; with three
+    runs of each item 76 to 99 % and 48 to 100 %. The boards mark where that is too little.
 
     Parameters
     ----------

@@ -149,8 +149,9 @@ def area_difference(
     Returns
     -------
     Estimate
-        Difference -1..1, DeLong's ``sem``, and the 95 % interval that follows from the score intervals of both areas and
-        their correlation; n is the number of items. Without a value, with the status of the area that has none.
+        Difference -1..1, DeLong's ``sem`` (None where no item moves either area), and the 95 % interval that follows from
+        the score intervals of both areas and their correlation; n is the number of items. Without a value, with the status
+        of the area that has none.
 
     Examples
     --------
@@ -176,12 +177,13 @@ def area_difference(
         return Estimate(value, None, None, n, PAIRED, "single item")
     moved = influences[0] - influences[1]
     sem = math.sqrt(n / (n - 1) * float(moved @ moved))
-    if sem <= 1e-12:
+    if sem <= 1e-12 and abs(value) <= 1e-12:
         return Estimate(value, None, None, n, PAIRED, NO_SPREAD)
     spread = math.sqrt(float(influences[0] @ influences[0]) * float(influences[1] @ influences[1]))
     together = float(influences[0] @ influences[1]) / spread if spread > 0 else 0.0
     low, high, _ = two_intervals.difference(areas[0], areas[1], together)
-    return Estimate(value, low, high, n, PAIRED, sem=sem)
+    # Areas of 0 and of 1 have no influence of any item; their own intervals still tell how sure they are.
+    return Estimate(value, low, high, n, PAIRED, sem=sem if sem > 1e-12 else None)
 
 
 def _influence(confidence: Floats, correct: Ints, area: float) -> Floats:

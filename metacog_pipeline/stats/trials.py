@@ -114,7 +114,8 @@ def trials(
     items
         Shape ``(N,)``: the item of each answer (integers are fastest); None means one answer per item.
     stream, n_draws
-        Seed and number of resamples. The same seed and items give the same folds, whatever was answered.
+        Seed and number of resamples. The same seed and items give the same folds, whatever was answered. Without items
+        the answers are numbered by rising confidence, wrong before correct: the order of rows changes nothing.
     folds
         2 or more.
 
@@ -125,11 +126,12 @@ def trials(
     (array([0.5, 0.9]), array([1, 0, 1, 1]), (1000, 20), (1000, 4))
     """
     given, right = floats("confidence", confidence), binary("correct", correct)
-    n, folds = same_length(confidence=given, correct=right), whole("folds", folds, 2)
-    rows = np.arange(n) if items is None else np.asarray(items)
-    same_length(confidence=given, items=rows)
+    same_length(confidence=given, correct=right)
+    folds = whole("folds", folds, 2)
     stated, level = np.unique(given, return_inverse=True)
     totals: Ints = np.bincount(2 * level + right, minlength=2 * len(stated))
+    rows = _numbered(2 * level + right) if items is None else np.asarray(items)
+    same_length(confidence=given, items=rows)
     grouped, group = _grouped(stated, totals)
     names, item = (rows, rows) if items is None else np.unique(rows, return_inverse=True)
     rng = resampling.generator(stream)
@@ -143,6 +145,13 @@ def trials(
         stated, totals, grouped, patterns, folds, drawn, drawn.reshape(n_draws, folds, size).sum(axis=1),
         len(names), wrong, correct_ones, _area(given, right, None if items is None else item, totals),
     )  # fmt: skip
+
+
+def _numbered(cell: Ints) -> Ints:
+    """Return the place of each answer when they are ordered by their cell."""
+    place = np.empty(len(cell), dtype=np.int64)
+    place[np.argsort(cell, kind="stable")] = np.arange(len(cell))
+    return place
 
 
 def _area(given: Floats, right: Ints, item: Ints | None, totals: Ints) -> Estimate:

@@ -35,6 +35,8 @@ STATUSES = {
     "zero_dprime": "d' is 0: c' has no finite value",
     "undefined_slope": "the ratio s of standard deviations is undefined",
 }
+NO_FIRST_ORDER = "its variance is 0 to first order: there is no interval"
+_VANISHES = 1e-20  # a variance up to here is rounding
 _STEP = 16  # tables of quantiles are made for so many more trials than were drawn, so that few are made
 MEASURES = ("d", "c", "c_prime", "ln_beta", "da", "ca", "equivalent_accuracy")
 
@@ -115,6 +117,9 @@ class Type1:
     def interval(self, measure: str, level: float = 0.95) -> tuple[Floats, Floats]:
         """Return low and high, value ± z √variance; NaN where there is no variance.
 
+        That of ln β is 0 to first order where both rates are 1/2. ln β is 0 and flat there, so that √variance tells
+        nothing of how far it may be off: NaN too.
+
         Parameters
         ----------
         measure
@@ -126,7 +131,8 @@ class Type1:
         if measure == "equivalent_accuracy":
             low, high = self.interval("da", level)
             return ndtr(low / 2), ndtr(high / 2)
-        half = z * np.sqrt(self.variance(measure))
+        variance = self.variance(measure)
+        half = z * np.sqrt(np.where(variance > _VANISHES, variance, np.nan))
         value = np.where(np.isfinite(half), getattr(self, measure), np.nan)
         return value - half, value + half
 
@@ -143,7 +149,8 @@ class Type1:
         if not math.isfinite(value):
             return Estimate(None, None, None, n, method, reason)
         if not math.isfinite(low[cell]):
-            return Estimate(value, None, None, n, method, reason)
+            vanishes = float(self.variance(measure)[cell]) <= _VANISHES
+            return Estimate(value, None, None, n, method, NO_FIRST_ORDER if vanishes else reason)
         sem = math.sqrt(float(self.variance(measure)[cell]))
         return Estimate(value, float(low[cell]), float(high[cell]), n, method, reason, sem)
 

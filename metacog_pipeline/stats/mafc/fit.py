@@ -134,7 +134,7 @@ def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
 
 def checked(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Ints]:
     """Return counts of shape ``(N, S, K)`` and m of shape ``(N, S)``; raises ValueError as `fit`."""
-    correct, errors = np.asarray(right, float), np.asarray(wrong, float)
+    correct, errors = _numbers("right", right), _numbers("wrong", wrong)
     if correct.ndim == 2:
         correct, errors = correct[:, None, :], errors[:, None, :] if errors.ndim == 2 else errors
     if correct.ndim != 3 or correct.shape != errors.shape or correct.shape[2] < 1:
@@ -146,7 +146,7 @@ def checked(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> tuple[Floats, F
         or min(correct.min(initial=0), errors.min(initial=0)) < 0
     ):
         raise ValueError("counts must be finite and 0 or more")
-    alternatives = np.asarray(m)
+    alternatives = _numbers("m", m)
     if alternatives.ndim == 1 and correct.shape[1] == 1:
         alternatives = alternatives[:, None]
     alternatives = np.broadcast_to(alternatives, correct.shape[:2])
@@ -158,10 +158,17 @@ def checked(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> tuple[Floats, F
     return correct, errors, alternatives.astype(np.int64)
 
 
+def _numbers(name: str, values: ArrayLike) -> Floats:
+    found = np.asarray(values)
+    if found.dtype.kind not in "biuf":
+        raise ValueError(f"{name} is {values!r:.60}: numbers are needed")
+    return found.astype(np.float64)
+
+
 def one_cell(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Ints]:
     """Return the counts ``(K,)`` or ``(S, K)`` of one cell, and its m, in the shapes of `checked`."""
-    alternatives = np.asarray(m)
-    correct, errors = np.asarray(right, float)[None], np.asarray(wrong, float)[None]
+    alternatives = _numbers("m", m)
+    correct, errors = _numbers("right", right)[None], _numbers("wrong", wrong)[None]
     return checked(correct, errors, alternatives[None] if alternatives.ndim else alternatives)
 
 

@@ -1,0 +1,128 @@
+"""No interval of zero width is called ok, and what has no interval says why."""
+
+import numpy as np
+import pytest
+
+from metacog_pipeline.stats import agreement, agreement_many, measured_coverage, type1
+from metacog_pipeline.stats.auroc import auroc
+from metacog_pipeline.stats.confidence_measures import measures
+from metacog_pipeline.stats.mafc.fit import fit
+from metacog_pipeline.stats.roc import area_difference
+
+SIX = [1, 1, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "value"),
+    [
+        ([0, 1], [0, 1], 1.0),
+        ([0, 1] * 20, [0, 1] * 20, 1.0),
+        ([0, 1, 2], [0, 1, 2], 1.0),
+        ([0] * 6, [1] + [0] * 5, 0.0),
+        ([0] * 5, [1] * 5, 0.0),
+        ([0, 1] * 5, [1, 0] * 5, -1.0),
+        ([0, 1, 1, 1], [1, 1, 1, 1], 0.0),
+    ],
+)
+def test_kappa_of_a_table_without_spread_is_not_certain(first, second, value):
+    found = agreement.cohen_kappa(first, second)
+    assert found.value == pytest.approx(value, abs=1e-12)
+    assert found.sem is None
+    assert found.high - found.low > 0.05
+    assert -1 <= found.low <= found.value <= found.high <= 1
+
+
+def test_more_units_that_agree_leave_less_doubt():
+    lows = [agreement.cohen_kappa([0, 1] * n, [0, 1] * n).low for n in (1, 3, 10, 100, 1000)]
+    assert lows == sorted(lows)
+    assert lows[-1] > 0.99
+
+
+@pytest.mark.parametrize("n", [10, 20, 50])
+@pytest.mark.parametrize(("share", "kappa"), [(0.5, 0.9), (0.2, 0.9), (0.2, 0.5), (0.05, 0.5), (0.5, 0.0)])
+def test_kappa_of_few_units_is_covered(share, kappa, n):
+    margin = np.array([share, 1 - share])
+    cells = kappa * np.diag(margin) + (1 - kappa) * np.outer(margin, margin)
+    held = []
+    for table in np.random.default_rng(n).multinomial(n, cells.ravel(), 400):
+        found = agreement.kappa_from_table(table.reshape(2, 2))
+        if found.low is not None:
+            held.append(found.low <= kappa + 1e-9 and kappa - 1e-9 <= found.high)
+    assert np.mean(held) >= 0.88
+
+
+def test_an_unused_category_changes_nothing_of_kappa():
+    bare = agreement.kappa_from_table([[5, 1], [2, 4]])
+    padded = agreement.kappa_from_table([[5, 0, 1], [0, 0, 0], [2, 0, 4]])
+    assert (padded.value, padded.low, padded.high) == pytest.approx((bare.value, bare.low, bare.high))
+
+
+def test_full_agreement_of_many_raters_has_no_interval_and_says_so():
+    for found in (
+        agreement_many.fleiss_kappa([[3, 0], [0, 3]]),
+        agreement_many.fleiss_kappa([[3, 0], [0, 3]] * 20),
+        agreement_many.krippendorff_alpha([[1, 2] * 10, [1, 2] * 10]),
+        agreement_many.krippendorff_alpha([[1, 2, 3] * 5, [1, 2, 3] * 5], "interval"),
+    ):
+        assert found.value == pytest.approx(1.0)
+        assert (found.low, found.high) == (None, None)
+        assert found.status == agreement_many.NO_SPREAD
+    one = agreement_many.fleiss_kappa([[3, 0], [3, 0]])
+    assert (one.low, one.status) == (None, agreement_many.ONE_CATEGORY)
+    some = agreement_many.fleiss_kappa([[3, 0], [0, 3], [2, 1], [3, 0]])
+    assert some.low < some.high and some.status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("second", "value"), [([0.1, 0.2, 0.3, 0.7, 0.9, 0.8], 1.0), ([0.9, 0.8, 0.1, 0.3, 0.2, 0.1], 0.278)]
+)
+def test_areas_of_0_and_1_differ_with_an_interval(second, value):
+    found = area_difference(([0.9, 0.8, 0.7, 0.3, 0.2, 0.1], SIX, range(6)), (second, SIX, range(6)))
+    assert found.value == pytest.approx(value, abs=1e-3)
+    assert found.status == "ok"
+    assert found.low < found.value <= found.high
+    assert found.sem is None or found.sem > 0.01
+
+
+def test_ln_beta_at_rates_of_one_half_has_no_interval_of_first_order():
+    for correction in ("none", "loglinear", "half"):
+        made = type1.type1_from_table([5, 6], [5, 4], [5, 5], [5, 5], correction)
+        flat, sloped = made.estimate("ln_beta"), made.estimate("ln_beta", 1)
+        assert (flat.value, flat.low, flat.sem) == (0.0, None, None)
+        assert flat.status == type1.NO_FIRST_ORDER
+        assert sloped.low < sloped.value < sloped.high and sloped.status == "ok"
+        assert made.estimate("d").low < 0 < made.estimate("d").high
+
+
+@pytest.mark.parametrize("step", [0.01, 0.05, 1e-9])
+def test_measures_without_items_do_not_depend_on_the_order_of_rows(step):
+    rng = np.random.default_rng(5)
+    stated = np.round(rng.uniform(0.3, 1.0, 200) / step) * step
+    right = (rng.random(200) < stated).astype(int)
+    stated = np.minimum(stated, 1.0)
+    order = rng.permutation(200)
+    first = measures(stated, right, stream=1, n_draws=50)
+    assert first == measures(stated[order], right[order], stream=1, n_draws=50)
+
+
+@pytest.mark.parametrize("m", ["a", None, [None], "4", {}, object(), 1j, 1, 11, 2.5, float("nan"), [[2, 3]]])
+def test_alternatives_that_are_no_numbers_from_2_to_10_are_refused(m):
+    with pytest.raises(ValueError, match=r"^m is|broadcast"):
+        fit([[4, 5]], [[3, 2]], m)
+
+
+@pytest.mark.parametrize("right", ["a", None, [["a", "b"]], [[None, 1]]])
+def test_counts_that_are_no_numbers_are_refused(right):
+    with pytest.raises(ValueError, match="right"):
+        fit(right, [[3, 2]], 4)
+
+
+def test_areas_of_two_levels_are_marked_until_their_coverage_is_good():
+    stated, right = [0.95] * 60 + [0.8] * 40, [1] * 55 + [0] * 5 + [1] * 25 + [0] * 15
+    two, more = auroc(stated, right), auroc([*stated[:-1], 0.7], right)
+    assert (two.method, more.method) == ("scaled score, two levels", "scaled score")
+    assert auroc(stated * 2, right * 2, list(range(100)) * 2).method == "scaled score, two levels, clustered"
+    few = measured_coverage.low_n
+    assert few("auroc2", two.method, two.value, two.low, two.n, 20) is True
+    assert few("auroc2", more.method, more.value, more.low, more.n, 20) is False
+    assert few("auroc2", two.method, two.value, two.low, 2000, measured_coverage.LEAST_OF_TWO_LEVELS) is False
