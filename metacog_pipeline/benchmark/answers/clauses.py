@@ -75,6 +75,11 @@ class Places:
         """Return where the sentence of a place begins."""
         return self._starts[self.sentence(place)]
 
+    def sentence_end(self, place: int) -> int:
+        """Return where the sentence of a place ends."""
+        after = self.sentence(place) + 1
+        return self._starts[after] if after < len(self._starts) else len(self.text)
+
     def first_sentence(self) -> int:
         """Return the number of the first sentence that says anything."""
         found = re.search(r"\w", self.text)
@@ -82,8 +87,8 @@ class Places:
 
     def first_end(self) -> int:
         """Return where the first sentence that says anything ends."""
-        at = self.first_sentence() + 1
-        return self._starts[at] if at < len(self._starts) else len(self.text)
+        found = re.search(r"\w", self.text)
+        return self.sentence_end(found.start() if found else 0)
 
     def in_bracket(self, place: int) -> bool:
         """Return whether a place lies between brackets; a line end closes them all."""
