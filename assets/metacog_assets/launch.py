@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import dagster as dg
@@ -22,14 +22,16 @@ from metacog_assets.reporting import SOME_FAILED
 from metacog_assets.request import BY, COMMAND
 from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import Bound, bound
+from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, judging, tasks
-from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.errors import MetacogError, StudyError
 from metacog_pipeline.leaderboard.status import board_current
 from metacog_pipeline.querying.session import INTERRUPTED, WAITING, Partition
 from metacog_pipeline.querying.unusable import to_ask_again
 from metacog_pipeline.querying.variables import REASK, UNUSABLE
 from metacog_pipeline.scoring import choices, files
 from metacog_pipeline.study import Study
+from metacog_pipeline.study.left_out import left_out
 
 STOPPED = 130
 TRANSCRIPTS, RESPONSES, JUDGEMENTS, ESTIMATES = "transcripts", "responses", "judgements", "run_estimates"
@@ -91,6 +93,7 @@ class Launcher:
         return result
 
 
+@registry.aside()
 def launch(
     launcher: Launcher,
     benchmarks: Sequence[str] = (),
@@ -105,19 +108,20 @@ def launch(
     if launcher.reask:
         os.environ[REASK] = UNUSABLE
     sync_partitions(study, launcher.instance)
-    # The file may have changed since this process loaded the definitions: what it asks for now counts.
-    chosen = [bound(name) for name in study.enabled if not benchmarks or name in benchmarks]
+    chosen = usable(launcher, benchmarks)
     built = build_items(launcher, chosen, force)
+    lost = len(launcher.failures)  # of benchmarks that are not asked
     asked = changed = 0
     for each in built:
-        wanted = [
-            partition
-            for partition in tasks.partitions(each)
-            if (not models or partition.spec.name in models) and (not runs or partition.run in runs)
-        ]
-        asked += len(wanted)
-        changed += measure(launcher, each, wanted, force)
-    if launcher.exit_code not in (0, WAITING) and len(launcher.failures) < asked:
+        with named_failure(launcher, each.name):
+            wanted = [
+                partition
+                for partition in tasks.partitions(each)
+                if (not models or partition.spec.name in models) and (not runs or partition.run in runs)
+            ]
+            asked += len(wanted)
+            changed += measure(launcher, each, wanted, force)
+    if launcher.exit_code not in (0, WAITING) and len(launcher.failures) - lost < asked:
         launcher.exit_code = SOME_FAILED  # others are finished
     if INTERRUPTED.is_set():
         launcher.say("stopped: what was answered is kept, the boards are as they were; run again to go on")
@@ -128,6 +132,40 @@ def launch(
     for failure in launcher.failures:
         print(f"metacog: {failure}", file=sys.stderr)
     return STOPPED if INTERRUPTED.is_set() else launcher.exit_code
+
+
+def usable(launcher: Launcher, benchmarks: Sequence[str] = ()) -> list[Bound]:
+    """Return the benchmarks to run; of those whose package is broken it is remembered that they are left out."""
+    study = launcher.study
+    for name in left_out(study):
+        if not benchmarks or name in benchmarks:
+            launcher.fail(name, "left out, for the reason that was said at the start")
+    # The file may have changed since this process loaded the definitions: what it asks for now counts.
+    found = []
+    for name in study.enabled:
+        if not benchmarks or name in benchmarks:
+            with named_failure(launcher, name):
+                found.append(in_graph(bound(name)))
+    return found
+
+
+def in_graph(benchmark: Bound) -> Bound:
+    """Return the benchmark; StudyError where it is a stranger's and no assets could be made of it."""
+    if not registry.is_ours(benchmark.name):
+        from metacog_assets.benchmarks import LEFT_OUT
+
+        if benchmark.name in LEFT_OUT:
+            raise StudyError(LEFT_OUT[benchmark.name])
+    return benchmark
+
+
+@contextlib.contextmanager
+def named_failure(launcher: Launcher, name: str) -> Iterator[None]:
+    """Remember an error made for users as one of benchmark ``name``: the others go on."""
+    try:
+        yield
+    except MetacogError as error:
+        launcher.fail(name, str(error), error.exit_code)
 
 
 def nothing_left(launcher: Launcher) -> bool:

@@ -9,6 +9,7 @@ from dagster._core.errors import DagsterExecutionInterruptedError
 
 from metacog_assets import apart
 from metacog_assets.reporting import EXIT_CODE, LEFT_EMPTY, PARTITIONS, SOME_FAILED
+from metacog_assets.work import WHY
 from metacog_pipeline.errors import one_line
 
 UNKNOWN_FAULT = 1
@@ -26,19 +27,9 @@ class Failed:
 
 def failures_of(result: dg.ExecuteInProcessResult) -> list[Failed]:
     """Return what failed: blocking checks, errors made for users, faults with where to read more."""
-    failed = [
-        Failed(
-            evaluation.asset_key.to_user_string(),
-            f"check {evaluation.check_name} of {evaluation.asset_key.to_user_string()} failed; the figures are in run "
-            f"{result.run_id} in the UI, nothing was passed on",
-            UNKNOWN_FAULT,
-        )
-        for evaluation in result.get_asset_check_evaluations()
-        if not evaluation.passed
-        and evaluation.blocking
-        and evaluation.severity is dg.AssetCheckSeverity.ERROR
-    ]
-    blocked = {each.what for each in failed}
+    checks = [each for each in result.get_asset_check_evaluations() if not each.passed]
+    failed = [each for check in checks for each in _of_check(result, check)]
+    blocked = {each.asset_key.to_user_string() for each in checks if _blocks(each)}
     failed += [
         each
         for event in _step_failures(result)
@@ -48,6 +39,35 @@ def failures_of(result: dg.ExecuteInProcessResult) -> list[Failed]:
     if not failed and not result.success:
         failed.append(Failed("the run", f"run {result.run_id} failed; see it in the UI", UNKNOWN_FAULT))
     return failed
+
+
+def _blocks(evaluation: dg.AssetCheckEvaluation) -> bool:
+    return bool(evaluation.blocking) and evaluation.severity is dg.AssetCheckSeverity.ERROR
+
+
+def _of_check(result: dg.ExecuteInProcessResult, evaluation: dg.AssetCheckEvaluation) -> list[Failed]:
+    """Return what a check that did not pass tells: what to mend, once for all partitions of which the same is said."""
+    asset = evaluation.asset_key.to_user_string()
+    blocks = _blocks(evaluation)
+    said: dict[str, list[str]] = {}
+    for name, value in evaluation.metadata.items():
+        if name == WHY or name.endswith(f" {WHY}"):
+            said.setdefault(str(value.value), []).append(
+                name.removesuffix(WHY).strip().replace("|", ", run ")
+            )
+    if said:
+        code = UNKNOWN_FAULT if blocks else SOME_FAILED
+        named = {why: "; ".join(filter(None, those)) for why, those in said.items()}
+        return [
+            Failed(f"{asset} ({those})" if those else asset, one_line(why), code)
+            for why, those in named.items()
+        ]
+    if not blocks:
+        return []
+    reason = (
+        f"check {evaluation.check_name} of {asset} failed; the figures are in run {result.run_id} in the UI"
+    )
+    return [Failed(asset, f"{reason}, nothing was passed on", UNKNOWN_FAULT)]
 
 
 def left_empty(result: dg.ExecuteInProcessResult) -> list[Failed]:

@@ -1,8 +1,11 @@
-"""What is done to a study's files, with the figures and checks people see: in a process without Dagster (see `apart`)."""
+"""What is done to a study's files, with the figures and checks people see: in a process without Dagster (see `apart`).
+
+What a benchmark prints on the way goes to standard error: standard output is that of the command.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -24,19 +27,24 @@ from metacog_assets.figures import (
 from metacog_assets.models import how_it_answers
 from metacog_assets.showing import calibration_plot, preview
 from metacog_assets.study_file import Bound, bound
-from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.asking import construction, judging, rehearsal, tasks
+from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.contract import Checked
 from metacog_pipeline.errors import MetacogError, SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.querying.partition import SessionResult
 from metacog_pipeline.querying.session import Partition, query_partition, record_failure
+from metacog_pipeline.registry import aside, is_strange
 from metacog_pipeline.scoring import files
+from metacog_pipeline.scoring.comparisons import failures_in
 from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.scoring.harmonised import harmonised_path
-from metacog_pipeline.study.frames import mark_of, read_frame
+from metacog_pipeline.scoring.responses import FAILED_READING
+from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.store import read_partition
 
+WHY = "what to mend"  # a fault of the benchmark, for whoever started the run
 ANSWERED, READABLE, SOUND = "answered", "complete_and_readable", "sound_and_covered"
 WARN_FAILED_SHARE = 0.01
 WARN_UNREADABLE_SHARE = 0.05
@@ -54,12 +62,19 @@ class Made:
     checks: Mapping[str, Checked]
 
 
+@aside()
 def make(owner: str, name: str) -> Made:
     """Make what a step of construction makes, after asking who helps with it."""
     benchmark = bound(owner)
     step = construction.step_of(benchmark, name)
     with progress_of(f"{owner}_{name}") as show:
         found = construction.run_step(benchmark, step, show)
+    if (
+        name == benchmark.construction()[-1].name
+        and (why := item_files.unusable(benchmark.items)) is not None
+    ):
+        construction.result_path(benchmark, name).unlink()
+        raise SourceError(f"{owner}: {why}")
     facts: dict[str, Fact] = dict(found.facts)
     if found.asked is not None:
         facts |= {"models × items": found.asked.items, "answered": found.asked.answered}
@@ -74,10 +89,13 @@ def make(owner: str, name: str) -> Made:
     return Made(facts, found.digest, found.checks)
 
 
+@aside()
 def answer(at: Place, limit: int | None = None) -> Done:
     """Ask what a partition lacks; one that cannot even start is written down, so that the boards can name it."""
     benchmark, partition = at.open()
     try:
+        if is_strange(benchmark) and (why := rehearsal.misasked(benchmark, partition.spec)) is not None:
+            raise MetacogError(why)
         todo = tasks.tasks(benchmark, partition.spec)
         simulated = partition.spec.provider == "simulated"
         with progress_of(f"{at.benchmark}: {at.model} run {at.run}", len(todo)) as show:
@@ -111,6 +129,7 @@ def note_ended(at: Place, error: MetacogError) -> None:
     _note(partition, error, tasks.expected(benchmark))
 
 
+@aside()
 def read(at: Place) -> Done:
     """Read a partition's answers into responses."""
     benchmark, partition = at.open()
@@ -118,6 +137,14 @@ def read(at: Place) -> Done:
     by_status = dict(found.frame["status"].value_counts(sort=True).iter_rows())
     path = judging.responses_path(partition)
     missing = found.frame.height != found.expected
+    failed = found.frame.filter(pl.col("status") == FAILED_READING)
+    fault: dict[str, Fact] = {}
+    if failed.height:
+        reason = failed["reason"][0]
+        fault = {
+            WHY: f"{benchmark.name}.parse: {failed.height} of {found.frame.height} replies are not read: {reason}"
+        }
+        write_frame(found.frame, path, "")  # not taken for current: the next run reads it again
     return Done(
         {
             **by_status,
@@ -128,18 +155,20 @@ def read(at: Place) -> Done:
         _version(mark_of(path)),
         Verdict(
             READABLE,
-            not missing and found.unreadable_share <= WARN_UNREADABLE_SHARE,
+            not missing and not fault and found.unreadable_share <= WARN_UNREADABLE_SHARE,
             {
                 "rows": found.frame.height,
                 "expected": found.expected,
                 "share unreadable": round(found.unreadable_share, 6),
                 "warn above": WARN_UNREADABLE_SHARE,
+                **fault,
             },
             blocks=missing,
         ),
     )
 
 
+@aside()
 def judge(at: Place) -> Done:
     """Ask the judges of a partition what is not judged yet."""
     benchmark, partition = at.open()
@@ -166,16 +195,22 @@ def judge(at: Place) -> Done:
     return _asked(facts, outcome, kept)
 
 
+@aside()
 def estimate(at: Place) -> Done:
     """Score one run."""
     benchmark, partition = at.open()
     frame = files.score(benchmark, partition)
+    _refuse_lost(benchmark, partition)
     odd, outside = _senseless(frame), _outside(benchmark, frame)
-    broken = pl.concat([odd, outside]).unique(maintain_order=True)
+    broken = pl.concat([odd, outside.select(odd.columns)]).unique(maintain_order=True)
+    faults = [*_unharmonised(benchmark, partition), *_told(odd, outside, failures_in(frame))]
     lowest = frame["coverage"].min()
     coverage = float(lowest) if isinstance(lowest, int | float) else 0.0
     path = files.run_estimates_path(partition)
+    if faults:
+        write_frame(frame, path, "")  # not taken for current: the next run scores it again
     facts: dict[str, Fact] = {} if broken.is_empty() else {"which": preview(broken, _ESTIMATES_SHOWN)}
+    facts |= {WHY: f"{benchmark.name}: {'; '.join(faults)}"} if faults else {}
     return Done(
         {
             ROWS: frame.height,
@@ -186,7 +221,7 @@ def estimate(at: Place) -> Done:
         _version(mark_of(path)),
         Verdict(
             SOUND,
-            broken.is_empty() and coverage >= WARN_COVERAGE,
+            not faults and coverage >= WARN_COVERAGE,
             {
                 "rows that make no sense": broken.height,
                 "lowest coverage": round(coverage, 6),
@@ -267,4 +302,56 @@ def _outside(benchmark: Bound, estimates: pl.DataFrame) -> pl.DataFrame:
     kept = estimates.join(bounds, on="measure", how="left", maintain_order="left")
     hair = 1e-9
     wrong = (pl.col("estimate") < pl.col("min") - hair) | (pl.col("estimate") > pl.col("max") + hair)
-    return kept.filter(wrong.fill_null(False)).select(estimates.columns)
+    return kept.filter(wrong.fill_null(False))
+
+
+def _told(odd: pl.DataFrame, outside: pl.DataFrame, failed: Sequence[str]) -> list[str]:
+    """Return what is wrong with measures, a line each: of several rows of one measure the first is told."""
+    found = [f"a measure failed: {each}; mend its compute" for each in failed]
+    for name, condition, value, low, high in (
+        outside.unique("measure", maintain_order=True)
+        .select("measure", "condition", "estimate", "min", "max")
+        .iter_rows()
+    ):
+        found.append(
+            f"measure {name} is {value:.6g} under {condition}, outside {_end(low)} to {_end(high)}: the board shows no "
+            "number for it; mend its compute or the range it declares"
+        )
+    for name, condition in (
+        odd.unique("measure", maintain_order=True).select("measure", "condition").iter_rows()
+    ):
+        found.append(f"measure {name} has no sensible value or interval under {condition}; mend its compute")
+    return found
+
+
+def _end(value: float | None) -> str:
+    return "any" if value is None else f"{value:g}"
+
+
+def _refuse_lost(benchmark: Bound, partition: Partition) -> None:
+    """Raise where derived columns have cost responses or columns; numbers of what is left are withdrawn."""
+    before, after = judging.responses_path(partition), files.scored_path(partition)
+    read, made = (pl.scan_parquet(path, glob=False, hive_partitioning=False) for path in (before, after))
+    rows, kept = (each.select(pl.len()).collect().item() for each in (read, made))
+    lost = [name for name in read.collect_schema() if name not in made.collect_schema()]
+    if rows == kept and not lost:
+        return
+    for path in (after, harmonised_path(partition), files.run_estimates_path(partition)):
+        path.unlink(missing_ok=True)
+    what = f"{kept} of {rows} responses" if rows != kept else f"responses without {', '.join(lost)}"
+    raise MetacogError(f"{benchmark.name}.derive returns {what}; return all of them and add columns only")
+
+
+def _unharmonised(benchmark: Bound, partition: Partition) -> list[str]:
+    """Return what is wrong with right, wrong and confidence, a line or none: then none of it is passed on."""
+    path = harmonised_path(partition)
+    made = read_frame(path)
+    wrong = made.filter(~pl.col("correct").is_in([0.0, 1.0]) | ~pl.col("confidence").is_between(0, 1))
+    if wrong.is_empty():
+        return []
+    write_frame(made.clear(), path, "")
+    correct, confidence = wrong.select("correct", "confidence").row(0)
+    return [
+        f"harmonise gives correct {correct} and confidence {confidence} ({wrong.height} of {made.height} responses): none "
+        "of them stands beside other benchmarks; correct is 0 or 1, confidence 0 to 1 or null"
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ HASH = "item_hash"
 _READ = 10_000  # rows made at once
 _TRIED = 20  # rows that are read back before those at hand are taken for all
 _PLAIN = frozenset((str, int, float, bool))
+_UNSTABLE = "{}.asked_and_scored_by() gives something else each time; leave dates, random numbers, hash() and id() out"
 
 
 def items_path(home: Home, benchmark: str) -> Path:
@@ -36,13 +38,17 @@ def step_path(home: Home, benchmark: str, step: str) -> Path:
 
 
 def write_rows(path: Path, rows: Sequence[BaseModel], row: type[BaseModel], made_from: str) -> None:
-    """Write rows with the digest of what they were made from; an item's ``item_hash`` is a column of its own."""
+    """Write rows with the digest of what they were made from; an item's ``item_hash`` is a column of its own.
+
+    SourceError if the rows are none of ``row``, or an item has another hash each time it is asked for: whoever reads the
+    file would take each of them for changed, and ask it again.
+    """
     schema = arrow_schema_of(row)
     values = _fields(rows, row)
     if issubclass(row, Item):
         schema = schema.append(pa.field(HASH, pa.string(), nullable=False))
-        for value, each in zip(values, rows, strict=True):
-            value[HASH] = each.item_hash  # type: ignore[attr-defined]
+        for value, digest in zip(values, _hashes(rows, row), strict=True):
+            value[HASH] = digest
     table = pa.Table.from_pylist([_plain(value) for value in values], schema=schema)
     with replacing(path) as temporary:
         pq.write_table(table.replace_schema_metadata({MARK: made_from}), temporary, compression="zstd")
@@ -93,6 +99,18 @@ def load_items(home: Home, benchmark: str, row: type[Item]) -> Sequence[Any]:
     return _items(path, path.stat().st_mtime_ns, row)
 
 
+def unusable(items: Sequence[Item]) -> str | None:
+    """Return why nobody can be asked these items: there are none, or two have one id; None where they can be."""
+    if not items:
+        return "no items; let the last construction step return at least one"
+    [(name, times)] = Counter(each.item_id for each in items).most_common(1)
+    return (
+        f"{times} items have the item_id {name!r}; answers are kept by it, make it unique"
+        if times > 1
+        else None
+    )
+
+
 def items_digest(home: Home, benchmark: str, row: type[Item]) -> str:
     """Return the digest of everything that decides how a study's items are asked and scored."""
     load_items(home, benchmark, row)
@@ -136,17 +154,46 @@ def _row(path: Path, row: type[BaseModel], value: dict[str, Any]) -> Any:
     try:
         made = row.model_validate({name: value[name] for name in row.model_fields}, context=FROM_FILE)
         unchanged = not isinstance(made, Item) or made.item_hash == noted
+        or_else = f"; if nobody did, {_UNSTABLE.format(row.__name__)}" if _is_strange(row) else ""
     except (ValidationError, ValueError, TypeError, RecursionError):
-        unchanged = False
+        unchanged, or_else = False, ""
     if not unchanged:
         name = value.get("item_id", "a row")
-        raise SourceError(f"{path}: {name} was changed by hand; delete the file and build the items again")
+        raise SourceError(
+            f"{path}: {name} was changed by hand; delete the file and build the items again{or_else}"
+        )
     return made
+
+
+def _is_strange(row: type[BaseModel]) -> bool:
+    """Whether a row class is of another package: ours are held to be stable by tests."""
+    return row.__module__.partition(".")[0] != __name__.partition(".")[0]
+
+
+def _hashes(items: Sequence[Any], row: type[Item]) -> list[str]:
+    """Return the hashes of items that are about to be written."""
+    try:
+        found = [each.item_hash for each in items]
+        again = [each.model_copy().item_hash for each in items[:_TRIED]]
+    except (TypeError, ValueError, RecursionError) as error:
+        raise SourceError(
+            f"{row.__name__}.asked_and_scored_by() cannot be kept as JSON ({error}); return texts, numbers, lists and "
+            "dictionaries"
+        ) from error
+    if again != found[:_TRIED]:
+        raise SourceError(_UNSTABLE.format(row.__name__))
+    return found
 
 
 def _fields(rows: Iterable[BaseModel], row: type[BaseModel]) -> list[dict[str, Any]]:
     names, as_json = arrow_schema_of(row).names, kept_as_json(row)
-    found = [{name: getattr(each, name) for name in names} for each in rows]
+    found = []
+    for each in rows:
+        if type(each) is not row and not set(names) <= getattr(type(each), "model_fields", {}).keys():
+            raise SourceError(
+                f"a row is a {type(each).__name__}, no {row.__name__}; return rows of {row.__name__}, as the step writes"
+            )
+        found.append({name: getattr(each, name) for name in names})
     for values in found:
         for name in as_json:
             values[name] = json_text(values[name])

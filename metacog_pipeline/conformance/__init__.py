@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.conformance.case import Tried, try_benchmark
-from metacog_pipeline.conformance.checks import CHECKS, Broken, name_of
+from metacog_pipeline.conformance.case import Broken, Tried, faults_of, try_benchmark
+from metacog_pipeline.conformance.checks import CHECKS, name_of
+from metacog_pipeline.errors import one_line
 
 __all__ = ["CHECKS", "Broken", "Tried", "check_benchmark", "name_of", "try_benchmark"]
 
@@ -39,12 +40,27 @@ def check_benchmark(benchmark: type[Any], folder: Path, settings: Mapping[str, A
     ExceptionGroup
         Of one `Broken` per rule that does not hold, each saying what to do.
     """
-    tried = try_benchmark(benchmark, folder, settings)
-    broken: list[Exception] = []
+    broken = _broken(benchmark, folder, settings)
+    if broken:
+        name = getattr(benchmark, "__name__", repr(benchmark))
+        raise ExceptionGroup(f"{name} does not fulfil the contract", broken)
+
+
+def _broken(benchmark: Any, folder: Path, settings: Mapping[str, Any] | None) -> list[Exception]:
+    """Return a `Broken` per rule that does not hold, or one for what keeps the class from being tried."""
+    if faults := faults_of(benchmark):
+        return [Broken(each) for each in faults]
+    try:
+        tried = try_benchmark(benchmark, folder, settings)
+    except Broken as error:
+        return [error]
+    found: dict[str, Exception] = {}  # by what it says: of one cause that breaks many rules it is said once
     for check in CHECKS:
         try:
             check(tried)
-        except Exception as error:  # a benchmark may fail in any way; every rule is looked at
-            broken.append(error if isinstance(error, Broken) else Broken(f"{name_of(check)}: {error!r}"))
-    if broken:
-        raise ExceptionGroup(f"{benchmark.__name__} does not fulfil the contract", broken)
+        except Broken as error:
+            found.setdefault(str(error), error)
+        except (Exception, SystemExit) as error:  # a benchmark may fail in any way; every rule is looked at
+            said = one_line(f"{type(error).__name__}: {error}")
+            found.setdefault(said, Broken(f"{tried.name}: {name_of(check)} cannot be looked at: {said}"))
+    return [*found.values()]

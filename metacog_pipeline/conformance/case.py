@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,14 +15,19 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.benchmark.contract import Benchmark, Scored
+from metacog_pipeline.asking import construction, rehearsal, tasks
+from metacog_pipeline.benchmark.contract import Benchmark, Estimate, MeasureSet, Scored
 from metacog_pipeline.benchmark.groups import Group
+from metacog_pipeline.benchmark.item_files import unusable
+from metacog_pipeline.conformance.installed import misnamed
+from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.llm.types import Completion
 from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
-from metacog_pipeline.scoring.responses import read_responses
+from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
+from metacog_pipeline.scoring.usable import faults
 from metacog_pipeline.study import Study, StudySection
 
 RESPONDENTS = {"careful": 0.85, "hasty": 0.55}  # name → accuracy: far enough apart to be compared
@@ -36,6 +42,23 @@ loaded = [each for each in sys.modules if each == "dagster" or ".benchmarks." in
 item = getattr(importlib.import_module(place), name).model_validate_json
 print(json.dumps([loaded, [json.dumps(item(each).asked_and_scored_by(), sort_keys=True) for each in items]]))
 """
+
+
+class Broken(AssertionError):
+    """A rule of the contract that does not hold: what, where, what to do."""
+
+
+@contextlib.contextmanager
+def held(what: str, to_do: str) -> Iterator[None]:
+    """Raise `Broken` where ``what`` fails in any way: the cause, and what to do about it."""
+    try:
+        yield
+    except (Broken, KeyboardInterrupt):
+        raise
+    except MetacogError as error:  # it says what to do itself
+        raise Broken(f"{what} failed: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise Broken(one_line(f"{what} raised {type(error).__name__}: {error}; {to_do}")) from error
 
 
 @dataclass(frozen=True)
@@ -65,7 +88,7 @@ class Tried:
 
     @cached_property
     def responses(self) -> pl.DataFrame:
-        """The responses of both respondents."""
+        """The responses of both respondents; Broken where the reader has failed at any of them."""
         asked = tasks.asked(self.benchmark)
         made = [
             read_responses(
@@ -78,7 +101,14 @@ class Tried:
             )
             for each in self.partitions
         ]
-        return pl.concat(made)
+        found = pl.concat(made)
+        failed = found.filter(pl.col("status") == FAILED_READING)
+        if failed.height:
+            raise Broken(
+                f"{self.name}.parse: {failed.height} of {found.height} replies of its own observer are not read: "
+                f"{failed['reason'][0]}"
+            )
+        return found
 
     @cached_property
     def scored(self) -> pl.DataFrame:
@@ -88,23 +118,33 @@ class Tried:
     def derived(self, responses: pl.DataFrame) -> pl.DataFrame:
         """Return ``responses`` with derived columns, model by model and run by run."""
         parts = responses.partition_by("model", "run", maintain_order=True)
-        made = [files.derived(self.benchmark, each, None) for each in parts]
-        return pl.concat(made, how="diagonal_relaxed") if made else responses
+        with held(f"{self.name}.derive", "return all responses it is given, with columns added"):
+            made = [files.derived(self.benchmark, each, None) for each in parts]
+            return pl.concat(made, how="diagonal_relaxed") if made else responses
 
     @cached_property
     def groups(self) -> list[Group]:
         """Groups pooled over runs."""
-        return groups_of(self.benchmark, self.scored, by_run=False)
+        with held(f"{self.name}: to group its responses", "keep the columns every response has as they are"):
+            return groups_of(self.benchmark, self.scored, by_run=False)
 
     @cached_property
     def estimates(self) -> pl.DataFrame:
         """Every measure of every group."""
-        return estimates(self.benchmark, self.groups)
+        groups = self.groups
+        with held(f"{self.name}.measures", "return an Estimate for each group"):
+            try:
+                return estimates(self.benchmark, groups)
+            except Exception:
+                _require_estimates(self.benchmark, groups)
+                raise
 
     @cached_property
     def comparisons(self) -> pl.DataFrame:
         """Every test."""
-        return comparisons(self.benchmark, self.groups)
+        groups = self.groups
+        with held(f"{self.name}.contrasts", "yield Comparisons"):
+            return comparisons(self.benchmark, groups)
 
     @cached_property
     def everything(self) -> Scored:
@@ -126,15 +166,80 @@ class Tried:
         )  # fmt: skip
 
 
+def faults_of(benchmark: Any) -> list[str]:
+    """Return what keeps a class from being tried at all, and where its name is not its own."""
+    return faults(benchmark) or misnamed(benchmark)
+
+
 def try_benchmark(benchmark: type[Any], folder: Path, settings: Mapping[str, Any] | None = None) -> Tried:
-    """Make a small study of ``benchmark`` in ``folder``, build its items and have two simulated respondents answer."""
-    study = small_study(benchmark, folder, benchmark.trial_settings if settings is None else settings)
+    """Make a small study of ``benchmark`` in ``folder``, build its items and have two simulated respondents answer.
+
+    Raises `Broken` where that much cannot be done.
+    """
+    if found := faults_of(benchmark):
+        raise Broken("; ".join(found))
+    name = benchmark.__name__
+    with held(f"{name}.trial_settings", "let it hold keys of Settings with values they take"):
+        study = small_study(benchmark, folder, benchmark.trial_settings if settings is None else settings)
     study.prepare()
-    bound = benchmark.of(study)
-    construction.build(bound)
-    first = sum(_ask(bound, each) for each in tasks.partitions(bound))
-    again = sum(_ask(bound, each) for each in tasks.partitions(bound))
+    with held(f"{name}: to bind it to a study", "leave __init__ as it is, or call it"):
+        bound = benchmark.of(study)
+    with held(f"{name}.construction()", "let each Step.make return Made with rows of what the step writes"):
+        construction.build(bound)
+        items = bound.items
+    if (why := unusable(items)) is not None:
+        raise Broken(f"{name}: {why}")
+    _rehearse(bound, study)
+    with held(
+        f"{name}: to ask its observer", "let observer() return the text of an answer for every request"
+    ):
+        first = sum(_ask(bound, each) for each in tasks.partitions(bound))
+        again = sum(_ask(bound, each) for each in tasks.partitions(bound))
     return Tried(bound, (first, again))
+
+
+def _rehearse(benchmark: Benchmark[Any, Any, Any], study: Study) -> None:
+    """Raise `Broken` where asking fails, or what answers gives no text."""
+    name, spec = type(benchmark).__name__, study.models[0]
+    with held(
+        f"{name}.conditions()", "return a Condition for each arm, whose items are some of those it is given"
+    ):
+        arms = tasks.asked(benchmark, spec)
+    if not arms:
+        raise Broken(f"{name}: no condition; return at least one from conditions()")
+    with held(f"{name}.observer()", "return what answers a request"):
+        observer = benchmark.observer(spec.observer)
+    for condition, items in arms:
+        for item in items[:1]:
+            with held(f"{name}.ask", "make its calls whatever is answered"):
+                requests = rehearsal.rehearsed(benchmark, item, condition, spec)
+            for request in requests[:1]:
+                with held(f"{name}: its observer", "let it answer every request about its items"):
+                    answer = observer(request)
+                if not isinstance(answer, str | Completion):
+                    raise Broken(
+                        f"{name}: its observer returns {_shown(answer)} for item {item.item_id} under {condition}; "
+                        "return the text of the answer"
+                    )
+
+
+def _require_estimates(benchmark: Benchmark[Any, Any, Any], groups: list[Group]) -> None:
+    """Raise `Broken` where a measure gives anything but an Estimate or nothing; one that raises is another rule's."""
+    name = type(benchmark).__name__
+    for each in benchmark.measures:
+        given: list[tuple[str, object]] = []
+        with contextlib.suppress(Exception):
+            if isinstance(each, MeasureSet):
+                given = [pair for own in each.compute(benchmark, groups) for pair in own.items()]
+            elif each.compute is not None:
+                given = [(each.name, each.compute(groups[0]))]
+        for measure, value in given:
+            if value is not None and not isinstance(value, Estimate):
+                raise Broken(f"{name}: measure {measure} returns {_shown(value)}; return an Estimate or None")
+
+
+def _shown(value: object) -> str:
+    return one_line(f"{value!r} ({type(value).__name__})", 80)
 
 
 def small_study(benchmark: type[Any], folder: Path, settings: Mapping[str, Any]) -> Study:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import polars as pl
 
 from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.asking.rehearsal import rehearsed
 from metacog_pipeline.benchmark.contract import Call, Item, Response, Settings, Stage, schema_of
 from metacog_pipeline.benchmark.item_files import items_path, read_rows
-from metacog_pipeline.conformance.case import SOME_ITEMS, Tried
-from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
-from metacog_pipeline.querying.types import Answer
+from metacog_pipeline.conformance.case import SOME_ITEMS, Broken, Tried, faults_of, held
+from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.scoring.comparisons import VERDICTS, failures_in, table
-from metacog_pipeline.scoring.estimates import estimates, groups_of, measures_of
+from metacog_pipeline.scoring.estimates import FAILED, estimates, groups_of, measures_of
 from metacog_pipeline.scoring.harmonised import harmonised
-from metacog_pipeline.scoring.responses import FAILED_READING
 from metacog_pipeline.scoring.schemas import response_schema
 
 READABLE = 0.9  # share of a tidy respondent's answers that must be readable
@@ -38,10 +38,6 @@ HOSTILE = (
 )
 
 
-class Broken(AssertionError):
-    """A rule of the contract that does not hold: what, where, what to do."""
-
-
 def name_of(check: Callable[[Tried], None]) -> str:
     """Return the rule's name."""
     return check.__name__
@@ -53,6 +49,12 @@ def _hold(holds: object, message: str) -> None:
 
 
 # --- what is declared -------------------------------------------------------------------------------------------------
+def its_class_can_be_used(tried: Tried) -> None:
+    """A class that cannot is left out of every study."""
+    found = faults_of(type(tried.benchmark))
+    _hold(not found, "; ".join(found))
+
+
 def it_has_a_name_a_title_and_a_paper(tried: Tried) -> None:
     """Names are folders, tables and keys of study files."""
     cls = type(tried.benchmark)
@@ -192,27 +194,10 @@ def a_second_build_has_nothing_to_do(tried: Tried) -> None:
 
 
 # --- asking -----------------------------------------------------------------------------------------------------------
-class _Recorder:
-    """A chat that notes every call and answers each with the same text."""
-
-    def __init__(self, tried: Tried, mode: str, text: str) -> None:
-        self.mode, self.spec, self.text = mode, tried.study.models[0], text
-        self.requests: list[ChatRequest] = []
-
-    async def __call__(self, step: str, messages: Sequence[Message], **how: Any) -> Answer:
-        sampling = Sampling(seed=1, top_logprobs=how.get("top_logprobs"))
-        self.requests.append(ChatRequest(tuple(messages), sampling, how.get("constraint"), step, 1))
-        return Answer(Status.OK, self.text)
-
-
-def _asked(
-    tried: Tried, mode: str = "text", text: str = "42"
-) -> Iterator[tuple[Any, str, list[ChatRequest]]]:
+def _asked(tried: Tried) -> Iterator[tuple[Any, str, list[ChatRequest]]]:
     for condition, items in tasks.asked(tried.benchmark):
         for item in items[:SOME_ITEMS]:
-            chat = _Recorder(tried, mode, text)
-            asyncio.run(tried.benchmark.ask(item, condition, chat))
-            yield item, condition, chat.requests
+            yield item, condition, rehearsed(tried.benchmark, item, condition, tried.study.models[0])
 
 
 def conditions_have_names_and_items(tried: Tried) -> None:
@@ -294,6 +279,10 @@ def _parse(tried: Tried, item: Any, condition: str, calls: dict[str, Call], what
             f"{tried.name}.parse raised {type(error).__name__} on {what} of item {item.item_id} under {condition} "
             f"({error}); return a Response whose status is one of unreadable and whose reason says why"
         ) from error
+    _hold(
+        hasattr(read, "status") and hasattr(read, "reason"),
+        f"{tried.name}.parse returns a {type(read).__name__}; return a Response for any calls, none and failed ones too",
+    )
     _hold(
         read.status in _statuses(tried),
         f"{tried.name}.parse gave status {read.status!r} on {what}; use ok, or one named in unanswered or unreadable",
@@ -457,9 +446,10 @@ def measures_do_not_fail(tried: Tried) -> None:
 
 def the_same_seed_gives_the_same_numbers(tried: Tried) -> None:
     """Same seed, same bytes."""
+    first = tried.estimates
     again = estimates(tried.benchmark, groups_of(tried.benchmark, tried.scored, by_run=False))
     _hold(
-        again.equals(tried.estimates),
+        again.equals(first),
         f"{tried.name}: a second scoring gave other numbers; draw with benchmark.stream()",
     )
 
@@ -503,7 +493,8 @@ def every_test_belongs_to_a_question_with_one_primary_test(tried: Tried) -> None
     _hold(
         not loose, f"{tried.name}.questions: no Question names the family {', '.join(loose)}; add it to one"
     )
-    there = set(tried.comparisons.select("family", "measure").iter_rows())
+    failed = pl.col("status").str.starts_with(FAILED)  # said by another rule
+    there = set(tried.comparisons.filter(~failed.fill_null(False)).select("family", "measure").iter_rows())
     made = {family for family, _ in there}
     missing = [
         f"{family} of {measure}"
@@ -553,13 +544,28 @@ def the_board_shows_measures_there_are(tried: Tried) -> None:
     )
 
 
+def sections_of_the_report_are_text(tried: Tried) -> None:
+    """A section that fails stands on the page with its error; one may say that there is no board yet."""
+    with held(f"{tried.name}.sections()", "return Sections"):
+        sections = type(tried.benchmark).sections()
+    for section in sections:
+        with (
+            held(
+                f"{tried.name}: section {section.title} of the report",
+                "return text for a study without answers, too",
+            ),
+            contextlib.suppress(MetacogError),
+        ):
+            made = section.render(tried.benchmark.context.home)
+            _hold(
+                isinstance(made, str),
+                f"{tried.name}: section {section.title} of the report is a {type(made).__name__}; return text",
+            )
+
+
 def readers_do_not_fail_in_the_pipeline(tried: Tried) -> None:
-    """A reader that raises costs its own row, and is a fault."""
-    failed = tried.responses.filter(pl.col("status") == FAILED_READING)
-    _hold(
-        not failed.height,
-        f"{tried.name}: {failed.height} replies made parse fail: {failed['reason'].head(1).to_list()}",
-    )
+    """A reader that raises costs its own row, and is a fault: the responses say so."""
+    _hold(tried.responses.height, f"{tried.name}: there is no response; let conditions() ask items")
 
 
 CHECKS: tuple[Callable[[Tried], None], ...] = tuple(

@@ -2,14 +2,16 @@
 
 Readers are never blocked and never see a half-built board: the file they opened stays whole until they close it, and the
 next one they open is new. A failed test leaves the old board where it was. A table of one benchmark whose SQL fails is
-empty and says why; the rest is published. Only what changed since the last build is made again: `plan.py` says what.
+empty and says why, and rows of a benchmark that break a test of what all share are left out of it; the rest is published.
+Only what changed since the last build is made again: `plan.py` says what.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -19,10 +21,10 @@ from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import snapshot
-from metacog_pipeline.leaderboard.checks import any_of, check_model, check_query
+from metacog_pipeline.leaderboard.checks import any_of, check_model, check_query, withhold_outside
 from metacog_pipeline.leaderboard.database import building, identifier, new_database, text
 from metacog_pipeline.leaderboard.declared import declared_measures
-from metacog_pipeline.leaderboard.failures import Broken, Outgrown, culprit
+from metacog_pipeline.leaderboard.failures import Broken, Faults, NotHeldError, Outgrown, blamed, culprit
 from metacog_pipeline.leaderboard.glossary import meaning
 from metacog_pipeline.leaderboard.inputs import scan, torn_file_error
 from metacog_pipeline.leaderboard.listing import make_items, make_listing
@@ -31,6 +33,7 @@ from metacog_pipeline.leaderboard.plan import Plan, own_tables, plan_of
 from metacog_pipeline.leaderboard.views import Views, make_given_views
 
 ONE_THREAD = 8 * 2**20  # bytes of data files below which threads wait for each other longer than they save
+_NUMBERS = {"stg_estimates", "stg_run_estimates", "stg_calibration"}  # whose values lie in a declared range
 MOST_BROKEN = 20  # tables that may fail one after another before the build itself is given up
 
 
@@ -89,20 +92,18 @@ def build(home: Home, *, folder: Path | None = None) -> BuildReport:
     started = time.perf_counter()
     project = load_project(folder)
     target = home.leaderboard
-    broken: dict[str, str] = {}
-    excluded: dict[tuple[str, str], str] = {}
+    faults = Faults()
     with building(home):
         old, notes = snapshot.read_old(target)
         for _ in range(MOST_BROKEN):
             try:
-                return _built(home, project, old, broken, excluded, notes, started)
+                return _built(home, project, old, faults, notes, started)
             except Outgrown as failure:
                 old = snapshot.without(old, failure.table)
             except Broken as failure:
-                broken |= failure.tables
-                excluded |= failure.datasets
+                faults.add(failure.faults)
     raise StoreError(
-        f"{target}: more than {MOST_BROKEN} tables cannot be built; the first: {next(iter(broken.items()))}"
+        f"{target}: more than {MOST_BROKEN} tables cannot be built; the first: {next(iter(faults.reasons().items()))}"
     )
 
 
@@ -110,8 +111,7 @@ def _built(
     home: Home,
     project: Project,
     old: snapshot.Old,
-    broken: Mapping[str, str],
-    excluded: Mapping[tuple[str, str], str],
+    faults: Faults,
     notes: tuple[str, ...],
     started: float,
 ) -> BuildReport:
@@ -132,17 +132,17 @@ def _built(
         project = with_own_tables(project, own_tables(home, project, files, asked))
         declared = declared_measures(asked)
         listing = replace(listing, asked=sha256_hex(canonical_json([listing.asked, declared])))
-        plan = plan_of(project, files, old, listing, broken, excluded)
+        plan = plan_of(project, files, old, listing, faults.not_whole(), faults.datasets)
         connection.begin()  # one transaction: statement by statement each would be synced to disk
         if plan.rebuilds("items"):
             make_items(connection, files)
-        views = Views(connection, project, files, plan, declared, broken, excluded)
-        made = [_make(home, views, model) for model in project.models]
+        views = Views(connection, project, files, plan, declared, faults.tables, faults.datasets)
+        made = [_make(home, views, model, faults.of_table(model.name)) for model in project.models]
         for name in plan.gone:
             connection.execute(f"drop table if exists detail.{identifier(name)}")
         empty = {table.name for table in made if not table.rows}
-        tests = _run_tests(connection, project, plan, broken, empty)
-        reasons = {**broken, **{f"{view} of {name}": why for (view, name), why in excluded.items()}}
+        tests = _run_tests(connection, project, plan, faults.tables, empty, asked)
+        reasons = faults.reasons()
         shot = snapshot.write(
             connection, project, files, listing, {table.name: table.rows for table in made}, reasons
         )
@@ -155,8 +155,8 @@ def _built(
     return BuildReport(target, shot, (*made, *left_out), tests, time.perf_counter() - started, notes)
 
 
-def _make(home: Home, views: Views, model: SqlModel) -> TableReport:
-    """Make one table again, wholly or the rows of changed files, where that is needed."""
+def _make(home: Home, views: Views, model: SqlModel, without: Sequence[str]) -> TableReport:
+    """Make one table again, wholly or the rows of changed files, where that is needed; ``without`` rows of benchmarks."""
     started = time.perf_counter()
     connection, plan, broken = views.connection, views.plan, views.broken
     table = f"{model.schema}.{identifier(model.name)}"
@@ -186,6 +186,12 @@ def _make(home: Home, views: Views, model: SqlModel) -> TableReport:
                     raise Outgrown(model.name)  # rows of others: they stood there before, too
             for name in shadows:
                 connection.execute(f"drop view temp.{identifier(name)}")
+            if _NUMBERS & set(model.reads):
+                withhold_outside(connection, table, views.declared)
+            if without:
+                listed = ", ".join(map(text, without))
+                connection.execute(f"delete from {table} where benchmark in ({listed})")
+                counted = None
     except duckdb.Error as error:
         raise _explained(home, views, model, error) from None
     counted = counted or connection.execute(f"select count(*) from {table}").fetchall()
@@ -240,18 +246,40 @@ def _run_tests(
     plan: Plan,
     broken: Mapping[str, str],
     empty: Collection[str],
+    asked: Collection[str],
 ) -> int:
-    count = 0
+    """Run the tests of what was made and return how many there were; Broken says whose rows break any of them."""
+    count, found = 0, Faults()
+
+    def held(check: Callable[[], int], of: Sequence[SqlModel]) -> int:
+        try:
+            return check()
+        except NotHeldError as error:
+            shared = [each.name for each in of if _is_shared(connection, each)]
+            own = {each.name: each.benchmark for each in of if each.benchmark is not None}
+            found.add(blamed(error, shared, own, asked))
+            return 0
+
     for model in project.models:
         if plan.touches(model.name) and model.name not in broken:
             whole = plan.rebuilds(model.name) or plan.of_nobody(model.name)
             some = None if whole else plan.conditions(model)
-            count += check_model(connection, model, some, empty=model.name in empty)
+            check = partial(check_model, connection, model, some, empty=model.name in empty)
+            count += held(check, [model])
     for test in project.tests:
         if any(plan.touches(name) for name in test.reads) and not broken.keys() & set(test.reads):
-            check_query(connection, test)
-            count += 1
+            read = [model for model in project.models if model.name in test.reads]
+            count += held(partial(check_query, connection, test), read)
+    if found.reasons():
+        raise Broken(found.tables, {}, found.rows)
     return count
+
+
+def _is_shared(connection: duckdb.DuckDBPyConnection, model: SqlModel) -> bool:
+    """Whether a table holds rows of several benchmarks, and says of each whose it is."""
+    return model.benchmark is None and "benchmark" in _columns(
+        connection, f"from {model.schema}.{identifier(model.name)}"
+    )
 
 
 def _explained(home: Home, views: Views, model: SqlModel, error: duckdb.Error) -> StoreError | Broken:

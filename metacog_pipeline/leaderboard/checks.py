@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import duckdb
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.leaderboard.database import identifier, text
+from metacog_pipeline.leaderboard.failures import NotHeldError
 from metacog_pipeline.leaderboard.header import Assertion
 from metacog_pipeline.leaderboard.models import SqlModel, SqlTest
 
@@ -28,8 +29,10 @@ def check_model(
 
     Raises
     ------
-    StoreError
+    NotHeldError
         Naming the assertion, the file, the table, how many rows break it and the first of them.
+    StoreError
+        If the assertions cannot be looked at.
     """
     if not model.header.assertions or rows == []:
         return 0
@@ -52,13 +55,13 @@ def check_model(
     return len(model.header.assertions)
 
 
-def check_query(connection: duckdb.DuckDBPyConnection, test: SqlTest) -> None:
-    """Run a query that must return no row.
+def check_query(connection: duckdb.DuckDBPyConnection, test: SqlTest) -> int:
+    """Run a query that must return no row, and return that it was one.
 
     Raises
     ------
-    StoreError
-        As :func:`check_model`, also when the query cannot run.
+    NotHeldError, StoreError
+        As :func:`check_model`.
     """
     tables = ", ".join(test.reads)
     try:
@@ -67,6 +70,34 @@ def check_query(connection: duckdb.DuckDBPyConnection, test: SqlTest) -> None:
         raise StoreError(
             f"test {test.name} of {tables} ({test.file}) cannot run: {error}; the board was left as it was"
         ) from None
+    return 1
+
+
+def withhold_outside(
+    connection: duckdb.DuckDBPyConnection, table: str, declared: Sequence[Mapping[str, object]]
+) -> None:
+    """Take the number from rows of ``table`` whose value lies outside the declared range; their status says both.
+
+    Such a value is an error of whoever computed it. Rounding may pass a range by a hair.
+    """
+    ranges = [
+        f"({text(str(each['benchmark']))}, {text(str(each['measure']))}, {_number(each['min'])}, {_number(each['max'])})"
+        for each in declared
+        if each["min"] is not None or each["max"] is not None
+    ]
+    if ranges:
+        connection.execute(
+            f"update {table} as own set estimate = null, low = null, high = null, "
+            "status = concat('outside its range: ', own.estimate, ', which is ', "
+            "coalesce('from ' || least, 'any number'), coalesce(' to ' || most, ' on')) "
+            f"from (values {', '.join(ranges)}) as declared (benchmark, measure, least, most) "
+            "where own.benchmark = declared.benchmark and own.measure = declared.measure "
+            "and (own.estimate < least - 1e-9 or own.estimate > most + 1e-9)"
+        )
+
+
+def _number(value: object) -> str:
+    return "null::double" if value is None else f"{float(str(value))!r}::double"
 
 
 def any_of(rows: Sequence[tuple[str, list[object]]]) -> str:
@@ -108,10 +139,16 @@ def _require_none(
     if not count:
         return
     first = connection.execute(f"select * from (\n{query}\n) order by all limit 1")
-    shown = _shown([column[0] for column in first.description or ()], first.fetchone() or ())
+    names = [column[0] for column in first.description or ()]
+    shown = _shown(names, first.fetchone() or ())
+    owners = []
+    if "benchmark" in names:
+        owners = connection.execute(f"select distinct benchmark from (\n{query}\n)").fetchall()
+    known = [str(name) for (name,) in owners if name is not None]
     plural = "row breaks" if count == 1 else "rows break"
-    raise StoreError(
-        f"test {test} of {table} ({file}) failed: {count} {plural} it, first {shown}; the board was left as it was"
+    raise NotHeldError(
+        f"test {test} of {table} ({file}) failed: {count} {plural} it, first {shown}",
+        known if len(known) == len(owners) else (),
     )
 
 

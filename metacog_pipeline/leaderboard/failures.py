@@ -2,24 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import duckdb
 
-from metacog_pipeline.errors import one_line
+from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import open_database
 from metacog_pipeline.leaderboard.inputs import Input, of_dataset
 from metacog_pipeline.leaderboard.models import Project
 
+# Without the first the second would say that nobody has answered.
+_STANDS_FOR = {"estimates": "leaderboard"}
+
+
+@dataclass(slots=True)
+class Faults:
+    """What is left out of a build, with the reason: tables by name, datasets of a benchmark, rows of one in a table."""
+
+    tables: dict[str, str] = field(default_factory=dict)
+    datasets: dict[tuple[str, str], str] = field(default_factory=dict)
+    rows: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def add(self, more: Faults) -> None:
+        """Leave out ``more``."""
+        self.tables |= more.tables
+        self.datasets |= more.datasets
+        self.rows |= more.rows
+
+    def of_table(self, table: str) -> list[str]:
+        """Return the benchmarks whose rows are left out of ``table``."""
+        return [name for where, name in self.rows if where == table]
+
+    def not_whole(self) -> set[str]:
+        """Return the tables that are empty or lack rows: they are made anew each time."""
+        return {*self.tables, *(table for table, _ in self.rows)}
+
+    def reasons(self) -> dict[str, str]:
+        """Return why each of them is left out; a table that lacks rows is named itself as well."""
+        own = {f"{what} of {name}": why for (what, name), why in (*self.datasets.items(), *self.rows.items())}
+        return {**{table: why for (table, _), why in self.rows.items()}, **self.tables, **own}
+
 
 class Broken(Exception):
     """What must be left out of the next attempt: tables by name, and datasets of a benchmark, each with the reason."""
 
-    def __init__(self, tables: Mapping[str, str], datasets: Mapping[tuple[str, str], str]) -> None:
-        super().__init__(*tables.values(), *datasets.values())
-        self.tables = tables
-        self.datasets = datasets
+    def __init__(
+        self,
+        tables: Mapping[str, str],
+        datasets: Mapping[tuple[str, str], str],
+        rows: Mapping[tuple[str, str], str] | None = None,
+    ) -> None:
+        super().__init__(*tables.values(), *datasets.values(), *(rows or {}).values())
+        self.faults = Faults(dict(tables), dict(datasets), dict(rows or {}))
+
+
+class NotHeldError(StoreError):
+    """A test that rows break: ``said`` is what of it, ``benchmarks`` are theirs, none where not every row tells."""
+
+    def __init__(self, said: str, benchmarks: Collection[str]) -> None:
+        super().__init__(f"{said}; the board was left as it was")
+        self.said = said
+        self.benchmarks = frozenset(benchmarks)
+
+
+def blamed(
+    error: NotHeldError, shared: Sequence[str], own: Mapping[str, str], asked: Collection[str]
+) -> Faults:
+    """Return what is left out for rows that break a test of tables: ``shared`` ones, and ``own`` ones of a benchmark each.
+
+    Of a shared table all rows of the benchmarks whose rows break it, of a benchmark's own the whole. Raises ``error``
+    where no benchmark is to blame, or all of them are: then it is the fault of the table.
+    """
+    owners = error.benchmarks or frozenset(own.values())
+    if not owners or (shared and owners >= set(asked)):
+        raise error
+    also = [_STANDS_FOR[name] for name in shared if name in _STANDS_FOR]
+    return Faults({name: error.said for name, owner in own.items() if owner in owners}, {}, {
+        (table, name): f"all rows of {name} are left out; mend what the benchmark returns ({error.said})"
+        for table in dict.fromkeys([*shared, *also])
+        for name in sorted(owners)
+    })  # fmt: skip
 
 
 class Outgrown(Exception):
@@ -53,7 +117,7 @@ def culprit(
 def owner(path: str, files: Mapping[str, Input]) -> str:
     """Return the benchmark a file is of; for a file of them all, its folder."""
     key = files[path].key
-    return key[0] if key else path.split("/")[1]
+    return key[0] if key else path.split("/")[1].removesuffix(".parquet")
 
 
 def _misfit(connection: duckdb.DuckDBPyConnection, sql: str) -> str | None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
+from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Benchmark, Call, Item
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.scoring.schemas import DECIDED, response_schema
 
 FAILED_READING = "unparsable"
+FAILED = "the reader failed: "
 _ANSWERS = "answer_ids"
 _SUMMED = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
 _COLUMNS = (
@@ -46,13 +48,32 @@ def read_responses(
     calls = newest_calls(transcripts)
     schema = response_schema(benchmark)
     own = [name for name in schema_of(benchmark.Response) if name not in DECIDED]
+    with registry.aside():  # a reader that prints does not print into what the command does
+        rows, answers = _rows(benchmark, calls, asked, own, (model, run, source))
+    place = schema.names().index(_ANSWERS)
+    del schema[_ANSWERS]
+    # Of rows that hold a list Polars makes a series each, which takes a third of this.
+    listed = pl.Series(_ANSWERS, pa.array(answers, pa.large_list(pa.large_string())))
+    return _framed(benchmark, rows, schema).insert_column(place, listed)
+
+
+def _rows(
+    benchmark: Benchmark[Any, Any, Any],
+    calls: Mapping[tuple[str, str], Mapping[str, Kept]],
+    asked: Iterable[tuple[str, Sequence[Item]]],
+    own: Sequence[str],
+    whose: tuple[str, int, str],
+) -> tuple[list[tuple[Any, ...]], list[list[str]]]:
+    """Return the values of each response, and beside them the ids of the answers it was read from."""
+    model, run, source = whose
     shared = {condition.name: condition.shared for condition in benchmark.conditions()}
+    statuses = {"ok", *benchmark.unanswered, *benchmark.unreadable}
     rows, answers = [], []
     for condition, items in asked:
         for item in items:
             mine = calls.get((item.item_id, condition), {})
             made = {**_elsewhere(calls, item, shared.get(condition, {})), **mine}
-            read = _parsed(benchmark, item, condition, made)
+            read = _parsed(benchmark, item, condition, made, statuses)
             kept, paid = _of_one_mode(made.values()), _of_one_mode(mine.values())
             answers.append([each["answer_id"] for each in kept])
             rows.append(
@@ -65,11 +86,50 @@ def read_responses(
                     *(read[name] for name in own),
                 )
             )
-    place = schema.names().index(_ANSWERS)
-    del schema[_ANSWERS]
-    # Of rows that hold a list Polars makes a series each, which takes a third of this.
-    listed = pl.Series(_ANSWERS, pa.array(answers, pa.large_list(pa.large_string())))
-    return pl.DataFrame(rows, schema=schema, orient="row").insert_column(place, listed)
+    return rows, answers
+
+
+def _framed(
+    benchmark: Benchmark[Any, Any, Any], rows: Sequence[tuple[Any, ...]], schema: pl.Schema
+) -> pl.DataFrame:
+    """Return rows as a table. Those that hold what their columns cannot are unparsable, each with the reason."""
+    coded = [name for name in schema if name in benchmark.coded and name in schema_of(benchmark.Response)]
+    try:
+        frame = pl.DataFrame(rows, schema=schema, orient="row")
+        if not coded or frame.select(pl.all_horizontal(pl.col(coded).is_in([0, 1])).all()).item():
+            return frame
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        pass  # it is not said of which row
+    held = [_withheld(benchmark, row, schema, coded) for row in rows]
+    return pl.DataFrame(held, schema=schema, orient="row")
+
+
+def _withheld(
+    benchmark: Benchmark[Any, Any, Any], row: tuple[Any, ...], schema: pl.Schema, coded: Sequence[str]
+) -> tuple[Any, ...]:
+    """Return a row as it is, or unparsable where a value of the benchmark's reading does not fit its column."""
+    values = dict(zip(schema, row, strict=True))
+    columns = schema_of(benchmark.Response)
+    for name, kind in columns.items():
+        why = misfit(values[name], kind, coded=name in coded)
+        if why is not None:
+            reason = one_line(f"{FAILED}{name} {why}")
+            return tuple(
+                {**values, **dict.fromkeys(columns), "status": FAILED_READING, "reason": reason}.values()
+            )
+    return row
+
+
+def misfit(value: Any, kind: Any, *, coded: bool = False) -> str | None:
+    """Return why a column of this kind cannot hold ``value``; one that is ``coded`` holds 0, 1 or nothing."""
+    shown = one_line(repr(value), 80)
+    if coded and value is not None and value not in (0, 1):
+        return f"is {shown}, a column named in coded holds 0, 1 or None"
+    try:
+        pl.DataFrame([(value,)], schema={"value": kind}, orient="row")
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        return f"is {shown}, its column holds {kind} or None"
+    return None
 
 
 def _of_one_mode(made: Iterable[Kept]) -> list[Kept]:
@@ -119,14 +179,26 @@ def call_of(kept: Kept) -> Call:
 
 
 def _parsed(
-    benchmark: Benchmark[Any, Any, Any], item: Item, condition: str, made: Mapping[str, Kept]
+    benchmark: Benchmark[Any, Any, Any],
+    item: Item,
+    condition: str,
+    made: Mapping[str, Kept],
+    statuses: Collection[str],
 ) -> Mapping[str, Any]:
     """Return the fields of the benchmark's reading; a reader that fails makes its own row unparsable, not the run."""
     calls = {step: call_of(kept) for step, kept in made.items()}
     names = schema_of(benchmark.Response)
     try:
         read = benchmark.parse(item, condition, calls)
-        return {name: getattr(read, name) for name in names}
-    except Exception as error:  # the reader is a benchmark's own code, fed by models
-        reason = one_line(f"the reader failed: {type(error).__name__}: {error}")
-        return {**dict.fromkeys(names), "status": FAILED_READING, "reason": reason}
+        found = {name: getattr(read, name) for name in names}
+        known = found["status"] in statuses
+    except (Exception, SystemExit) as error:  # the reader is a benchmark's own code, fed by models
+        return _unparsable(names, f"{type(error).__name__}: {error}")
+    if not known:
+        given = one_line(repr(found["status"]), 80)
+        return _unparsable(names, f"status {given}; use ok, or one named in unanswered or unreadable")
+    return found
+
+
+def _unparsable(names: Iterable[str], why: str) -> dict[str, Any]:
+    return {**dict.fromkeys(names), "status": FAILED_READING, "reason": one_line(f"{FAILED}{why}")}

@@ -1,0 +1,131 @@
+"""What keeps a benchmark's class from being used at all, seen before a study is read or anybody is asked.
+
+A class that breaks one of these rules would break what all benchmarks share: the study file, the graph, the tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from metacog_pipeline.benchmark.contract import Benchmark, Condition, Item, MeasureSet, Settings, Stage, Step
+from metacog_pipeline.benchmark.schema import arrow_schema_of, schema_of
+from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.scoring.estimates import measures_of
+from metacog_pipeline.scoring.schemas import response_schema
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_WORDS = "lower-case letters, digits and underscores, at most 40"
+#: Names of assets and folders that every benchmark has.
+TAKEN = frozenset(
+    ("transcripts", "responses", "judgements", "run_estimates", "estimates", "comparisons", "published")
+) | frozenset(("models", "runs"))  # fmt: skip
+
+
+def faults(found: Any, name: str | None = None) -> list[str]:
+    """Return what is wrong with a class and what to do about it, a line each; ``name`` is that of its entry point."""
+    if not isinstance(found, type) or not issubclass(found, Benchmark):
+        return [
+            f"{one_line(repr(found), 80)} is no benchmark; let the entry point name a subclass of contract.Benchmark"
+        ]
+    if lacking := sorted(found.__abstractmethods__):
+        return [f"{found.__name__} does not define {', '.join(lacking)}; define them on the class"]
+    lacking = [each for each in ("name", "Settings", "Item", "Response") if not hasattr(found, each)]
+    if lacking:
+        return [f"{found.__name__}.{', '.join(lacking)} is missing; set it on the class"]
+    rules = (_names, _settings, _columns, _tables, _measures, _versions)
+    return [line for rule in rules for line in _told(rule, found, name)]
+
+
+def faults_in(study: Any, found: Any) -> str | None:
+    """Return what is wrong with what a class declares for a study and what to do about it; None where nothing is.
+
+    What needs items or sources that are not there yet is no fault: nobody could say before.
+    """
+    name = found.__name__
+    try:
+        benchmark = found.of(study)
+        steps, conditions = benchmark.construction(), benchmark.conditions()
+        if not steps or not all(isinstance(each, Step) for each in steps):
+            return f"{name}.construction() returns no Steps; return at least the one that makes the items"
+        if not all(isinstance(each, Condition) for each in conditions):
+            return f"{name}.conditions() returns no Conditions; return one for each arm"
+        names = [each.name for each in steps]
+    except MetacogError:
+        return None
+    except Exception as error:
+        return one_line(
+            f"{name} cannot be asked what it does: {type(error).__name__}: {error}; mend its package"
+        )
+    wrong = [each for each in names if each in TAKEN or not NAME.fullmatch(each) or names.count(each) > 1]
+    if wrong:
+        return f"{name}.construction(): a step is called {wrong[0]!r}; use {_WORDS}, no name twice and none that is taken"
+    return None
+
+
+def _told(rule: Callable[[Any, str | None], Iterable[str]], found: Any, name: str | None) -> list[str]:
+    try:
+        return list(rule(found, name))
+    except Exception as error:  # what a stranger's class declares may be anything
+        said = f"{type(error).__name__}: {error}"
+        return [one_line(f"{found.__name__}: its {rule.__name__.strip('_')} cannot be read ({said})")]
+
+
+def _names(found: Any, name: str | None) -> Iterator[str]:
+    own = found.name
+    if name is not None and own != name:
+        yield f"{found.__name__}.name is {own!r}, its entry point is called {name!r}; make them the same"
+    elif not isinstance(own, str) or not NAME.fullmatch(own):
+        yield f"{found.__name__}.name is {own!r}; use {_WORDS}"
+
+
+def _settings(found: Any, name: str | None) -> Iterator[str]:
+    for attribute, base in (("Settings", Settings), ("Item", Item)):
+        kind = getattr(found, attribute)
+        if not isinstance(kind, type) or not issubclass(kind, base):
+            yield f"{found.__name__}.{attribute} is no subclass of contract.{attribute}; derive it"
+
+
+def _columns(found: Any, name: str | None) -> Iterator[str]:
+    """Yield what no file could hold: a class whose annotations make no columns."""
+    readers: list[tuple[Callable[[Any], Any], Any]] = [
+        (response_schema, found),
+        (arrow_schema_of, found.Item),
+    ]
+    for read, of in (*readers, *((schema_of, each.row) for each in found.tables)):
+        try:
+            read(of)
+        except Exception as error:
+            said = str(error) if isinstance(error, TypeError) else f"{type(error).__name__}: {error}"
+            yield one_line(f"{found.__name__}: {said}", 400)
+
+
+def _tables(found: Any, name: str | None) -> Iterator[str]:
+    names = [each.name for each in found.tables]
+    for each in dict.fromkeys(names):
+        if not isinstance(each, str) or not NAME.fullmatch(each):
+            yield f"{found.__name__}.tables: {each!r} cannot name a table; use {_WORDS}"
+        elif each in TAKEN:
+            yield f"{found.__name__}.tables: every benchmark has its {each}; call the table otherwise"
+        elif names.count(each) > 1:
+            yield f"{found.__name__}.tables: two tables are called {each}; rename one"
+
+
+def _measures(found: Any, name: str | None) -> Iterator[str]:
+    counted = Counter(each.name for each in measures_of(found))
+    for each, times in counted.items():
+        if times > 1:
+            yield f"{found.__name__}.measures: {each} is declared {times} times; rename or remove one"
+    for each in found.measures:
+        if not isinstance(each, MeasureSet) and each.compute is None:
+            yield (
+                f"{found.__name__}.measures: {each.name} has no compute and stands in no MeasureSet; give it one"
+            )
+
+
+def _versions(found: Any, name: str | None) -> Iterator[str]:
+    missing = [stage.value for stage in Stage if not found.versions.get(stage)]
+    if missing:
+        yield f"{found.__name__}.versions has no entry for {', '.join(missing)}; give one for each Stage"

@@ -1,0 +1,115 @@
+"""A benchmark that breaks the contract is told what and what to do: once for one cause, never in a library's error."""
+
+import importlib
+
+import polars as pl
+import pytest
+
+from metacog_pipeline import conformance
+from metacog_pipeline.conformance import Broken, check_benchmark
+from metacog_pipeline.scoring.responses import misfit
+from tests.conformance.packages import found, install
+from tests.conformance.test_toy import IN_A_PROCESS
+
+MADE = (
+    "made = lambda self, inputs: {rows}\n"
+    "    construction = lambda self: (c.Step('items', 'x', shaky.made, writes={of}Item),)"
+)
+ITEM = "Item(item_id='{name}', dataset='s', position={place}, question='Sum {place}?', answer=1)"
+HASHED = "class Item(toy.Item):\n        asked_and_scored_by = lambda self: {by}\n    " + MADE
+ONE = f"c.Made(rows=[shaky.{ITEM.format(name='a', place=0)}])"
+TWO = f"c.Made(rows=[{ITEM.format(name='a', place=0)}, {ITEM.format(name='a', place=1)}])"
+CLOCK = "__import__('time').time_ns()"
+PARSED = "parse = lambda self, item, condition, calls: {made}"
+
+
+def made(rows):
+    return MADE.format(rows=rows, of="")
+
+
+def hashed(by):
+    return HASHED.format(by=by, rows=ONE, of="shaky.")
+
+
+#: What breaks the toy → all that is told of it.
+ONE_CAUSE = {
+    # before anything is tried
+    'name = "My Benchmark"': ["shaky.name is 'My Benchmark'; use lower-case letters"],
+    'name = "metamedqa"': ["a benchmark of metacog-pipeline has that name; choose another"],
+    'name = "shaky2"': ["its entry point is called 'shaky'; make them the same"],
+    'tables = (dataclasses.replace(toy.SomeTrivia.tables[0], name="estimates"),)': ["every benchmark has its estimates"],
+    'tables = (dataclasses.replace(toy.SomeTrivia.tables[0], name="a b"),)': ["'a b' cannot name a table"],
+    'trial_settings = {"sums": "many"}': ["shaky.trial_settings raised ValidationError"],
+    # items
+    made("1 / 0"): ["ZeroDivisionError: division by zero; let each Step.make return Made"],
+    made("None"): ["let each Step.make return Made"],
+    made("c.Made(rows=[{'item_id': 'a'}])"): ["a row is a dict, no Item"],
+    made("c.Made()"): ["shaky: no items; let the last construction step return at least one"],
+    made(TWO): ["shaky: 2 items have the item_id 'a'"],
+    hashed("{1}"): ["Item.asked_and_scored_by() cannot be kept as JSON"],
+    hashed(CLOCK): ["Item.asked_and_scored_by() gives something else each time"],
+    # asking
+    "conditions = lambda self: ()": ["shaky: no condition; return at least one from conditions()"],
+    "conditions = lambda self: 1 / 0": ["shaky.conditions() raised ZeroDivisionError"],
+    "async def ask(self, item, condition, chat): raise ValueError('no words')": ["shaky.ask raised ValueError: no words"],
+    "observer = lambda self, parameters: (lambda request: None)": ["its observer returns None (NoneType) for item sum-0"],
+    "observer = lambda self, parameters: (lambda request: 1 / 0)": ["its observer raised ZeroDivisionError"],
+    "observer = lambda self, parameters: exit(1)": ["shaky.observer() raised SystemExit: 1"],
+    # reading
+    PARSED.format(made="toy.Response(said='seven', correct=1, status='ok', reason=None) if calls else toy.Response()"): [
+        "said is 'seven', its column holds Int64 or None"
+    ],
+    PARSED.format(made="toy.Response(correct=2, status='ok', reason=None) if calls else toy.Response()"): [
+        "correct is 2, a column named in coded holds 0, 1 or None"
+    ],
+    PARSED.format(made="toy.Response(said=10**30, status='ok', reason=None) if calls else toy.Response()"): [
+        "said is 1000000000000000000000000000000, its column holds Int64 or None"
+    ],
+    # scoring
+    "derive = lambda self, responses, judgements: responses['nothing']": ["shaky.derive raised ColumnNotFoundError"],
+    "derive = lambda self, responses, judgements: responses.head(1)": ["shaky.derive lost or repeated responses"],
+    "measures = (c.Measure('accuracy', 'a', lambda g: 0.5, headline=True, words='x'),)\n    board = c.Board()": [
+        "measure accuracy returns 0.5 (float); return an Estimate or None"
+    ],
+    "measures = (c.MeasureSet((c.Measure('accuracy', 'a', headline=True, words='x'),), "
+    "lambda b, gs: [{'accuracy': 'much'} for g in gs]),)\n    board = c.Board()": ["measure accuracy returns 'much' (str)"],
+    "harmonise = lambda self, responses: 1 / 0": ["ZeroDivisionError: division by zero"],
+    # the report
+    "sections = classmethod(lambda cls: (c.Section('Sums', lambda home: 1 / 0),))": [
+        "section Sums of the report raised ZeroDivisionError"
+    ],
+    "sections = classmethod(lambda cls: (c.Section('Sums', lambda home: 7),))": ["section Sums of the report is a int"],
+    "sections = classmethod(lambda cls: 1 / 0)": ["shaky.sections() raised ZeroDivisionError"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", ONE_CAUSE)
+def test_one_cause_is_told_once_with_what_to_do(tmp_path, toy_folder, monkeypatch, lines):
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    install(folder, "shaky", f"    {lines}")
+    rules = [rule for rule in conformance.CHECKS if rule.__name__ not in IN_A_PROCESS]
+    monkeypatch.setattr(conformance, "CHECKS", rules)
+    with found(toy_folder, folder), pytest.raises(ExceptionGroup) as told:
+        check_benchmark(importlib.import_module("shaky").shaky, tmp_path)
+    said = [str(error) for error in told.value.exceptions]
+    assert all(isinstance(error, Broken) for error in told.value.exceptions)
+    assert said and all(any(words in each for each in said) for words in ONE_CAUSE[lines]), said
+    assert len({each.partition(":")[0] for each in said}) == len(said) <= 2, said
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "coded", "fits"),
+    [
+        (None, pl.Int8(), True, True), (0, pl.Int8(), True, True), (1, pl.Int8(), True, True),
+        (True, pl.Int8(), True, True), (2, pl.Int8(), True, False), (-1, pl.Int8(), True, False),
+        (2, pl.Int8(), False, True), (300, pl.Int8(), False, False), (10**12, pl.Int64(), False, True),
+        (10**30, pl.Int64(), False, False), ("7", pl.Int64(), False, True), ("seven", pl.Int64(), False, False),
+        ("yes", pl.String(), False, True), ("", pl.String(), False, True), (object(), pl.String(), False, False),
+        (0.5, pl.Float64(), False, True), (1, pl.Float64(), False, True), ("much", pl.Float64(), False, False),
+        (["a"], pl.List(pl.String()), False, True), ([], pl.List(pl.String()), False, True),
+        ({"a": 1}, pl.Int64(), False, False), (float("nan"), pl.Float64(), False, True), ("2", pl.Int8(), True, False),
+    ],
+)  # fmt: skip
+def test_a_value_fits_its_column_or_is_told(value, kind, coded, fits):
+    assert (misfit(value, kind, coded=coded) is None) == fits
