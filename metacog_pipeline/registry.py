@@ -32,7 +32,7 @@ _USABLE, _LEFT_OUT = "metacog_pipeline.scoring.usable", "metacog_pipeline.study.
 def _all(group: str = GROUP) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Return the entry points by name, ours first; several of one name are of packages that claim it."""
     found: dict[str, dict[str, EntryPoint]] = {}
-    for each in sorted(entry_points(group=group), key=_is_strange):
+    for each in sorted(entry_points(group=group), key=lambda entry: is_strange(entry.module)):
         found.setdefault(each.name, {}).setdefault(each.value, each)
     return {name: tuple(those.values()) for name, those in found.items()}
 
@@ -42,13 +42,9 @@ def _found(group: str = GROUP) -> dict[str, EntryPoint]:
     return {name: those[0] for name, those in _all(group).items()}
 
 
-def _is_strange(entry: EntryPoint) -> bool:
-    return entry.module.partition(".")[0] != _OURS
-
-
-def is_strange(benchmark: object) -> bool:
-    """Whether the class of a benchmark is of another package: ours are held to the contract by tests."""
-    return type(benchmark).__module__.partition(".")[0] != _OURS
+def is_strange(module: str) -> bool:
+    """Whether a module is of another package: what is in ours is held to the contract by tests."""
+    return module.partition(".")[0] != _OURS
 
 
 def commands() -> tuple[str, ...]:
@@ -77,7 +73,7 @@ def package_of(name: str) -> str:
 
 def is_ours(name: str) -> bool:
     """Whether benchmark ``name`` comes with this package; nothing is imported."""
-    return package_of(name) == _OURS
+    return not is_strange(_entry(name).module)
 
 
 def part(name: str, attribute: str) -> Any:
@@ -179,7 +175,7 @@ def _run(entry: EntryPoint, load: Callable[[], Any]) -> Any:
 
 def _has_owner(entry: EntryPoint) -> bool:
     """Whether an entry point is of a stranger's distribution, which can then be named."""
-    return _is_strange(entry) and entry.dist is not None
+    return is_strange(entry.module) and entry.dist is not None
 
 
 def _owned(entry: EntryPoint) -> str:
@@ -194,7 +190,11 @@ def _clash(name: str) -> str | None:
     if len(those) < 2:
         return None
     owners = " and ".join(_owned(each).partition(f"benchmark {name} of ")[2] or each.value for each in those)
-    used = "none of them can be used" if _is_strange(those[0]) else "the one that comes with metacog is used"
+    used = (
+        "none of them can be used"
+        if is_strange(those[0].module)
+        else "the one that comes with metacog is used"
+    )
     return f"benchmark {name} is claimed by {owners}: {used}; uninstall or rename the other"
 
 

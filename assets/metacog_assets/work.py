@@ -94,7 +94,8 @@ def answer(at: Place, limit: int | None = None) -> Done:
     """Ask what a partition lacks; one that cannot even start is written down, so that the boards can name it."""
     benchmark, partition = at.open()
     try:
-        if is_strange(benchmark) and (why := rehearsal.misasked(benchmark, partition.spec)) is not None:
+        strange = is_strange(type(benchmark).__module__)
+        if strange and (why := rehearsal.misasked(benchmark, partition.spec)) is not None:
             raise MetacogError(why)
         todo = tasks.tasks(benchmark, partition.spec)
         simulated = partition.spec.provider == "simulated"

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ValidationError
 
+from metacog_pipeline import registry
 from metacog_pipeline.benchmark.item import Item
 from metacog_pipeline.benchmark.schema import FROM_FILE, arrow_schema_of, json_text, kept_as_json
 from metacog_pipeline.errors import SourceError
@@ -154,7 +155,11 @@ def _row(path: Path, row: type[BaseModel], value: dict[str, Any]) -> Any:
     try:
         made = row.model_validate({name: value[name] for name in row.model_fields}, context=FROM_FILE)
         unchanged = not isinstance(made, Item) or made.item_hash == noted
-        or_else = f"; if nobody did, {_UNSTABLE.format(row.__name__)}" if _is_strange(row) else ""
+        or_else = (
+            f"; if nobody did, {_UNSTABLE.format(row.__name__)}"
+            if registry.is_strange(row.__module__)
+            else ""
+        )
     except (ValidationError, ValueError, TypeError, RecursionError):
         unchanged, or_else = False, ""
     if not unchanged:
@@ -163,11 +168,6 @@ def _row(path: Path, row: type[BaseModel], value: dict[str, Any]) -> Any:
             f"{path}: {name} was changed by hand; delete the file and build the items again{or_else}"
         )
     return made
-
-
-def _is_strange(row: type[BaseModel]) -> bool:
-    """Whether a row class is of another package: ours are held to be stable by tests."""
-    return row.__module__.partition(".")[0] != __name__.partition(".")[0]
 
 
 def _hashes(items: Sequence[Any], row: type[Item]) -> list[str]:

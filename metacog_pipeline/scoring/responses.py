@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from metacog_pipeline.scoring.schemas import DECIDED, response_schema
 
 FAILED_READING = "unparsable"
 FAILED = "the reader failed: "
+#: What Polars raises of a value that its column cannot hold.
+_UNFIT = (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError)
 _ANSWERS = "answer_ids"
 _SUMMED = ("latency_s", "cost_usd", "input_tokens", "output_tokens")
 _COLUMNS = (
@@ -94,12 +97,10 @@ def _framed(
 ) -> pl.DataFrame:
     """Return rows as a table. Those that hold what their columns cannot are unparsable, each with the reason."""
     coded = [name for name in schema if name in benchmark.coded and name in schema_of(benchmark.Response)]
-    try:
+    with contextlib.suppress(*_UNFIT):  # which does not say of which row
         frame = pl.DataFrame(rows, schema=schema, orient="row")
         if not coded or frame.select(pl.all_horizontal(pl.col(coded).is_in([0, 1])).all()).item():
             return frame
-    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
-        pass  # it is not said of which row
     held = [_withheld(benchmark, row, schema, coded) for row in rows]
     return pl.DataFrame(held, schema=schema, orient="row")
 
@@ -127,7 +128,7 @@ def misfit(value: Any, kind: Any, *, coded: bool = False) -> str | None:
         return f"is {shown}, a column named in coded holds 0, 1 or None"
     try:
         pl.DataFrame([(value,)], schema={"value": kind}, orient="row")
-    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+    except _UNFIT:
         return f"is {shown}, its column holds {kind} or None"
     return None
 

@@ -8,24 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.conformance.packages import install
+from tests.conformance.packages import TWO_MODELS, install
 
-STUDY = """
-[study]
-name = "mixed"
-home = "home"
-seed = 1
-
-[[models]]
-name = "careful"
-provider = "simulated"
-observer = { accuracy = 0.9, seed = 1 }
-
-[[models]]
-name = "hasty"
-provider = "simulated"
-observer = { accuracy = 0.5, seed = 2 }
-"""
 PRINTS = """parse = lambda self, *of: print('reading') or toy.SomeTrivia.parse(self, *of)
     ask = lambda self, *of: print('asking') or toy.SomeTrivia.ask(self, *of)
     derive = lambda self, *of: print('scoring') or toy.SomeTrivia.derive(self, *of)"""
@@ -97,7 +81,7 @@ def folder(tmp_path_factory, toy_folder):
     for name, (lines, _) in BROKEN.items():
         install(made / "installed", name, f"    {lines}")
     tables = [f"[benchmarks.{name}]\nsums = 12\n" for name in ("sometrivia", "chatty", *BROKEN)]
-    (made / "study.toml").write_text(STUDY + "".join(tables))
+    (made / "study.toml").write_text(TWO_MODELS + "".join(tables))
     return made
 
 
@@ -177,7 +161,7 @@ def test_a_second_run_says_it_again_and_asks_nobody(folder, rows):
 @pytest.mark.parametrize("command", [["plan", "some.toml"], ["board", "--study", "study.toml"]])
 def test_other_commands_tell_what_is_left_out_beside_clean_output(folder, ran, command):
     tables = [f"[benchmarks.{name}]\nsums = 12\n" for name in ("sometrivia", "chatty", *LEFT_OUT)]
-    (folder / "some.toml").write_text(STUDY + "".join(tables))
+    (folder / "some.toml").write_text(TWO_MODELS + "".join(tables))
     done = metacog(folder, *command)
     assert done.returncode == 0 and "sometrivia" in done.stdout
     assert "hello" not in done.stdout and "nameless" not in done.stdout

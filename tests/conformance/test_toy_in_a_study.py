@@ -9,25 +9,15 @@ from pathlib import Path
 import duckdb
 import pytest
 
-STUDY = """
-[study]
-name = "toy"
-home = "home"
-seed = 1
+from tests.conformance.packages import TWO_MODELS
 
-[[models]]
-name = "careful"
-provider = "simulated"
-observer = { accuracy = 0.9, seed = 1 }
-
-[[models]]
-name = "hasty"
-provider = "simulated"
-observer = { accuracy = 0.5, seed = 2 }
-
+STUDY = (
+    TWO_MODELS
+    + """
 [benchmarks.sometrivia]
 sums = 12
 """
+)
 SAID = """
 import contextlib, io, json, sys
 from metacog_pipeline.cli import main
