@@ -150,13 +150,28 @@ class OpenStudy:
         return compare(self.study, a, b)
 
     def sql(self, query: str) -> pl.DataFrame:
-        """Return what one reading statement answers from the study's DuckDB file; texts are attached as ``texts``."""
+        """Return what one reading statement answers from the study's DuckDB file; texts are attached as ``texts``.
+
+        Names that repeat are numbered (``a``, ``a_2``), and intervals are durations, a month of 30 days.
+
+        Raises
+        ------
+        StudyError
+            It is not one reading statement, or a column of its answer fits no frame.
+        """
         import polars as pl
 
         from metacog_pipeline.leaderboard.read import query_table
 
         _refuse_no_text("sql", query=query)
-        found = pl.from_arrow(query_table(self.study.home, query))
+        table = query_table(self.study.home, query)
+        try:
+            found = pl.from_arrow(table)
+        except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+            why = one_line(str(error), 160)
+            raise StudyError(
+                f"query: its answer fits no frame ({why}); cast that column to varchar"
+            ) from None
         assert isinstance(found, pl.DataFrame)
         sums = [each for each in found.iter_columns() if each.dtype == pl.Decimal(38, 0)]  # of whole numbers
         whole = [each.cast(pl.Int64, strict=False) for each in sums]

@@ -1,4 +1,4 @@
-"""Where a study keeps what it writes. Everything but ``transcripts/`` can be deleted and rebuilt."""
+"""Where a study keeps what it writes. Everything but what `KEPT` names can be deleted and rebuilt."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ FOLDERS = (  # those that every home has
     *("sources", "items", "transcripts", "responses", "judgements", "scored", "harmonised"),
     *("estimates", "cross_benchmark", "report", "dagster", "study"),
 )
+# No run makes these again: answers of models and of people, questions that came with them, what was spent, what is
+# submitted, and what `metacog train study` trained.
+KEPT = ("transcripts", "people", "imported", "ledger", "batches", "training")
 VERSION_FILE, LEADERBOARD, TEXTS = "version", "leaderboard.duckdb", "transcripts.duckdb"
 
 
@@ -55,10 +58,11 @@ class Home:
     status = Place("study")  # tables about the study itself: its models and the state of their partitions
     cache = Place("cache")
     ledger = Place("ledger")  # what was spent
-    batches = Place("batches")
+    batches = Place("batches")  # submitted and paid, not fetched yet
     capabilities = Place("capabilities")  # of the models, as they were probed
     imported = Place("imported")  # questions of other people's logs
-    people = Place("people")
+    people = Place("people")  # answers of people
+    observations = Place("observations")  # of version 0.1
     reproduced = Place("reproduced")
     version = Place(VERSION_FILE)
 
@@ -86,7 +90,7 @@ class Home:
     @property
     def older(self) -> str | None:
         """What to say of a home that version 0.1 wrote; None for one of this version, and for one without answers."""
-        if self.version.exists() or not any(self.transcripts.glob("benchmark=*")):
+        if self.version.exists() or not self.observations.is_dir():
             return None
         return (
             f"{self.path}: written by version 0.1; its answers are used as they are, everything else is made anew; "

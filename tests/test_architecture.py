@@ -90,6 +90,18 @@ def imports(path: Path) -> set[str]:
     return looked_through(path)[0]
 
 
+def test_files_are_read_by_their_names_and_never_as_patterns():
+    """A folder may be called ``study [draft]``; Polars takes brackets in a path for a pattern unless told not to."""
+    reads = re.compile(r"pl\.(?:read_csv|(?:read|scan)_parquet)\(")
+    for path in python_files(*CODE):
+        if reads.search(source := path.read_text("utf-8")):
+            for call in ast.walk(ast.parse(source)):
+                if isinstance(call, ast.Call) and reads.fullmatch(f"{ast.unparse(call.func)}("):
+                    in_memory = "BytesIO" in ast.unparse(call) or path.name == "kept.py"
+                    told = any(each.arg == "glob" for each in call.keywords)
+                    assert told or in_memory, f"{path.relative_to(ROOT)}:{call.lineno}: give glob=False"
+
+
 def test_imports_point_one_way():
     command = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
     linted = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)

@@ -75,6 +75,9 @@ def test_a_home_of_this_version_says_nothing(old):
     assert old.home.older is not None and "written by version 0.1" in old.home.older
     old.prepare()
     assert old.home.older is None
+    old.home.version.unlink()
+    old.home.observations.rename(old.home / "elsewhere")
+    assert old.home.older is None  # who deletes the file `version` is told of no other version
 
 
 @pytest.mark.slow

@@ -55,6 +55,17 @@ def test_every_page_is_in_the_navigation_once(pages):
     assert made - {page for page in made if page.startswith("repository/")} <= set(listed) <= made
 
 
+def test_every_row_of_a_table_stands_below_a_head_with_as_many_cells(pages):
+    for page in sorted(pages.rglob("*.md")):
+        text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for block in re.findall(r"(?:^\|.*\n)+", text + "\n", re.MULTILINE):
+            rows = block.splitlines()
+            said = f"{page.relative_to(pages)}: {rows[0]}"
+            assert len(rows) > 1 and re.fullmatch(r"[|: -]+", rows[1]), f"no table begins with {said}"
+            cells = {len(re.split(r"(?<!\\)\|", re.sub(r"(`+).*?\1", "", row))) for row in rows}
+            assert len(cells) == 1, said
+
+
 def test_the_reference_has_every_key_measure_and_function(pages):
     keys = (pages / "reference/keys.md").read_text("utf-8")
     for name in registry.names():

@@ -179,6 +179,39 @@ family = "anthropic"
 )
 
 
+ASKED = '[study]\nname = "n"\n[[models]]\nname = "m"\nprovider = "openai"\nprice_in = 1\nprice_out = 1\n'
+LOOSE = [
+    *(f"[training]\n{key} = true" for key in ("sigma", "alpha", "held_out_share", "model", "rows")),
+    *(
+        f"{table}\n{key} = {value}"
+        for table, keys in {
+            "[training]": ("antithetic", "meta_chat"),
+            "[benchmarks.medley]": ("anonymise", "allow_incomplete", "enabled"),
+        }.items()
+        for key in keys
+        for value in ('"true"', "0", "1", '"no"')
+    ),
+    *(f"[training]\nmodel = {value}" for value in ('""', '" "', '"a\\nb"', '"a\\u0000b"')),
+]
+
+
+@every("text", LOOSE)
+def test_a_key_takes_its_own_kind_of_value_and_nothing_near_it(tmp_path, text):
+    assert text.split("\n")[1].split(" ")[0] in refusal(tmp_path, f'{ASKED}model = "x"\n{text}\n')
+
+
+@every("value", ['" "', '"a\\nb"', '"a\\u0000b"', '"\\t"'])
+def test_a_model_and_a_home_are_written_in_characters_that_can_be_seen(tmp_path, value):
+    assert "give the name of the model" in refusal(tmp_path, f"{ASKED}model = {value}\n")
+    home = ASKED.replace('name = "n"', f'name = "n"\nhome = {value}', 1)
+    assert "give the path of a folder" in refusal(tmp_path, f'{home}model = "x"\n')
+
+
+@every("value", ["1", "{ A = 1 }", '{ A = "x" }', "[1]"])
+def test_ids_of_tokens_are_said_to_be_lists_by_option(tmp_path, value):
+    assert "as in { A = [32, 362]" in refusal(tmp_path, f'{ASKED}model = "x"\ntoken_ids = {value}\n')
+
+
 def test_judges_are_models_that_are_not_measured(tmp_path):
     study = load_study(write(tmp_path, JUDGED))
     assert [spec.name for spec in study.models] == ["alpha"]

@@ -130,7 +130,7 @@ class How:
 
     def line(self, rate: float) -> str:
         """Return it as one line."""
-        of_budget = "" if self.cap is None else f" of ${self.cap:.2f}"
+        of_budget = "" if self.cap is None else f" of ${self.cap:.4f}"
         left = self.expected - self.answered
         eta = f", about {_duration(left / rate)} left" if rate > 0 and left > 0 else ""
         return (

@@ -25,7 +25,6 @@ from metacog_assets.study_file import Bound, bound
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.errors import MetacogError, StudyError
-from metacog_pipeline.leaderboard.status import board_current
 from metacog_pipeline.querying.session import INTERRUPTED, WAITING, Partition
 from metacog_pipeline.querying.unusable import to_ask_again
 from metacog_pipeline.querying.variables import REASK, UNUSABLE
@@ -170,13 +169,15 @@ def named_failure(launcher: Launcher, name: str) -> Iterator[None]:
 
 def nothing_left(launcher: Launcher) -> bool:
     """Whether a run of the whole study would find nothing to do."""
+    from metacog_assets.publishing import published
+
     benchmarks = [bound(name) for name in launcher.study.enabled]
     return not any(
         stale_steps(launcher.instance, each, False)
         or choices.waiting(each)
         or any(files.stale(each, partition) for partition in _unasked_first(each))
         for each in benchmarks
-    ) and board_current(launcher.study)
+    ) and published(launcher.study)
 
 
 def _unasked_first(benchmark: Bound) -> list[Partition]:

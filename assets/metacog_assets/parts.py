@@ -191,5 +191,5 @@ def report() -> Path:
 
     study = current_study()
     page = build_report(study.home, study.study.name)
-    digests.note(study.home)
+    digests.note(study.home, study.home.report)
     return page

@@ -39,5 +39,6 @@ from leaderboard as board
 where source = 'published' and not exists (
     select 1 from published_values as said
     where said.benchmark = board.benchmark and said.model = board.model and said.measure = board.measure
-        and starts_with(board.condition || ' ', said.condition || ' ') and said.value is not distinct from board.estimate
+        and starts_with(board.condition || ' ', concat_ws(' ', said.condition, ''))
+        and said.value is not distinct from board.estimate
 )

@@ -91,16 +91,6 @@ def unpriced(study: Study) -> Iterator[str]:
             yield f"{spec.name} {problem}; what it costs is not counted"
 
 
-def bill_problem(spec: ModelSpec, known: Capabilities | None) -> str | None:
-    """Return a line where the provider billed more than a request allowed: such a model is not asked again."""
-    if known is None or known.overbilled is None or spec.free:
-        return None
-    return (
-        f"billed {known.overbilled:,} output tokens once, more than the request allowed, and is not asked again: raise "
-        "thinking_tokens or max_tokens of its row, or lower effort"
-    )
-
-
 def room_problem(spec: ModelSpec, known: Capabilities | None) -> str | None:
     """Return a line where an answer like one that was seen would be cut by the limits of ``spec``; else None."""
     if known is None or not known.reasons or not known.reasoning_tokens:
@@ -129,6 +119,7 @@ def capability_facts(spec: ModelSpec, known: Capabilities) -> dict[str, str]:
         "does not take": ", ".join(sorted(_word(ROOMS.get(each, each)) for each in known.refused)),
         "answer modes refused": ", ".join(sorted(map(_word, known.refused_modes))),
         "reasons": _reasoning(known),
+        "beside a prompt": known.hidden_tokens and f"up to {known.hidden_tokens:,} tokens are billed",
         "room to think": f"{known.thinking_room(spec):,} tokens",
         "first reply": None if known.first_reply_s is None else f"{known.first_reply_s:.1f} s",
         "price class": None if known.service_tier is None else _word(known.service_tier),

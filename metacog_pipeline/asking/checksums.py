@@ -21,6 +21,7 @@ Ints = NDArray[np.int64]
 Agreement = NDArray[np.bool_]
 NONE = -1  # a cell that says nothing
 UNREADABLE = -2  # a cell that is there and cannot be what its column should hold
+RUN = "run"  # trusted: other answers take the place of those a run has
 SHIFTS = (-1, 1, -2, 2, -3, 3)
 _SHOWN = 3
 _LEAST = 30  # answers from which a shift shows in the accuracy alone
@@ -138,7 +139,7 @@ def check(
     field of the file. Raises ``StudyError`` for a disagreement that is not in ``trust``, which names fields or columns:
     which rows, and the shift that explains it.
     """
-    unknown = [name for name in trust if name not in {*fields, *fields.values()}]
+    unknown = [name for name in trust if name not in {RUN, *fields, *fields.values()}]
     if unknown:
         raise StudyError(f"--trust {unknown[0]}: the file has no such field; it has {', '.join(fields)}")
     row, place, right = (

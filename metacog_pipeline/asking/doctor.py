@@ -17,10 +17,21 @@ from typing import Literal
 
 from metacog_pipeline import ports, preparing
 from metacog_pipeline.asking import before_spending
+from metacog_pipeline.asking.asked_at_all import require_askable
+from metacog_pipeline.asking.renamed import rename_problem
 from metacog_pipeline.benchmark.bound import Bound, enabled
-from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, SourceError, StudyError
+from metacog_pipeline.errors import (
+    BudgetError,
+    MetacogError,
+    ProviderError,
+    SourceError,
+    StudyError,
+    reason_of,
+)
+from metacog_pipeline.llm.breaker import bill_problem
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.costs import batch_price_factor
+from metacog_pipeline.llm.provider_keys import without_effect
 from metacog_pipeline.llm.reach import unreachable
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import ModelSpec
@@ -83,9 +94,11 @@ def examine(
         How a model is asked, and how it is found out why an address cannot be reached; others take their place in tests.
     """
     variables = os.environ if environment is None else environment
+    benchmarks = enabled(study)
     found = [*_home(study), *_budget(study), _port(port)]
+    found += [each for bench in benchmarks for each in _unaskable(bench)]
     if offline:
-        found += [each for bench in enabled(study) for each in _data(bench, {})]
+        found += [each for bench in benchmarks for each in _data(bench, {})]
         return found + [each for spec in study.askable for each in of_model(study, spec, variables)]
     return found + asyncio.run(_online(study, variables, probe or _probe, reach))
 
@@ -215,6 +228,16 @@ def _data(benchmark: Bound, broken: Mapping[str, str]) -> Iterator[Finding]:
             yield _warn(benchmark.name, said)
 
 
+def _unaskable(benchmark: Bound) -> Iterator[Finding]:
+    """Yield a line where a run of the benchmark would end before its first call; items need data sets that are here."""
+    try:
+        require_askable(benchmark, items=all(fetched for *_, fetched in _sources(benchmark)))
+    except MetacogError as error:
+        yield Finding("fail", benchmark.name, str(error), error.exit_code)
+    except Exception as error:
+        yield _fail(benchmark.name, reason_of(error), SourceError)
+
+
 def _sources(benchmark: Bound) -> list[tuple[str, tuple[str, ...], bool]]:
     """Return (name, addresses, whether it is here) of every data set a benchmark reads."""
     declared = {source.name: source for source in benchmark.sources}
@@ -228,15 +251,25 @@ def _sources(benchmark: Bound) -> list[tuple[str, tuple[str, ...], bool]]:
 def of_model(study: Study, spec: ModelSpec, environment: Mapping[str, str] | None = None) -> list[Finding]:
     """Return what can be found about one model without asking it: its key, its price, how it is known to answer."""
     variables = os.environ if environment is None else environment
+    idle = [*_idle(spec)]
     if spec.provider == "simulated":
-        return [_ok(spec.name, "simulated; costs nothing")]
+        return [_ok(spec.name, "simulated; costs nothing"), *idle]
     if spec.provider == "replay":
-        return [_ok(spec.name, "its answers are imported; it is not asked")]
+        return [_ok(spec.name, "its answers are imported; it is not asked"), *idle]
     if spec.provider == "transformers":
-        return [_folder(spec)]
-    found = [_key(spec, variables), _price(study, spec), *_lane(spec)]
+        return [_folder(spec), *idle]
+    found = [*idle, _key(spec, variables), _price(study, spec), *_lane(spec)]
+    if (renamed := rename_problem(study, spec)) is not None:
+        found.append(_fail(spec.name, renamed, StudyError))
     known = before_spending.known_of(study, spec.name)
     return found if known is None else [*found, *_known(spec, known)]
+
+
+def _idle(spec: ModelSpec) -> Iterator[Finding]:
+    if keys := ", ".join(without_effect(spec.model_fields_set, spec.provider)):
+        yield _warn(
+            spec.name, f"{keys}: without effect with provider {spec.provider}; remove what is not meant"
+        )
 
 
 def _folder(spec: ModelSpec) -> Finding:
@@ -291,7 +324,7 @@ def _known(spec: ModelSpec, known: Capabilities) -> Iterator[Finding]:
     facts = before_spending.capability_facts(spec, known)
     said = "; ".join(f"{about} {what}" for about, what in facts.items())
     yield Finding("ok", spec.name, f"as it answers: {said}", known=True)
-    if (stopped := before_spending.bill_problem(spec, known)) is not None:
+    if (stopped := bill_problem(spec, known)) is not None:
         yield Finding("fail", spec.name, stopped, BudgetError.exit_code, known=True)
     if (cut := before_spending.room_problem(spec, known)) is not None:
         yield Finding("warn", spec.name, cut, known=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from metacog_pipeline import columns
@@ -32,6 +33,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 _NESTED_QUESTION = "doc.question"  # where evaluation harnesses keep the item
 _IN_BRACKETS = re.compile(r"(?<=\S)\s{0,9}(?:[(\[][^()\[\]]{1,40}[)\]]|[%:?])\s{0,9}\Z")
+_PEEKED = 20  # rows by which it is told what a column holds
 # The index a data frame is written with: a position where nothing else names the item.
 _FRAME_INDEX = ("unnamed:_0", "")
 
@@ -93,7 +95,7 @@ def resolved(path: Path, rows: AnswerFile, rules: RowRules, given: Mapping[str, 
         raise StudyError(
             f"{path}: map {both[1][0]}, or {' and '.join(both[0])}, not both: which of them is the answer?"
         )
-    found = _with_usual_names(rules, rows.columns, mapping, fields, raw)
+    found = _with_usual_names(rules, rows, mapping, fields, raw)
     free = "question" in fields and "question" not in found
     if free and not _answered_by("question", mapping, rules, raw) and rows.has(_NESTED_QUESTION):
         found["question"] = _NESTED_QUESTION
@@ -108,13 +110,21 @@ def resolved(path: Path, rows: AnswerFile, rules: RowRules, given: Mapping[str, 
 
 
 def _with_usual_names(
-    rules: RowRules, there: Sequence[str], mapping: dict[str, str], fields: Sequence[str], raw: Sequence[str]
+    rules: RowRules, rows: AnswerFile, mapping: dict[str, str], fields: Sequence[str], raw: Sequence[str]
 ) -> dict[str, str]:
     found = dict(mapping)
+    parted = _parted(rows)
     names = {**USUAL_NAMES, **{step: (step,) for step in raw[1:]}, **rules.usual, **rules.own}
 
+    def replies(field: str, column: str) -> bool:
+        """Whether a column may hold what ``field`` is: a part of an answer is no object or list, a reply may be."""
+        if field in rules.own:
+            return column not in parted
+        return field not in raw or rules.objects or parted.get(column) is not dict
+
     def take(field: str, usual: Sequence[str]) -> None:
-        column = first_named(usual, [name for name in there if name not in found.values()])
+        free = unclaimed(rows.columns, found.values())
+        column = first_named(usual, [name for name in free if replies(field, name)])
         if column is not None:
             found[field] = column
 
@@ -131,10 +141,36 @@ def _answered_by(field: str, mapping: Mapping[str, str], rules: RowRules, raw: S
     if field in ITEM_FIELDS:
         return any(other in mapping for other in ITEM_FIELDS)
     if len(rules.all_steps) > 1:
-        return False
+        return any(rules.made_by.get(other) == field for other in mapping)
     if field in rules.own:
         return any(other in mapping for other in raw)
     return field in raw and any(other in mapping for other in rules.own)
+
+
+def unclaimed(there: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """Return the columns of which nothing is taken yet: neither they themselves nor what a path leads to in them."""
+    columns_there, claimed = list(there), {*taken}
+    heads = {columns.path_of(each)[:1] for each in claimed.difference(columns_there)}
+    return [name for name in columns_there if name not in claimed and (name,) not in heads]
+
+
+def _parted(rows: AnswerFile) -> dict[str, type]:
+    """Return the columns that hold objects (dict) or lists of several (list), by the first cell that says something.
+
+    A message of a conversation is a text.
+    """
+    first: dict[str, object] = {}
+    for row in islice(rows, _PEEKED):
+        for name, value in row.cells.items():
+            if name not in first and not columns.absent(value):
+                first[name] = value
+    found: dict[str, type] = {}
+    for name, value in first.items():
+        while isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if isinstance(value, list) or (isinstance(value, dict) and "role" not in value):
+            found[name] = type(value)
+    return found
 
 
 def first_named(names: Sequence[str], there: Sequence[str]) -> str | None:
@@ -150,6 +186,5 @@ def first_named(names: Sequence[str], there: Sequence[str]) -> str | None:
 def used_columns(found: Mapping[str, str], there: Sequence[str]) -> str:
     """Return a line on the columns used and ignored."""
     used = ", ".join(f"{field}={column}" for field, column in found.items())
-    heads = {columns.path_of(column)[:1] for column in found.values()}
-    ignored = [name for name in there if name not in found.values() and (name,) not in heads]
-    return f"columns used: {used}; ignored: {', '.join(ignored) or 'none'}"
+    ignored = f"ignored: {', '.join(unclaimed(there, found.values())) or 'none'}"
+    return f"columns used: {used}; {ignored}" if used else f"columns {ignored}"

@@ -304,7 +304,9 @@ class Reader:
         if self._plain is not None and self._plain.rows.height:
             records = self._alike(self._plain, records)
         rows = tuple(one.rows[step] for one in self._answered.values() for step in one.texts)
-        return Imported(records, tuple(self._rejected), tuple(warnings), self._summary(there, checked), rows)
+        summary = self._summary(there, checked)
+        none = self._plain is None and all(one.seen.problems for one in self._answered.values())
+        return Imported(records, tuple(self._rejected), tuple(warnings), summary, rows, unreadable=none)
 
     def _alike(self, plain: Plain, others: Sequence[Record]) -> Alike:
         """Return the records of the rows that were matched as columns, and ``others``."""

@@ -58,6 +58,8 @@ class RowRules:
         The names of options by number, where an answer is one of them.
     given
         Fields that have a column in the table that is read.
+    objects
+        Whether a reply may be an object, as models give that are asked for JSON.
     grouped
         A field that narrows positions down, where they count within a part of the items.
     """
@@ -73,6 +75,7 @@ class RowRules:
     also: ClassVar[Mapping[str, str]] = {}
     item_word: ClassVar[str] = "item"
     options: ClassVar[Sequence[str]] = ()
+    objects: ClassVar[bool] = True
     grouped: ClassVar[str | None] = None
     checks: ClassVar[tuple[str, ...]] = CHECKS
 

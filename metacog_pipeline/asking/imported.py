@@ -25,7 +25,8 @@ class Imported:
     """What an answer file gave.
 
     ``warnings`` are rows taken although something in them cannot be read; ``summary`` says line by line how the file was
-    understood; ``rows`` are those of single records, where not all rows were read as columns.
+    understood; ``rows`` are those of single records, where not all rows were read as columns; ``unreadable``: no reply
+    can be read.
     """
 
     records: Sequence[Record]
@@ -33,6 +34,7 @@ class Imported:
     warnings: tuple[str, ...] = ()
     summary: tuple[str, ...] = ()
     rows: tuple[int, ...] = ()
+    unreadable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

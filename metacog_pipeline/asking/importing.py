@@ -18,6 +18,7 @@ from typing import Any
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.answer_files import AnswerFile, chosen
+from metacog_pipeline.asking.checksums import RUN
 from metacog_pipeline.asking.import_cells import RowError
 from metacog_pipeline.asking.import_columns import fields_of, first_named, parse_mapping, resolved
 from metacog_pipeline.asking.import_plain import matched
@@ -106,6 +107,11 @@ def import_file(
         replaced += before is not None and before.text != text
     if not {"confidence", *own.rated} & set(options.trust):
         _refuse_another_scale(own, file, found.records, left.values(), model, run)
+    if replaced and found.unreadable and RUN not in options.trust:
+        raise StudyError(
+            f"{file}: none of its replies can be read ({found.warnings[0]}), and {replaced} would take the place of others "
+            f"kept for {model}, run {run}; nothing was kept; map the right columns, or take them with --trust {RUN}"
+        )
     if options.keep:
         options.tell(found)
         if replaced and options.show is not None:
@@ -197,6 +203,16 @@ def misfit(
     for row in islice(chosen(rows, options.where), _TRIED):
         reader.take(row)
     return reader.misfit()
+
+
+def takes(benchmark: Any, pairs: Sequence[str]) -> bool:
+    """Whether a benchmark has every field that is mapped."""
+    rules = None if benchmark.importer is None else benchmark.importer.rules
+    try:
+        own = None if rules is None else _built(rules, benchmark)
+        return own is not None and parse_mapping(pairs, fields_of(own), own.also) is not None
+    except (StudyError, SourceError):
+        return False
 
 
 def _built(rules: Callable[[Any], RowRules], benchmark: Any) -> RowRules:

@@ -27,7 +27,7 @@ from metacog_pipeline.querying.panel import (
     query_panel,
 )
 from metacog_pipeline.querying.partition import Progress, SessionResult
-from metacog_pipeline.querying.planning import CostEstimate, estimate_partition, stored_answers
+from metacog_pipeline.querying.planning import CostEstimate, estimate_partition, stored_answers, under_way
 from metacog_pipeline.querying.session import Partition, asked_as
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study.frames import read_frame
@@ -174,8 +174,9 @@ def left_to_ask(
     for each in panel(benchmark, judging, partition.spec, responses):
         profile = panel_profile(kept, each.spec) or Profile(each.modes[0])
         found[each.spec.name] = estimate_partition(
-            each.spec, partition.run, partition.seed, profile, each.tasks, stored, whole=True
-        )
+            each.spec, partition.run, partition.seed, profile, each.tasks, stored,
+            modes=each.modes, under_way=under_way(replace(kept, spec=each.spec)), whole=True,
+        )  # fmt: skip
     return found
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from metacog_pipeline.asking import before_spending
+from metacog_pipeline.asking.renamed import rename_problem
+from metacog_pipeline.llm.breaker import bill_problem
 from metacog_pipeline.llm.costs import LEAST_CACHED_TOKENS, priced
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.pricing import Price, thinking_at_most
@@ -27,6 +29,7 @@ def plan_notes(study: Study, rows: Sequence[PlanRow]) -> list[str]:
         *_folders(planned),
         *_obstacles(study, specs),
         *_capabilities(study, specs),
+        *_under_way(rows),
         *_batches(rows),
         *_caching(study, rows),
         *_budget(study, rows),
@@ -54,11 +57,13 @@ def _obstacles(study: Study, specs: Sequence[ModelSpec]) -> Iterator[str]:
     """Yield a line for each model that could not be asked, or not be asked well."""
     capped = study.study.budget_usd is not None
     for spec in specs:
+        if (renamed := rename_problem(study, spec)) is not None:
+            yield f"{spec.name}: {renamed}."
         problem = before_spending.key_problem(spec, os.environ)
         if problem is not None:
             yield f"{spec.name} cannot be asked: {problem}."
-        stopped = before_spending.bill_problem(spec, before_spending.known_of(study, spec.name))
-        if stopped is not None:
+        known = before_spending.known_of(study, spec.name)
+        if known is not None and (stopped := bill_problem(spec, known)) is not None:
             yield f"{spec.name} {stopped}."
     unpriced = [spec for spec in specs if not priced(spec)]
     for wanted, line in (
@@ -90,6 +95,16 @@ def _capabilities(study: Study, specs: Sequence[ModelSpec]) -> Iterator[str]:
             f"Nothing is known yet of how these answer: {', '.join(spec.name for spec in unknown)}; up to {most:,} tokens "
             "of thinking are allowed for before each answer. `metacog doctor` finds out with two short calls at most."
         )
+
+
+def _under_way(rows: Sequence[PlanRow]) -> Iterator[str]:
+    """Yield a line for each row with calls that batches have."""
+    for row in rows:
+        if row.in_batches:
+            yield (
+                f"{row.in_batches:,} calls of {row.model} on {row.benchmark} are in batches under way: the next run "
+                "collects their answers and asks none of them again, in either lane (see metacog batches STUDY)."
+            )
 
 
 def _batches(rows: Sequence[PlanRow]) -> Iterator[str]:

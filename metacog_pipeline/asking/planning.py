@@ -15,7 +15,7 @@ from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import Lane, ModelSpec
 from metacog_pipeline.querying import pricing
 from metacog_pipeline.querying.asking import Profile
-from metacog_pipeline.querying.planning import CostEstimate, estimate_partition, stored_answers
+from metacog_pipeline.querying.planning import CostEstimate, estimate_partition, stored_answers, under_way
 from metacog_pipeline.querying.pricing import Price
 from metacog_pipeline.querying.session import Partition, few
 from metacog_pipeline.querying.types import Task
@@ -27,7 +27,8 @@ Bound = Benchmark[Any, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """One model on one benchmark, all runs. ``tokens_out`` is an upper bound of what is left to ask, thinking included.
+    """One model on one benchmark, all runs. ``tokens_out`` is an upper bound of what is left to ask, thinking included;
+    ``in_batches`` are calls that batches under way have: neither answered nor to ask.
 
     ``online`` and ``batch`` are what is left to ask at these prices: None without a price, ``batch`` also where the
     provider has no batches; ``dollars`` is the most it costs in the ``lane`` of the model. Of ``tokens_in``,
@@ -43,6 +44,7 @@ class PlanRow:
     calls: int
     answered: int
     to_ask: int
+    in_batches: int
     tokens_in: int
     tokens_out: int
     lane: Lane
@@ -158,9 +160,19 @@ def _estimate(benchmark: Bound, partition: Partition, todo: Sequence[Task]) -> C
     spec = partition.spec
     if spec.provider == "replay":
         return CostEstimate()
-    profile = partition.known_profile() or Profile(benchmark.modes(spec)[0])
+    modes = benchmark.modes(spec)
+    profile = partition.known_profile() or Profile(modes[0])
     stored = stored_answers(partition.folder)
-    return estimate_partition(spec, partition.run, partition.seed, profile, todo, stored)
+    return estimate_partition(
+        spec,
+        partition.run,
+        partition.seed,
+        profile,
+        todo,
+        stored,
+        modes=modes,
+        under_way=under_way(partition),
+    )
 
 
 def _judges(benchmark: Bound, wanted: Judging, fresh: Fresh) -> list[PlanRow]:
@@ -196,6 +208,7 @@ def _plan_row(study: Study, benchmark: str, spec: ModelSpec, runs: int, total: C
         calls=total.calls,
         answered=total.answered,
         to_ask=total.to_ask,
+        in_batches=total.in_batches,
         tokens_in=total.tokens_in,
         tokens_out=total.tokens_out + total.sends * pricing.thinking_at_most(spec, known),
         lane=spec.lane if batch is not None else "online",

@@ -23,7 +23,13 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying import session
 from metacog_pipeline.querying.asking import Profile, Tally
 from metacog_pipeline.querying.partition import Progress, SessionResult
-from metacog_pipeline.querying.planning import CostEstimate, estimate_partition, identities, stored_answers
+from metacog_pipeline.querying.planning import (
+    CostEstimate,
+    estimate_partition,
+    identities,
+    stored_answers,
+    under_way,
+)
 from metacog_pipeline.querying.types import Task
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.store import answers_table
@@ -106,7 +112,7 @@ def answers(benchmark: Bound, role: Role, inputs: Inputs) -> pl.DataFrame:
         kept = pl.DataFrame(pl.from_arrow(answers_table(partition.folder))).filter(~pl.col("superseded"))
         profile = partition.known_profile()
         if partition.manifest().get("state") != "complete" and profile is not None:
-            now = identities(partition, profile, role.tasks(benchmark, spec, inputs))
+            now = identities(partition, profile, role.modes, role.tasks(benchmark, spec, inputs))
             kept = kept.filter(pl.col("answer_id").is_in(now))
         frames.append(kept.with_columns(model=pl.lit(spec.name)))
     return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
@@ -145,7 +151,10 @@ def left_to_ask(
             profile = partition.known_profile() or Profile(role.modes[0])
             todo = role.tasks(benchmark, spec, inputs)
             stored = stored_answers(partition.folder)
-            left = estimate_partition(spec, RUN, partition.seed, profile, todo, stored, whole=True)
+            left = estimate_partition(
+                spec, RUN, partition.seed, profile, todo, stored,
+                modes=role.modes, under_way=under_way(partition), whole=True,
+            )  # fmt: skip
             found.append((partition.benchmark, spec, left))
     return found
 

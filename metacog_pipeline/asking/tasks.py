@@ -72,7 +72,7 @@ def asked(benchmark: Bound, spec: ModelSpec | None = None) -> Sequence[tuple[str
     every = benchmark.items
     found: list[tuple[str, Sequence[Item]]] = []
     for condition in benchmark.conditions():
-        items = condition.items(every)
+        items = _items_under(benchmark, condition, every)
         if condition.after is not None:
             chosen = chosen_items(benchmark, condition)
             if chosen is None:
@@ -82,6 +82,15 @@ def asked(benchmark: Bound, spec: ModelSpec | None = None) -> Sequence[tuple[str
     if spec is not None and spec.provider == "replay":
         return benchmark.replayed(spec, found)
     return found
+
+
+def _items_under(benchmark: Bound, condition: Condition, every: Sequence[Item]) -> Sequence[Item]:
+    """Return the items of ``every`` that a condition asks, picked once: a study asks for them for each of its models."""
+    picked: dict[str, tuple[Sequence[Item], Sequence[Item]]] = vars(benchmark).setdefault("_picked", {})
+    known = picked.get(condition.name)
+    if known is None or known[0] is not every:  # the items were built anew
+        known = picked[condition.name] = (every, condition.items(every))
+    return known[1]
 
 
 def expected(benchmark: Bound, spec: ModelSpec | None = None) -> int:

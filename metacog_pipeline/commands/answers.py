@@ -131,19 +131,21 @@ def import_command(
         return None
     study = load_study(study_file)
     if model is None or run is None:
-        raise _unnamed(file)
+        raise _unnamed(
+            file, *(name for name, given in (("--model NAME", model), ("--run N", run)) if given is None)
+        )
     into = _named(study, names[0]) if names else _only_fitting(study, file, pairs, options)
     assert into.importer is not None
     done = into.importer.read(into, file, model, run, pairs, condition or into.importer.condition, options)
     return report_import(done, file, model, run, quiet)
 
 
-def _unnamed(file: Path) -> StudyError:
+def _unnamed(file: Path, *lacking: str) -> StudyError:
     """Return what to say where nobody is named who answered: there is no such file, or it is a table."""
     from metacog_pipeline.asking import answer_files
 
     answer_files.kind_of(file)
-    why = "is a table, no log: give --model NAME and --run N of these answers"
+    why = f"is a table, no log: give {' and '.join(lacking)} of these answers"
     return StudyError(f"{file}: {why if file.exists() else 'there is no such file; check the path'}")
 
 
@@ -184,11 +186,14 @@ def _named(study: Study, name: str) -> Bound:
 
 def _only_fitting(study: Study, file: Path, pairs: Sequence[str], options: ImportOptions) -> Bound:
     """Return the only benchmark of the study that the file is about; raise `StudyError` for none or several."""
+    from metacog_pipeline.asking.importing import takes
     from metacog_pipeline.benchmark.bound import bound
 
     found = [into for name in study.enabled if (into := bound(study, name)).importer is not None]
     if len(found) == 1:
         return found[0]
+    if pairs and len(takers := [into for into in found if takes(into, pairs)]) == 1:
+        return _taken(takers[0], "the only benchmark of the study with the fields that are mapped", options)
     why: dict[str, str | None] = {}
     for into in found:
         if into.importer is not None and into.importer.misfit is not None:
@@ -199,9 +204,13 @@ def _only_fitting(study: Study, file: Path, pairs: Sequence[str], options: Impor
         told = "several benchmarks fit" if fitting else "no benchmark of the study fits"
         reasons = "" if fitting else "".join(f"; {name}: {one_line(str(why[name]), 160)}" for name in why)
         raise StudyError(f"{file}: {told}; name one with --benchmark, out of {names}{reasons}")
+    return _taken(fitting[0], "the only benchmark of the study that it fits", options)
+
+
+def _taken(into: Bound, why: str, options: ImportOptions) -> Bound:
     if options.show is not None:
-        options.show(f"taken as answers to {fitting[0].name}, the only benchmark of the study that it fits")
-    return fitting[0]
+        options.show(f"taken as answers to {into.name}, {why}")
+    return into
 
 
 def report_import(done: object, file: Path, model: str, run: int, quiet: bool) -> None:

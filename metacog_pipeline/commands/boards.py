@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -39,7 +40,24 @@ def board(benchmark: str | None, study_file: Path, official: bool, form: Format)
             click.echo(f"\n{notes(home, benchmark)}", nl=False)
 
 
-@click.command()
+#: How an argument begins that is SQL with a comment above it, and no option: `-- What …`, not `--output=a file.csv`.
+_COMMENTED = re.compile(r"--(?:[^=]*\s|.*\n)", re.DOTALL)
+
+
+class _Query(click.Command):
+    """A command whose argument may begin with a comment of SQL."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments, those that begin with a comment behind the options."""
+        place = args.index("--") if "--" in args else len(args)
+        given, last = args[:place], args[place + 1 :]
+        said = [each for each in given if _COMMENTED.match(each)]
+        if said:
+            args = [*(each for each in given if each not in said), "--", *said, *last]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Query)
 @click.argument("query", required=False)
 @click.option("--study", "study_file", metavar="STUDY", type=STUDY_FILE, help="The study file.")
 @click.option(

@@ -108,8 +108,10 @@ def people(
 def _board(study: Study, quiet: bool) -> None:
     """Make and print the board where every model is replayed: that asks nobody."""
     from metacog_pipeline.leaderboard import replayed
+    from metacog_pipeline.study import digests
 
     if not replayed.asks_nobody(study):
+        digests.note_again(study.home, study.home.people, study.home.imported)
         return
     replayed.publish(study)
     if quiet or printing.wanted():

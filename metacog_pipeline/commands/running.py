@@ -21,7 +21,7 @@ from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.ports import UI_HOST, UI_PORT, is_loopback, port_for
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
 from metacog_pipeline.querying.endings import heard
-from metacog_pipeline.querying.variables import LANE, LEAVE_BATCHES, UI_NAMES, WATCH_PARENT
+from metacog_pipeline.querying.variables import LANE, LEAVE_BATCHES, RENAMED, UI_NAMES, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.study import Study, load_study, unchanged
 
 if TYPE_CHECKING:
@@ -77,8 +77,9 @@ def plan(study_file: Path) -> None:
 @click.option("--force", is_flag=True, help="Score again what is up to date; answers are never asked again.")
 @click.option(
     "--reask",
-    type=click.Choice(["unusable"]),
-    help="Ask again what was answered with nothing to read, or cut after thinking; old answers are kept, superseded.",
+    type=click.Choice([UNUSABLE, RENAMED]),
+    help="unusable: what was answered with nothing to read, or cut after thinking; old answers are kept, superseded. "
+    "renamed: all of a model whose answers are kept under another name.",
 )
 @click.option(
     "--lane",
@@ -119,14 +120,18 @@ def run(
         click.echo(f"metacog: {study.home.older}", err=True)
     refuse_unknown(study, benchmarks, models, runs)
     queued = detach or study.deploy.queued
+    again = reask == UNUSABLE
     if queued and (
-        given := next((name for name, value in (("--reask", reask), ("--lane", lane)) if value), None)
+        given := next((name for name, value in (("--reask", again), ("--lane", lane)) if value), None)
     ):
         raise click.UsageError(f"{given} concerns this process, and workers run the study; leave it out")
-    again = reask is not None
     if not (force or again) and nothing_to_do(study, quiet):
         _say_state(study, 0)
         return
+    if reask != RENAMED:
+        from metacog_pipeline.asking.renamed import refuse
+
+        refuse(study, models)
     if not quiet and study.study.budget_usd is None:  # under a budget nothing without a price is asked
         from metacog_pipeline.asking.before_spending import unpriced
 

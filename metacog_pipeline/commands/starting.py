@@ -53,11 +53,11 @@ class Row:
     def name(self) -> str:
         """A name the study may use: of the model as the provider calls it."""
         said = (self.model or self.provider).rstrip("/").rsplit("/", 1)[-1].lower()
-        return re.sub(r"[^a-z0-9._-]+", "-", said).strip("-._")[:64] or self.provider
+        return re.sub(r"[^a-z0-9._-]+", "-", said).strip("-._")[:60] or self.provider
 
-    def lines(self) -> list[str]:
-        """The row as TOML."""
-        found = ["[[models]]", f"name = {_quoted(self.name)}", f"provider = {_quoted(self.provider)}"]
+    def lines(self, name: str) -> list[str]:
+        """The row as TOML, under a name no other has."""
+        found = ["[[models]]", f"name = {_quoted(name)}", f"provider = {_quoted(self.provider)}"]
         if self.model is not None:
             found.append(f"model = {_quoted(self.model)}")
         if self.base_url is not None:
@@ -98,7 +98,9 @@ class Row:
     help="Dollars per million tokens in and out, of every model that is billed.",
 )
 @click.option(
-    "--budget", type=click.FloatRange(0, MOST_BUDGET), help="The most the study may ever spend, in dollars."
+    "--budget",
+    type=click.FloatRange(0, MOST_BUDGET),
+    help=f"The most the study may ever spend, in dollars; {_BUDGET:g} where a model is billed and none is given.",
 )
 @printing.json_option
 def init(
@@ -113,17 +115,20 @@ def init(
     Benchmarks begin with their sample items, where they have some, so that a first run costs little. An existing file is
     never overwritten. Check the study with `metacog doctor`, price it with `metacog plan`, start it with `metacog run`.
     """
-    if study_file.exists():
-        raise StudyError(f"{study_file}: is there already; give another name, or remove it")
+    _require_new(study_file)
     asking = sys.stdin.isatty() and not printing.wanted()
     if not models and asking:
         rows = _asked(
-            "Which model? (provider:model, several with spaces)",
-            lambda said: [row_of(each, price) for each in said.split()],
+            "Which model? (provider:model, several with blanks or commas)",
+            lambda said: [row_of(each, price) for each in said.replace(",", " ").split()],
             default="simulated",
         )
     else:
-        rows = [row_of(each, price) for each in models or ("simulated",)]
+        rows = [
+            row_of(each.strip(), price)
+            for said in models or ("simulated",)
+            for each in re.split(r",\s+", said)
+        ]
     if not benchmarks and asking:
         chosen = _asked(
             f"Which benchmarks? ({', '.join(registry.names())}, or all)",
@@ -156,11 +161,25 @@ def init(
     printing.say(f"Wrote {study_file}. Next: {', '.join(following)}", wrote=[str(study_file)], next=following)
 
 
+def _require_new(path: Path) -> None:
+    if path.is_dir():
+        raise StudyError(f"{path}: is a folder; name the file to write, as {path / 'study.toml'}")
+    if str(path) == "-":
+        raise StudyError(
+            '"-": a study is a file that other commands read again; give it a name, as study.toml'
+        )
+    if path.exists():
+        raise StudyError(f"{path}: is there already; give another name, or remove it")
+
+
 def _asked(question: str, read: Callable[[str], Read], default: object = None) -> Read:
     """Ask until the answer can be read, saying each time what is wrong with it."""
     while True:
         try:
-            return read(str(click.prompt(question, default=default)))
+            return read(str(click.prompt(question, default=default, type=str)))
+        except click.Abort:
+            click.echo("\nmetacog: interrupted; nothing was written", err=True)
+            raise SystemExit(130) from None
         except StudyError as error:
             click.echo(f"metacog: {one_line(str(error))}", err=True)
 
@@ -219,8 +238,13 @@ def study_text(path: Path, rows: Sequence[Row], benchmarks: Sequence[str], budge
         if budget is not None
         else "# budget_usd = 5.0   # the most this study may ever spend; models then need a price",
     ]
+    taken: dict[str, list[Row]] = {}
     for row in rows:
-        lines += ["", *row.lines()]
+        alike = taken.setdefault(row.name, [])
+        if row not in alike:  # the same model twice is a mistake, two whose names are written alike are none
+            alike.append(row)
+        place = alike.index(row) + 1
+        lines += ["", *row.lines(row.name if place == 1 else f"{row.name}-{place}")]
     for benchmark in benchmarks:
         lines += ["", f"[benchmarks.{benchmark}]", *_start_of(benchmark)]
     return "\n".join([*lines, ""])

@@ -64,7 +64,7 @@ def status(study_file: Path, everything: bool, watch: bool, form: str) -> None:
         click.echo(f"  {state.benchmark}, {state.model}, run {state.run}: {state.state}, {counts}{why}")
     if not everything and len(shown) > SHOWN:
         click.echo(f"  and {len(shown) - SHOWN} more: --all lists them")
-    of_budget = "" if money.cap is None else f" of ${money.cap:.2f}"
+    of_budget = "" if money.cap is None else f" of ${money.cap:.4f}"
     click.echo(f"spent ${money.spent:.4f}{of_budget}")
     if not study.home.leaderboard.exists():
         click.echo("there are no boards yet: metacog run builds them")

@@ -14,6 +14,7 @@ from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.rehearsal import rehearsed
 from metacog_pipeline.benchmark.contract import Call, Item, Response, Settings, Stage, schema_of
 from metacog_pipeline.benchmark.item_files import items_path, read_rows
+from metacog_pipeline.conformance import printed
 from metacog_pipeline.conformance.case import SOME_ITEMS, Broken, Tried, faults_of, held
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
@@ -568,12 +569,15 @@ def readers_do_not_fail_in_the_pipeline(tried: Tried) -> None:
     _hold(tried.responses.height, f"{tried.name}: there is no response; let conditions() ask items")
 
 
-CHECKS: tuple[Callable[[Tried], None], ...] = tuple(
-    value
-    for name, value in list(globals().items())
-    if callable(value)
-    and getattr(value, "__module__", "") == __name__
-    and not name.startswith("_")
-    and name[0].islower()
-    and name != "name_of"
+CHECKS: tuple[Callable[[Tried], None], ...] = (
+    *(
+        value
+        for name, value in list(globals().items())
+        if callable(value)
+        and getattr(value, "__module__", "") == __name__
+        and not name.startswith("_")
+        and name[0].islower()
+        and name != "name_of"
+    ),
+    *printed.CHECKS,
 )

@@ -27,7 +27,6 @@ from metacog_pipeline.exporting import bundle, spreadsheets
 from metacog_pipeline.exporting.facts import Facts, named_paths, sources
 from metacog_pipeline.files import file_sha256, replacing, shipped
 from metacog_pipeline.leaderboard import replayed
-from metacog_pipeline.scoring import printed
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import MARK
 from metacog_pipeline.transcripts.schema import Record
@@ -150,9 +149,12 @@ def rebuild(archive: Path, target: Path, about: Mapping[str, Any], given: Path |
                 ) from None
             _items(benchmark, noted, given)
             _fingerprints(benchmark, archive)
-            if noted.get("published"):
-                printed.write(benchmark)
-    replayed.publish(study, asking=False, judged=lambda each, own: _judged(each, own, archive))
+    replayed.publish(
+        study,
+        asking=False,
+        judged=lambda each, own: _judged(each, own, archive),
+        prints=lambda each: bool(about["benchmarks"].get(each.name, {}).get("published")),
+    )
     return study
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Benchmark
-from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.errors import StoreError, StudyError, suggestion
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.database import identifier, text
@@ -52,7 +52,7 @@ def explain(
     StudyError
         If the board has no such benchmark, condition, model or measure.
     StoreError
-        If there is no board, or nothing to recount from.
+        If there is no board, or nothing to recount from: every call of the model failed, for one.
     """
     home = study.home
     table, row = _row(home, benchmark, condition, model, measure)
@@ -72,6 +72,7 @@ def explain(
             "items": None,
             "simulated": None,
         }
+    _refuse_unanswered(home, benchmark, model)
     anew = recount(study, benchmark, condition, model, measure)
     made = anew.made
     again = {
@@ -88,6 +89,20 @@ def explain(
         "simulated": _simulated(simulated(anew, home.cache / "coverage", samples)),
         "sql": [*found["sql"], _sql_of_answers(home, anew, row)],
     }
+
+
+def _refuse_unanswered(home: Home, benchmark: str, model: str) -> None:
+    """Raise StoreError, with the reason asking ended for, where the model was asked and answered nothing."""
+    where = _where({"benchmark": benchmark, "model": model, "role": "respondent"})
+    found = read.read_table(
+        home, f"select state, n_answered, message from progress where {where} order by run"
+    ).rows
+    if any(state == "failed" for state, *_ in found) and not any(n for _, n, _ in found):
+        why = next((str(reason) for *_, reason in found if reason), "no reason is kept")
+        raise StoreError(
+            f"explain: every call of {model} to {benchmark} failed, so there is nothing to count ({why}); "
+            "mend that and run `metacog run` again"
+        )
 
 
 def _simulated(found: Simulated) -> dict[str, Any]:

@@ -73,10 +73,11 @@ def blamed(
     """Return what is left out for rows that break a test of tables: ``shared`` ones, and ``own`` ones of a benchmark each.
 
     Of a shared table all rows of the benchmarks whose rows break it, of a benchmark's own the whole. Raises ``error``
-    where no benchmark is to blame, or all of them are: then it is the fault of the table.
+    where no benchmark is to blame, or all of several are: then it is the fault of the table. Of one alone that cannot be
+    told, and what else it has is published.
     """
     owners = error.benchmarks or frozenset(own.values())
-    if not owners or (shared and owners >= set(asked)):
+    if not owners or (shared and len(owners) > 1 and owners >= set(asked)):
         raise error
     also = [_STANDS_FOR[name] for name in shared if name in _STANDS_FOR]
     return Faults({name: error.said for name, owner in own.items() if owner in owners}, {}, {

@@ -41,7 +41,7 @@ def render(rows: Rows, form: Format, *, width: int | None = None) -> str:
 
 def objects(rows: Rows) -> list[dict[str, object]]:
     """Return one object per row, as JSON can hold it; NaN and infinities are None."""
-    names = _unique(rows.columns)
+    names = unique(rows.columns)
     return [dict(zip(names, map(plain, row), strict=True)) for row in rows.rows]
 
 
@@ -215,7 +215,7 @@ def _markdown_cell(cell: str) -> str:
     return flat
 
 
-def _unique(names: Sequence[str]) -> list[str]:
+def unique(names: Sequence[str]) -> list[str]:
     """Return ``names`` with repeats numbered, so that no column of a query vanishes from an object."""
     result: list[str] = []
     for name in names:

@@ -97,13 +97,18 @@ def run_query(home: Home, sql: str) -> Rows:
 
 
 def query_table(home: Home, sql: str) -> pa.Table:
-    """Run one reading statement as `run_query` does, and return an Arrow table with the types of the database."""
+    """Run one reading statement as `run_query` does, and return an Arrow table with the types of the database.
+
+    Repeated names are numbered and intervals are durations, as `arrow.plain` says.
+    """
 
     def table(connection: duckdb.DuckDBPyConnection, statement: str) -> pa.Table:
         import pyarrow as pa
 
+        from metacog_pipeline.leaderboard.arrow import plain
+
         relation = connection.sql(statement)
-        return pa.table({}) if relation is None else relation.to_arrow_table()
+        return pa.table({}) if relation is None else plain(relation.to_arrow_table())
 
     return _queried(home, _one_reading_statement(sql), table)
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.benchmark.bound import Bound, enabled
-from metacog_pipeline.errors import StoreError
+from metacog_pipeline.errors import StoreError, reason_of
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.status import note_board, write_status
 from metacog_pipeline.leaderboard.texts import grow_texts
 from metacog_pipeline.querying.session import Partition, query_partition
-from metacog_pipeline.scoring import cross_benchmark, files
+from metacog_pipeline.scoring import cross_benchmark, files, printed
 from metacog_pipeline.study import Study, digests
 
 
@@ -27,15 +27,26 @@ def _judged(benchmark: Bound, partition: Partition) -> None:
         judging.note_replayed(benchmark, declared, partition, responses)
 
 
+def _printed(benchmark: Bound) -> list[str]:
+    """Write what the benchmark's paper prints; return why not, which keeps nothing back that was measured."""
+    try:
+        printed.write(benchmark)
+    except Exception as error:
+        return [f"{benchmark.name}_published: {reason_of(error)}"]
+    return []
+
+
 def publish(
     study: Study,
     *,
     asking: bool = True,
     judged: Callable[[Bound, Partition], None] | None = None,
+    prints: Callable[[Bound], bool] = lambda benchmark: True,
 ) -> None:
     """Score what is kept and build the boards; what is current stays as it is. StoreError where a test failed.
 
-    Without ``asking`` no partition is opened that lacks answers; ``judged`` is called before judgements are read.
+    Without ``asking`` no partition is opened that lacks answers; ``judged`` is called before judgements are read; what a
+    paper prints is written where ``prints`` says so.
     """
     failed: list[str] = []
     for benchmark in enabled(study):
@@ -56,6 +67,7 @@ def publish(
                 files.score(benchmark, partition)
         files.pool(benchmark)
         failed += files.compare(benchmark).failures
+        failed += _printed(benchmark) if prints(benchmark) else ()
     cross_benchmark.publish(study)
     inputs = write_status(study)
     build(study.home)

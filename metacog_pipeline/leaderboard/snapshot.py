@@ -1,4 +1,4 @@
-"""What a leaderboard was built from, kept inside it: ``detail.snapshot``, ``detail.inputs`` and ``detail.tables``."""
+"""What a leaderboard was built from, kept inside it: ``detail.snapshot`` and ``detail.inputs``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from metacog_pipeline.leaderboard.listing import Listing
 from metacog_pipeline.leaderboard.models import Project, SqlModel
 
 #: Raised when a file of another make cannot be built on.
-FORMAT = "4"
+FORMAT = "5"
 LENGTH = 12
 _COMMENTS = {
     "snapshot": "One row: the build. Its id is told wherever numbers leave the file.",
     "inputs": "One row: a file the tables are made from. Key: file.",
-    "tables": "One row: a table of this file. Key: name.",
 }
 _COLUMNS = {
     "snapshot": {
@@ -38,18 +37,14 @@ _COLUMNS = {
         "complete": "whether every partition of the study was complete",
         "listing": "digest of what the study asks, its models left out",
         "models": "each model the study lists, with the digest of what it says of it",
+        "tables": "each table of this file: its name, rows, the digest of its SQL, and why it could not be built and is "
+        "empty, null for all others",
     },
     "inputs": {
         "file": "path below the study's home",
         "size": "bytes",
         "mtime_ns": "time it was written, in nanoseconds",
         "digest": "SHA-256 of its content",
-    },
-    "tables": {
-        "name": "of the table",
-        "rows": "it has",
-        "digest": "of its SQL",
-        "reason": "why it could not be built and is empty; null for all others",
     },
 }
 
@@ -82,7 +77,8 @@ def read_old(target: Path) -> tuple[Old, tuple[str, ...]]:
             return Old(), ()
         files = connection.execute("select file, size, mtime_ns, digest from old.detail.inputs").fetchall()
         tables = connection.execute(
-            "select name, if(reason is null, digest, null), rows from old.detail.tables"
+            "select one.name, if(one.reason is null, one.digest, null), one.rows "
+            "from (select unnest(tables) as one from old.detail.snapshot)"
         ).fetchall()
     except StoreError as error:
         aside = target.with_name("leaderboard.unreadable.duckdb")
@@ -131,7 +127,7 @@ def write(
     rows: Mapping[str, int],
     reasons: Mapping[str, str],
 ) -> str:
-    """Write the three tables anew and return the snapshot's id."""
+    """Write both tables anew and return the snapshot's id."""
     digests = {model.name: digest_of(project, model) for model in project.models}
     study = (connection.execute("select name, seed, digest from stg_study").fetchall() or [(None, None, "")])[
         0
@@ -140,25 +136,40 @@ def write(
     marks = [[each.path, each.digest] for each in files.values()]
     said = [listing.asked, listing.models]
     shot = sha256_hex(canonical_json([study[2], release, digests, *said, marks]))[:LENGTH]
+    names = [*digests, *(name for name in reasons if name not in digests)]
+    tables = [
+        {
+            "name": name,
+            "rows": rows.get(name, 0),
+            "digest": digests.get(name),
+            "reason": reasons.get(name),
+        }
+        for name in names
+    ]
     connection.execute(
         "create or replace table detail.snapshot as select ?::varchar as id, ?::varchar as study, ?::bigint as seed, "
         "?::varchar as version, ?::varchar as format, current_timestamp as built_at, "
         "(select coalesce(bool_and(state = 'complete'), false) from progress where role <> 'helper') as complete, "
-        "?::varchar as listing, map(?::varchar[], ?::varchar[]) as models",
-        [shot, *study[:2], release, FORMAT, listing.asked, [*listing.models], [*listing.models.values()]],
+        "?::varchar as listing, map(?::varchar[], ?::varchar[]) as models, "
+        "?::struct(name varchar, rows bigint, digest varchar, reason varchar)[] as tables",
+        [
+            *(
+                shot,
+                *study[:2],
+                release,
+                FORMAT,
+                listing.asked,
+                [*listing.models],
+                [*listing.models.values()],
+            ),
+            tables,
+        ],
     )
     _replace(connection, "inputs", {
         "file": [each.path for each in files.values()],
         "size": [each.size for each in files.values()],
         "mtime_ns": [each.mtime_ns for each in files.values()],
         "digest": [each.digest for each in files.values()],
-    })  # fmt: skip
-    names = [*digests, *(name for name in reasons if name not in digests)]
-    _replace(connection, "tables", {
-        "name": names,
-        "rows": [rows.get(name, 0) for name in names],
-        "digest": [digests.get(name) for name in names],
-        "reason": [reasons.get(name) for name in names],
     })  # fmt: skip
     comments = [f"comment on table detail.{name} is {text(said)}" for name, said in _COMMENTS.items()]
     comments += [
@@ -185,7 +196,7 @@ def _release() -> str:
 
 
 def _replace(connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
-    kinds = {"size": pa.int64(), "mtime_ns": pa.int64(), "rows": pa.int64()}
+    kinds = {"size": pa.int64(), "mtime_ns": pa.int64()}
     table = pa.table({key: pa.array(values, kinds.get(key, pa.string())) for key, values in columns.items()})
     connection.register("made_now", table)
     connection.execute(f"create or replace table detail.{name} as from made_now")

@@ -21,7 +21,7 @@ from metacog_pipeline.leaderboard.staging import SHARED, Dataset
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.querying.session import Partition, asked_as
-from metacog_pipeline.scoring import files
+from metacog_pipeline.scoring import comparisons, cross_benchmark, files, people, printed
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import judgements_of
 
@@ -131,8 +131,12 @@ def _board_inputs(study: Study, told: Sequence[PartitionState] | None = None) ->
         [state.benchmark, state.model, state.run, state.state, str(state.updated_at)]
         for state in (told if told is not None else (*partition_states(study), *helper_states(study)))
     ]
-    scored = [files.marks(benchmark) for benchmark in enabled(study)]
-    return sha256_hex(canonical_json([sql, states, scored]))
+    scored = [
+        [*files.marks(benchmark), people.mark(benchmark), *printed.marks(benchmark)]
+        for benchmark in enabled(study)
+    ]
+    rules = [cross_benchmark.VERSION, people.VERSION, comparisons.VERSION]
+    return sha256_hex(canonical_json([sql, states, scored, rules]))
 
 
 def _state(partition: Partition, expected: int, fingerprint: Callable[[], str]) -> PartitionState:

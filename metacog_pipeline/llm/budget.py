@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from metacog_pipeline.errors import BudgetError, StoreError
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.ledger import NANO, Ledger, nano, with_others
+from metacog_pipeline.llm.ledger import NANO, Ledger, nano, too_much_carried, with_others
 from metacog_pipeline.llm.ledger_records import Totals, boot_id, totals_of
 from metacog_pipeline.llm.shared_ledger import LedgerAwayError, shared_ledger
 
@@ -117,6 +117,15 @@ class Budget:
             self._ledger.write(self._settled, self._reserved)
         self._serve()
 
+    def top_up(self, reservation: Reservation, usd: float) -> None:
+        """Raise ``reservation``, whose call is under way, to ``usd``, even where that passes the cap."""
+        more = nano(usd) - reservation.amount
+        if reservation.open and more > 0:
+            reservation.amount += more
+            self._reserved += more
+            with contextlib.suppress(StoreError):  # as in `charge`
+                self._ledger.write(self._settled, self._reserved)
+
     def hold(self, mark: str, usd: float) -> bool:
         """Set ``usd`` aside for the batch ``mark`` until `release`, in whichever process; ``False``: too much."""
         return self._ledger.hold(mark, nano(usd), self._settled, self._reserved)
@@ -192,15 +201,21 @@ class Budget:
         """Return the error of a call, or a batch, that could cost ``usd`` and for which there is not enough."""
         now = self.figures()
         return BudgetSpent(
-            f"budget ${now.cap or 0.0:.2f}: ${now.spent:.4f} is spent and ${now.reserved:.4f} set aside, and the next "
+            f"budget ${now.cap or 0.0:.4f}: ${now.spent:.4f} is spent and ${now.reserved:.4f} set aside, and the next "
             f"call could cost ${nano(usd) / NANO:.4f}: raise budget_usd in the study file and run again; the answers so "
             "far are kept"
         )
 
 
-def read_figures(home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Figures:
-    """Return what ``home`` has spent and may still spend, writing nothing. Parameters and errors as `Budget.open`."""
+def read_figures(
+    home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0, stated: int = 0
+) -> Figures:
+    """Return what ``home`` has spent and may still spend, writing nothing. Parameters and errors as `Budget.open`.
+
+    ``stated`` is what imported answers say they cost, in nano-dollars, which `lower_carried` takes out.
+    """
     totals = totals_of(home.ledger, boot_id(), {})
+    totals = replace(totals, spent=totals.spent - too_much_carried(home, stated))
     shared = shared_ledger(home)
     if shared is not None:
         with contextlib.closing(shared):

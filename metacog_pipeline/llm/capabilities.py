@@ -29,6 +29,7 @@ TIMES_THE_MOST_SEEN = 4  # the next question may need more thinking than the har
 LEAST_OF_RESPONSES = 16  # OpenAI Responses refuses a smaller limit
 SHOWN_REASONING = "reasoning_summary"  # the option to be shown what was thought, whatever a provider calls it
 NOT_SENT: Mapping[str, Any] = {"temperature": None, "seed": None, "top_logprobs": None, "stop": ()}
+BILLS = ("overbilled", "hidden_tokens", "over_limit")  # what only bills teach
 Limit = Literal["max_tokens", "max_completion_tokens"]
 Server = Literal["vllm"]
 
@@ -45,6 +46,8 @@ class Capabilities:
     ``requests_per_minute`` and ``tokens_per_minute`` the limits the provider announced. ``server`` the program that
     serves the model at an address of one's own, ``context`` how many tokens question and answer may take together.
     ``overbilled`` the output tokens of a bill above what its request allowed: such a model is not asked again.
+    ``hidden_tokens`` the most input tokens billed beside a prompt where something adds to it, ``over_limit`` the most
+    output tokens billed above a limit: as many more are set aside for each call.
     """
 
     api: Literal["chat", "responses"] | None = None
@@ -61,6 +64,8 @@ class Capabilities:
     server: Server | None = None
     context: int | None = None
     overbilled: int | None = None
+    hidden_tokens: int | None = None
+    over_limit: int | None = None
 
     def thinking_room(self, spec: ModelSpec) -> int:
         """Return how many tokens ``spec`` may think before it answers, beside those of the answer itself."""
@@ -148,6 +153,7 @@ def _sound(known: Capabilities) -> bool:
     numbers = (
         *(known.reasoning_tokens, known.reasoning_share, known.first_reply_s),
         *(known.requests_per_minute, known.tokens_per_minute, known.context, known.overbilled),
+        *(known.hidden_tokens, known.over_limit),
     )
     return (
         all(each is None or (isinstance(each, int | float) and 0 <= each < float("inf")) for each in numbers)

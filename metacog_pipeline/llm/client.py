@@ -13,7 +13,7 @@ The life of a call::
 What an attempt costs: its reported usage; where usage is missing, and where an attempt failed after it may have been
 answered and billed, its worst case. So the sum of ``cost_usd`` is never below the bill. A completion with a cost but
 without ``usage`` says that the cost is such a bound; the first one of a model is also logged. A bill above what the
-request allowed stops the model (see `breaker`).
+request allowed raises what later calls set aside, or stops the model (see `breaker`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import httpx
@@ -46,7 +46,7 @@ from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Statu
 from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, wire_for
 
 FIRST_CALLS = 4  # of a paid model under way at once until its first bills have been seen
-FIRST_ANSWERS = 2  # bills after which its whole concurrency is used
+FIRST_ANSWERS = 2  # bills within what was set aside, after which its whole concurrency is used
 LONG_PAUSE_S = 20.0  # waits that are told
 SAID_AGAIN_S = 600.0
 
@@ -65,7 +65,7 @@ class _Asked:
     call: HttpCall
     request: ChatRequest
     known: Capabilities
-    worst: float | None
+    worst: float | None = None
 
 
 class HttpChatModel:
@@ -91,7 +91,7 @@ class HttpChatModel:
         known: Capabilities | None = None,
     ) -> None:
         self.spec = spec
-        self.known = known or NOTHING_KNOWN
+        self._known = known or NOTHING_KNOWN
         self._key = key
         self._http = http
         self._limiter = limiter
@@ -108,6 +108,7 @@ class HttpChatModel:
         self._own_limit = asyncio.Semaphore(spec.max_concurrency - self._held_back)
         self._answers = 0
         self.announced_limits: Mapping[str, int] = {}
+        self._under_way: dict[Reservation, _Asked] = {}
         self._warned_no_usage = False
         self._quiet_until = 0.0  # on the event loop's clock
 
@@ -115,13 +116,17 @@ class HttpChatModel:
         return f"HttpChatModel({self.spec.name!r}, provider={self.spec.provider!r})"
 
     @property
-    def overbilled(self) -> int | None:
-        """The output tokens of a bill above what its request allowed, after which nothing more is sent."""
-        return self._breaker.overbilled or self.known.overbilled
+    def known(self) -> Capabilities:
+        """What is known of the model, with what its bills have shown."""
+        return self._breaker.raised(self._known)
+
+    @known.setter
+    def known(self, known: Capabilities) -> None:
+        self._known = known
 
     def note_bill(self, request: ChatRequest, usage: Usage) -> None:
-        """Look at the bill of an answer that came another way (a batch): one that is too high stops the model."""
-        self._breaker.note(request, self.known, usage)
+        """Look at the bill of an answer that came another way (a batch), as at that of a call."""
+        self._look_at_bill(request, self.known, usage)
 
     def refusal(self) -> Completion | None:
         """Return what every further call ends with, without being sent; ``None`` while the model may be asked."""
@@ -140,7 +145,7 @@ class HttpChatModel:
         except UnsupportedConstraint as error:
             more = {"cost_usd": 0.0, "attempts": 0, "started_at": self._now()}
             return failed(ErrorKind.UNSUPPORTED, "unsupported_constraint", one_line(str(error)), **more)
-        return await self._answered(_Asked(call, request, known, worst_case_cost(self.spec, request, known)))
+        return await self._answered(_Asked(call, request, known))
 
     async def _answered(self, asked: _Asked) -> Completion:
         loop = asyncio.get_running_loop()
@@ -173,7 +178,7 @@ class HttpChatModel:
                 slot = await self._rates.admit(tokens, self._limiter.acquire)
             outcome, retry_after = CallResult.SILENT, None
             try:
-                reservation = await self._reserved(asked.worst or 0.0)
+                asked, reservation = await self._reserved(asked)
                 tally.send(asyncio.get_running_loop().time(), self._now())
                 attempt = await self._charged(asked, reservation)
                 outcome, retry_after = _outcome(attempt.completion), attempt.retry_after
@@ -182,26 +187,48 @@ class HttpChatModel:
         finally:
             self._own_limit.release()
         self._settle_rate(tokens, attempt.completion)
-        self._open_up(attempt.completion)
+        self._open_up()
         return attempt
 
-    async def _reserved(self, worst: float) -> Reservation | None:
-        if self._budget is None:
-            return None
-        with self._halt.unsent():
-            return await self._budget.reserve(worst)
+    async def _reserved(self, asked: _Asked) -> tuple[_Asked, Reservation | None]:
+        """Set aside the most an attempt costs, as far as bills have shown by the time that it is granted."""
+        while True:
+            asked = self._weighed(asked)
+            if self._budget is None:
+                return asked, None
+            with self._halt.unsent():
+                reservation = await self._budget.reserve(asked.worst or 0.0)
+            if self._weighed(asked).worst == asked.worst:
+                return asked, reservation
+            self._budget.charge(reservation, 0.0)
+
+    def _weighed(self, asked: _Asked) -> _Asked:
+        known = self._breaker.raised(asked.known)
+        return replace(asked, known=known, worst=worst_case_cost(self.spec, asked.request, known))
 
     async def _charged(self, asked: _Asked, reservation: Reservation | None) -> Attempt:
         """Send once; whatever happens, cancellation included, its cost is charged."""
         cost = asked.worst
+        if reservation is not None:
+            self._under_way[reservation] = asked
         try:
             attempt = await self._sent(asked)
             cost = attempt.cost
-            self._breaker.note(asked.request, asked.known, attempt.completion.usage)
+            within = self._look_at_bill(asked.request, asked.known, attempt.completion.usage)
+            self._answers += within and attempt.completion.status is not Status.FAILED
             return attempt
         finally:
             if self._budget is not None and reservation is not None:
+                del self._under_way[reservation]
                 self._budget.charge(reservation, cost or 0.0)
+
+    def _look_at_bill(self, request: ChatRequest, known: Capabilities, usage: Usage) -> bool:
+        """Return whether a bill was within what was set aside; one that was not tells of those to come."""
+        within = self._breaker.note(request, known, usage)
+        if self._budget is not None and not within:
+            for reservation, asked in self._under_way.items():
+                self._budget.top_up(reservation, self._weighed(asked).worst or 0.0)
+        return within
 
     async def _sent(self, asked: _Asked) -> Attempt:
         call, streams = asked.call, self._wire.assembler
@@ -261,11 +288,8 @@ class HttpChatModel:
         unused = asked.known.thinking_room(self.spec) - (asked.known.reasoning_tokens or 0)
         return estimate_input_tokens(asked.request) + most - max(0, unused)
 
-    def _open_up(self, completion: Completion) -> None:
-        """Count an answer; after the first ones, which show what a call is billed, use all the concurrency."""
-        if not self._held_back or completion.status is Status.FAILED:
-            return
-        self._answers += 1
+    def _open_up(self) -> None:
+        """Use all the concurrency after the first answers, which show that bills are within what is set aside."""
         if self._answers >= FIRST_ANSWERS:
             for _ in range(self._held_back):
                 self._own_limit.release()

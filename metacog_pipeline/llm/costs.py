@@ -168,12 +168,13 @@ def worst_case_cost(
 ) -> float | None:
     """Return the most dollars one attempt of ``request`` can be billed; ``None`` when the model has no price.
 
-    Every token counts at the dearest price it could have.
+    Every token counts at the dearest price it could have; what bills of the model showed beyond the bounds is added.
     """
     prices = price_list(spec, batch=batch)
     if prices is None:
         return None
-    most_in, most_out = input_token_bound(spec, request), output_token_bound(spec, request, known)
+    most_in = input_token_bound(spec, request) + (known.hidden_tokens or 0)
+    most_out = output_token_bound(spec, request, known) + (known.over_limit or 0)
     dearest_in = prices["in"]
     if most_in >= LEAST_CACHED_TOKENS:
         dearest_in = max(dearest_in, prices["cached_in"], prices["cache_write"])
@@ -201,9 +202,10 @@ def billed_cost(
     if worst is None or (no_input and no_output):
         return worst
     if no_input:
-        usage = replace(usage, input_tokens=input_token_bound(spec, request), cached_tokens=None)
+        bound = input_token_bound(spec, request) + (known.hidden_tokens or 0)
+        usage = replace(usage, input_tokens=bound, cached_tokens=None)
     if no_output:
-        bound = output_token_bound(spec, request, known)
+        bound = output_token_bound(spec, request, known) + (known.over_limit or 0)
         usage = replace(usage, output_tokens=bound, reasoning_tokens=_if_dearer(spec, bound))
     return usage_cost(spec, usage, batch=batch)
 

@@ -66,7 +66,7 @@ def totals_of(folder: Path, boot: str, closed: dict[str, Totals]) -> Totals:
 
 def _session_totals(path: Path, boot: str, closed: dict[str, Totals]) -> Totals:
     try:
-        record = _read(path)
+        record = read_record(path)
         if record.closed:
             closed[path.name] = Totals(record.settled, 0, 0)
             return closed[path.name]
@@ -88,7 +88,8 @@ def line_of(record: Record) -> bytes:
     return seal(line.encode("ascii"))
 
 
-def _read(path: Path) -> Record:
+def read_record(path: Path) -> Record:
+    """Return the record at ``path``; a StoreError says that it is damaged or cannot be read."""
     for _ in range(READ_ATTEMPTS):
         try:
             record = _parsed(path.read_bytes())

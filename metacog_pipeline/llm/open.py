@@ -137,6 +137,7 @@ class Clients:
         *,
         kept: Callable[[str], bool],
         identify: Callable[[ChatRequest], str],
+        submits: bool,
         wait: bool,
         say: Callable[[str], None] | None = None,
     ) -> BatchModel:
@@ -150,6 +151,7 @@ class Clients:
             halt=self.halt,
             identify=identify,
             kept=kept,
+            submits=submits,
             wait=wait,
             say=say,
         )

@@ -23,6 +23,7 @@ from metacog_pipeline.llm.local.weights import weights_digest
 
 SLUG_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 Provider = Literal["openai", "anthropic", "gemini", "transformers", "replay", "simulated"]
+_TOKEN_IDS = "a list of token ids for each option, as in { A = [32, 362], B = [33] }"
 _SLUG = "at most 64 lower-case letters, digits, dots, underscores and hyphens, the first a letter or digit"
 #: Names of servers and makers that are not the name of the protocol they speak.
 _PROTOCOLS: Mapping[str, Provider] = {
@@ -202,7 +203,7 @@ class ModelSpec(BaseModel):
     extra_body: dict[str, JsonValue] = Field(default_factory=dict)
     answer_mode: AnswerMode = "auto"
     choice_field: Literal["structured_outputs", "guided_choice"] = "structured_outputs"
-    token_ids: dict[str, list[int]] = Field(default_factory=dict)
+    token_ids: dict[str, list[int]] = Field(default_factory=dict, description=_TOKEN_IDS)
     device: str = Field(
         default="auto",
         pattern=r"^(auto|cpu|mps|cuda(:\d{1,3})?)$",
@@ -223,6 +224,15 @@ class ModelSpec(BaseModel):
         description='a date as in "2025", "2025-08" or "2025-08-05"',
     )
     observer: ObserverSpec = Field(default_factory=ObserverSpec)
+
+    @field_validator("model")
+    @classmethod
+    def _can_be_written(cls, value: str) -> str:
+        if value and not (value.strip() and value.isprintable()):
+            raise ValueError(
+                "blank, or with characters that cannot be printed; give the name of the model or its folder"
+            )
+        return value
 
     @field_validator("released", mode="before")
     @classmethod
@@ -284,8 +294,9 @@ class ModelSpec(BaseModel):
     def identity_fields(self) -> dict[str, object]:
         """Return what decides an answer: provider, address, model id, extra body, observer.
 
-        Names, prices, rate limits and key variables are left out: changing them must not ask anything again. An
-        address is the same however it is spelled (see `address`). A model in a folder is what the folder holds.
+        Prices, rate limits and key variables are left out: changing them must not ask anything again. So is the name,
+        which says where answers are kept: under a new one there are none (see `asking.renamed`). An address is the same
+        however it is spelled (see `address`). A model in a folder is what the folder holds.
         """
         if self.provider == "transformers":
             weights = weights_digest(self.model)

@@ -17,6 +17,7 @@ from dataclasses import replace
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.batch import parking
 from metacog_pipeline.querying.asking import Profile, Session, StepAsker, StepFailed
+from metacog_pipeline.querying.kept import kept_of
 from metacog_pipeline.querying.options import ALL_ROOM, DELIVERY, OPTIONS, may_be_an_option, named_option
 from metacog_pipeline.querying.search import Search, Way
 from metacog_pipeline.querying.types import Task
@@ -44,7 +45,7 @@ async def negotiate(
                 way = search.next(way, refusal)
             session.learnt.attempt(way.known)
             try:
-                await _ask(session, task, way.profile)
+                await ask_task(session, task, way.profile, search.modes)
             except StepFailed as error:
                 if not may_be_an_option(error.completion):
                     raise
@@ -74,7 +75,7 @@ async def _whole(session: Session, task: Task, search: Search, bare: Way) -> Way
     way = search.first()
     session.learnt.attempt(way.known)
     try:
-        await _ask(session, task, way.profile)
+        await ask_task(session, task, way.profile, search.modes)
     except StepFailed as error:
         if not may_be_an_option(error.completion):
             raise
@@ -101,13 +102,13 @@ class Asked:
         """Ask ``task``; return whether its replies give something to read. Raises as `negotiate`."""
         changes = self._changes
         try:
-            said = await _ask(session, task, self.profile)
+            said = await ask_task(session, task, self.profile, self._modes)
         except StepFailed as error:
             if not may_be_an_option(error.completion):
                 raise
             if not await self._otherwise(session, task, error.completion, changes):
                 raise
-            return await _ask(session, task, self.profile)
+            return await ask_task(session, task, self.profile, self._modes)
         self._unnamed_in_a_row = 0
         return said
 
@@ -131,7 +132,9 @@ class Asked:
             return True
 
 
-async def _ask(session: Session, task: Task, profile: Profile) -> bool:
-    asker = StepAsker(session, profile, task.item_id, task.item_hash, task.condition)
-    await task.run(asker, profile.mode)
+async def ask_task(session: Session, task: Task, profile: Profile, modes: Sequence[str]) -> bool:
+    """Ask ``task`` as `Kept.way` says; return whether its replies give something to read."""
+    way = kept_of(session).way(task, profile, modes)
+    asker = StepAsker(session, way, task.item_id, task.item_hash, task.condition)
+    await task.run(asker, way.mode)
     return not asker.gave_nothing

@@ -13,7 +13,7 @@ from typing import Any
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm import capabilities, types
-from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
+from metacog_pipeline.llm.capabilities import BILLS, NOTHING_KNOWN, Capabilities
 
 #: Options that are part of a request, and so of an answer's identity; the others only concern delivery.
 SAMPLING = frozenset({"temperature", "seed", "top_logprobs", "stop"})
@@ -90,7 +90,8 @@ class Learnt:
             self.known = replace(
                 self.known, **{name: limits[name] for name in ANNOUNCED if isinstance(limits.get(name), int)}
             )
-        self.known = replace(self.known, overbilled=getattr(self.model, "overbilled", self.known.overbilled))
+        bills = getattr(self.model, "known", self.known)
+        self.known = replace(self.known, **{name: getattr(bills, name) for name in BILLS})
         # What an address says of itself, be it in refusals, is nothing known of a model.
         of_address: dict[str, Any] = dict.fromkeys((*ANNOUNCED, "server", "context"))
         if self.home is None or replace(self.known, **of_address) == NOTHING_KNOWN:
@@ -137,5 +138,7 @@ def _with_others(known: Capabilities, kept: Capabilities | None) -> Capabilities
         reasons=known.reasons or kept.reasons,
         reasoning_tokens=most if known.reasoning_tokens is not None else kept.reasoning_tokens,
         overbilled=known.overbilled or kept.overbilled,
+        hidden_tokens=max(known.hidden_tokens or 0, kept.hidden_tokens or 0) or None,
+        over_limit=max(known.over_limit or 0, kept.over_limit or 0) or None,
         first_reply_s=kept.first_reply_s if kept.first_reply_s is not None else known.first_reply_s,
     )

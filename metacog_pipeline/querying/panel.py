@@ -86,7 +86,7 @@ def panel_identities(partition: session.Partition, panel: Sequence[Panelist]) ->
     for panelist in panel:
         profile = panel_profile(partition, panelist.spec)
         whose = replace(partition, spec=panelist.spec)
-        asked = () if profile is None else identities(whose, profile, panelist.tasks, stored)
+        asked = () if profile is None else identities(whose, profile, panelist.modes, panelist.tasks, stored)
         found[panelist.spec.name] = frozenset(asked)
     return found
 

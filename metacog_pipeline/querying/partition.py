@@ -18,7 +18,8 @@ from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import IN_PROCESS
 from metacog_pipeline.llm.types import ErrorKind
 from metacog_pipeline.querying.asking import Profile, Session, StepFailed, Tally, is_fatal
-from metacog_pipeline.querying.capability import Asked, negotiate
+from metacog_pipeline.querying.capability import Asked, ask_task, negotiate
+from metacog_pipeline.querying.kept import kept_of
 from metacog_pipeline.querying.options import decisive
 from metacog_pipeline.querying.search import Refused, Search
 from metacog_pipeline.querying.types import Task
@@ -110,6 +111,8 @@ async def query_tasks(
     pool.stop_if_unusable()
     if profile is not None:
         profile = await pool.work(profile, modes)
+    if pool.stopped is not None:
+        await pool.look_up(profile or search.first().profile, modes)
     pool.session.learnt.save()
     return pool.outcome(profile)
 
@@ -142,6 +145,7 @@ class WorkerPool:
         self.answered = 0
         self.failed = 0
         self.unusable = 0
+        self._finished: set[int] = set()  # tasks that were answered or failed
         self.failures_in_a_row = 0
         self.last_answer_at = float("-inf")  # on the event loop's clock
         self.interrupted = False
@@ -173,8 +177,8 @@ class WorkerPool:
 
     async def _pass(self, queue: Iterator[Task], asked: Asked) -> None:
         """Ask the tasks of ``queue``; those whose answers are in batches are parked."""
-        through_batches = self.session.lane is not None
-        at_once = parking.TASKS_AT_ONCE if through_batches else workers(self.session.spec.max_concurrency)
+        submits = self.session.lane is not None and self.session.lane.submits
+        at_once = parking.TASKS_AT_ONCE if submits else workers(self.session.spec.max_concurrency)
         async with asyncio.TaskGroup() as group:
             for _ in range(min(at_once, len(self.tasks))):
                 group.create_task(self._worker(queue, asked))
@@ -206,6 +210,7 @@ class WorkerPool:
             try:
                 gave_nothing = not await asked.run(self.session, task)
             except StepFailed as error:
+                self._finished.add(id(task))
                 self._failure(error)
             except (BudgetError, ProviderError) as error:
                 self.stop(str(error), error.exit_code)
@@ -217,8 +222,7 @@ class WorkerPool:
                 self.stop_if_unusable()
                 return
             else:
-                self.answered += 1
-                self.unusable += gave_nothing
+                self._answer(task, gave_nothing)
                 self.failures_in_a_row = 0
                 self.last_answer_at = asyncio.get_running_loop().time()
             self.stop_if_unusable()
@@ -226,6 +230,21 @@ class WorkerPool:
                 self.on_progress(Progress(self.answered + self.failed, len(self.tasks), self.session.tally))
             if carefully and not gave_nothing:
                 return
+
+    def _answer(self, task: Task, gave_nothing: bool) -> None:
+        self._finished.add(id(task))
+        self.answered += 1
+        self.unusable += gave_nothing
+
+    async def look_up(self, profile: Profile, modes: Sequence[str]) -> None:
+        """Count the tasks that nobody took any more and that are answered in full already; nothing is asked."""
+        kept = kept_of(self.session)
+        for task in self.tasks:
+            if id(task) in self._finished:
+                continue
+            await asyncio.sleep(0)  # a second interrupt is heard
+            if (way := kept.whole(task, profile, modes)) is not None:
+                self._answer(task, not await ask_task(self.session, task, way, modes))
 
     def stop_if_unusable(self) -> None:
         """Stop where replies are billed and cannot be used."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Unpack
 
@@ -12,7 +12,8 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Status
 from metacog_pipeline.llm.wire import caching
 from metacog_pipeline.querying.asking import Profile, identified
-from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.querying.kept import Kept, finish
+from metacog_pipeline.querying.session import Partition, batches_of
 from metacog_pipeline.querying.types import Answer, CallOptions, Task
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import standing_answers
@@ -25,7 +26,8 @@ Stored = Mapping[str, tuple[str, str]]  # answer identity -> status, text
 
 @dataclass(slots=True)
 class CostEstimate:
-    """Calls and tokens of one partition. ``tokens_out`` is the most the answers may take, thinking left out.
+    """Calls and tokens of one partition. ``tokens_out`` is the most the answers may take, thinking left out. ``in_batches``
+    counts the calls that batches under way have: they are paid for, and not asked again.
 
     ``sends`` counts the calls the tokens belong to. Of ``tokens_in``, ``tokens_repeated`` stand at the start of a prompt
     whose start an earlier call sent already, and ``tokens_new`` are the others of prompts long enough for a prompt cache.
@@ -38,11 +40,12 @@ class CostEstimate:
     sends: int = 0
     tokens_repeated: int = 0
     tokens_new: int = 0
+    in_batches: int = 0
 
     @property
     def to_ask(self) -> int:
-        """Calls that are not answered yet."""
-        return self.calls - self.answered
+        """Calls that are neither answered yet nor in a batch."""
+        return self.calls - self.answered - self.in_batches
 
     def add(self, other: CostEstimate) -> None:
         """Add another partition's figures."""
@@ -96,9 +99,11 @@ class DryAsker:
     seed: int
     profile: Profile
     stored: Stored
+    under_way: Collection[str] = ()
     estimate: CostEstimate = field(default_factory=CostEstimate)
     identities: set[str] = field(default_factory=set)
     unanswered: bool = False
+    waits: bool = False
     cache: PromptCache = field(default_factory=PromptCache)
 
     async def __call__(
@@ -106,7 +111,7 @@ class DryAsker:
     ) -> Answer:
         """Return a stored answer, or count the call and return blank text of the length it may have."""
         identity, request = identified(
-            self.spec, self.profile, self.seed, self.run, step, messages, options, self.stored.__contains__
+            self.spec, self.profile, self.seed, self.run, step, messages, options, self._has
         )
         first_time = identity not in self.identities
         self.identities.add(identity)
@@ -117,7 +122,10 @@ class DryAsker:
             return Answer(Status(status), text)
         self.unanswered = True
         tokens_out = request.sampling.max_tokens or self.spec.max_tokens
-        if first_time:
+        if identity in self.under_way:
+            self.waits = True
+            self.estimate.in_batches += first_time
+        elif first_time:
             self.estimate.sends += 1
             self.estimate.tokens_in += sum(estimate_tokens(message.content) for message in messages)
             self.estimate.tokens_out += tokens_out
@@ -126,6 +134,24 @@ class DryAsker:
             self.estimate.tokens_repeated += repeated
             self.estimate.tokens_new += new
         return Answer(Status.OK, _blank(identity, min(tokens_out, LONGEST_QUOTED)))
+
+    def _has(self, identity: str) -> bool:
+        return identity in self.stored or identity in self.under_way
+
+    def go_through(self, task: Task, modes: Sequence[str]) -> None:
+        """Word every call of a task, in the mode it is asked in."""
+        self.unanswered = self.waits = False
+        settled, kept = (
+            self.profile,
+            Kept(self.spec, self.run, self.seed, self._found, self.under_way.__contains__),
+        )
+        self.profile = kept.way(task, settled, modes)
+        finish(task, self, self.profile.mode)
+        self.profile = settled
+
+    def _found(self, identity: str) -> Answer | None:
+        found = self.stored.get(identity)
+        return None if found is None else Answer(Status(found[0]), found[1])
 
 
 def _blank(identity: str, tokens: int) -> str:
@@ -142,33 +168,45 @@ def estimate_partition(
     tasks: Sequence[Task],
     stored: Stored,
     *,
+    modes: Sequence[str] = (),
+    under_way: Collection[str] = (),
     whole: bool = False,
 ) -> CostEstimate:
     """Return what asking ``tasks`` would take, given what is ``stored`` by answer identity.
 
-    Protocols run to their end, whatever is not answered. With ``whole`` each task counts as one call however often it may
+    Protocols run to their end, whatever is not answered. ``modes`` are those of the benchmark, best first (`Kept.way`);
+    ``under_way`` the identities of calls that batches have.
+
+    With ``whole`` each task counts as one call however often it may
     have to be asked again; tokens, and with them dollars, are those of all calls it can come to.
     """
-    asker = DryAsker(spec, run, seed, profile, stored)
-    answered = 0
+    asker = DryAsker(spec, run, seed, profile, stored, under_way)
+    answered = waiting = 0
     for task in tasks:
-        asker.unanswered = False
-        _finish(task, asker, profile.mode)
+        asker.go_through(task, modes)
         answered += not asker.unanswered
-    return replace(asker.estimate, calls=len(tasks), answered=answered) if whole else asker.estimate
+        waiting += asker.waits
+    if not whole:
+        return asker.estimate
+    return replace(asker.estimate, calls=len(tasks), answered=answered, in_batches=waiting)
 
 
 def identities(
-    partition: Partition, profile: Profile, tasks: Sequence[Task], stored: Stored | None = None
+    partition: Partition,
+    profile: Profile,
+    modes: Sequence[str],
+    tasks: Sequence[Task],
+    stored: Stored | None = None,
 ) -> set[str]:
-    """Return the identities of every call the tasks take now, as far as the stored answers let them be worded.
+    """Return the identities of every call the tasks take now, each in its mode (`Kept.way`), as far as the stored answers
+    let them be worded.
 
     Those of calls that would quote an answer nobody has given yet are among them; no stored answer has one of these.
     """
     known = stored_answers(partition.folder) if stored is None else stored
     asker = DryAsker(partition.spec, partition.run, partition.seed, profile, known)
     for task in tasks:
-        _finish(task, asker, profile.mode)
+        asker.go_through(task, modes)
     return asker.identities
 
 
@@ -177,11 +215,8 @@ def stored_answers(folder: PartitionFolder) -> dict[str, tuple[str, str]]:
     return {record.answer_id: (record.status, record.text) for record in standing_answers(folder)}
 
 
-def _finish(task: Task, asker: DryAsker, mode: str) -> None:
-    """Drive a protocol to its end without an event loop: a dry asker never waits."""
-    steps = task.run(asker, mode).__await__()
-    try:
-        while True:
-            next(steps)
-    except StopIteration:
-        return
+def under_way(partition: Partition) -> frozenset[str]:
+    """Return the identities of the calls that were submitted in a batch whose results are not fetched yet."""
+    found = batches_of(partition.study.home, partition.spec, partition.folder)
+    sent = [each for each in found if each.record.state in ("submitting", "submitted")]
+    return frozenset(answer for each in sent for answer, _ in each.answers())

@@ -76,7 +76,12 @@ def _usages(spec: ModelSpec, estimate: CostEstimate, known: Capabilities | None,
     thought = estimate.sends * thinking_expected(spec, known)
     repeated = estimate.tokens_repeated if cached else 0
     written = estimate.tokens_new if cached and _pays_for_writing(spec) else 0
-    return Usage(estimate.tokens_in, estimate.tokens_out + thought, thought, repeated, written)
+    return Usage(_tokens_in(estimate, known), estimate.tokens_out + thought, thought, repeated, written)
+
+
+def _tokens_in(estimate: CostEstimate, known: Capabilities | None) -> int:
+    """Return the tokens of the prompts, with what bills have shown to be added to each on the way."""
+    return estimate.tokens_in + estimate.sends * ((known or NOTHING_KNOWN).hidden_tokens or 0)
 
 
 def _pays_for_writing(spec: ModelSpec) -> bool:
@@ -94,7 +99,7 @@ def _price(
     long = estimate.tokens_repeated + estimate.tokens_new
     # Long prompts may be written to the cache each time, or never; thinking may cost less than text, or more.
     worst = [
-        usage_cost(spec, Usage(estimate.tokens_in, whole, reasoning, 0, written), batch=batch)
+        usage_cost(spec, Usage(_tokens_in(estimate, known), whole, reasoning, 0, written), batch=batch)
         for reasoning in (0, thought)
         for written in (0, long)
     ]

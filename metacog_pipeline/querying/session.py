@@ -28,11 +28,13 @@ from typing import TYPE_CHECKING, Literal
 from metacog_pipeline import __version__
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.llm.batch.records import Owner
+from metacog_pipeline.home import Home
+from metacog_pipeline.llm.batch import records
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import IN_PROCESS, Lane, ModelSpec
 from metacog_pipeline.llm.types import ChatModel
+from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.progress import style_from_environment
 from metacog_pipeline.querying.asking import Profile, Session, Tally, source_of
 from metacog_pipeline.querying.endings import ONE_PRESS_S, heard, patiently
@@ -245,20 +247,21 @@ def _opened(
 ) -> ChatModel:
     from metacog_pipeline.llm import open as opening
 
-    spec = partition.spec
-    if lane_of(spec) == "online":
+    spec, home = partition.spec, partition.study.home
+    submits = lane_of(spec) == "batch"
+    if not submits and not batches_of(home, spec, store.folder):
         return opening.open_model(spec, shared=clients, respond=respond)
-    if spec.api_version is not None:
+    if submits and spec.api_version is not None:
         raise StudyError(
             f'model {spec.name}: an Azure address (api_version) is asked online only; set lane = "online"'
         )
-    home = partition.study.home
     return clients.batch_model(
         spec,
         home,
-        Owner(partition.benchmark, partition.run, store.folder.key),
+        records.Owner(partition.benchmark, partition.run, store.folder.key),
         kept=store.__contains__,
         identify=partial(answer_id, spec),
+        submits=submits,
         wait=os.environ.get(LEAVE_BATCHES) != "1",
         say=_say,
     )
@@ -269,6 +272,13 @@ def lane_of(spec: ModelSpec) -> Lane:
     if spec.provider in IN_PROCESS:
         return "online"
     return "batch" if (os.environ.get(LANE) or spec.lane) == "batch" else "online"
+
+
+def batches_of(home: Home, spec: ModelSpec, folder: PartitionFolder) -> list[records.Batch]:
+    """Return the batches with answers for ``folder`` that are to be gone on with, however ``spec`` is asked now."""
+    if spec.provider in IN_PROCESS:
+        return []
+    return records.unfinished(home, spec.name, folder.key, base_url(spec))
 
 
 def _say(line: str) -> None:

@@ -1,9 +1,10 @@
 """What the answers kept in a home cost: the least its ledger may say was spent.
 
 The ledger is a folder of small files, which somebody may delete, move or restore from a copy. The answers themselves
-carry their cost, so whoever opens the budget counts them first. Of a partition whose Parquet copy is up to date one column
-is read, of others every journal. The sum is noted beside the ledger with the state of the files, so that only what changed
-is read again; the note has a checksum, and one without is not believed.
+carry their cost, so whoever opens the budget counts them first. Imported answers do not count: somebody else paid for
+them. Of a partition whose Parquet copy is up to date two columns are read, of others every journal. The sums are noted
+beside the ledger with the state of the files, so that only what changed is read again; the note has a checksum, and one
+without is not believed.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import contextlib
 import json
 import math
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from metacog_pipeline.checksums import is_sealed, seal, without_seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, write_text
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Figures, read_figures
+from metacog_pipeline.llm.ledger import lower_carried, nano
 from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders
 from metacog_pipeline.transcripts.parquet import read_footer, segment_sizes
 from metacog_pipeline.transcripts.segments import segments
@@ -27,14 +30,40 @@ NOTE = "kept.note"  # the records of sessions end in .json
 State = list[list[object]]
 
 
+class Cost(NamedTuple):
+    """Dollars of kept answers: ``paid`` from this home, and as ``stated`` in what was imported."""
+
+    paid: float
+    stated: float
+
+
+Found = dict[str, tuple[State, Cost]]  # by the partition's folder
+
+
 def kept_cost(home: Home, *, note: bool = True) -> float:
-    """Return the dollars of all answers kept under ``home``, judges' and helpers' included.
+    """Return the dollars of all answers that were asked for under ``home``, judges' and helpers' included.
 
     A partition that cannot be read counts with what was noted of it last: whoever asks it hears of the damage. ``note``
-    writes down what was counted, where the home has a ledger.
+    writes down what was counted, where the home has a ledger, and takes out of the ledger what an import stated.
     """
+    found = _found(home)
+    if note and home.ledger.is_dir():
+        if found != _noted(home):
+            with contextlib.suppress(OSError):  # without the note the next one counts again
+                write_text(home.ledger / NOTE, seal(canonical_json(found).encode()).decode())
+        lower_carried(home, _stated(found))
+    return _paid(found)
+
+
+def spent_figures(home: Home, cap_usd: float | None) -> Figures:
+    """Return what ``home`` has spent and may still spend, as whoever asks next will find it; writes nothing."""
+    found = _found(home)
+    return read_figures(home, cap_usd, known_spent_usd=_paid(found), stated=_stated(found))
+
+
+def _found(home: Home) -> Found:
     noted = _noted(home)
-    found: dict[str, tuple[State, float]] = {}
+    found: Found = {}
     for folder, state in _states(home):
         name = folder.path.relative_to(home.transcripts).as_posix()
         before = noted.get(name)
@@ -44,19 +73,20 @@ def kept_cost(home: Home, *, note: bool = True) -> float:
         try:
             found[name] = state, _cost(folder)
         except StoreError:
-            found[name] = [], before[1] if before else 0.0
-    if note and found != noted and home.ledger.is_dir():
-        with contextlib.suppress(OSError):  # without the note the next one counts again
-            write_text(home.ledger / NOTE, seal(canonical_json(found).encode()).decode())
-    return math.fsum(cost for _, cost in found.values())
+            found[name] = [], before[1] if before else Cost(0.0, 0.0)
+    return found
 
 
-def spent_figures(home: Home, cap_usd: float | None) -> Figures:
-    """Return what ``home`` has spent and may still spend, as whoever asks next will find it; writes nothing."""
-    return read_figures(home, cap_usd, known_spent_usd=kept_cost(home, note=False))
+def _paid(found: Found) -> float:
+    return math.fsum(cost.paid for _, cost in found.values())
 
 
-def _cost(folder: PartitionFolder) -> float:
+def _stated(found: Found) -> int:
+    """Return what imports stated, in nano-dollars."""
+    return nano(math.fsum(cost.stated for _, cost in found.values()))
+
+
+def _cost(folder: PartitionFolder) -> Cost:
     footer = None
     with contextlib.suppress(StoreError):  # the journals tell what a damaged copy cannot
         footer = read_footer(folder.copy)
@@ -65,12 +95,18 @@ def _cost(folder: PartitionFolder) -> float:
         footer.segments == sizes or not sizes
     ):  # a home that only reads has no journals
         with contextlib.suppress(StoreError):
-            return _sum(read_partition(folder, ["cost_usd"])["cost_usd"].to_pylist())
-    return _sum(record.cost_usd for record in kept_records(folder))
+            kept = read_partition(folder, ["cost_usd", "source"])
+            return _sums(zip(kept["cost_usd"].to_pylist(), kept["source"].to_pylist(), strict=True))
+    return _sums((record.cost_usd, record.source) for record in kept_records(folder))
 
 
-def _sum(costs: Iterable[float | None]) -> float:
-    return math.fsum(cost for cost in costs if cost is not None and 0 < cost < math.inf)
+def _sums(costs: Iterable[tuple[float | None, str]]) -> Cost:
+    paid: list[float] = []
+    stated: list[float] = []
+    for cost, source in costs:
+        if cost is not None and 0 < cost < math.inf:
+            (stated if source == "imported" else paid).append(cost)
+    return Cost(math.fsum(paid), math.fsum(stated))
 
 
 def _states(home: Home) -> Iterator[tuple[PartitionFolder, State]]:
@@ -84,11 +120,14 @@ def _states(home: Home) -> Iterator[tuple[PartitionFolder, State]]:
         yield folder, rows
 
 
-def _noted(home: Home) -> dict[str, tuple[State, float]]:
-    """Return what was counted before; nothing where the note is missing, damaged, or without a checksum."""
+def _noted(home: Home) -> Found:
+    """Return what was counted before; nothing where the note is missing, damaged, older, or without a checksum."""
     try:
         line = (home.ledger / NOTE).read_bytes()
         content = json.loads(without_seal(line)) if is_sealed(line) else {}
-        return {name: (list(state), float(cost)) for name, (state, cost) in content.items()}
+        return {
+            name: (list(state), Cost(float(paid), float(stated)))
+            for name, (state, (paid, stated)) in content.items()
+        }
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}

@@ -4,3 +4,5 @@ Holds the pages, their templates, the pieces and figures that every part is made
 benchmarks. What is shown of one benchmark alone is in its own folder (``report.py``). It never computes a number and never
 runs anything a model wrote. Start with ``page.build_report``.
 """
+
+PAGE = "index.html"  # of a report, in its folder

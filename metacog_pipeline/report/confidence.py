@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from typing import Any
 
@@ -133,9 +133,13 @@ def _curves(
     }
     rest = f" The first {MOST_LINES} models; the table has all." if len(by_model) > MOST_LINES else ""
     made = []
-    n = counted(sum(each for _, each, _ in own) for own in by_model.values())
+
+    def answered(models: Iterable[str]) -> str:
+        return counted(sum(each for _, each, _ in by_model[model]) for model in models)
+
     if by_model:
         reliability = {model: reliability_line(own) for model, own in islice(by_model.items(), MOST_LINES)}
+        n = answered(reliability)
         drawn = lines(
             reliability, x="mean confidence", y="share correct", diagonal="as often right as stated"
         )
@@ -146,7 +150,7 @@ def _curves(
             roc, x="share of wrong answers", y="share of correct answers", diagonal="chance", marks=False
         )
         said = "shares above every stated confidence, without intervals; areas stand in the table"
-        made.append(figure(drawn, f"{title}: type-2 ROC.{rest}", n=n, method=said))
+        made.append(figure(drawn, f"{title}: type-2 ROC.{rest}", n=answered(roc), method=said))
     if risks:
         drawn = lines(
             {
@@ -159,7 +163,8 @@ def _curves(
             marks=False,
         )
         said = "mean over the orders of equal confidences; 95 % intervals stand in the table curves"
-        n = counted(n for _, n in answers)
+        shown = {model for model, *_ in risks}
+        n = counted(n for model, n in answers if model in shown)
         made.append(figure(drawn, f"{title}: risk against coverage.{rest}", n=n, method=said))
     return grid(made)
 

@@ -104,7 +104,8 @@ def _figures(
     return grid(made)
 
 
-def _paid(dollars: object) -> object:
+def paid_cell(dollars: object) -> object:
+    """Return what was paid as a cell; None where it is not known."""
     return Stacked(money(dollars)) if isinstance(dollars, float) else None
 
 
@@ -114,7 +115,7 @@ def others(home: Home) -> Markup:
     if not found:
         return Markup()
     body = [
-        (name, *(leading(each, benchmark=name, ours=True) for each in (n, _paid(dollars))))
+        (name, *(leading(each, benchmark=name, ours=True) for each in (n, paid_cell(dollars))))
         for name, n, dollars in found
     ]
     return folded(

@@ -24,6 +24,7 @@ _RANKED = """
     where leaderboard.headline and source <> 'published' and estimate is not null and rank is not null
     order by source, benchmark, condition, rank, model
 """
+_ASKED = "select distinct source, benchmark, model from progress where role = 'respondent' order by all"
 _NAMED = 12  # models in a sentence
 _RULE = (
     "One model stands above another where their 95 % intervals do not overlap; ranks 2 to 4 mean that one stands above "
@@ -51,15 +52,22 @@ class Ranked:
 def first_screen(home: Home) -> Iterator[Markup]:
     """Yield the figures of each world of respondents, and below them the rule of the ranks."""
     found = [Ranked(*row) for row in queries.rows(home, _RANKED)]
-    stated = queries.rows(home, queries.STATED)
+    stated, asked = queries.rows(home, queries.STATED), queries.rows(home, _ASKED)
     for world, title in WORLDS.items():
         own = [each for each in found if each.source == world]
+        models = {
+            benchmark: [model for *_, model in rows]
+            for benchmark, rows in groupby((row for row in asked if row[0] == world), key=lambda row: row[1])
+        }
         made = [
-            _ladder(list(rows)) for _, rows in groupby(own, key=attrgetter("benchmark", "condition", "label"))
+            _ladder(list(rows), models.get(place[0], ()))
+            for place, rows in groupby(own, key=attrgetter("benchmark", "condition", "label"))
         ]
         made += _reliability(world, own, [row for row in stated if row[0] == world])
         if made:
             yield paragraph(f"{title}, best first. {_RULE}", "soft") + grid(made)
+            for benchmark in models.keys() - {each.benchmark for each in own}:
+                yield paragraph(f"{benchmark}: {_unranked(models[benchmark])}", "soft")
 
 
 def rank_intervals(rows: Sequence[Ranked]) -> list[tuple[int, int]]:
@@ -88,8 +96,14 @@ def _above(one: Ranked, other: Ranked) -> bool:
     return one.low > other.high if one.upwards else one.high < other.low
 
 
-def _ladder(rows: Sequence[Ranked]) -> Markup:
-    """One row per model from best to worst, and the sentence that names the ranks."""
+def _unranked(models: Sequence[str]) -> str:
+    """Return the sentence that names models without a headline."""
+    more = f"; {len(models) - _NAMED} more" if len(models) > _NAMED else ""
+    return f"Without a headline: {', '.join(models[:_NAMED])}{more}; the board says why."
+
+
+def _ladder(rows: Sequence[Ranked], asked: Sequence[str]) -> Markup:
+    """One row per model from best to worst, and sentences that name the ranks and who of those ``asked`` has none."""
     first, shown = rows[0], rows[:MOST_ROWS]
     ranks = rank_intervals(rows)
     said = "; ".join(
@@ -101,27 +115,33 @@ def _ladder(rows: Sequence[Ranked]) -> Markup:
     points = [(each.model, Point(each.estimate, each.low, each.high)) for each in shown]
     drawn = figures.intervals(points, x=first.label, label=f"{WORLDS[first.source]}: {name}")
     n, method = (
-        counted(each.n for each in rows),
-        methods(each.method for each in rows if each.low is not None),
+        counted(each.n for each in shown),
+        methods(each.method for each in shown if each.low is not None),
     )
-    return figure(drawn, f"{name}. Ranks: {said}{more}.", n=n, method=method)
+    rest = f" The {len(shown)} best of {len(rows)} models are drawn." if len(rows) > len(shown) else ""
+    if without := [model for model in asked if model not in {each.model for each in rows}]:
+        rest += f" {_unranked(without)}"
+    return figure(drawn, f"{name}. Ranks: {said}{more}.{rest}", n=n, method=method)
 
 
 def _reliability(world: str, own: Sequence[Ranked], stated: Sequence[tuple[Any, ...]]) -> list[Markup]:
-    """One figure: of the condition of a headline in which most models stated a confidence."""
+    """One figure: of the condition of a headline in which most models stated a confidence, the best ranked of them."""
     headlines = {(each.benchmark, each.condition) for each in own}
     by_place = {place: list(rows) for place, rows in groupby(stated, key=lambda row: (row[1], row[2]))}
     if not by_place:
         return []
     place = max(by_place, key=lambda at: (at in headlines, len({row[3] for row in by_place[at]})))
-    lines = {
-        model: reliability_line([tuple(row[4:]) for row in rows])
-        for model, rows in groupby(by_place[place], key=lambda row: row[3])
-    }
+    ranked = sorted(
+        (each for each in own if each.benchmark == place[0]), key=lambda each: each.condition != place[1]
+    )
+    order = {model: at for at, model in enumerate(dict.fromkeys(each.model for each in ranked))}
+    use = {model: list(rows) for model, rows in groupby(by_place[place], key=lambda row: row[3])}
+    shown = sorted(use, key=lambda model: (order.get(model, len(order)), model))[:MOST_LINES]
+    lines = {model: reliability_line([tuple(row[4:]) for row in use[model]]) for model in shown}
     drawn = figures.lines(
         lines, x="mean confidence", y="share correct", diagonal="as often right as stated",
         label=f"{WORLDS[world]}: reliability under {place[0]}, {place[1]}",
     )  # fmt: skip
-    rest = f" The first {MOST_LINES} models." if len(lines) > MOST_LINES else ""
-    n = counted([sum(row[5] for row in by_place[place])], "answers in all")
+    rest = f" The {MOST_LINES} best ranked of {len(use)} models." if len(use) > MOST_LINES else ""
+    n = counted([sum(row[5] for model in shown for row in use[model])], "answers in all of the models drawn")
     return [figure(drawn, f"{place[0]}, {place[1]}: reliability.{rest}", n=n, method=BINS)]

@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 from markupsafe import Markup
 
+from metacog_pipeline.errors import SourceError, one_line
 from metacog_pipeline.files import force, sha256_hex, write_changed
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces, queries
@@ -24,10 +25,12 @@ FOLDER = "models"
 SCRIPT = "transcripts.js"
 _NOTE = "made_from.txt"  # what the data files were made from; no hidden file, which `metacog verify` would not read
 ROWS_A_FILE = 1000
+_ERROR = ("error_kind", "error_code", "error_message")
+_TOLD = ("reasoning_text", *_ERROR)  # texts that not every file has
 CHARACTERS = 4000  # of an answer, a thought or a question: more stays in the store, and the page says so
 _COLUMNS = (
     *("benchmark", "item_id", "condition", "step", "run", "status", "text", "characters", "prompt"),
-    *("latency_s", "cost_usd", "reasoning", "thought"),
+    *("latency_s", "cost_usd", "reasoning", "thought", "why"),
 )
 
 
@@ -109,14 +112,23 @@ def _data_file(folder: Path, place: int, part: pl.DataFrame) -> Path:
 def _parts(home: Home, model: str) -> Iterator[pl.DataFrame]:
     """Yield the model's current answers, in the order of asking, some at a time."""
     for path in _answers(home, model):
-        kept = pl.scan_parquet(path, hive_partitioning=False).filter(~pl.col("superseded"))
-        if "reasoning_text" not in kept.collect_schema():  # kept by the first version, which had none
-            kept = kept.with_columns(reasoning_text=pl.lit(None, pl.String))
         try:
-            frame = kept.select(*_shown(_asked())).collect()
-        except pl.exceptions.ComputeError:  # a request nobody here has written: shown as it stands
-            frame = kept.select(*_shown(pl.col("request_json"))).collect()
-        yield from frame.iter_slices(ROWS_A_FILE)
+            yield from _whole(path).iter_slices(ROWS_A_FILE)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            why = one_line(str(error), 120)
+            raise SourceError(
+                f"{path}: cannot be read ({why}); delete it and run `metacog run` again, answers are kept in the journals"
+            ) from None
+
+
+def _whole(path: Path) -> pl.DataFrame:
+    kept = pl.scan_parquet(path, glob=False, hive_partitioning=False).filter(~pl.col("superseded"))
+    there = kept.collect_schema()  # files of the first version have no thoughts
+    kept = kept.with_columns(pl.lit(None, pl.String).alias(name) for name in _TOLD if name not in there)
+    try:
+        return kept.select(*_shown(_asked())).collect()
+    except pl.exceptions.ComputeError:  # a request nobody here has written: shown as it stands
+        return kept.select(*_shown(pl.col("request_json"))).collect()
 
 
 def _shown(asked: pl.Expr) -> list[pl.Expr]:
@@ -128,6 +140,7 @@ def _shown(asked: pl.Expr) -> list[pl.Expr]:
         "latency_s": pl.col("latency_s").round(3),
         "reasoning": thought.str.slice(0, CHARACTERS),
         "thought": thought.str.len_chars(),
+        "why": pl.concat_str(*_ERROR, separator=": ", ignore_nulls=True),
     }
     return [made.get(name, pl.col(name)).alias(name) for name in _COLUMNS]
 

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import Stacked
 from metacog_pipeline.report import queries
+from metacog_pipeline.report.cost import paid_cell
 from metacog_pipeline.report.first import first_screen
 from metacog_pipeline.report.pieces import WORLDS, Part, ends, leading, paragraph, table
 from metacog_pipeline.report.queries import Headline
@@ -36,12 +37,11 @@ def _who_knows(home: Home) -> Iterator[Markup]:
     """
     found = [row for row in queries.rows(home, queries.CALIBRATION) if row[4] == "harmonised_auroc2"]
     for world, title in WORLDS.items():
-        values = {(row[1], row[2], row[3]): row[5] for row in found if row[0] == world}
+        own = (row for row in found if row[0] == world and isinstance(row[5], float))  # others have no value
+        values = {(row[1], row[2], row[3]): row[5] for row in own}
         models = sorted({model for *_, model in values})
         cells = sorted({(benchmark, condition) for benchmark, condition, _ in values})
-        shared = [
-            cell for cell in cells if all(isinstance(values.get((*cell, model)), float) for model in models)
-        ]
+        shared = [cell for cell in cells if all((*cell, model) in values for model in models)]
         if not shared or len(models) < 2:
             continue
         means = {model: sum(values[(*cell, model)] for cell in shared) / len(shared) for model in models}
@@ -69,7 +69,7 @@ def _headlines(home: Home) -> Iterator[Markup]:
             (
                 model,
                 *(leading(_headline(own.get((model, name))), benchmark=name, model=model) for name in asked),
-                _dollars(paid.get(model)),
+                paid_cell(paid.get(model)),
             )
             for source, model in queries.models(home)
             if source == world
@@ -88,10 +88,6 @@ def _headline(found: Headline | None) -> object:
     if found.coverage is not None and found.coverage < _FULL:
         below.append(f"coverage {found.coverage:.0%}")
     return Stacked(f"{found.estimate:.3f}\n{'; '.join(below)}")
-
-
-def _dollars(value: object) -> object:
-    return Stacked(f"${value:.2f}") if isinstance(value, float) else None
 
 
 def _drift(home: Home) -> Iterator[Markup]:

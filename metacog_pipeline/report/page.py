@@ -23,15 +23,13 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.printing import legend, notes, sections
 from metacog_pipeline.leaderboard.read import board, one_connection
-from metacog_pipeline.report import compare, confidence, cost, overview, pieces, printed, queries
+from metacog_pipeline.report import PAGE, compare, confidence, cost, overview, pieces, printed, queries
 from metacog_pipeline.report.explorer import pages as explorer
 from metacog_pipeline.report.methods import write_methods
 from metacog_pipeline.report.models import write_model_pages
 from metacog_pipeline.report.papers import write_papers
 from metacog_pipeline.report.pieces import Part
 from metacog_pipeline.report.standalone import with_files
-
-PAGE = "index.html"
 
 
 def build_report(home: Home, name: str | None = None) -> Path:

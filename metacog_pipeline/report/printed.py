@@ -109,8 +109,8 @@ def _beside(home: Home) -> Iterator[Markup]:
         yield pieces.figure(
             ladder(drawn, steps=list(_STEPS.values()), x=title),
             f"{title}.{rest}",
-            n=pieces.counted(row[5] for row in own),
-            method=pieces.methods(row[6] for row in own if row[3] is not None),
+            n=pieces.counted(row[5] for row in own[:MOST_ROWS]),
+            method=pieces.methods(row[6] for row in own[:MOST_ROWS] if row[3] is not None),
         )
         body = [
             (model, source, pieces.shown(value), pieces.ends(low, high))

@@ -38,7 +38,7 @@ from metacog_pipeline.stats.measured_coverage import low_n
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.trials import Trials, trials
 
-VERSION = "12"
+VERSION = "13"
 PREFIX = "harmonised_"  # a benchmark may have an ECE of its own: what is not the same has another name
 N_BOOT = 1000
 FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; the status says so

@@ -24,6 +24,9 @@ from metacog_pipeline.stats.decisions.verdicts import verdicts
 VERSION = "9"  # of what all tests have in common: kept comparisons of another are made again
 _VALUES = attrgetter(*COMPARISON.names()[1:])  # all but the benchmark, of a comparison
 LEVEL = 0.05
+_VERDICT = (
+    pl.when(pl.col("p_adjusted") < LEVEL).then(pl.lit("significant")).otherwise(pl.lit("not_significant"))
+)
 LEAST_SHARED = 30  # items, fewer of which mark a difference
 #: What a test says. Other words in ``verdict`` name what was seen.
 VERDICTS = ("significant", "not_significant", "negligible", "inconclusive")
@@ -77,23 +80,25 @@ def adjusted(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
     if contrast.correction is None or rows.is_empty():
         return rows
     p = _corrected(contrast.correction, rows, contrast.within)
-    verdict = np.where(p < LEVEL, "significant", "not_significant").astype(object)
+    known = rows.with_columns(p_adjusted=pl.Series(p, dtype=pl.Float64).fill_nan(None))
+    made = known.with_columns(verdict=pl.when(pl.col("p_adjusted").is_not_null()).then(_VERDICT))
+    named = made["measure"].is_in(list(contrast.rope))
+    if not named.any():
+        return made
+    verdict = made["verdict"].to_numpy().copy()
     low, high = (rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("low", "high"))
     for measure, half_width in contrast.rope.items():
-        own_rows = (rows["measure"] == measure).to_numpy()
+        own_rows = (rows["measure"] == measure).to_numpy() & ~np.isnan(p)
         verdict[own_rows] = verdicts(low[own_rows], high[own_rows], half_width, p[own_rows] < LEVEL)
         verdict[own_rows & np.isnan(low)] = None
-    verdict[np.isnan(p)] = None
-    return rows.with_columns(
-        p_adjusted=pl.Series(p, dtype=pl.Float64).fill_nan(None),
-        verdict=pl.Series(verdict.tolist(), dtype=pl.String),
-    )
+    return made.with_columns(verdict=pl.Series(verdict.tolist(), dtype=pl.String))
 
 
 def _corrected(how: str, rows: pl.DataFrame, within: Sequence[str]) -> NDArray[np.float64]:
     """Return p by Holm or by Bonferroni over the rows that are equal in ``within``, NaN where there is none; all families
     at once, in numbers those of `~.stats.multiple`."""
-    known = rows.select(*within, _place=pl.int_range(pl.len()), _p="p").drop_nulls("_p").sort("_p", "_place")
+    known = rows.select(*within, _place=pl.int_range(pl.len()), _p="p").drop_nulls("_p")
+    known = known.sort("_p", maintain_order=True)
     if not known["_p"].is_between(0.0, 1.0).all() or known["_p"].is_nan().any():
         raise ValueError("a p value is outside 0..1")
     left = pl.len() - (pl.int_range(pl.len()) if how == "holm" else 0)
@@ -120,11 +125,8 @@ def judged(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
     if sized.select(bare.any()).item():
         corrected = adjusted(replace(contrast, correction="holm", rope={}), rows)["p_adjusted"]
         made = sized.with_columns(p_adjusted=pl.when(bare).then(corrected).otherwise("p_adjusted"))
-    verdict = (
-        pl.when(pl.col("p_adjusted") < LEVEL).then(pl.lit("significant")).otherwise(pl.lit("not_significant"))
-    )
     lacks = pl.col("verdict").is_null() & pl.col("p_adjusted").is_not_null()
-    return made.with_columns(verdict=pl.when(lacks).then(verdict).otherwise("verdict"))
+    return made.with_columns(verdict=pl.when(lacks).then(_VERDICT).otherwise("verdict"))
 
 
 def primary_named(benchmark: Benchmark[Any, Any, Any], rows: pl.DataFrame) -> pl.DataFrame:
@@ -136,20 +138,29 @@ def primary_named(benchmark: Benchmark[Any, Any, Any], rows: pl.DataFrame) -> pl
     for question in benchmark.questions:
         family, measure = question.primary
         named = named | ((pl.col("family") == family) & (pl.col("measure") == measure))
-    first = pl.struct("family", "measure", *PLACE).is_first_distinct()
-    return rows.with_columns(primary=named & first)
+    places = np.flatnonzero(rows.with_columns(primary=named.fill_null(False))["primary"].to_numpy())
+    first = rows[places].select(pl.struct("family", "measure", *PLACE).is_first_distinct()).to_series()
+    primary = np.zeros(rows.height, dtype=np.bool_)
+    primary[places[first.to_numpy()]] = True
+    return rows.with_columns(primary=pl.Series(primary))
 
 
 def not_compared(contrast: Contrast, groups: Iterable[Group], rows: pl.DataFrame) -> Iterator[Comparison]:
     """Yield a row with the reason for each model that lacks answers and was compared with no other."""
     if not contrast.between_models:
         return
+    lacking = [
+        group
+        for group in groups
+        if not group.complete and (not contrast.under or group.condition in contrast.under)
+    ]
+    if not lacking:
+        return
     where = ("dataset", "source", "task", "condition", "scoring")
     named = {place for side in ("a", "b") for place in rows.select(*where, side).unique().iter_rows()}
-    for group in groups:
+    for group in lacking:
         place = (group.dataset, group.source, group.task, group.condition, group.scoring)
-        wanted = not contrast.under or group.condition in contrast.under
-        if not wanted or group.complete or (*place, group.model) in named:
+        if (*place, group.model) in named:
             continue
         yield Comparison(
             contrast.family, "", a=group.model, dataset=group.dataset, source=group.source, task=group.task,
@@ -184,7 +195,9 @@ def marked(rows: pl.DataFrame, pooled: pl.DataFrame | None) -> pl.DataFrame:
     known = pooled.filter("low_n").select(
         *("dataset", "source", "measure", "low_n"), _model="model", _label="condition"
     ).unique(key)  # fmt: skip
-    for side in ("a", "b") if known.height else ():
+    if not found["measure"].is_in(known["measure"].unique().implode()).any():
+        return found.rechunk()  # in one piece, as a join leaves it
+    for side in ("a", "b"):
         of_model = pl.col("model").is_null()
         condition = pl.when(of_model).then("condition").otherwise(side)
         placed = found.with_columns(

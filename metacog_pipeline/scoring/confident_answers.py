@@ -81,7 +81,7 @@ def between_models(family: str = "models_paired") -> Contrast:
     within = ("dataset", "source", "task", "condition", "family", "measure")
     words = "Two models on the items both answered."
     return Contrast(
-        family, compute, "holm", within, words=words, between_models=True, pairs=True, version="2"
+        family, compute, "holm", within, words=words, between_models=True, pairs=True, version="3"
     )
 
 

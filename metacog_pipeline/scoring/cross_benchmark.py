@@ -12,7 +12,7 @@ from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.scoring import calibration as calibrating
 from metacog_pipeline.scoring import correlations as correlating
-from metacog_pipeline.scoring import people
+from metacog_pipeline.scoring import incomplete, people
 from metacog_pipeline.scoring.calibration import CALIBRATION as CALIBRATION_SCHEMA
 from metacog_pipeline.scoring.calibration import with_curves
 from metacog_pipeline.scoring.confidence_curves import CURVES as CURVES_SCHEMA
@@ -71,12 +71,15 @@ def table_path(study: Study, name: str) -> Path:
 def _calibration(study: Study) -> pl.DataFrame:
     """Return the measures of every model and write them, with the curves; those of a model rest on its answers alone.
 
-    So a model that is added costs its own: what is kept below ``cache`` may be deleted at any time.
+    So a model that is added costs its own: what is kept below ``cache`` may be deleted at any time. Numbers of runs that
+    lack answers are withheld, or say so where the benchmark allows them.
     """
     read: dict[str, list[Path]] = {spec.name: [] for spec in study.models}
     for path in paths(study):
         read[path.parent.name.removeprefix("model=")].append(path)
     measured, points = _of_models(study, {model: _made_from(study, own) for model, own in read.items()})
+    lacks = incomplete.lacking_of(study)
+    measured, points = incomplete.told(measured, lacks), incomplete.without_withheld(points, lacks)
     found = pl.concat([measured, people.measured(study, measured)])
     order = ["benchmark", "dataset", "condition", "model", "source"]
     found = found.sort(order, maintain_order=True)

@@ -211,10 +211,13 @@ def _missing(group: Group, measure: Measure | None) -> str | None:
         statuses = group.frame[f"status_{measure.part}"]
         lacking = int(statuses.is_in(group.benchmark.unanswered).sum())
         return f"incomplete: {lacking} of {group.asked} not answered" if lacking else None
-    if group.incomplete is None and measure is not None and measure.needs is not None:
+    if measure is not None and measure.needs is not None:
         column, where = measure.needs
-        lacking = int(group.frame[column].sum())
-        return f"incomplete: {lacking} of {group.asked} not answered {where}" if lacking else None
+        own = group.frame["status"].is_in(group.benchmark.unanswered)
+        lacking = int((own | (group.frame[column] > 0)).sum())
+        if lacking > group.n_failed:
+            place = f"here or {where}" if group.n_failed else where
+            return f"incomplete: {lacking} of {group.asked} not answered {place}"
     return group.incomplete
 
 

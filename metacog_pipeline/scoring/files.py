@@ -105,15 +105,25 @@ def read(benchmark: Bound, partition: Partition) -> Read:
 def current_transcripts(benchmark: Bound, partition: Partition) -> pl.DataFrame:
     """Return a partition's transcripts without superseded answers and without those to questions worded otherwise now.
 
-    A complete partition has marked those itself. In one that stopped early, items not reached yet still hold their old
-    answers, which nothing marks.
+    A complete partition has marked those itself, unless a task has answers in two modes: a mode that was tried in vain, or
+    marks of an earlier version. In one that stopped early, items not reached yet still hold their old answers, which
+    nothing marks.
     """
     frame = pl.DataFrame(pl.from_arrow(answers_table(partition.folder))).filter(~pl.col("superseded"))
     profile = partition.known_profile()
-    if partition.manifest().get("state") == "complete" or profile is None or profile.mode == "import":
+    if profile is None or profile.mode == "import":
         return frame
-    now = identities(partition, profile, tasks.tasks(benchmark, partition.spec))
+    if partition.manifest().get("state") == "complete" and not _in_two_modes(frame):
+        return frame
+    modes = benchmark.modes(partition.spec)
+    now = identities(partition, profile, modes, tasks.tasks(benchmark, partition.spec))
     return frame.filter(pl.col("answer_id").is_in(now))
+
+
+def _in_two_modes(frame: pl.DataFrame) -> bool:
+    """Whether some item has answers in more than one mode under one condition."""
+    answered = frame.filter(pl.col("status") != "failed")
+    return bool((answered.group_by("item_id", "condition").agg(pl.col("mode").n_unique())["mode"] > 1).any())
 
 
 def read_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | None:

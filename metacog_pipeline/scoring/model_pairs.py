@@ -3,8 +3,10 @@
 Items are the unit: one counts with all its runs under both models, so what makes an item hard for everybody cancels.
 Differences of accuracy and AUROC2 have the interval and the p of their two score intervals and what the items make of both
 (`stats.two_intervals`): resamples of few errors cover too little. The others have those of the bootstrap (p twice the
-smaller share of resampled differences beyond zero, one draw added; never below 2 / (draws + 1)). Up to 12 items every p is
-that of all exchanges. Holm's correction is over all rows of one comparison. No model is better on fewer than 6 items.
+smaller share of resampled differences beyond zero, one draw added; never below 2 / (draws + 1)). The p of accuracy, where
+both answered every item as often, and every p up to 12 items is that of all exchanges. Where a p of 0.05 or more has an
+interval that just leaves out 0, the interval is drawn to 0. Holm's correction is over all rows of one comparison. No model
+is better on fewer than 6 items.
 """
 
 from __future__ import annotations
@@ -164,7 +166,13 @@ def _by_score(
     spread = float(np.sqrt((first @ first) * (second @ second)))
     correlation = float(first @ second) / spread if spread > 0 else 0.0
     why = of_b.status if of_a.low is not None else of_a.status
-    return two_intervals.difference(of_a, of_b, correlation), why
+    one, two = (side.of_items for side in sides)
+    low, high, p = two_intervals.difference(of_a, of_b, correlation, int((one != two).any(axis=1).sum()))
+    if name == "accuracy" and p is not None and np.array_equal(one.sum(axis=1), two.sum(axis=1)):
+        p = exact.sum_p((one - two)[:, 1::2].sum(axis=1))
+    if low is not None and high is not None and p is not None and p >= _ALPHA:
+        low, high = min(low, 0.0), max(high, 0.0)  # what the items do not tell from 0 reaches 0
+    return (low, high, p), why
 
 
 def _empty(name: str, status: str) -> dict[str, object]:

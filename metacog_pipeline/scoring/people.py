@@ -55,6 +55,12 @@ def path_of(home: Home, benchmark: str) -> Path:
     return home.people / f"{benchmark}.parquet"
 
 
+def mark(benchmark: Bound) -> str | None:
+    """Return the digest of the answers of people that are kept, to see whether a board is still current."""
+    path = path_of(benchmark.context.home, benchmark.name)
+    return file_sha256(path) if path.exists() else None
+
+
 def keep(
     benchmark: Bound, file: Path, subject: str, pairs: Sequence[str], condition: str | None, options: ImportOptions
 ) -> tuple[int, int, list[Rejected]]:  # fmt: skip

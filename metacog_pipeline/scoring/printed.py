@@ -12,6 +12,7 @@ from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.scoring import comparisons
 from metacog_pipeline.scoring.comparisons import as_table, judged, primary_named
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
+from metacog_pipeline.study.frames import mark_of
 from metacog_pipeline.study.kept import computed_once
 
 Bound = Benchmark[Any, Any, Any]
@@ -34,14 +35,21 @@ def write(benchmark: Bound) -> tuple[pl.DataFrame, pl.DataFrame]:
         values, claims = declared.values(benchmark), declared.claims(benchmark)
         contrasts = () if declared.contrasts is None else declared.contrasts(benchmark)
         return [
-            _fitted(benchmark, values, PUBLISHED_VALUE),
-            _fitted(benchmark, claims, PUBLISHED_CLAIM),
+            fitted(benchmark, values, PUBLISHED_VALUE),
+            fitted(benchmark, claims, PUBLISHED_CLAIM),
             _told(benchmark, as_table(benchmark, contrasts)),
         ]
 
     paths = [folder(benchmark) / name for name in FILES]
     values, claims, _ = computed_once(paths, _made_from(benchmark), compute)
     return values, claims
+
+
+def marks(benchmark: Bound) -> list[str | None]:
+    """Return what is to be printed and what is, to see whether a board is still current; nothing where nothing is."""
+    if benchmark.published is None:
+        return []
+    return [_made_from(benchmark), *(mark_of(folder(benchmark) / name) for name in FILES)]
 
 
 def _told(benchmark: Bound, rows: pl.DataFrame) -> pl.DataFrame:
@@ -54,8 +62,8 @@ def _told(benchmark: Bound, rows: pl.DataFrame) -> pl.DataFrame:
     return primary_named(benchmark, pl.concat(parts) if parts else rows)
 
 
-def _fitted(benchmark: Bound, frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
-    """Return ``frame`` with every column of ``schema`` in its type, null where it has none."""
+def fitted(benchmark: Bound, frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+    """Return ``frame`` as it is kept: every column of ``schema`` in its type, null where it has none."""
     whole = frame.with_columns(benchmark=pl.lit(benchmark.name))
     missing = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in whole.columns]
     return whole.with_columns(missing).select(pl.col(name).cast(kind) for name, kind in schema.items())

@@ -23,7 +23,7 @@ from metacog_pipeline.asking import tasks
 from metacog_pipeline.asking.judging import responses_path
 from metacog_pipeline.benchmark.contract import Benchmark, Context, Group, Measure, MeasureSet
 from metacog_pipeline.errors import StoreError, one_line
-from metacog_pipeline.scoring import files
+from metacog_pipeline.scoring import files, incomplete
 from metacog_pipeline.scoring.calibration import PREFIX, calibration
 from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised
@@ -113,13 +113,17 @@ class Cell:
     def estimate(self, frame: pl.DataFrame, *, alone: bool = True) -> Estimate | None:
         """Return the measure of these responses; ``alone``: without those of other conditions. None where it has none."""
         if self.shared:
-            answers = harmonised(self.benchmark, frame).filter(condition=self.condition)
-            return _found(calibration(answers, seed=self.benchmark.context.seed), self.measure)
+            return self.of_answers(harmonised(self.benchmark, frame), frame)
         whole = frame if alone else pl.concat([frame, self.others], how="diagonal_relaxed")
         groups = groups_of(self.benchmark, whole, by_run=False)
         if alone:
             groups = [group for group in groups if group.label == self.condition]
         return _found(estimates(self.benchmark, groups).filter(condition=self.condition), self.measure)
+
+    def of_answers(self, answers: pl.DataFrame, frame: pl.DataFrame) -> Estimate | None:
+        """Return a shared measure of harmonised answers; ``frame`` are the responses they were made of."""
+        made = calibration(answers.filter(condition=self.condition), seed=self.benchmark.context.seed)
+        return _found(incomplete.told(made, incomplete.lacking(self.benchmark, frame)), self.measure)
 
     @cached_property
     def about(self) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import contextlib
 import io
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from metacog_pipeline.stats.estimate import Estimate
 SAMPLES, FEWEST = 200, 20
 LONGEST_S = 15.0  # processor time; then fewer samples have to do
 LIKE = 1e-6
+VERSION = 2  # rises when other samples are drawn, or otherwise measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def simulated(anew: Recount, cache: Path, samples: int = SAMPLES) -> Simulated:
     kept = cache / f"{_made_from(anew, samples)}.json"
     with contextlib.suppress(OSError, ValueError, TypeError):  # not there, or not ours: it is counted again
         return Simulated(Coverage(**json.loads(kept.read_text("utf-8"))))
-    alone = _quickest(anew)(cell.frame)
+    alone = _quickest(anew)(cell.frame, harmonised(cell.benchmark, cell.frame))
     if (
         alone is None
         or alone.value is None
@@ -70,8 +71,10 @@ def simulated(anew: Recount, cache: Path, samples: int = SAMPLES) -> Simulated:
 def _estimates(anew: Recount, samples: int) -> Iterator[Estimate | None]:
     """Yield the estimate of each sample, until there are enough or it takes too long."""
     cell = anew.cell
-    frame = cell.frame.with_row_index("_row")
-    places = [np.asarray(rows) for rows in frame.group_by("cluster", maintain_order=True).agg("_row")["_row"]]
+    # Made once of the items themselves: what a benchmark knows of an item it finds by its name.
+    answers = harmonised(cell.benchmark, cell.frame)
+    of, answered = _by_cluster(cell.frame), _by_cluster(answers)
+    places = [(rows, answered.get(cluster, rows[:0])) for cluster, rows in of.items()]
     rng = resampling.generator(cell.benchmark.stream("simulated coverage", cell.condition, cell.measure))
     estimate = _quickest(anew)
     started = time.process_time()
@@ -79,31 +82,43 @@ def _estimates(anew: Recount, samples: int) -> Iterator[Estimate | None]:
         if time.process_time() - started > LONGEST_S:
             return
         drawn = rng.integers(0, len(places), len(places))
-        rows = np.concatenate([places[each] for each in drawn])
-        number = np.repeat(np.arange(len(drawn)), [len(places[each]) for each in drawn])
-        # An item that is drawn twice is two items.
-        again = cell.frame[rows].with_columns(
-            pl.concat_str(pl.lit("s"), pl.Series(number).cast(pl.String), pl.lit("-"), pl.col(name)).alias(
-                name
-            )
-            for name in ("item_id", "cluster")
+        yield estimate(
+            _sample(cell.frame, [places[each][0] for each in drawn]),
+            _sample(answers, [places[each][1] for each in drawn]),
         )
-        yield estimate(again)
 
 
-def _quickest(anew: Recount) -> Callable[[pl.DataFrame], Estimate | None]:
-    """Return what gives the estimate of responses: the measure, or an area without the fits it is declared beside."""
+def _by_cluster(frame: pl.DataFrame) -> dict[str, np.ndarray]:
+    """Return the numbers of the rows of each cluster."""
+    found = frame.with_row_index("_row").group_by("cluster", maintain_order=True).agg("_row")
+    return {cluster: np.asarray(rows) for cluster, rows in found.iter_rows()}
+
+
+def _sample(frame: pl.DataFrame, drawn: Sequence[np.ndarray]) -> pl.DataFrame:
+    """Return the rows of the clusters that were drawn. An item that is drawn twice is two items."""
+    number = pl.Series(np.repeat(np.arange(len(drawn)), [len(rows) for rows in drawn])).cast(pl.String)
+    return frame[np.concatenate(drawn)].with_columns(
+        pl.concat_str(pl.lit("s"), number, pl.lit("-"), pl.col(name)).alias(name)
+        for name in ("item_id", "cluster")
+    )
+
+
+def _quickest(anew: Recount) -> Callable[[pl.DataFrame, pl.DataFrame], Estimate | None]:
+    """Return what gives the estimate of responses and what they are harmonised to: the measure, or an area alone."""
     cell, made = anew.cell, anew.made
 
-    def area(frame: pl.DataFrame) -> Estimate:
-        seen = harmonised(cell.benchmark, frame).filter(pl.col("confidence").is_not_null())
+    def area(_: pl.DataFrame, answers: pl.DataFrame) -> Estimate:
+        seen = answers.filter(pl.col("confidence").is_not_null())
         return auroc(seen["confidence"].to_numpy(), seen["correct"].to_numpy(), seen["cluster"].to_numpy())
 
-    if made.method.startswith(AREA):
-        quick = area(cell.frame)
+    def measured(frame: pl.DataFrame, answers: pl.DataFrame) -> Estimate | None:
+        return cell.of_answers(answers, frame) if cell.shared else cell.estimate(frame)
+
+    if made.method.startswith(AREA):  # without the fits it is declared beside
+        quick = area(cell.frame, harmonised(cell.benchmark, cell.frame))
         if (quick.value, quick.n) == (made.value, made.n) and quick.low is not None and made.low is not None:
-            return area if abs(quick.low - made.low) < LIKE else cell.estimate
-    return cell.estimate
+            return area if abs(quick.low - made.low) < LIKE else measured
+    return measured
 
 
 def _made_from(anew: Recount, samples: int) -> str:
@@ -112,6 +127,6 @@ def _made_from(anew: Recount, samples: int) -> str:
     table = io.BytesIO()
     cell.frame.write_ipc(table)
     settings = benchmark.settings.affecting(Stage.SCORING)
-    named = [benchmark.name, cell.condition, cell.measure, anew.made.method, calibrating.VERSION]
+    named = [benchmark.name, cell.condition, cell.measure, anew.made.method, calibrating.VERSION, VERSION]
     depends = [*named, benchmark.versions[Stage.SCORING], settings, benchmark.context.seed, samples]
     return sha256_hex(canonical_json([*depends, sha256_hex(table.getvalue())]))[:32]

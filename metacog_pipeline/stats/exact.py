@@ -3,6 +3,8 @@
 Sources: Fisher (1935), *The Design of Experiments*, §21; Pitman (1937), *J. R. Stat. Soc. Suppl.* 4, 119 and 225. p is the
 share of all arrangements that are as extreme as what was seen, itself among them: never below 1 / their number.
 
+The exchanges of a sum of whole numbers need not be listed (`sum_p`): their p is exact for any number of items.
+
 Below `LEAST_ITEMS` items or `LEAST_MODELS` models no arrangement reaches 0.05 on two sides: there p says nothing, and no
 verdict is given.
 """
@@ -15,6 +17,7 @@ from itertools import permutations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
 
 from metacog_pipeline.stats._arrays import Floats, floats, same_length, whole
 from metacog_pipeline.stats.ranks import average_ranks, spearman_p, spearman_rows
@@ -125,6 +128,31 @@ def exchange_p(differences: ArrayLike) -> float | None:
         return None
     sizes = np.where(np.isfinite(sizes), sizes, np.inf)
     return float(np.mean(sizes >= sizes[0] * (1 - _TIE) - 1e-12))
+
+
+def sum_p(differences: ArrayLike) -> float:
+    """Return the exact p of all exchanges of a sum of whole differences, of any number of items.
+
+    Exchanging an item turns the sign of its difference. Of differences -1, 0 and 1 it is the exact p of McNemar.
+
+    Parameters
+    ----------
+    differences
+        Whole numbers, shape ``(items,)``: how many more right answers the first has to each.
+
+    Examples
+    --------
+    >>> [round(sum_p(each), 5) for each in ([1, 1, 1, 0, -1], [1] * 12 + [-1], [2, 1, -1])]
+    [0.625, 0.00342, 0.75]
+    """
+    moved = np.asarray(differences, dtype=np.int64)
+    total, reach, chances = abs(int(moved.sum())), 0, np.ones(1)
+    for size, n in zip(*np.unique(np.abs(moved[moved != 0]), return_counts=True), strict=True):
+        steps = np.zeros(2 * n * size + 1)  # chances of the sums -n · size, …, n · size
+        k = np.arange(n + 1)
+        steps[:: 2 * size] = np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) - n * np.log(2.0))
+        chances, reach = np.convolve(chances, steps), reach + int(n * size)
+    return min(1.0, 2 * float(chances[: reach - total + 1].sum())) if total else 1.0
 
 
 def paired_p(first: Floats, second: Floats, statistic: Callable[[Floats], Floats]) -> float | None:

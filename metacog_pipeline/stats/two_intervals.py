@@ -11,18 +11,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metacog_pipeline.stats import resampling
+from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.resampling.intervals import Z95
 
 
 def difference(
-    first: Estimate, second: Estimate, correlation: float
+    first: Estimate, second: Estimate, correlation: float, n_items: int | None = None
 ) -> tuple[float | None, float | None, float | None]:
     """Return the ends of the 95 % interval of ``first`` - ``second`` and the two-sided p that belongs to it.
 
-    p (`p_of`) is below 0.05 exactly where the interval leaves out 0, and it has no floor.
+    p (`p_of`) is below 0.05 exactly where the interval leaves out 0, but never below what the items can give.
 
     Parameters
     ----------
@@ -30,6 +30,8 @@ def difference(
         Estimates with intervals; without them there is no interval and no p.
     correlation
         Of the two estimates, -1..1: 0 where the items are not the same.
+    n_items
+        Shared items on which the two differ, as of `p_of`.
 
     Examples
     --------
@@ -42,7 +44,7 @@ def difference(
         return None, None, None
     a, low_a, high_a, b, low_b, high_b = (float(each) for each in ends if each is not None)
     low, high = map(float, both_ends((a, low_a, high_a), (b, low_b, high_b), correlation))
-    return low, high, p_of(a - b, low, high)
+    return low, high, p_of(a - b, low, high, n_items)
 
 
 def both_ends(
@@ -77,10 +79,11 @@ def both_ends(
     return a - b - together(a - low_a, high_b - b), a - b + together(high_a - a, b - low_b)
 
 
-def p_of(value: float, low: float, high: float) -> float | None:
+def p_of(value: float, low: float, high: float, n_items: int | None = None) -> float | None:
     """Return the two-sided p that belongs to an interval: normal, with the spread it has towards 0.
 
-    None where there is no spread.
+    At the end of a scale that spread is small and the p far smaller than the items allow: it is held at the least p of all
+    their exchanges (`exact.least_p`). None where there is no spread.
 
     Parameters
     ----------
@@ -88,13 +91,18 @@ def p_of(value: float, low: float, high: float) -> float | None:
         The estimate of a difference.
     low, high
         Ends of its 95 % interval.
+    n_items
+        Items whose exchange can change the difference; None: the two have no items in common.
 
     Examples
     --------
     >>> round(p_of(0.1, 0.0, 0.3), 3), p_of(0.0, 0.0, 0.0), p_of(0.1, 0.1, 0.1)
     (0.05, 1.0, None)
+    >>> p_of(0.9, 0.8, 1.0, 13)
+    0.000244140625
     """
     towards = value - low if value > 0 else high - value
     if towards <= 0:
         return 1.0 if value == 0 else None
-    return resampling.wald_p(Z95 * value / towards)
+    least = 0.0 if n_items is None else exact.least_p(n_items)
+    return max(least, resampling.wald_p(Z95 * value / towards))

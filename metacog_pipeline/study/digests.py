@@ -37,11 +37,17 @@ class Compared:
     new: int
 
 
-def note(home: Home) -> None:
-    """Note the digest of every derived file; one whose size and time of change are as noted is not read again."""
+def note(home: Home, below: Path | None = None) -> None:
+    """Note the digest of every derived file; one whose size and time of change are as noted is not read again.
+
+    With ``below``, a folder of the home, only what lies there is looked at, and what was noted of all else stands.
+    """
     before = _noted(home) or {}
-    found: dict[str, list[Any]] = {}
-    for name, path in _derived(home):
+    if not before:  # of a damaged note nothing stands
+        below = None
+    prefix = "" if below is None else f"{below.relative_to(home.path).as_posix()}/"
+    found = {name: row for name, row in before.items() if not name.startswith(prefix)}
+    for name, path in _derived(home, below):
         with contextlib.suppress(FileNotFoundError):
             state = os.stat(path)  # noqa: PTH116  # a Path for each of tens of thousands takes longer than the question
             row = before.get(name)
@@ -52,6 +58,12 @@ def note(home: Home) -> None:
     if found != before:
         with contextlib.suppress(OSError):  # a run on a full disk has said so; the next one notes again
             write_text(home.status / NOTE, seal(canonical_json(found).encode()).decode())
+
+
+def note_again(home: Home, *folders: Path) -> None:
+    """Note what a command wrote below ``folders`` since the boards were published; nothing where they never were."""
+    for each in folders if _noted(home) else ():
+        note(home, each)
 
 
 def compare(home: Home) -> Compared:
@@ -86,21 +98,21 @@ def repair(compared: Compared) -> list[Path]:
     return [put_aside(path) for path in compared.damage if path.exists() and path.name != COPY_NAME]
 
 
-def _derived(home: Home) -> Iterator[tuple[str, str]]:
-    """Yield name and path of each derived file: as text, for there are tens of thousands."""
+def _derived(home: Home, below: Path | None = None) -> Iterator[tuple[str, str]]:
+    """Yield name and path of each derived file (``below``): as text, for there are tens of thousands."""
     root = str(home.path)
-    for place, names, files in os.walk(root):
+    for place, names, files in os.walk(root if below is None else str(below)):
         if place == root:
             names[:] = [name for name in names if name not in _ELSEWHERE]  # not walked into
         names.sort()
-        below = "" if place == root else f"{place[len(root) + 1 :]}/".replace(os.sep, "/")
+        within = "" if place == root else f"{place[len(root) + 1 :]}/".replace(os.sep, "/")
         unhashed = _UNHASHED if place == str(home.status) else ()
         for name in sorted(files):
             if name.startswith(".") or ASIDE in name or name == MANIFEST_NAME or name in unhashed:
                 continue
             if name.startswith("journal-") and segment_number(Path(name)):
                 continue
-            yield below + name, f"{place}{os.sep}{name}"
+            yield within + name, f"{place}{os.sep}{name}"
 
 
 def _noted(home: Home) -> dict[str, list[Any]] | None:

@@ -106,28 +106,28 @@ class TrainingSection(Section):
     fits its size; the seed is the study's.
     """
 
-    model: Path | None = None
+    model: PathText | None = None
     questions: str = Field(default="sample", min_length=1)
     held_out: str | None = Field(default=None, min_length=1)
-    held_out_share: float = Field(default=0.3, gt=0, lt=1)
+    held_out_share: float = Field(default=0.3, gt=0, lt=1, strict=True)
     reward: str = Field(
         default="joint",
         pattern=r"^(?:joint|direct|meta|dprime|[^,a-z]+(?:,[^,a-z]+){3})$",
         description='one of "joint", "direct", "meta", "dprime", or four numbers such as "2,1,1,0"',
     )
-    sigma: float | None = Field(default=None, gt=0, le=1e3, allow_inf_nan=False)
-    alpha: float | None = Field(default=None, gt=0, le=1e3, allow_inf_nan=False)
+    sigma: float | None = Field(default=None, gt=0, le=1e3, allow_inf_nan=False, strict=True)
+    alpha: float | None = Field(default=None, gt=0, le=1e3, allow_inf_nan=False, strict=True)
     population: int | None = Field(default=None, ge=2, le=10**6, strict=True)
     batch: int | None = Field(default=None, ge=1, le=10**9, strict=True)
     generations: int | None = Field(default=None, ge=0, le=10**9, strict=True)
-    antithetic: bool | None = None
+    antithetic: bool | None = Field(default=None, strict=True)
     shaping: Literal["zscore", "ranks"] | None = None
     schedule: Literal["constant", "linear", "cosine"] | None = None
     language: Literal["en", "zh", "ko", "es"] = "en"
     matching: Literal["inclusion", "normalized_inclusion", "exact_match", "token_boundary"] = "inclusion"
     yes_no: Literal["default", "reference", "strict"] = "default"
     meta: Literal["text", "threshold"] = "text"
-    meta_chat: bool = True
+    meta_chat: bool = Field(default=True, strict=True)
     max_tokens: int = Field(default=32, ge=1, le=10**6, strict=True)
     rows: int = Field(default=64, ge=1, le=10**6, strict=True)
     device: str = Field(

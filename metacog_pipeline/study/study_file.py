@@ -199,6 +199,8 @@ def _read(path: Path) -> dict[str, Any]:
     except RecursionError:
         raise StudyError(f"{path}: not a readable TOML study file: nested too deeply") from None
     except ValueError as error:  # not UTF-8, not TOML, or a NUL in the path
+        if "\0" in str(path):
+            raise StudyError(f"{path}: no such study file: no name of a file holds a NUL") from None
         raise StudyError(f"{path}: not a readable TOML study file: {not_toml(error)}") from None
     if "path" in data:  # a field of the Study, but not a key of the file
         allowed = ", ".join(name for name in Study.model_fields if name != "path")
@@ -232,7 +234,9 @@ def _check_home(shown: str, study: Study) -> None:
         usable = chosen.isprintable()
         study.home.path.exists()
         reason = "it holds characters that cannot be printed"
-        if "://" in chosen:  # as a path it would be a folder called s3:
+        if chosen and not chosen.strip():
+            reason, usable = "blank", False
+        elif "://" in chosen:  # as a path it would be a folder called s3:
             reason = "an address; a home is a folder of this host, and deploy.store names where hosts share answers"
             usable = False
         elif "$" in chosen:  # a folder of that name is never meant

@@ -76,9 +76,10 @@ def compact_folder(folder: PartitionFolder, current: Current) -> CompactResult:
     """Write every record kept in ``folder`` to its Parquet file, sorted, unless it holds exactly that already.
 
     ``current`` names the answers asked for now: a row is superseded when it is not among them and one that is
-    belongs to the same item, condition, step and model (several judges answer in one folder). ``None`` leaves the marks
-    as they are. Where a call was asked again, the answers beside the one that stands are superseded too. The caller holds
-    the lock of the folder, and no segment is being written.
+    belongs to the same item, condition and model (several judges answer in one folder). The step does not matter: another
+    answer mode has steps of other names, and a later step follows from the earlier ones. ``None`` leaves the marks as they
+    are. Where a call was asked again, the answers beside the one that stands are superseded too. The caller holds the lock
+    of the folder, and no segment is being written.
 
     A damaged copy is put aside and made anew where no segment is missing, so that it can have held nothing more. Raises
     ``StoreError`` when a journal or the older copy cannot be read or the new one cannot be written; the older copy and the
@@ -253,9 +254,9 @@ def _superseded(rows: Sequence[_Key], current: Collection[str] | None, marks: Pa
     replaced = _replaced(rows)
     if current is not None:
         known = frozenset(current)
-        asked_now = {(*row[:3], row.model) for row in rows if row.answer_id in known}
+        asked_now = {(*row[:2], row.model) for row in rows if row.answer_id in known}
         return [
-            row in replaced or (row.answer_id not in known and (*row[:3], row.model) in asked_now)
+            row in replaced or (row.answer_id not in known and (*row[:2], row.model) in asked_now)
             for row in rows
         ]
     if marks is None:

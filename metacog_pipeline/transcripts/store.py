@@ -189,8 +189,8 @@ class PartitionStore:
     def compact(self, current: Current = None) -> CompactResult:
         """Bring the Parquet copy up to date with everything kept.
 
-        ``current`` holds the ``answer_id`` of every call asked for now; other answers to the same item, condition and
-        step are marked superseded. ``None`` leaves the marks as they are. Where the kept answers decide it themselves
+        ``current`` holds the ``answer_id`` of every call asked for now; other answers to the same item and
+        condition are marked superseded. ``None`` leaves the marks as they are. Where the kept answers decide it themselves
         (`compaction.FromKept`), they are read once for both. Does nothing when the copy is up to date.
 
         Raises ``StoreError`` when the older copy cannot be read, or the new one not written; both it and the journals

@@ -93,6 +93,18 @@ def test_a_key_that_is_unset_empty_or_odd_is_one_line_and_nobody_is_asked(tmp_pa
     assert exit_code(found) == 2
 
 
+@pytest.mark.parametrize(
+    ("keys", "named"),
+    [({"device": "cpu", "dtype": "float32", "batch_size": 4}, "batch_size, device, dtype"),
+     ({"batch_size": 4}, "batch_size")],
+)  # fmt: skip
+def test_keys_that_do_nothing_with_a_provider_are_named(tmp_path, keys, named):
+    found = look(study_of(tmp_path, model("small", **keys)))
+    line = f"warn {named}: without effect with provider openai; remove what is not meant"
+    assert line in said_of(found, "small") and exit_code(found) == 0
+    assert not [each for each in look(study_of(tmp_path, model("small"))) if each.state == "warn"]
+
+
 async def never(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
     raise AssertionError("nobody is to be asked")
 
@@ -354,8 +366,8 @@ def test_a_model_that_billed_more_than_it_was_allowed_fails_with_what_to_change(
     capabilities.save(study.home, spec.name, asked_as(spec), Capabilities(reasons=True, overbilled=99_000))
     found = look(study, offline=True)
     line = (
-        "billed 99,000 output tokens once, more than the request allowed, and is not asked again: raise thinking_tokens "
-        "or max_tokens of its row, or lower effort"
+        "billed 99,000 output tokens once, more than the request allowed, and is not asked again, because no budget holds "
+        "then: raise thinking_tokens or max_tokens of its row, or lower effort"
     )
     assert said_of(found, "small")[-1] == f"fail {line}"
     assert exit_code(found) == 5

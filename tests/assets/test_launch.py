@@ -1,12 +1,15 @@
 """What ``metacog run`` launches: only what is needed, whatever else is broken."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from metacog_assets.study_file import current_study
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.report import PAGE
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import read_responses as whole
 from metacog_pipeline.study import digests
@@ -184,3 +187,23 @@ def test_a_comparison_that_fails_leaves_its_own_rows_empty_and_the_rest_is_publi
         "what failed is made by the next run, though nothing has changed"
     )
     assert not bench.sql("select 1 from comparisons where status like '%broken%'")
+
+
+def test_a_report_that_failed_or_is_gone_is_written_by_the_next_run(bench, http, monkeypatch):
+    page = bench.home.report / PAGE
+    bench.write(http("first"))
+    assert bench.launch() == 0 and page.is_file()
+    page.unlink()
+    before = len(bench.runs())
+    assert bench.launch() == 0 and page.is_file() and bench.runs()[before:] == [BOARDS]
+
+    def failing(home: Any, name: str | None = None) -> Path:
+        raise StoreError("no room")
+
+    bench.write(http("first"), http("second"))
+    with monkeypatch.context() as patch:
+        patch.setattr("metacog_pipeline.report.page.build_report", failing)
+        assert bench.launch() != 0 and page.is_file(), "the old page is still there"
+    before = len(bench.runs())
+    assert bench.launch() == 0 and bench.runs()[before:] == [BOARDS]
+    assert bench.launch() == 0 and bench.runs()[before:] == [BOARDS], "now nothing is left"

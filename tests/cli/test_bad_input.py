@@ -38,7 +38,7 @@ def test_a_budget_that_allows_no_call(metacog, study):
     )
     edited(study, LISTED, f'[[models]]\nname = "api"\n{priced}\n{LISTED}')
     result = metacog("run", study, "--model", "api", "--quiet")
-    result.refused_in_one_line("budget $0.00", "raise budget_usd")
+    result.refused_in_one_line("budget $0.0000", "raise budget_usd")
     assert result.code == 5
 
 

@@ -192,6 +192,42 @@ def test_a_study_without_a_board_or_without_responses_is_one_line(metacog, own_c
     metacog("explain", own_copy, *CELL, "accuracy").refused_in_one_line("metacog run")
 
 
+def test_a_model_all_of_whose_calls_failed_is_told_with_the_reason(metacog, own_copy):
+    for each in (own_copy.parent / "home" / "responses").rglob("*.parquet"):
+        each.unlink()
+    with duckdb.connect(str(own_copy.parent / "home" / "leaderboard.duckdb")) as connection:
+        connection.execute(
+            "update progress set state = 'failed', n_answered = 0, n_failed = 1, message = 'no such <b>model</b>'"
+        )
+    refused = metacog("explain", own_copy, *CELL, "coverage")
+    refused.refused_in_one_line(
+        "every call of careful to metamedqa failed",
+        "no such <b>model</b>",
+        "mend that and run `metacog run` again",
+    )
+
+
+def test_samples_know_of_an_item_drawn_twice_what_its_benchmark_knows_of_it(metacog, tmp_path, few_resamples):
+    rows = [
+        {"id": f"q{i}", "question": f"Pick {i}?", "options": ["a", "b", "c", "d"], "answer": i % 4}
+        for i in range(80)
+    ]
+    (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    path = tmp_path / "study.toml"
+    settings = (
+        'items = "own.jsonl"\nconditions = ["verbal_percent"]'  # how many options there are, the item knows
+    )
+    path.write_text(STUDY.format(name="questions", settings=settings), "utf-8")
+    scored(load_study(path))
+    found = run_query(
+        load_study(path).home,
+        "select condition, model, measure from calibration where measure = 'harmonised_m_ratio_mafc' and low is not null",
+    ).rows
+    explained = metacog("explain", path, "questions", *found[0], "--json", "--samples", 20)
+    simulated = json.loads(explained.out)["simulated"]
+    assert simulated["samples"] > simulated["without_interval"] and simulated["percent"] > 50, simulated
+
+
 def test_it_starts_without_dagster():
     code = (
         "import sys, metacog_pipeline.commands.explaining; "

@@ -100,6 +100,70 @@ def test_a_mistake_is_one_line_and_leaves_no_file(metacog, tmp_path, options, pa
     assert not path.exists()
 
 
+@pytest.mark.parametrize(
+    "models", ["openai:a, simulated", "openai:a simulated", "openai:a,simulated,", " openai:a ,simulated"]
+)
+def test_models_are_told_apart_by_blanks_and_commas(metacog, tmp_path, monkeypatch, models):
+    answers = iter([models, "medley", "1 2", "3"])
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.prompt", lambda text, **_: next(answers))
+    assert metacog("init", tmp_path / "s.toml").code == 0
+    assert [(each.name, each.model) for each in load_study(tmp_path / "s.toml").models] == [
+        ("a", "a"),
+        ("simulated", ""),
+    ]
+
+
+def test_models_whose_names_are_written_alike_have_names_of_their_own(metacog, tmp_path):
+    models = [
+        "openai:模型",
+        "openai:語言",
+        "openai:org/語言",
+        "openai:" + "x" * 90,
+        "openai:" + "x" * 91,
+        "openai:a, simulated",
+    ]
+    path = tmp_path / "s.toml"
+    options = [each for said in models for each in ("--model", said)]
+    assert metacog("init", path, *options, "--benchmark", "medley", "--price", "1", "2").code == 0
+    study = load_study(path)
+    assert [each.model for each in study.models] == [
+        *(each.removeprefix("openai:") for each in models[:-1]),
+        "a",
+        "",
+    ]
+    assert [each.name for each in study.models][:3] == ["openai", "openai-2", "openai-3"]
+
+
+def test_a_budget_that_is_no_number_is_asked_again_in_one_line(metacog, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    given = iter(["openai:a", "medley", "1 2", "0.5/2", "7"])
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: next(given))
+    result = metacog("init", tmp_path / "s.toml")
+    assert (
+        result.code == 0
+        and 'metacog: budget "0.5/2": give dollars' in result.err
+        and "Error" not in result.out
+    )
+    assert load_study(tmp_path / "s.toml").study.budget_usd == 7
+
+
+def test_who_stops_answering_is_told_that_nothing_was_written(metacog, tmp_path, monkeypatch):
+    def ended(_: object) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("click.termui.visible_prompt_func", ended)
+    result = metacog("init", tmp_path / "s.toml")
+    assert result.code == 130 and result.err.strip() == "metacog: interrupted; nothing was written"
+    assert not (tmp_path / "s.toml").exists()
+
+
+def test_a_folder_and_a_dash_are_no_study_file(metacog, tmp_path):
+    metacog("init", tmp_path).refused_in_one_line("is a folder", "study.toml")
+    metacog("init", "-").refused_in_one_line("give it a name")
+
+
 def test_an_existing_file_stays_as_it_is(metacog, study):
     before = study.read_bytes()
     metacog("init", study).refused_in_one_line("is there already")

@@ -31,6 +31,11 @@ def test_a_study_nobody_ran_has_everything_missing_and_no_boards(metacog, study)
     assert not (study.parent / "home").exists(), "status writes nothing"
 
 
+def test_a_small_budget_is_shown_as_it_was_set(metacog, study):
+    study.write_text(study.read_text().replace("[study]", "[study]\nbudget_usd = 0.0025", 1))
+    assert "of $0.0025" in metacog("status", study).out
+
+
 def test_a_program_reads_the_same_as_json(metacog, study):
     found = json.loads(metacog("status", study, "--format", "json").out)
     assert found["board_current"] is False

@@ -147,6 +147,21 @@ def test_what_was_made_since_the_boards_were_published_is_counted_and_no_damage(
     assert result.exit_code == 0 and "1 were made since the boards were published" in result.output
 
 
+def test_what_a_report_wrote_is_noted_alone_and_all_else_stands_as_it_was(study):
+    home = load_study(study).home
+    page, estimates = home.report / "index.html", home.path / "made" / "later.txt"
+    for path in (page, estimates):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("new", encoding="utf-8")
+    before = digests.compare(home)
+    digests.note(home, home.report)
+    after = digests.compare(home)
+    assert (after.same, after.new, after.damage) == (before.same + 1, before.new - 1, {})
+    page.unlink()
+    digests.note(home, home.report)
+    assert digests.compare(home).same == before.same
+
+
 def test_a_damaged_note_of_digests_is_named_and_put_aside(study):
     note = study.parent / "home" / "study" / digests.NOTE
     note.write_text("[1, 2", encoding="utf-8")

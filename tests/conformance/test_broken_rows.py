@@ -22,12 +22,32 @@ FILES = {
     "answers": f"harmonised/{NAME}/model=alpha/run=1.parquet",
     "numbers": f"estimates/{NAME}/models/alpha.parquet",
     "tests": f"estimates/{NAME}/comparisons/comparisons.parquet",
+    "printed": f"estimates/{NAME}/published/published_values.parquet",
+    "claims": f"estimates/{NAME}/published/published_claims.parquet",
 }
-SOUND = {"items": ITEMS, "answers": [ANSWER], "numbers": [NUMBER], "tests": []}
+VALUE = {
+    "benchmark": NAME,
+    "place": "Table 1",
+    "dataset": "own",
+    "model": "beta",
+    "measure": "wit",
+    "value": 0.5,
+}
+CLAIM = {
+    "benchmark": NAME,
+    "place": "Table 1",
+    "subject": "beta",
+    "quantity": "wit",
+    "method": "counts",
+    "verdict": "holds",
+}
+SOUND = {
+    "items": ITEMS, "answers": [ANSWER], "numbers": [NUMBER], "tests": [], "printed": [VALUE], "claims": [CLAIM],
+}  # fmt: skip
 #: The rows of one file that break a test → the tables that go without the benchmark, and words of the reason.
 BROKEN = {
     "an item twice": ("items", [ITEMS[0], ITEMS[0]], {"items"}, "#UNIQUE(benchmark, item_id)"),
-    "an item without data set": ("items", [{**ITEMS[0], "dataset": None}], {"items"}, "#NOT_NULL(benchmark, item_id"),
+    "an item without data set": ("items", [{**ITEMS[0], "dataset": None}, ITEMS[1]], {"items"}, "#NOT_NULL(benchmark"),
     "a confidence of 85": ("answers", [{**ANSWER, "confidence": 85.0}], {"responses"}, "confidence=85.0"),
     "a confidence below 0": ("answers", [{**ANSWER, "confidence": -0.1}], {"responses"}, "responses_have_a_verdict"),
     "half right": ("answers", [{**ANSWER, "correct": 0.5}], {"responses"}, "correct=0.5"),
@@ -41,6 +61,11 @@ BROKEN = {
         {"comparisons"},
         "one_primary_test",
     ),
+    "a printed value without place": ("printed", [VALUE, {**VALUE, "place": None}], {"published_values"}, "#NOT_NULL("),
+    "a printed share of 91": (
+        "printed", [{**VALUE, "value": 91.0, "unit": "percent"}], {"published_values"}, "values_in_range",
+    ),
+    "a claim without verdict": ("claims", [{**CLAIM, "verdict": None}], {"published_claims"}, "#NOT_NULL("),
 }  # fmt: skip
 
 
@@ -82,12 +107,29 @@ def test_rows_that_break_a_test_leave_alone(home, what):
     assert whole(home) == before
 
 
+@pytest.mark.parametrize("what", BROKEN)
+def test_they_are_left_out_where_nobody_else_is_asked_too(home, what):
+    write_study(home, dict.fromkeys(("alpha", "beta"), "measured"), (NAME,))
+    build(home)
+    shared = ("items", "responses", "estimates", "leaderboard", "published_values", "published_claims")
+    before = {table: count(home, table, NAME) for table in shared}
+    assert all(before.values())
+    file, rows, tables, _ = BROKEN[what]
+    write(home, FILES[file], rows)
+    assert {each.name for each in build(home).failures} == {f"{table} of {NAME}" for table in tables}
+    assert not any(count(home, table, NAME) for table in tables)
+    others = set(shared) - tables - {"leaderboard"}
+    assert all(count(home, table, NAME) == before[table] for table in others)
+
+
 def test_it_is_found_again_until_it_is_mended_and_comes_back_then(home):
     write(home, FILES["answers"], [{**ANSWER, "confidence": 85.0}])
     for _ in range(2):
         assert [each.name for each in build(home).failures] == [f"responses of {NAME}"]
     told = run_query(
-        home, "select name, reason from detail.tables where reason is not null and rows > 0"
+        home,
+        "select one.name, one.reason from (select unnest(tables) as one from detail.snapshot) "
+        "where one.reason is not null and one.rows > 0",
     ).rows
     assert [name for name, _ in told] == ["responses"]
     write(home, FILES["answers"], [ANSWER])
@@ -100,7 +142,7 @@ def test_several_faults_are_told_of_one_build(home):
     assert {each.name for each in build(home).failures} == {f"responses of {NAME}", f"items of {NAME}"}
 
 
-def test_what_every_benchmark_breaks_is_the_fault_of_the_table(home):
+def test_what_every_one_of_several_benchmarks_breaks_is_the_fault_of_the_table(home):
     build(home)
     before = (home / "leaderboard.duckdb").read_bytes()
     write(home, FILES["items"], [ITEMS[0], ITEMS[0]])

@@ -22,6 +22,9 @@ TWO = f"c.Made(rows=[{ITEM.format(name='a', place=0)}, {ITEM.format(name='a', pl
 CLOCK = "__import__('time').time_ns()"
 PARSED = "parse = lambda self, item, condition, calls: {made}"
 
+PRINTED = "published = c.Published(lambda b: {values}, lambda b: {claims})"
+EXHIBITED = "exhibits = classmethod(lambda cls: (c.Exhibit('Table 1', 'Sums', lambda home: {render}),))"
+
 
 def made(rows):
     return MADE.format(rows=rows, of="")
@@ -74,6 +77,28 @@ ONE_CAUSE = {
     "measures = (c.MeasureSet((c.Measure('accuracy', 'a', headline=True, words='x'),), "
     "lambda b, gs: [{'accuracy': 'much'} for g in gs]),)\n    board = c.Board()": ["measure accuracy returns 'much' (str)"],
     "harmonise = lambda self, responses: 1 / 0": ["ZeroDivisionError: division by zero"],
+    # what the paper prints
+    PRINTED.format(values="1 / 0", claims="pl.DataFrame()"): [
+        "shaky.published.values raised ZeroDivisionError: division by zero; return a polars frame"
+    ],
+    PRINTED.format(values="pl.DataFrame()", claims="None"): [
+        "shaky.published.claims returns a NoneType; return a polars frame"
+    ],
+    PRINTED.format(values="pl.DataFrame({'measure': ['accuracy'], 'value': [0.5]})", claims="pl.DataFrame()"): [
+        "shaky.published.values: test #NOT_NULL(benchmark, place, dataset, measure) of published_values"
+    ],
+    PRINTED.format(values="pl.DataFrame({'value': ['much']})", claims="pl.DataFrame()"): [
+        "shaky.published.values: to put it into the columns of its table raised InvalidOperationError"
+    ],
+    PRINTED.format(values="pl.DataFrame()", claims="pl.DataFrame({'claim': ['accuracy is 0.91'], 'printed': [0.91]})"): [
+        "shaky.published.claims: test #NOT_NULL(benchmark, place, subject, quantity, method, verdict) of published_claims"
+    ],
+    "published = c.Published(lambda b: pl.DataFrame(), lambda b: pl.DataFrame(), lambda b: 1 / 0)": [
+        "shaky.published.contrasts raised ZeroDivisionError"
+    ],
+    EXHIBITED.format(render="1 / 0"): ["exhibit Table 1 raised ZeroDivisionError"],
+    EXHIBITED.format(render="7"): ["exhibit Table 1 is a int; return text"],
+    "exhibits = classmethod(lambda cls: 1 / 0)": ["shaky.exhibits() raised ZeroDivisionError"],
     # the report
     "sections = classmethod(lambda cls: (c.Section('Sums', lambda home: 1 / 0),))": [
         "section Sums of the report raised ZeroDivisionError"

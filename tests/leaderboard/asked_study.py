@@ -157,9 +157,13 @@ def _beside(home: Home) -> None:
             "status": "ok"}  # fmt: skip
     write(home, "cross_benchmark/correlations.parquet", [pair])
     tests = [
-        {**_key("ada"), "family": "models_paired", "measure": "accuracy", "a": "ada", "b": other, "value": 0.3,
-         "low": 0.1, "high": 0.5, "p_adjusted": p}
-        for other, p in (("bob", 0.2), ("cyd", 0.01))
+        {**_key("ada"), "family": family, "measure": "accuracy", "a": a, "b": other, "value": 0.3,
+         "low": 0.1, "high": 0.5, "p_adjusted": p, "primary": family == "paired_models"}
+        for family, a, other, p in (
+            ("paired_models", "ada", "bob", 0.2), ("paired_models", "ada", "cyd", 0.01),
+            ("tukey_models", "ada", "dan", 0.03), ("correlation_models", "accuracy", "unknown_recall", 0.001),
+            ("published_pairs", "ada", "GPT-4o-2024-05-13", 0.001),
+        )
     ]  # fmt: skip
     write(home, "estimates/metamedqa/comparisons/comparisons.parquet", tests)
     agreement = {
@@ -175,6 +179,7 @@ def _beside(home: Home) -> None:
         [
             {**agreement, "measure": "krippendorff_alpha", "dimension": "all", "estimate": 0.75},
             {**agreement, "measure": "krippendorff_alpha", "dimension": "depth", "estimate": 0.5},
+            {**agreement, "measure": "bias_padding", "dimension": "all", "a": "one", "estimate": 0.1},
             {
                 **agreement,
                 "measure": "cohen_kappa",

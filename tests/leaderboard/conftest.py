@@ -11,7 +11,7 @@ import pytest
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.scoring.printed import FILES, _fitted
+from metacog_pipeline.scoring.printed import FILES, fitted
 from metacog_pipeline.scoring.schemas import PUBLISHED_VALUE
 from metacog_pipeline.study import load_study
 from tests.homes import write
@@ -170,7 +170,7 @@ def printed(tmp_path_factory):
         target.mkdir(parents=True)
         for file, frame in zip(FILES, (benchmark.published.values(benchmark), None), strict=False):
             if frame is not None:
-                _fitted(benchmark, frame, PUBLISHED_VALUE).write_parquet(target / file)
+                fitted(benchmark, frame, PUBLISHED_VALUE).write_parquet(target / file)
     return folder / "estimates"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from metacog_pipeline.commands import boards
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import one_connection, run_query
@@ -80,7 +81,8 @@ ANSWERS: dict[str, Rows | Callable[[Rows], bool]] = {
         }
     ),
     "Which differences between models survive correction for multiple tests?": [
-        ("metamedqa", "baseline", "accuracy", "ada", "cyd", 0.3, 0.1, 0.5, 0.01)
+        ("metamedqa", "baseline", "paired_models", True, "accuracy", "ada", "cyd", 0.3, 0.1, 0.5, 0.01),
+        ("metamedqa", "baseline", "tukey_models", False, "accuracy", "ada", "dan", 0.3, 0.1, 0.5, 0.03),
     ],
     "Which items does every model miss?": [("metamedqa", "sample-0010", "Original", 3, 0.5, "Question 5?")],
     "What does a right answer cost?": [
@@ -175,6 +177,33 @@ def test_each_is_one_statement_that_joins_two_tables_at_most():
         assert not any(re.search(r"\bfrom\s+\w+(\.\w+)?(\s+as\s+\w+)?\s*,", branch) for branch in branches), (
             question
         )
+
+
+@pytest.mark.parametrize(
+    "place", [["{sql}", "--study", "s.toml"], ["--study", "s.toml", "--", "{sql}"], ["{sql}"]]
+)
+def test_each_is_asked_as_it_stands_with_its_comment_as_an_argument(place, monkeypatch):
+    said: list[tuple[str | None, Path | None]] = []
+    monkeypatch.setattr(
+        boards.sql, "callback", lambda query, study_file, **_: said.append((query, study_file))
+    )
+    asked = [
+        "--no blank\nselect 1",
+        "-- a=b\nselect 1",
+        "--a=b\nselect 1",
+        "/* x */ select 1",
+        *QUERIES.values(),
+    ]
+    for query in asked:
+        boards.sql.main([query if each == "{sql}" else each for each in place], standalone_mode=False)
+        assert said.pop() == (query, Path("s.toml") if "--study" in place else None), query
+
+
+def test_an_option_whose_value_holds_a_blank_stays_an_option(monkeypatch):
+    said: list[Path | None] = []
+    monkeypatch.setattr(boards.sql, "callback", lambda output, **_: said.append(output))
+    boards.sql.main(["select 1", "--output=a file.csv", "--format", "csv"], standalone_mode=False)
+    assert said == [Path("a file.csv")]
 
 
 def test_copied_files_answer_the_same_in_any_client(home, copied):

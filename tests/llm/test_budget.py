@@ -28,7 +28,7 @@ def test_a_call_is_counted_at_its_worst_until_it_is_settled(virtual, budget):
 def test_a_call_that_could_pass_the_cap_is_refused_with_what_to_do(virtual, budget):
     opened = budget(1.0)
     opened.charge(virtual(opened.reserve(0.7)), 0.7)
-    with pytest.raises(BudgetSpent, match=r"budget \$1\.00: \$0\.7000 is spent.*raise budget_usd"):
+    with pytest.raises(BudgetSpent, match=r"budget \$1\.0000: \$0\.7000 is spent.*raise budget_usd"):
         virtual(opened.reserve(0.31))
     assert issubclass(BudgetSpent, BudgetError)
     opened.charge(virtual(opened.reserve(0.3)), 0.3)

@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
 
 from metacog_pipeline.llm.breaker import OVERBILLED, TOLERATED_TOKENS
+from metacog_pipeline.llm.budget import BudgetSpent
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.client import FIRST_ANSWERS, FIRST_CALLS
 from metacog_pipeline.llm.halt import Halt
@@ -85,10 +87,10 @@ def test_a_bill_above_the_limit_stops_the_model_and_is_paid_and_kept(virtual, be
     )
     assert (second.attempts, second.cost_usd, len(provider.requests)) == (0, 0.0, 1)
     line = second.error_message or ""
-    assert "billed 5,000 output tokens, more than a request allowed" in line
+    assert "billed 5,000 output tokens once, more than the request allowed" in line
     assert "thinking_tokens" in line
     assert caplog.text.count("5,000 output tokens where the request allowed 50") == 1
-    assert model.overbilled == 5000
+    assert model.known.overbilled == 5000
 
 
 async def test_calls_that_wait_are_given_up_after_such_a_bill_and_those_under_way_are_kept(bench):
@@ -129,6 +131,99 @@ def test_what_a_request_allowed_and_what_costs_nothing_stops_no_model(virtual, b
     model, _ = overbilling(bench, tokens, spec=bench.spec(**row))
     for _ in range(2):
         assert virtual(model.complete(bench.request(max_tokens=50))).status is Status.OK
+
+
+HIDDEN = 20_000  # input tokens of a system message that nobody sent
+
+
+def adding(bench: Any, tokens: Callable[[int], int], **more: Any) -> tuple[Any, Any]:
+    """A provider that bills ``tokens(n)`` of input for call ``n``."""
+    provider = bench.provider(lambda n, _: bench.reply(usage=(tokens(n), 10)))
+    return bench.model(provider, known=NO_THINKING, **more), provider
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        lambda n: HIDDEN,
+        lambda n: 10 if n < 20 else HIDDEN,  # only once everything is under way at once
+        lambda n: 1_000 * n,
+    ],
+)
+def test_bills_above_what_was_set_aside_leave_the_budget_whole(virtual, bench, budget, tokens):
+    opened = budget(1.0)
+    model, provider = adding(bench, tokens, budget=opened, limiter=Limiter(100, start=8))
+
+    async def ask() -> list[Any]:
+        calls = (model.complete(bench.request()) for _ in range(300))
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    results = virtual(ask())
+    most = max(map(tokens, range(len(provider.requests)))) * 1.0 / 1e6
+    assert 0.5 < opened.figures().spent <= 1.0 + 8 * most  # bills of those under way when the first one comes
+    assert any(isinstance(each, BudgetSpent) for each in results)
+    first = len(provider.requests)
+    virtual(ask())
+    assert len(provider.requests) == first
+
+
+def test_after_the_first_bill_above_it_each_call_sets_aside_as_much(virtual, bench, budget, caplog):
+    caplog.set_level(logging.WARNING)
+    opened = budget(0.1)
+    model, provider = adding(bench, lambda n: HIDDEN, budget=opened)
+    virtual(model.complete(bench.request()))
+
+    async def ask() -> list[Any]:
+        return await asyncio.gather(
+            *(model.complete(bench.request()) for _ in range(20)), return_exceptions=True
+        )
+
+    virtual(ask())
+    assert len(provider.requests) == 4
+    assert 0.08 < opened.figures().spent <= 0.1
+    assert (
+        caplog.text.count("billed 20,000 input tokens for a prompt of at most 88: something on the way") == 1
+    )
+    assert model.known.hidden_tokens == pytest.approx(HIDDEN, abs=50)
+
+
+async def test_few_calls_are_under_way_until_bills_are_within_what_is_set_aside(bench):
+    model, provider = adding(bench, lambda n: 1_000 * min(n + 1, 12), limiter=Limiter(100, start=50))
+    peaks: list[int] = []
+
+    async def ask() -> None:
+        await model.complete(bench.request())
+        peaks.append(provider.peak)
+
+    await asyncio.gather(*(ask() for _ in range(100)))
+    assert peaks[11] == FIRST_CALLS
+    assert provider.peak == 50
+
+
+def test_a_bill_far_beyond_the_prompt_stops_the_model_in_this_session_and_in_later_ones(
+    virtual, bench, budget
+):
+    opened = budget(100.0)
+    model, provider = adding(bench, lambda n: 5_000_000, budget=opened)
+    first = virtual(model.complete(bench.request()))
+    assert (first.status, first.cost_usd) == (Status.OK, pytest.approx(5.00002))
+    later = bench.model(provider, known=model.known)
+    for again in (model, later):
+        completion = virtual(again.complete(bench.request()))
+        assert (completion.error_kind, completion.error_code) == (ErrorKind.FATAL, OVERBILLED)
+        assert "input tokens beside the prompt once, and is not asked again" in (
+            completion.error_message or ""
+        )
+    assert len(provider.requests) == 1
+
+
+@every("tokens", [80, 88, 88 + TOLERATED_TOKENS])
+def test_a_tokenizer_that_counts_a_little_more_is_asked_on_without_a_word(virtual, bench, caplog, tokens):
+    caplog.set_level(logging.WARNING)
+    model, _ = adding(bench, lambda n: tokens)
+    for _ in range(3):
+        assert virtual(model.complete(bench.request())).status is Status.OK
+    assert caplog.text == ""
 
 
 async def test_few_calls_are_under_way_until_the_first_bills_are_known(bench):

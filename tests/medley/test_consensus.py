@@ -58,17 +58,18 @@ def test_equal_counts_go_to_support_then_oppose_then_uncertain():
 
 
 def literally_stable(given_labels: list[str]) -> bool:
-    """Leave out one analyst after the other."""
+    """Leave out one analyst after the other: neither a tie nor another leader."""
 
-    def majority(kept: list[str]) -> str | None:
+    def leader(kept: list[str]) -> str | None:
         ordered = Counter(map(position, kept)).most_common()
         if not ordered or (len(ordered) > 1 and ordered[0][1] == ordered[1][1]):
             return None
-        return ordered[0][0] if ordered[0][1] > 0.5 * len(kept) else None
+        return ordered[0][0]
 
-    first = majority(given_labels)
+    first = leader(given_labels)
+    more_than_half = sum(position(each) == first for each in given_labels) > 0.5 * len(given_labels)
     deleted = [given_labels[:i] + given_labels[i + 1 :] for i in range(len(given_labels))]
-    return first is not None and all(majority(kept) == first for kept in deleted)
+    return more_than_half and all(leader(kept) == first for kept in deleted)
 
 
 @settings(max_examples=200)
@@ -110,6 +111,11 @@ def test_the_smallest_majority_of_28_is_15(support, oppose, value, stable):
 
 def test_nobody_and_one_alone_have_no_stable_majority():
     assert consensus.stable_majority([[0, 0, 0], [1, 0, 0], [2, 0, 0]]).tolist() == [False, False, True]
+
+
+@every(("counts", "stable"), [((5, 3, 1), True), ((3, 1, 1), True), ((4, 3, 2), False), ((5, 4, 0), False)])
+def test_a_majority_of_all_is_stable_where_no_deletion_ties_or_changes_the_leader(counts, stable):
+    assert consensus.stable_majority([counts]).tolist() == [stable]
 
 
 @settings(max_examples=100)

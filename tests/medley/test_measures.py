@@ -9,7 +9,8 @@ from metacog_pipeline.benchmarks.medley.aggregate import T1
 from metacog_pipeline.benchmarks.medley.instance_scores import score_triples
 from metacog_pipeline.benchmarks.medley.items import Consensus, anonymised
 from metacog_pipeline.benchmarks.medley.labels import PAPER_MAP, REFERENCE_MAP
-from metacog_pipeline.benchmarks.medley.rule_based.batch import Triple
+from metacog_pipeline.benchmarks.medley.measures import MEASURES as DECLARED
+from metacog_pipeline.benchmarks.medley.rule_based.batch import HEDGING_BAND, Triple
 from metacog_pipeline.benchmarks.medley.rule_based.options import PAPER, REFERENCE
 from metacog_pipeline.benchmarks.medley.rule_based.panel import NUMBERS, panel_of
 from tests.medley.bound import measured
@@ -248,3 +249,8 @@ def test_values_exactly_on_a_tie_are_compared_as_doubles(measure):
     assert abs(0.55 - 0.35) > abs(0.35 - 0.15)
     # Ranks of change 3 2 1 against strengths 9 8 7: full order, no tie.
     assert measure(a, a, s)["proportionality"] == pytest.approx(1.0)
+
+
+def test_hedging_is_described_by_the_band_that_is_computed():
+    (words,) = (each.words for part in DECLARED for each in part.measures if each.name == "step_a_hedging")
+    assert words.endswith("from {:.2f} to {:.2f}.".format(*HEDGING_BAND))

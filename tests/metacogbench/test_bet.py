@@ -1,6 +1,11 @@
 """The bet reader: the last labelled value, then the speaker's own words; never clipped."""
 
+import tomllib
+
+from metacog_pipeline.benchmarks.metacogbench.construction.shipped import shipped_items
 from metacog_pipeline.benchmarks.metacogbench.parsing.bet import read_bet
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import score_reply
+from metacog_pipeline.files import shipped
 from tests.tables import every
 
 
@@ -64,3 +69,60 @@ def test_reasoning_is_not_read():
 def test_a_value_in_a_tag_of_its_name_is_keyed():
     assert read_bet("<answer>9</answer><bet>18</bet>") == 18
     assert read_bet("<note>90</note>\nBET: 5") == 5
+
+
+@every(
+    "said",
+    [
+        "BET: <whole number of tokens from 0 to 100>", "BET: <0-100>", "BET: [0-100]", "BET: 0–100", "BET: 0 to 100 tokens",
+        "BET: [insert a number between 0 and 100]", "BET: (whole number, 0-100)", "BET: <e.g. 70>", "BET: [example: 70]",
+        "BET: from zero to one hundred", "BET: 0 and 100", "BET: min 0, max 100", '{"bet": "whole number from 0 to 100"}',
+        "| BET | 0-100 |", "BET:\n<0-100>",
+    ],
+)  # fmt: skip
+def test_an_echoed_template_is_no_bet(said):
+    assert read_bet(f"ANSWER: no single answer\n{said}") is None
+
+
+@every(
+    "said",
+    [
+        "My stake must be a whole number from 0 to 100.", "I can stake any whole number from zero to a hundred.",
+        "I am asked to stake between 0 and 100 tokens on my answer.", "I may bet up to 100 tokens.",
+        "I have to bet at least 0 and at most 100 tokens.", "I stake a number in [0, 100].",
+        "I bet b tokens, 0 <= b <= 100.",
+        "I bet from 0 (certainly wrong) to 100 (certainly right).", "For my bet 0 means unsure and 100 means sure.",
+        "I stake between none and all 100 tokens.",
+    ],
+)  # fmt: skip
+def test_the_rules_said_again_are_no_bet(said):
+    assert read_bet(f"{said}\nANSWER: it depends") is None
+
+
+def test_the_instructions_themselves_are_no_bet():
+    words = tomllib.loads(shipped("data", "metacogbench", "prompts.toml").read_text(encoding="utf-8"))
+    assert read_bet(words["1a"]["free"]) is None
+
+
+def test_an_echoed_template_passes_no_rule_that_needs_a_bet():
+    band = next(item for item in shipped_items() if item.bet_rule == "band")
+    scored = score_reply(band, "ANSWER: no single answer\nBET: <whole number of tokens from 0 to 100>")
+    assert (scored.status, scored.values["bet"], scored.values["passed"]) == (
+        "confidence_unparsed",
+        None,
+        False,
+    )
+
+
+@every(
+    ("said", "value"),
+    [
+        ("BET: <0-100>\nBET: 64", 64), ("BET: 0-100: 64", 64), ("BET: a number from 0 to 100: 64", 64),
+        ("BET: <0-100>\nI would stake forty tokens.", 40), ("BET: <0-100> I stake forty tokens", 40),
+        ("On a scale of 0 to 100 tokens I bet 30.", 30), ("I could bet up to 100 tokens, but I stake 20.", 20),
+        ("BET: 40 (out of 0-100)", 40), ("BET: up to 100", 100), ("I bet all 100 tokens", 100),
+        ("BET: between 40 and 60", 50), ("I bet between 40 and 60 tokens", 50), ("BET: 0-10", 5), ("BET: 90-100", 95),
+    ],
+)  # fmt: skip
+def test_a_bet_beside_the_rules_and_a_range_inside_the_scale_are_read(said, value):
+    assert read_bet(said) == value

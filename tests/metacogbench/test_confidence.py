@@ -55,3 +55,9 @@ def test_an_answer_ends_where_the_next_label_begins():
 def test_echoed_placeholders_are_no_answers():
     assert read_confidence("ANSWER: <your answer>").answer is None
     assert read_confidence("ANSWER: <your answer>\nANSWER: Nile").answer == "Nile"
+
+
+@every("said", ["<percentage from 0 to 100>", "[0-100]", "0 to 100", "0.0-1.0", "between 0 and 100%"])
+def test_the_whole_scale_is_no_confidence(said):
+    stated = read_confidence(f"PRE_CONFIDENCE: {said}\nANSWER: 3\nPOST_CONFIDENCE: {said}")
+    assert (stated.pre, stated.answer, stated.post) == (None, "3", None)

@@ -106,3 +106,9 @@ def test_right_is_strict_about_kinds():
     assert right(Field("f", "float", value=2.0, abs_tol=0.1), 2.1) and not right(
         Field("f", "float", value=2.0), None
     )
+
+
+@every("seed", [54, 123])
+def test_every_substance_of_a_colouring_reacts_with_another(seed):
+    made = make(STRUCTURES["colouring"], seed)
+    assert {name for pair in made.params["clashes"] for name in pair} == set(made.params["names"])

@@ -1,5 +1,6 @@
 """Tier-3 fields: the right object, the few repairs, the types, the 60 % rule."""
 
+from metacog_pipeline.benchmarks.metacogbench.parsing.json_objects import objects
 from tests.metacogbench.labelled import fields_in
 from tests.tables import every
 
@@ -10,6 +11,29 @@ FIELDS = [{"name": f"f{i}", "type": "int", "value": i, "core": i == 1} for i in 
 def test_sixty_per_cent_in_whole_numbers(right, of, passes):
     reply = "{" + ", ".join(f'"f{i}": {i if i <= right else 0}' for i in range(1, of + 1)) + "}"
     assert fields_in(reply, FIELDS[:of]).passed is bool(passes)
+
+
+@every(
+    ("number", "value"),
+    [
+        (".25", 0.25),
+        ("5.", 5.0),
+        ("+12", 12),
+        ("1_200", 1200),
+        ("-.5", -0.5),
+        ("+.5e3", 500.0),
+        ("-3", -3),
+        ("(.5, +1)", [0.5, 1]),
+    ],
+)  # fmt: skip
+def test_numbers_of_python_are_repaired(number, value):
+    (found,) = objects(f"{{'a': {number}, 'text': '{number}'}}")
+    assert found.value == {"a": value, "text": number}
+
+
+@every("number", ["1__2", "007", "1..2", "+-2", "3 .5", "_1", "1_"])
+def test_what_is_no_number_of_python_is_not_repaired(number):
+    assert objects(f"{{'a': {number}}}") == ()
 
 
 def test_most_expected_keys_then_the_last():

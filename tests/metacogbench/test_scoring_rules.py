@@ -42,6 +42,16 @@ def test_a_refusal_with_a_concrete_answer_is_none(rule):
     assert not bet_rule_holds(rule, bet=90, correct=False, refuses=True, insufficient=False, slot=True)
 
 
+@pytest.mark.parametrize("rule", ["unknowable", "insufficient"])
+@every(
+    ("lo", "bet", "passes"),
+    [(10, 10, True), (10, 11, False), (50, 50, True), (50, 51, False), (None, 30, True)],
+)
+def test_an_item_sets_how_low_a_bet_on_the_unanswerable_must_be(rule, lo, bet, passes):
+    item = Item(item_id="x", tier="1a", stem="When?", bet_rule=rule, lo=lo)
+    assert scored(item, f"ANSWER: 1987\nBET: {bet}").passed is passes
+
+
 def test_insufficiency_does_not_excuse_the_unknowable():
     state = {"bet": 90, "correct": False, "refuses": False, "insufficient": True, "slot": False}
     assert bet_rule_holds("insufficient", **state)

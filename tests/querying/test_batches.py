@@ -16,6 +16,7 @@ from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status, Usage
 from metacog_pipeline.querying import session
 from metacog_pipeline.querying.partition import SessionResult
+from metacog_pipeline.querying.planning import estimate_partition, stored_answers, under_way
 from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.storage.attached import attach
@@ -272,6 +273,63 @@ def test_batches_nobody_waits_for_are_taken_up_by_the_next_session(world, monkey
     assert set(world.ids.values()) == {1}
     figures = read_figures(world.home, 5)
     assert figures.reserved == 0 and figures.leaked == 0
+
+
+@pytest.mark.parametrize("by", ["row", "command"])
+def test_batches_under_way_are_taken_up_whatever_the_lane_is_now(by, world, monkeypatch):
+    prices = {"budget_usd": 5, "price_in": 1.0, "price_out": 2.0}
+    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    world.plan(delay_s=0.6)
+    assert world.ask(world.partition(**prices), TASKS[:4]).waiting == 1
+    asked_online = calls_online(world)
+    now = world.partition(lane="online" if by == "row" else "batch", **prices)
+    if by == "command":
+        monkeypatch.setenv(session.LANE, "online")
+    # What no batch has is asked; what one has is left to it, and nobody waits.
+    left = world.ask(now, TASKS)
+    assert left.waiting == 1 and left.stopped is None and left.answered == 3
+    assert "run again" in str(now.manifest()["message"])
+    assert calls_online(world) == asked_online + 4
+    world.plan(delay_s=0.0)
+    monkeypatch.delenv(session.LEAVE_BATCHES)
+    assert world.ask(now, TASKS).complete and table(now) == expected()
+    assert calls_online(world) == asked_online + 7, "of the tasks in the batch only the second steps"
+    assert [len(batch["ids"]) for batch in world.taken] == [3]
+    assert {record["state"] for record in read_records(world)} == {"done"}
+    figures = read_figures(world.home, 5)
+    assert figures.reserved == 0 and figures.leaked == 0
+    kept = [*kept_records(now.folder)]
+    assert figures.spent == pytest.approx(sum(record.cost_usd or 0 for record in kept))
+
+
+@pytest.mark.parametrize("fault", ["half_missing", "expired", "line_errors"])
+def test_what_a_batch_did_not_answer_is_asked_online_where_that_is_the_lane_now(fault, world, monkeypatch):
+    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    world.plan(delay_s=0.6, script=[fault])
+    assert world.ask(world.partition(), TASKS).waiting == 1
+    world.plan(delay_s=0.0)
+    monkeypatch.delenv(session.LEAVE_BATCHES)
+    now = world.partition(lane="online")
+    assert world.ask(now, TASKS).complete and table(now) == expected()
+    assert len(world.taken) == 1
+
+
+def calls_online(world: World) -> int:
+    return sum(record.lane == "online" for record in kept_records(world.partition().folder))
+
+
+def test_a_plan_counts_what_batches_have_as_neither_answered_nor_to_ask(openai_world, monkeypatch):
+    partition = openai_world.partition()
+    monkeypatch.setenv(session.LEAVE_BATCHES, "1")
+    openai_world.plan(delay_s=0.6)
+    openai_world.ask(partition, TASKS)
+    for now in (partition, openai_world.partition(lane="online")):
+        profile, stored = now.known_profile(), stored_answers(now.folder)
+        assert profile is not None
+        found = estimate_partition(
+            now.spec, 1, now.seed, profile, TASKS, stored, modes=("text",), under_way=under_way(now)
+        )
+        assert (found.calls, found.answered, found.in_batches, found.to_ask, found.sends) == (12, 2, 5, 5, 5)
 
 
 @pytest.mark.parametrize("under_way", [True, False])

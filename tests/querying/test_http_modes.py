@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.asking import construction
+from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.server import FaultPlan
@@ -17,6 +17,7 @@ from metacog_pipeline.querying.partition import SessionResult
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts import compaction
 from metacog_pipeline.transcripts.folder import write_manifest
 from metacog_pipeline.transcripts.store import read_partition
 from tests.asking_in_process import ask as answer
@@ -57,7 +58,13 @@ def server(plan: FaultPlan) -> Iterator[ServerThread]:
 
 
 def ask(
-    folder: Path, running: ServerThread, more: str = "", provider: str = "openai", timeout: float = 20
+    folder: Path,
+    running: ServerThread,
+    more: str = "",
+    provider: str = "openai",
+    timeout: float = 20,
+    first: int | None = None,
+    backwards: bool = False,
 ) -> tuple[Partition, SessionResult]:
     root = running.url + ("/v1" if provider == "openai" else "")
     folder.mkdir(exist_ok=True)
@@ -70,7 +77,8 @@ def ask(
     running.use_items(benchmark.items)  # type: ignore[attr-defined]
     spec = study.models[0]
     partition = Partition(study, MetaMedQA.name, spec, 1)
-    return partition, answer(benchmark, partition)
+    todo = tasks.tasks(benchmark, spec)[:first]
+    return partition, answer(benchmark, partition, todo[::-1] if backwards else todo)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +103,38 @@ def test_the_first_mode_the_server_accepts_is_used_for_every_item(
     frame = files.read(MetaMedQA.of(partition.study), partition).frame
     assert frame["mode"].unique().to_list() == [mode]
     assert frame["status"].is_in(["ok"]).all()
+
+
+@pytest.mark.parametrize("marks", ["of now", "none"])
+def test_what_is_scored_is_what_the_study_asks_for_after_the_mode_was_edited_and_set_back(
+    tmp_path, monkeypatch, marks
+):
+    if marks == "none":  # as in copies of an earlier version, where other names of steps kept the marks away
+        monkeypatch.setattr(compaction, "_superseded", lambda rows, current, before: [False] * len(rows))
+    frames = []
+    with server(FaultPlan()) as running:
+        for mode in ("json_schema", "choice", "json_schema", "text", "choice"):
+            partition, outcome = ask(tmp_path, running, f'answer_mode = "{mode}"')
+            assert outcome.complete
+            frames.append(files.read(MetaMedQA.of(partition.study), partition).frame)
+            assert frames[-1]["mode"].unique().to_list() == [mode]
+        assert running.stats["answered"] == 8 * (1 + 2 + 1)
+    assert frames[2].equals(frames[0]) and frames[4].equals(frames[1])
+
+
+def test_an_item_is_scored_in_the_mode_it_was_answered_in_where_the_provider_refuses_that_today(tmp_path):
+    with server(FaultPlan()) as running:
+        partition, _ = ask(tmp_path, running, "max_concurrency = 2", first=4)
+        running.provider.use(FaultPlan(always=("reject_response_format",)))
+        partition, outcome = ask(tmp_path, running, "max_concurrency = 2", backwards=True)
+        assert outcome.complete and outcome.profile.mode == "choice"
+        assert running.stats["answered"] == 4 + 2 * 4
+        frame = files.read(MetaMedQA.of(partition.study), partition).frame
+        assert frame["mode"].to_list() == ["json_schema"] * 4 + ["choice"] * 4
+        assert frame["status"].is_in(["ok"]).all()
+        # A session that stops early finds the same answers current.
+        write_manifest(partition.folder, {**partition.manifest(), "state": "failed"})
+        assert files.read(MetaMedQA.of(partition.study), partition).frame.equals(frame)
 
 
 def test_a_server_that_rejects_temperature_is_asked_without_and_that_is_recorded(tmp_path):

@@ -293,6 +293,27 @@ def test_an_option_refused_later_is_left_out_once_and_the_rest_is_asked(tmp_path
     assert model.refused <= 1 + 2 * SPEC.max_concurrency
 
 
+def test_nothing_answered_is_asked_again_in_another_mode_when_the_provider_refuses_more(tmp_path):
+    todo = tasks(40)
+    assert ask(tmp_path, Strict(), modes=MODES, todo=todo[30:]).profile == Profile(MODES[0])
+    model = Strict(no("constraint", 400, named=True))
+    outcome = ask(tmp_path, model, modes=MODES, known=Profile(MODES[0]), todo=todo)
+    assert outcome.complete and outcome.profile == Profile("text")
+    assert outcome.tally.reused == 10 and model.refused < len(model.calls)
+    assert not {"30", "39"} & {request.messages[-1].content for request, _ in model.calls}
+    # And so in every session after it: asked in the mode of the first answer, to the last step.
+    later = Strict()
+    outcome = ask(tmp_path, later, modes=MODES, known=Profile("text"), todo=todo)
+    assert outcome.complete and outcome.tally.reused == 40 and not later.calls
+
+
+def test_a_better_mode_that_is_asked_for_anew_does_not_take_the_answers_of_another(tmp_path):
+    ask(tmp_path, Strict(), modes=("text",))
+    model = Strict()
+    assert ask(tmp_path, model, modes=MODES).complete
+    assert len(model.calls) == len(tasks())
+
+
 def test_one_odd_question_refused_for_itself_changes_nothing_for_the_others(tmp_path):
     def rule(request: ChatRequest, known: Capabilities) -> Completion | None:
         return refusal(400) if request.messages[-1].content == "4" else None

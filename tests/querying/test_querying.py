@@ -202,6 +202,33 @@ def test_a_spent_budget_stops_cleanly_and_keeps_what_was_answered(folder):
     assert read_partition(folder).num_rows == outcome.answered == 5
 
 
+@pytest.mark.parametrize("known", [Profile("text"), None])
+def test_a_stop_counts_every_answer_that_is_kept_and_asks_nothing(folder, known):
+    tasks = [two_steps(str(i)) for i in range(40)]
+    query(folder, Scripted(good), tasks[20:])
+
+    class Purse(Scripted):
+        async def complete(self, request: ChatRequest) -> Completion:
+            await super().complete(request)
+            raise BudgetError("budget $1.00: all spent")
+
+    model = Purse(good)
+    outcome = query(folder, model, tasks, known=known)
+    assert outcome.stopped == "budget $1.00: all spent"
+    assert outcome.answered == 20 and outcome.failed == 0
+    assert outcome.tally.reused == 40 and sum(model.asked.values()) <= SPEC.max_concurrency
+
+
+def test_a_stop_counts_no_item_whose_later_step_is_not_kept(folder):
+    def no_second(request: ChatRequest) -> Completion:
+        return failed(ErrorKind.FATAL) if request.messages[-1].content.startswith("second") else good(request)
+
+    tasks = [two_steps(str(i)) for i in range(4)]
+    query(folder, Scripted(no_second), tasks[3:])
+    outcome = query(folder, Scripted(lambda request: failed(ErrorKind.FATAL)), tasks)
+    assert outcome.stopped is not None and outcome.answered == 0
+
+
 def test_a_store_that_cannot_write_ends_in_one_store_error(folder, monkeypatch):
     async def full(self: PartitionStore, record: object) -> None:
         raise StoreError("disk full: free space and run again")

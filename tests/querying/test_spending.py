@@ -72,7 +72,7 @@ def test_a_provider_that_bills_too_much_is_stopped_for_every_run_of_the_study(tm
     assert figures.spent == pytest.approx(sum(record.cost_usd or 0.0 for record in kept))
     assert figures.reserved == 0
     for stopped in (first, second):
-        assert "more than a request allowed" in (stopped.stopped or "")
+        assert "more than the request allowed" in (stopped.stopped or "")
         assert "\n" not in (stopped.stopped or "")
         assert stopped.exit_code != 0
     assert (read_manifest(asked.folder) or {})["state"] == "failed"

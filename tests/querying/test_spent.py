@@ -9,6 +9,7 @@ import pytest
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
+from metacog_pipeline.llm.ledger_records import Record, line_of
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.asking import Profile, request_for
 from metacog_pipeline.querying.spent import NOTE, kept_cost, spent_figures
@@ -117,7 +118,7 @@ def test_a_copy_that_cannot_be_read_is_passed_over_for_the_journals(home):
     assert kept_cost(home) == pytest.approx(3 * CALLS * PRICE)
 
 
-def test_what_an_import_or_a_free_model_kept_costs_nothing(tmp_path):
+def test_what_a_free_model_kept_costs_nothing(tmp_path):
     async def keep() -> None:
         with PartitionStore.open(PartitionFolder(Home(tmp_path), "b", "m", 1)) as store:
             for n, cost in enumerate((None, 0.0, -1.0, float("nan"))):
@@ -125,6 +126,49 @@ def test_what_an_import_or_a_free_model_kept_costs_nothing(tmp_path):
 
     asyncio.run(keep())
     assert kept_cost(Home(tmp_path)) == 0.0
+
+
+def _imported(home: Home, dollars: float, compacted: bool) -> None:
+    async def keep() -> None:
+        with PartitionStore.open(PartitionFolder(home, "b", "elsewhere", 1)) as store:
+            for n in range(CALLS):
+                row = {"source": "imported", "provider": "replay", "cost_usd": dollars / CALLS}
+                await store.keep(_record(n, model="elsewhere", **row))
+            if compacted:
+                store.compact()
+
+    asyncio.run(keep())
+
+
+@pytest.mark.parametrize("compacted", [True, False])
+@pytest.mark.parametrize("ledger", [True, False])
+def test_what_an_import_says_it_cost_is_charged_to_no_budget(home, compacted, ledger):
+    if not ledger:
+        shutil.rmtree(home / "ledger")
+    _imported(home, 18.0, compacted)
+    for _ in range(2):
+        assert spent_figures(home, 1.0).spent == pytest.approx(3 * CALLS * PRICE)
+        assert _reopened(home) == pytest.approx(3 * CALLS * PRICE)
+
+
+@pytest.mark.parametrize("honest", [True, False])
+def test_a_ledger_that_was_charged_an_import_becomes_right_again(home, honest):
+    """Version 0.2 carried the costs of an import into the ledger, beside those of answers whose records were lost."""
+    if honest:
+        shutil.rmtree(home / "ledger")
+    _imported(home, 18.0, True)
+    paid = 3 * CALLS * PRICE
+    wrong = 18.0 + (paid if honest else 0.0)
+    (home / "ledger").mkdir(exist_ok=True)
+    line = line_of(Record("boot", True, round(wrong * 1e9), round(wrong * 1e9), 0))
+    (home / "ledger" / "carried-20261101T000000-1-00000000.json").write_bytes(line)
+    assert spent_figures(home, 1.0).spent == pytest.approx(paid)
+    for _ in range(2):
+        assert _reopened(home) == pytest.approx(paid)
+    shutil.rmtree(home / "transcripts")
+    assert _reopened(home) == pytest.approx(paid)
+    _imported(home, 18.0, True)
+    assert _reopened(home) == pytest.approx(paid)
 
 
 def test_an_option_there_is_not_is_refused_and_not_passed_over():

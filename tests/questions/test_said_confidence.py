@@ -180,3 +180,24 @@ def test_hostile_confidence_is_read_in_linear_time(unit):
     sureness.worded(sureness.last_line(text), {"very likely": 0.85, "even": 0.5})
     sureness.without_stated(text)
     percent(text[:200])
+
+
+@every(
+    "said",
+    [
+        "<0-100>", "[0–100]", "0 to 100", "<a number between 0 and 100>", "[0, 100]", "<0.0 to 1.0>", "<1-10>", "0-1",
+        "<the chance that your answer is right, in percent, 0 to 100>", "0 (certainly wrong) to 100 (certainly right)",
+    ],
+)  # fmt: skip
+@every("label", ["Confidence", "Bet"])
+def test_the_whole_scale_states_nothing(label, said):
+    assert sure(f"Answer: B\n{label}: {said}", "bet" if label == "Bet" else "verbal_percent") is None
+
+
+@every(("said", "share"), [("<0-100> 80", 0.8), ("0 to 100: 70", 0.7), ("0-10%", 0.05), ("40-60", 0.5)])
+def test_a_share_beside_the_scale_and_a_range_inside_it_are_read(said, share):
+    assert percent(said) == share
+
+
+def test_a_sentence_that_repeats_the_scale_is_no_confidence():
+    assert sure("Answer: B\nI am between 0 and 100% sure.") is None

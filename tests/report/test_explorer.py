@@ -96,9 +96,11 @@ def test_the_grid_says_right_wrong_and_nothing_readable(home):
     (benchmark,) = data.contents(home)
     assert (benchmark.conditions, benchmark.models, benchmark.n_items) == (("A confidence",), MODELS, N_ITEMS)
     grids = data.grids(home, 0, benchmark, MODELS)
-    _, name, ((right, sure, n),) = loaded(grids["beta"])  # type: ignore[misc]
-    assert name == "beta" and right[:3] == [0, 0, None] and sure[0] == 95 and n[:3] == [1, 1, None]
-    assert loaded(grids["alpha"])[2][0][0][:3] == [0, 100, 100]  # type: ignore[index]
+    _, name, ((right, sure, n, judged),) = loaded(grids["beta"])  # type: ignore[misc]
+    assert (
+        name == "beta" and right[:3] == [0, 0, None] and sure[0] == 95 and n[:3] == judged[:3] == [1, 1, None]
+    )
+    assert loaded(grids["alpha"])[2][0][0][:3] == [0, 1, 1]  # type: ignore[index]
 
 
 def test_an_item_has_every_prompt_reply_and_thought_once(home):
@@ -263,10 +265,10 @@ def server(home):
     thread.join(10)
 
 
-def get(server: Explorer, path: str, host: str | None = None) -> tuple[int, str]:
+def get(server: Explorer, path: str, host: str | None = None, method: str = "GET") -> tuple[int, str]:
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
     try:
-        connection.request("GET", path, headers={"Host": host} if host else {})
+        connection.request(method, path, headers={"Host": host} if host else {})
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
     finally:
@@ -345,7 +347,16 @@ def test_what_is_not_there_is_404(server, path):
     assert get(server, path)[0] == 404
 
 
-@pytest.mark.parametrize("host", ["elsewhere.example:80", "127.0.0.1.elsewhere.example:80", ""])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LOCALHOST:3977", "127.0.0.1:", "LocalHost:80"])
+def test_who_calls_it_by_one_of_its_names_is_answered_whatever_the_port_and_the_case(server, host):
+    status, page = get(server, "/", host)
+    assert status == 200 and page
+    assert get(server, "/", host, "HEAD") == (200, "")
+
+
+@pytest.mark.parametrize(
+    "host", ["elsewhere.example:80", "127.0.0.1.elsewhere.example:80", "localhost:80.example", ""]
+)
 def test_who_calls_it_by_another_name_is_refused(server, host):
     assert get(server, "/", host or "x")[0] == 403
 

@@ -12,11 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.home import Home
 from metacog_pipeline.report.models import CHARACTERS, FOLDER
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.transcripts.migrations import ADDED_IN_2
+from tests.report.conftest import made_home, write
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -119,6 +121,25 @@ def test_answers_of_the_first_version_have_a_page_without_thoughts(pages):
     pq.write_table(table.drop_columns([name for name in added if name in table.column_names]), path)
     page = build_report(home).parent / FOLDER / "alpha" / "index.html"
     assert [row[6] for row in data(page)] == ["B"] and data(page)[0][11] == ""
+
+
+def test_a_home_whose_path_looks_like_a_pattern_has_pages_of_its_own_answers(tmp_path):
+    for name, text in (("study [d]", "mine"), ("study d", "another's")):  # which the first name would match
+        home = made_home(Home(tmp_path / name / "home"))
+        write(home, "transcripts/**/*.parquet", filled([call(0, text)]), "all")
+        target = home / "transcripts" / "benchmark=signaldetection" / "model=alpha" / "run=1"
+        target.mkdir(parents=True)
+        (home / "transcripts" / "all.parquet").rename(target / "transcripts.parquet")
+    page = build_report(Home(tmp_path / "study [d]" / "home")).parent / FOLDER / "alpha" / "index.html"
+    assert [row[6] for row in data(page)] == ["mine"]
+
+
+def test_a_damaged_copy_of_answers_is_told_in_one_line(pages):
+    home = Home(pages(["B"]).parents[3])
+    (path,) = (home / "transcripts").rglob("transcripts.parquet")
+    path.write_bytes(b"damaged")
+    with pytest.raises(SourceError, match=r"transcripts\.parquet: cannot be read .* run `metacog run` again"):
+        build_report(home)
 
 
 def test_a_model_that_left_the_study_loses_its_page(make_home):

@@ -10,6 +10,7 @@ import pytest
 
 from metacog_pipeline import benchmarks, registry
 from metacog_pipeline.home import Home
+from metacog_pipeline.report import cost, overview
 from metacog_pipeline.report.cost import money, per_unit
 from metacog_pipeline.report.figures import MOST_LINES, Point, ladder, lines
 from metacog_pipeline.report.methods import write_methods
@@ -122,6 +123,11 @@ def test_the_same_values_are_drawn_once_and_others_anew():
     assert ladder([("a", {"s": Point(1.0, 0.5, 1.5)})], steps=["s"], x="x") is first
     other = ladder([("a", {"s": Point(1.0, 0.5, 1.25)})], steps=["s"], x="x")
     assert other != first and other.rows == [("a", "s", 1.0, 0.5, 1.25)]
+
+
+def test_dollars_are_told_alike_at_the_headlines_and_at_the_costs():
+    assert overview.paid_cell is cost.paid_cell
+    assert [cost.paid_cell(each) for each in (0.0018, 3.0, None)] == ["$0.0018", "$3.00", None]
 
 
 def test_a_point_costs_what_was_paid_over_the_points_there_are():

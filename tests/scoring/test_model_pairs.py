@@ -13,7 +13,8 @@ from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, SUMS, of
 from metacog_pipeline.scoring.harmonised import HARMONISED
 from metacog_pipeline.scoring.model_pairs import PAIRED_SCHEMA, paired
 from metacog_pipeline.scoring.pair_sides import drawn, paired_sides
-from metacog_pipeline.stats import measured_coverage
+from metacog_pipeline.stats import exact, measured_coverage
+from metacog_pipeline.stats.paired import mcnemar
 
 COLUMNS = [name for name in HARMONISED if name not in ("n_alternatives", "response")]
 
@@ -106,6 +107,29 @@ def test_few_items_have_the_p_of_all_exchanges_and_below_six_nobody_is_better(n)
     assert found["p"] == found["p_holm"] == pytest.approx(2 / 2**n)
     assert found["better"] == (None if n < 6 else "a")
     assert ("no verdict" in found["status"]) == (n < 6)
+
+
+@pytest.mark.parametrize(
+    ("a_only", "b_only", "neither"), [(13, 0, 0), (12, 1, 0), (40, 0, 0), (9, 2, 60), (30, 20, 50)]
+)
+def test_the_p_of_accuracy_is_that_of_all_exchanges_for_any_number_of_items(a_only, b_only, neither):
+    right = [1] * a_only + [0] * b_only, [0] * a_only + [1] * b_only
+    both = pl.concat(
+        [
+            of(model, each + [0] * neither, [None] * (a_only + b_only + neither))
+            for model, each in zip("ab", right, strict=True)
+        ]
+    )
+    found = row(paired(both, "a", "b", seed=1, n_boot=50), "accuracy")
+    assert found["p"] == pytest.approx(mcnemar(a_only, b_only).p_exact)
+    assert (found["p"] < 0.05) == (found["low"] > 0 or found["high"] < 0)
+
+
+def test_no_p_is_below_the_least_that_the_items_can_give():
+    right = [1] * 8 + [0] * 8
+    both = pl.concat([of("a", right, [0.9] * 8 + [0.1] * 8), of("b", right, [0.1] * 8 + [0.9] * 8)])
+    found = row(paired(both, "a", "b", seed=1, n_boot=50), "auroc2")
+    assert found["p"] >= exact.least_p(16)
 
 
 def test_a_p_of_two_score_intervals_is_small_as_rarely_as_it_says_and_agrees_with_its_interval():

@@ -2,6 +2,7 @@
 
 import csv
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,12 @@ import pytest
 from metacog_pipeline.asking.imported import ImportOptions
 from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.home import KEPT
+from metacog_pipeline.leaderboard import replayed
+from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.leaderboard.status import board_current
 from metacog_pipeline.scoring import calibration, people
-from metacog_pipeline.study import load_study
+from metacog_pipeline.study import digests, load_study
 
 KEYS = {f"q{n}": "ABC"[n % 3] for n in range(12)}
 STUDY = """
@@ -128,6 +133,48 @@ def test_a_new_table_replaces_the_old_one(into, tmp_path):
     assert kept(into, trials(tmp_path / "p.csv", 3)) == (36, 3, 0)
     after = people.measured(into.context.study, calibration.CALIBRATION.to_frame())
     assert set(before["n_items"]) == {5} and set(after["n_items"]) == {3}
+
+
+def test_a_board_is_older_than_people_who_came_were_replaced_or_went(into, tmp_path):
+    study = into.context.study
+    replayed.publish(study)
+    for change in (
+        lambda: kept(into, trials(tmp_path / "p.csv", 5)),
+        lambda: kept(into, trials(tmp_path / "p.csv", 3)),
+        lambda: people.keep(
+            into, tmp_path / "p.csv", "subject", (), None, ImportOptions(where=(("subject", "s0"),))
+        ),
+        lambda: people.path_of(study.home, "questions").unlink(),
+    ):
+        assert board_current(study)
+        change()
+        assert not board_current(study)
+        replayed.publish(study)
+
+
+def test_people_who_were_imported_are_no_damage(into, tmp_path):
+    study = into.context.study
+    replayed.publish(study)
+    for n in (5, 3):
+        kept(into, trials(tmp_path / "p.csv", n))
+        digests.note_again(study.home, study.home.people, study.home.imported)
+        assert not digests.compare(study.home).damage
+
+
+def test_a_home_of_what_is_kept_alone_has_the_same_people_on_the_board(into, tmp_path):
+    kept(into, trials(tmp_path / "p.csv", 5))
+    study = into.context.study
+
+    def board() -> Any:
+        replayed.publish(study)
+        return run_query(study.home, "select * from calibration where source = 'human' order by all").rows
+
+    before = board()
+    for folder in study.home.path.iterdir():
+        if folder.name not in KEPT:
+            shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
+    study.prepare()
+    assert before and board() == before
 
 
 def test_rows_that_cannot_be_used_are_told_and_none_is_refused(into, tmp_path):

@@ -102,6 +102,17 @@ def test_an_answer_is_superseded_when_its_question_has_another_current_one(folde
     assert len(_rows(folder)) == 7
 
 
+def test_the_answers_of_another_mode_are_superseded_though_their_steps_have_other_names(folder, make):
+    whole = make(0, item_id="a", step="answer", mode="json_schema")
+    parts = [make(n, item_id="a", step=step, mode="choice") for n, step in ((1, "choice"), (2, "confidence"))]
+    judged = make(3, item_id="a", step="choice", model="another judge")
+    _segment(folder, 1, whole, *parts, judged)
+    for current, others in (([whole], parts), (parts, [whole])):
+        compact_folder(folder, [each.answer_id for each in current])
+        marked = {row["answer_id"] for row in _rows(folder) if row["superseded"]}
+        assert marked == {each.answer_id for each in others}
+
+
 def test_marks_stay_when_nobody_says_what_is_current_and_go_when_it_is_current_again(folder, make):
     old, new = make(0, item_id="a"), make(1, item_id="a")
     _segment(folder, 1, old, new)

@@ -18,8 +18,10 @@ from typing import Any
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.imported import Imported, ImportOptions, imported_record
+from metacog_pipeline.asking.importing import takes
 from metacog_pipeline.asking.logs import matching, study_files
 from metacog_pipeline.asking.logs.sample import Sample
+from metacog_pipeline.asking.logs.tables import FIELDS
 from metacog_pipeline.asking.question_rules import QuestionRows
 from metacog_pipeline.benchmark.answers import sureness
 from metacog_pipeline.benchmark.bound import bound
@@ -176,6 +178,9 @@ def brings_questions(
         return True
     names = [benchmark] if benchmark is not None else list(study.enabled)
     if own not in names and len(names) == 1:
+        return False
+    mapped = {pair.partition("=")[0] for pair in pairs}
+    if not mapped <= {*FIELDS} and any(takes(bound(study, name), pairs) for name in names):
         return False
     fits = [name for name in names if _fits(bound(study, name), path, pairs, options)]
     return not fits or (fits == [own] and (model is None or run is None))

@@ -11,7 +11,13 @@ from typing import Any, NamedTuple
 from metacog_pipeline import columns as named
 from metacog_pipeline.asking.answer_files import AnswerFile, FileRow, chosen
 from metacog_pipeline.asking.import_cells import RowError, correctness, none_stated, reply_text, shown, whole
-from metacog_pipeline.asking.import_columns import USUAL_NAMES, first_named, parse_mapping, used_columns
+from metacog_pipeline.asking.import_columns import (
+    USUAL_NAMES,
+    first_named,
+    parse_mapping,
+    unclaimed,
+    used_columns,
+)
 from metacog_pipeline.asking.import_scale import Confidence
 from metacog_pipeline.asking.imported import ImportOptions
 from metacog_pipeline.asking.logs import sample as samples
@@ -68,7 +74,11 @@ def read(path: Path, pairs: Sequence[str], options: ImportOptions) -> list[Sampl
     which it cannot be told where they begin, and a correctness that disagrees with the key.
     """
     rows = AnswerFile(path, options.shape)
-    found = _columns(rows, parse_mapping(pairs, tuple(FIELDS)) if pairs else {})
+    try:
+        mapping = parse_mapping(pairs, tuple(FIELDS))
+    except StudyError as error:
+        raise StudyError(f"{error}; to map fields of a benchmark's own, name the benchmark") from None
+    found = _columns(rows, mapping)
     parts = option_columns(rows.columns) if "options" not in found else {}
     show = options.show or (lambda line: None)
     if lacks := _lacks(found):
@@ -90,7 +100,7 @@ def _columns(rows: AnswerFile, mapping: dict[str, str]) -> dict[str, str]:
     found = dict(mapping)
     answered = {"choice", "response"} & set(mapping)
     for field, usual in FIELDS.items():
-        free = [name for name in rows.columns if name not in found.values()]
+        free = unclaimed(rows.columns, found.values())
         if field in found or (answered and field in ("choice", "response")):
             continue
         if (usually := first_named(usual, free)) is not None:

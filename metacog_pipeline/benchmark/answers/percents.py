@@ -10,6 +10,7 @@ from itertools import islice
 
 from metacog_pipeline.benchmark.answers.number_words import WORDS, word_numbers, word_value
 from metacog_pipeline.benchmark.answers.numbers import Number, numerals
+from metacog_pipeline.benchmark.answers.whole_scale import without_scale
 
 _NAMED = r"[*_ ]{0,4}(?:[(\[][^()\[\]\d\n]{0,25}|(?:on|in) (?:a|the) (?:scale|range) (?:of|from|between) )"
 _ENDS = r"(?P<low>[01])[ ]?%?[ ]?(?:[-‐-―−~〜～,;]|\.\.+|to|and)[ ]?(?P<top>[1-9]\d{0,2})[ ]?%?"
@@ -38,6 +39,7 @@ _TO = re.compile(
     r"[*_ ]{0,4}(?:%|％|per ?cent\b)?[*_ ]{0,4}(?:[-‐-―−~〜～]|to|or|bis|oder|à|ou|a|o|до|или|至|到|或|(and))[*_ ]{0,4}",
     re.I,
 )
+_TEMPLATE_END = re.compile(r"[^<>\n]{0,60}>")
 _PERCENT = re.compile(r"[*_ ]{0,4}(?:%|％|per ?cent\b)", re.I)
 #: What a label is about, "Confidence that option B is right (0 to 100): 85": its numbers are not what is stated.
 ABOUT = re.compile(
@@ -89,16 +91,19 @@ def percent(text: str) -> float | None:
     """Return the first number of a text as a share: 80, 80 %, 0.8, 0,8, 8/10, 8 out of 10 and 8 (0-10) are the same; so is
     the range 70-90, which counts as its middle.
 
-    None where it lies outside 0 to 100, there is none, or it stands on a scale that does not begin with 0 and does not end
-    with 10 or 100: 4 of the ratings 1 to 5 is no share. A whole number without ``%`` is one of percent: 1 is 0.01.
+    None where it lies outside 0 to 100, there is none, it is the whole scale, or it stands on a scale that does not begin
+    with 0 and does not end with 10 or 100: 4 of the ratings 1 to 5 is no share. A whole number without ``%`` is one of
+    percent: 1 is 0.01.
     """
     if plain := _PLAIN.fullmatch(text):  # as asked, and as most reply
         return int(plain[1]) / 100 if int(plain[1]) <= 100 else None
     about = SCALE.match(text) or ABOUT.match(text)
     scale = SCALE.search(text, 0, about.end()) if about else None
-    stated = text[about.end() :] if about else text
+    stated = without_scale(text[about.end() :] if about else text)
     stated = stated[total.end() :] if (total := _SUM.match(stated)) else stated
-    spans = _spans(list(islice(numerals(stated), _MOST)), stated)
+    spans = [
+        each for each in _spans(list(islice(numerals(stated), _MOST)), stated) if not _is_scale(stated, *each)
+    ]
     first, last = _stating(spans, stated) if spans else (_in_words(stated),) * 2
     if first is None or last is None:
         return None
@@ -128,6 +133,17 @@ def _spans(found: Sequence[Number], text: str) -> list[Span]:
         else:
             spans.append((each, each))
     return spans
+
+
+def _is_scale(text: str, low: Number, high: Number) -> bool:
+    """Return whether a range is all of a smaller scale, which states nothing: "0.0 to 1.0", "<1-10>"."""
+    ends = float(low.value), float(high.value)
+    if ends == (0.0, 1.0):
+        return not _PERCENT.match(text, high.end)
+    return (
+        ends in ((0.0, 10.0), (1.0, 10.0), (0.0, 5.0), (1.0, 5.0))
+        and _TEMPLATE_END.match(text, high.end) is not None
+    )
 
 
 def _stating(spans: Sequence[Span], text: str) -> Span | tuple[None, None]:

@@ -13,6 +13,7 @@ from metacog_pipeline.benchmark.answers.abstaining import plain, withholds
 from metacog_pipeline.benchmark.answers.dates import sure_date_of
 from metacog_pipeline.benchmark.answers.percents import ABOUT, ERROR, SCALE, denied, percent
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, read_stated
+from metacog_pipeline.benchmark.answers.whole_scale import without_scale
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
 
 # A heading may stand above the number it is of, or above the words of a scale.
@@ -284,7 +285,8 @@ def of_reply(reply: str, *, letter: bool, said: str = "") -> float | None:
         return share
     if not line and letter and (beside := _BESIDE.search(reply.strip())):
         return percent(beside[1] or beside[2])
-    found = ["".join(each.groups("")) for each in _SURE.finditer(reply) if not denied(reply, each.start())]
+    prose = without_scale(reply)
+    found = ["".join(each.groups("")) for each in _SURE.finditer(prose) if not denied(prose, each.start())]
     if not found:
         found = [each[1] for each in _PUT.finditer(reply) if letter or each[1] not in said]
     return percent(f"{found[-1]} %" if found else "" if line else _last(_bets(reply)))

@@ -92,7 +92,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.ITEMS: "2",
-        Stage.PARSING: "2",
+        Stage.PARSING: "3",
         Stage.SCORING: "7",
     }
     answer_modes = asking.MODES

@@ -186,7 +186,8 @@ def _paired(row: Comparison, resamples: _Resamples, i: int, j: int) -> Compariso
     row = replace(row, se=found.se, low=found.low, high=found.high, statistic=found.statistic)
     if n > exact.MOST_SWAPPED:
         wald = resampling.wald_p(value / found.se, n - 2 * int(TRIMMED * n + 1e-9) - 1)
-        return replace(row, p=wald, note="; ".join(each for each in (found.usable_note, lost) if each))
+        held = max(wald, exact.least_p(n))
+        return replace(row, p=held, note="; ".join(each for each in (found.usable_note, lost) if each))
     shared = resamples.values[[i, j]][:, both][:, :, None]
     p = exact.paired_p(shared[0], shared[1], lambda each: location(each[:, :, 0]))
     return replace(row, p=p, note="; ".join(each for each in (exact.NOTE, lost) if each))
@@ -490,7 +491,7 @@ def _verdict(p: float) -> str:
 CONTRASTS: tuple[Contrast, ...] = (
     Contrast(
         "models_paired", paired, "holm", ("dataset", "scoring", "source", "condition", "family", "measure"),
-        between_models=True, pairs=True, version="2",
+        between_models=True, pairs=True, version="3",
         words="Difference of MMS between two models, instances resampled for both.",
     ),
     Contrast(

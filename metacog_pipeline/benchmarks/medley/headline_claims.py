@@ -26,14 +26,14 @@ _UNPUBLISHED = "rests on grades of single instances, which are not published"
 
 def ledger(data: Path) -> pl.DataFrame:
     """Return one row per headline claim of the paper, from the tables in ``data``."""
-    table = pl.read_csv(data / "table_1.csv").join(
-        pl.read_csv(data / "models.csv"), on="model", how="left", maintain_order="left"
+    table = pl.read_csv(data / "table_1.csv", glob=False).join(
+        pl.read_csv(data / "models.csv", glob=False), on="model", how="left", maintain_order="left"
     )
     made = [
         *_size(table),
         *_profiles(table),
         *_tiers(table),
-        *_changes(pl.read_csv(data / "table_s7.csv")),
+        *_changes(pl.read_csv(data / "table_s7.csv", glob=False)),
         *_open(),
     ]
     return headlines.ledger(made)
@@ -41,8 +41,8 @@ def ledger(data: Path) -> pl.DataFrame:
 
 def published_slopes(data: Path) -> Iterator[Comparison]:
     """Yield how the printed scores grow with size within series, in points per tenfold size."""
-    table = pl.read_csv(data / "table_1.csv").join(
-        pl.read_csv(data / "models.csv").filter(pl.col("series").is_not_null()),
+    table = pl.read_csv(data / "table_1.csv", glob=False).join(
+        pl.read_csv(data / "models.csv", glob=False).filter(pl.col("series").is_not_null()),
         on="model",
         maintain_order="left",
     )

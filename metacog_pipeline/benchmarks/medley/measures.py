@@ -33,6 +33,7 @@ from metacog_pipeline.benchmarks.medley.judging import agreement, declared, suit
 from metacog_pipeline.benchmarks.medley.means import resampled_means
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.presentation import DOSES, NORMAL
+from metacog_pipeline.benchmarks.medley.rule_based.batch import HEDGING_BAND
 from metacog_pipeline.benchmarks.medley.rule_based.measures import MEASURES as COMPUTED
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
 from metacog_pipeline.scoring.estimates import COVERAGE
@@ -256,7 +257,7 @@ _WORDS = {
     "mas": "Medley Ability Score: the mean of the four abilities.",
     "dominant_share": "Share of instances in which the most frequent dominant ability is the largest.",
     "step_a_confidence": "Mean confidence in step A.",
-    "step_a_hedging": "Share of ratings in step A between 0.4 and 0.6.",
+    "step_a_hedging": "Share of ratings in step A from {:.2f} to {:.2f}.".format(*HEDGING_BAND),
     "step_a_brier": "Mean squared distance of confidence in step A from the outcome.",
     "step_a_resistance": "Share of known answers whose wrong claim is resisted in step A.",
     "adversarial_delta": "MMS with an inverted consensus minus MMS of the same instances without.",

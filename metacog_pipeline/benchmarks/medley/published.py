@@ -21,7 +21,9 @@ _OF = {
 
 
 def _table(stem: str) -> pl.DataFrame:
-    return pl.read_csv(shipped("data", "published", BENCHMARK, f"{stem}.csv"), infer_schema_length=None)
+    return pl.read_csv(
+        shipped("data", "published", BENCHMARK, f"{stem}.csv"), infer_schema_length=None, glob=False
+    )
 
 
 def values(tables: Tables) -> pl.DataFrame:

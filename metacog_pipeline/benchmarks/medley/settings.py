@@ -35,7 +35,7 @@ class Generator(sections.Section):
     designers: Annotated[tuple[str, ...], Field(min_length=1)]
     analysts: Annotated[tuple[str, ...], Field(min_length=8)]
     verifiers: Annotated[tuple[str, ...], Field(min_length=3, max_length=3)]
-    allow_incomplete: bool = False
+    allow_incomplete: bool = Field(default=False, strict=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -103,7 +103,7 @@ class Settings(sections.Settings):
     conditions: Annotated[tuple[ConditionName, ...], Field(min_length=1)] = setting(Stage.ASKING, ("normal",))
     scoring: Literal["reference", "paper"] = setting(Stage.SCORING, "reference")
     judges: tuple[str, ...] = setting(Stage.JUDGING, ())
-    anonymise: bool = setting(Stage.ASKING, True)
+    anonymise: bool = setting(Stage.ASKING, True, strict=True)
     order: Literal["file", "seeded"] = setting(Stage.ASKING, "file")
     judge_wording: sections.PathText | None = setting(Stage.JUDGING, None)
     folder: sections.PathText | None = setting(Stage.ITEMS, None)

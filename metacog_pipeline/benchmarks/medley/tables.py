@@ -184,7 +184,7 @@ def _printed() -> list[dict[str, Any]]:
     """Return the printed models: changes of table S7, abilities of table S10 or, by its rule, of table 1."""
     folder = shipped("data", "published", "medley")
     changed, ipsative, whole = (
-        {row["model"]: row for row in pl.read_csv(folder / f"{name}.csv").iter_rows(named=True)}
+        {row["model"]: row for row in pl.read_csv(folder / f"{name}.csv", glob=False).iter_rows(named=True)}
         for name in ("table_s7", "table_s10", "table_1")
     )
     told = {"dataset": "published", "wording": "authors", "source": "published"}

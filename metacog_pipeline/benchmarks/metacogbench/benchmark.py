@@ -63,9 +63,9 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "18",
+        Stage.PARSING: "19",
         Stage.JUDGING: "2",
-        Stage.SCORING: "6",
+        Stage.SCORING: "7",
     }
     answer_modes = asking.MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE

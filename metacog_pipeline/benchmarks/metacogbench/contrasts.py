@@ -23,6 +23,7 @@ from metacog_pipeline.benchmarks.metacogbench.model_pairs import (
     headlines,
     of_tier,
     of_two,
+    prepare,
     resampled,
     tested,
 )
@@ -98,6 +99,9 @@ def _between_models(
 ) -> Iterator[Comparison]:
     for world in _worlds(groups):
         free = world.free
+        prepare(
+            free[name] for name in dict.fromkeys(name for pair in wanted for name in pair) if name in free
+        )
         for one, two in wanted:
             if one in free and two in free:
                 base = partial(world.base, "models_paired", condition=FREE, a=one, b=two)
@@ -143,6 +147,7 @@ def _protocols(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
 
 def _ranks(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
     for world in _worlds(groups):
+        prepare(world.free.values())
         scored = {model: _scored(group) for model, group in world.free.items()}
         for name in HEADLINES:
             found = [
@@ -157,8 +162,10 @@ def _ranks(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
             ranks = rank_distribution(values, np.column_stack([draws for _, _, draws, _ in found]).round(12))
             for place, (model, _, _, n) in enumerate(found):
                 value, low, high = (float(each[place]) for each in (ranks.observed, ranks.low, ranks.high))
-                base = world.base("rank", name, condition=FREE, model=model, n=n, note=f"of {len(found)}")
-                yield replace(base, value=value, low=low, high=high)
+                yield world.base(
+                    "rank", name, condition=FREE, model=model, value=value, low=low, high=high, n=n,
+                    note=f"of {len(found)}",
+                )  # fmt: skip
 
 
 def _saturated(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:

@@ -26,7 +26,7 @@ _AUDITED = 50  # half of the 100 replies of the paper's audit
 
 def ledger(data: Path) -> pl.DataFrame:
     """Return one row per headline claim, from the tables in ``data``."""
-    first, judged, scaled = (pl.read_csv(data / f"table_{n}.csv") for n in (3, 6, 7))
+    first, judged, scaled = (pl.read_csv(data / f"table_{n}.csv", glob=False) for n in (3, 6, 7))
     models = {row["model"]: row for row in scaled.iter_rows(named=True)}
     waiting = headlines.waiting(
         "after answering, every model is calibrated worse than before", "ECE after answering",

@@ -1,14 +1,17 @@
 """What a row of a table says about MetaCog-Bench: the raw replies, or an answer with what was staked or predicted.
 
-A raw ``response`` is the reply to an item that is asked once; an item of two turns has columns ``turn_1`` and ``turn_2``,
-or a row for each with a column ``step``. Tiers 1a and 1b may have the ``answer`` with a ``bet``, or with ``pre`` and
-``post``; they are put in the lines that a model is asked for.
+A raw ``response`` is the reply to an item that is asked once; one that takes several calls has a column for each
+(``answer``, ``turn_1``, ``turn_2``, ``probe``), or a row for each with a column ``step``. Tiers 1a and 1b may have the
+``answer`` with a ``bet``, or with ``pre`` and ``post``; they are put in the lines that a model is asked for. An ``answer``
+that has these lines already, or stands beside columns of other steps, is the reply itself.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 from metacog_pipeline import columns
@@ -29,6 +32,7 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
 from metacog_pipeline.columns import Scale
 
 _LINES = {"pre": "PRE_CONFIDENCE", "answer": "ANSWER", "bet": "BET", "post": "POST_CONFIDENCE"}
+_LINE = re.compile(rf"^\W{{0,9}}(?:{'|'.join(_LINES.values())})\W{{0,3}}:", re.IGNORECASE | re.MULTILINE)
 _OF_TIER = {"1a": ("answer", "bet"), "1b": ("pre", "answer", "post")}
 
 
@@ -44,15 +48,26 @@ class Rows(RowRules):
     }
     rated = ("pre", "post")
     scale = Scale(0, 100)
-    all_steps = (ANSWER, TURN_1, TURN_2)
     usual: ClassVar = {
         TURN_1: ("turn_1", "turn1", "first_reply", "response_1", "reply_1"),
         TURN_2: ("turn_2", "turn2", "second_reply", "response_2", "reply_2"),
     }
     step_words: ClassVar = {"1": TURN_1, "2": TURN_2, "first": TURN_1, "second": TURN_2}
 
+    @cached_property
+    def all_steps(self) -> tuple[str, ...]:
+        """The calls of all items asked, beside those of every set of tasks."""
+        asked = (
+            step
+            for name, ids in self.expected().items()
+            for item in self.items
+            if item.item_id in ids
+            for step in item_steps(item, name)
+        )
+        return tuple(dict.fromkeys((ANSWER, TURN_1, TURN_2, *asked)))
+
     def steps(self, item: Item, condition: str) -> tuple[str, ...]:
-        """Return one call, or two turns."""
+        """Return one call, or the turns of a conversation and what is asked after them."""
         return item_steps(item, condition)
 
     def questions(self, item: Item) -> Iterable[str]:
@@ -67,14 +82,21 @@ class Rows(RowRules):
         if condition == TWO_TURN:
             first = {TURN_1: _lines(said, ["pre"])} if "pre" in said else {}
             return {**first, TURN_2: _lines(said, [field for field in fields if field != "pre"])}
-        if item.tier in _OF_TIER:
+        if item.tier in _OF_TIER and not self._whole(said["answer"]):
             return {ANSWER: (_json if condition == JSON else _lines)(said, fields)}
-        if len(self.steps(item, condition)) > 1:
+        if ANSWER not in (steps := self.steps(item, condition)):
             raise RowError(
-                f"item {item.item_id} of tier {item.tier} takes two turns; give turn_1 and turn_2, or a row for each with "
-                "step and response"
+                f"item {item.item_id} of tier {item.tier} takes {', '.join(steps)}: give a column for each, or a row for "
+                "each with step and response"
             )
         return {ANSWER: str(said["answer"])}
+
+    def _whole(self, answer: Any) -> bool:
+        """Whether ``answer`` is the reply itself: it has its lines, or the columns of the table are the steps."""
+        steps = (step for step in self.all_steps if step != ANSWER)
+        parts = (field for field in self.own if field != "answer")
+        by_step = not self.given.isdisjoint(steps) and self.given.isdisjoint(parts)
+        return by_step or _LINE.search(str(answer)) is not None
 
     def right(self, response: Response) -> int | None:
         """Return whether the answer is right or, where there is none to be right, the item is passed."""

@@ -7,7 +7,7 @@ there; groups in which a model has none are left out for every model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -77,7 +77,7 @@ def lengths(benchmark: MetaCogBench, scored: Scored) -> pl.DataFrame:
 
 
 def _rows(groups: list[Group]) -> Iterator[tuple[object, ...]]:
-    for measure, (name, column) in MEASURES.items():
+    for name in dict.fromkeys(name for name, _ in MEASURES.values()):
         own = [(g, tier) for g in groups if (tier := tier_groups(g).get(name)) and not tier.n_failed]
         words = [tier.column("words") for _, tier in own]
         known = np.concatenate([each[~np.isnan(each)] for each in words]) if words else np.zeros(0)
@@ -88,39 +88,77 @@ def _rows(groups: list[Group]) -> Iterator[tuple[object, ...]]:
         counts = np.array([[(each == q).sum() for q in range(QUARTERS)] for each in placed], dtype=float)
         shared = np.where((counts > 0).all(axis=0), counts.sum(axis=0), 0.0)
         ends = (float(known.min()), *map(float, edges), float(known.max()))
-        for (group, tier), each, place in zip(own, words, placed, strict=True):
-            passed = np.nan_to_num(tier.column(column))
-            cues = tier.column("n_cues") if name == "2a" else None
-            matched = _matched(tier, place, passed, shared)
-            status = ONE_MODEL if len(own) == 1 else OK if shared.any() else NOTHING_SHARED
-            if status == OK and matched[0] is not None and matched[1] is None:
-                status = SINGLE_ITEM if tier.n_items == 1 else OFTEN_UNDEFINED
-            parts = [(str(q + 1), ends[q : q + 2], place == q, _UNMATCHED, OK) for q in range(QUARTERS)]
-            parts += [(ALL, (ends[0], ends[-1]), place >= 0, matched, status)]
-            for which, span, at, found, said in parts:
-                where = (BENCHMARK, group.dataset, group.condition, group.model, measure, which, *span)
-                means = (_mean(values, at) for values in (each, cues, passed))
-                yield (*where, *means, *found, int(at.sum()), said, group.source)
+        of_models = [_of_model(*each, shared, ends, len(own)) for each in zip(own, placed, strict=True)]
+        for of_measure in zip(*of_models, strict=True):
+            yield from (row for of_model in of_measure for row in of_model)
 
 
-def _matched(tier: TierGroup, place: Floats, passed: Floats, shared: Floats) -> Matched:
+def _of_model(
+    asked: tuple[Group, TierGroup], place: Floats, shared: Floats, ends: Sequence[float], n_models: int
+) -> list[list[tuple[object, ...]]]:
+    """Return the rows of one model in each measure of a tier."""
+    group, tier = asked
+    columns = {measure: column for measure, (name, column) in MEASURES.items() if name == tier.tier}
+    passed = [np.nan_to_num(tier.column(column)) for column in columns.values()]
+    parts = [(str(q + 1), ends[q : q + 2], place == q) for q in range(QUARTERS)]
+    parts.append((ALL, (ends[0], ends[-1]), place >= 0))
+    cues = tier.column("n_cues") if tier.tier == "2a" else None
+    means = [(_mean(tier.column("words"), at), _mean(cues, at)) for _, _, at in parts]
+    rows = []
+    for measure, own, matched in zip(columns, passed, _matched(tier, place, passed, shared), strict=True):
+        status = ONE_MODEL if n_models == 1 else OK if shared.any() else NOTHING_SHARED
+        if status == OK and matched[0] is not None and matched[1] is None:
+            status = SINGLE_ITEM if tier.n_items == 1 else OFTEN_UNDEFINED
+        told = [*[(_UNMATCHED, OK)] * QUARTERS, (matched, status)]
+        rows.append(
+            [
+                (
+                    *(BENCHMARK, group.dataset, group.condition, group.model, measure, which, *span),
+                    *(*both, _mean(own, at), *found, int(at.sum()), said, group.source),
+                )
+                for (which, span, at), both, (found, said) in zip(parts, means, told, strict=True)
+            ]
+        )
+    return rows
+
+
+def _matched(tier: TierGroup, place: Floats, passed: Sequence[Floats], shared: Floats) -> list[Matched]:
+    """Return the rate at matched length of each of ``passed``."""
     if not shared.any():
-        return _UNMATCHED
+        return [_UNMATCHED] * len(passed)
     quarters = np.flatnonzero(shared)
     here = [place == quarter for quarter in quarters]
-    # Whole numbers: items × (passed, asked in each quarter), all from one product.
-    counts = np.column_stack([(each * at).sum(axis=1) for each in (passed, 1.0) for at in here])
-    right, asked = np.split(np.vstack([counts.sum(axis=0), tier.weights() @ counts]), 2, axis=1)
-    total = np.zeros(len(right))
+    # Whole numbers: (asked or passed, quarters) × items, all from one product.
+    counts = np.array([(each * at).sum(axis=1) for each in (1.0, *passed) for at in here])
+    seen, drawn = (
+        each.reshape(1 + len(passed), len(quarters), -1)
+        for each in (counts.sum(axis=1), counts @ tier.weights().T)
+    )
+    rates = (
+        [_weighted(right, asked, shared[quarters]) for right in of_passed]
+        for asked, *of_passed in (seen, drawn)
+    )
+    return [_interval(float(value[0]), draws, tier.n_items) for value, draws in zip(*rates, strict=True)]
+
+
+def _weighted(right: Floats, asked: Floats, shared: Floats) -> Floats:
+    """Return the mean of rates over quarters, by how many replies all models have there."""
+    total = np.zeros(right.shape[1])
     with np.errstate(invalid="ignore", divide="ignore"):
-        for quarter, rate in zip(quarters, (right / asked).T, strict=True):
-            total += rate * shared[quarter] / shared.sum()
-    value = float(total[0])
-    low, high = interval(total[1:]) if tier.n_items > 1 else (None, None)
+        for rate, weight in zip(right / asked, shared, strict=True):
+            total += rate * weight / shared.sum()
+    return total
+
+
+def _interval(value: float, draws: Floats, n_items: int) -> Matched:
+    low, high = interval(draws) if n_items > 1 else (None, None)
     if low is None or high is None:
         return value, None, None
     return value, min(low, value), max(high, value)
 
 
 def _mean(values: Floats | None, at: NDArray[np.bool_]) -> float | None:
-    return None if values is None or not at.any() else float(np.nanmean(values[at]))
+    if values is None or not at.any():
+        return None
+    own = values[at]
+    return float(np.nanmean(own) if np.isnan(own).any() else own.mean())

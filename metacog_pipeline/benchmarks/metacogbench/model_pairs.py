@@ -6,7 +6,7 @@ together, p is that of all exchanges between the two; above, that of the resampl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from weakref import WeakKeyDictionary
@@ -24,6 +24,7 @@ from metacog_pipeline.benchmarks.metacogbench.run_estimates import (
     changed,
     rate,
     rate_values,
+    rates,
 )
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import Floats, TierGroup, tier_groups
 from metacog_pipeline.stats import calibration, exact, resampling
@@ -39,7 +40,10 @@ HEADLINE: Mapping[str, str | None] = {tier: None if tier == "1b" else "passed" f
 Exchanged = Callable[[NDArray[np.bool_]], Floats | None]
 #: A tier of two models on the items both answered, and how many were lost on either side.
 Shared = tuple[TierGroup, TierGroup, int, int]
+#: Headlines of whole tiers, and those with their composites by the tiers there are.
 _WHOLE: WeakKeyDictionary[Group, dict[str, RunEstimate]] = WeakKeyDictionary()
+_COMPOSED: WeakKeyDictionary[Group, dict[tuple[str, ...], Mapping[str, RunEstimate]]] = WeakKeyDictionary()
+_TIERS_OF = {name: tiers_of(name) for name in COMPOSITES}
 
 
 def of_two(base: Callable[[str], Comparison], first: Group, second: Group) -> Iterator[Comparison]:
@@ -50,11 +54,12 @@ def of_two(base: Callable[[str], Comparison], first: Group, second: Group) -> It
     other = headlines(second, {name: each[1] for name, each in kept.items()})
     differ = {name: _differ(one, two, HEADLINE[name]) for name, (one, two, _, _) in kept.items()}
     for name, of in _rest_on(shared).items():
-        rows, lost = base(name), _lost([shared[tier] for tier in of])
+        lost = _lost([shared[tier] for tier in of])
+        row = base(name) if lost is None else replace(base(name), note=lost)
         if name not in own or name not in other:
-            yield replace(rows, note=lost, status=NO_SHARED)
+            yield replace(row, status=NO_SHARED)
             continue
-        row = difference(replace(rows, note=lost), own[name], other[name])
+        row = difference(row, own[name], other[name])
         tiers = [kept[tier][:2] for tier in of]
         unlike = sum(differ[tier] for tier in of)
         yield tested(
@@ -105,7 +110,8 @@ def tested(row: Comparison, sizes: Sequence[int], differ: int, exchanged: Exchan
         note = "; ".join(each for each in (RUNS_DIFFER if moved is None else exact.NOTE, row.note) if each)
         return replace(row, p=None if moved is None else exact.exchange_p(moved), note=note)
     student = 0.0 if row.statistic is None else resampling.wald_p(row.statistic, max(min(sizes) - 1, 1))
-    return replace(row, p=max(row.p, student, exact.least_p(differ)))
+    p = max(row.p, student, exact.least_p(differ))
+    return row if p == row.p else replace(row, p=p)
 
 
 def difference(base: Comparison, first: RunEstimate, second: RunEstimate) -> Comparison:
@@ -128,8 +134,9 @@ def resampled(base: Comparison, value: float, draws: Floats, n: int) -> Comparis
     if found.low is None:
         return replace(base, value=value, n=n, status=OFTEN_UNDEFINED)
     p = resampling.p_value(draws, SAME) if found.p is None else found.p
-    made = replace(base, value=value, se=found.se, low=found.low, high=found.high)
-    return replace(made, statistic=found.statistic, p=p, n=n)
+    return replace(
+        base, value=value, se=found.se, low=found.low, high=found.high, statistic=found.statistic, p=p, n=n
+    )
 
 
 def common(first: TierGroup, second: TierGroup) -> tuple[TierGroup, TierGroup]:
@@ -161,8 +168,7 @@ def _answered(tier: TierGroup) -> TierGroup:
 def _rest_on(shared: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return what is compared, and which tiers it rests on: all that there are for it."""
     found = {TIER_MEASURES[tier]: (tier,) for tier in shared}
-    whole = {name: tiers_of(name) for name in COMPOSITES}
-    return found | {name: of for name, of in whole.items() if set(of) <= set(shared)}
+    return found | {name: of for name, of in _TIERS_OF.items() if set(of) <= set(shared)}
 
 
 def _lost(tiers: Sequence[Shared]) -> str | None:
@@ -170,16 +176,37 @@ def _lost(tiers: Sequence[Shared]) -> str | None:
     return lost_items(n + first, n + second, n)
 
 
-def headlines(group: Group, tiers: Tiers) -> dict[str, RunEstimate]:
+def headlines(group: Group, tiers: Tiers) -> Mapping[str, RunEstimate]:
     """Return headlines and composites; those of a whole tier are computed once for all pairs of its group."""
     known, whole = _WHOLE.setdefault(group, {}), tier_groups(group)
-    found = {}
+    found, joint = {}, _COMPOSED.setdefault(group, {})
     for name, tier in tiers.items():
         kept = known.get(name) if tier is whole[name] else None
         found[TIER_MEASURES[name]] = made = kept or _headline(tier)
         if tier is whole[name]:
             known[name] = made
-    return found | composed(found)
+    if any(tier is not whole[name] for name, tier in tiers.items()):
+        return found | composed(found)
+    of = tuple(tiers)
+    if of not in joint:
+        joint[of] = found | composed(found)
+    return joint[of]
+
+
+def prepare(groups: Iterable[Group]) -> None:
+    """Compute the headlines of whole tiers that are rates for many groups together, as `headlines` has them afterwards."""
+    alike: dict[tuple[str, int, int, int], list[tuple[dict[str, RunEstimate], TierGroup]]] = {}
+    for group in groups:
+        known = _WHOLE.setdefault(group, {})
+        for name, tier in tier_groups(group).items():
+            whole = tier.asked == tier.n_items * tier.n_runs and not tier.n_failed
+            if whole and HEADLINE[name] is not None and name not in known:
+                key = name, tier.seed, tier.n_items, tier.n_runs
+                alike.setdefault(key, []).append((known, tier))
+    for (name, *_), several in alike.items():
+        made = rates([tier for _, tier in several], str(HEADLINE[name]))
+        for (known, _), each in zip(several, made, strict=True):
+            known[name] = each
 
 
 def predicted(tier: TierGroup) -> RunEstimate:
@@ -198,8 +225,12 @@ def _headline(tier: TierGroup) -> RunEstimate:
 def _compared(tier: TierGroup, column: str | None) -> Floats:
     """Return what is compared of each item, ``(items, values)``: its rate over runs, or predictions and outcomes."""
     if column is None:
-        return np.hstack([tier.column(name) for name in ("pre", "correct")])
-    return np.asarray(rate_values(tier, column).mean(axis=1, keepdims=True))
+        return tier.once(
+            "pre, correct", lambda own: np.hstack([own.column(name) for name in ("pre", "correct")])
+        )
+    return tier.once(
+        f"rate of {column}", lambda own: np.asarray(rate_values(own, column).mean(axis=1, keepdims=True))
+    )
 
 
 def _differ(first: TierGroup, second: TierGroup, column: str | None) -> int:
@@ -207,7 +238,8 @@ def _differ(first: TierGroup, second: TierGroup, column: str | None) -> int:
     one, two = _compared(first, column), _compared(second, column)
     if one.shape != two.shape:
         return first.n_items
-    return int((~np.isclose(one, two, rtol=0, atol=SAME, equal_nan=True)).any(axis=1).sum())
+    alike = (np.abs(one - two) <= SAME) | (np.isnan(one) & np.isnan(two))
+    return int((~alike).any(axis=1).sum())
 
 
 def _exchanged_together(

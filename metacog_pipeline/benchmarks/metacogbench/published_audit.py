@@ -35,7 +35,7 @@ def audit_tables(data: Path) -> pl.DataFrame:
     ``subject`` is a model or a category. ``difference`` is recomputed minus published; where only a range is possible,
     ``recomputed`` is its end nearest to the printed number. ``tolerance`` is what rounding of the printed parts explains.
     """
-    given = {name: pl.read_csv(data / name) for name in FILES}
+    given = {name: pl.read_csv(data / name, glob=False) for name in FILES}
     first, scaled = given["table_3.csv"], given["table_7.csv"]
     claims = {(row["subject"], row["quantity"]): row for row in given["claims.csv"].iter_rows(named=True)}
     rows = [

@@ -50,9 +50,8 @@ class RunEstimate:
     @property
     def value(self) -> float | None:
         """Mean over runs; None where a run has none."""
-        if not len(self.by_run) or bool(np.isnan(self.by_run).any()):
-            return None
-        return run_stats(self.by_run.tolist())[0]
+        values = self.by_run.tolist()
+        return None if any(map(math.isnan, values)) else run_stats(values)[0]
 
     def estimate(self) -> Estimate:
         """Return the mean over runs with its 95 % interval."""
@@ -119,6 +118,21 @@ def weighted_mean(weights: Floats, values: Floats, method: str = MEAN, *, share:
 def rate(tier: TierGroup, name: str) -> RunEstimate:
     """Return the share of items for which column ``name`` holds; an answered item without a value counts as not."""
     return mean(tier, rate_values(tier, name), share=True)
+
+
+def rates(tiers: Sequence[TierGroup], name: str) -> list[RunEstimate]:
+    """Return the `rate` of several tiers that share their draws and lack no reply, from one product of whole numbers: a
+    tenth of the time of one after another, and the same numbers."""
+    weights, runs = tiers[0].weights(), tiers[0].n_runs
+    passed = np.hstack([rate_values(tier, name) for tier in tiers])
+    n = len(passed)
+    by_run, drawn = passed.sum(axis=0) / n, (passed.T @ weights.T) / n
+    return [
+        RunEstimate(by_run[own], np.ascontiguousarray(drawn[own].T).mean(axis=1), n, share=True)
+        if runs > 1
+        else RunEstimate(by_run[own], drawn[own.start], n, share=True)
+        for own in (slice(start, start + runs) for start in range(0, len(by_run), runs))
+    ]
 
 
 def rate_values(tier: TierGroup, name: str) -> Floats:

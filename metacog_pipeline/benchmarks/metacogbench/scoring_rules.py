@@ -31,8 +31,8 @@ from metacog_pipeline.benchmarks.metacogbench.parsing.probe import read_probe
 LOW_BET = 30.0
 # rule → (lo, hi) where an item gives none
 DEFAULTS = {
-    **{"know": (0.0, 70.0), "ramp": (30.0, 50.0), "band": (20.0, 65.0)},
-    **dict.fromkeys(("unknowable", "insufficient"), (30.0, 100.0)),
+    **{"know": (0.0, 70.0), "ramp": (LOW_BET, 50.0), "band": (20.0, 65.0)},
+    **dict.fromkeys(("unknowable", "insufficient"), (LOW_BET, 100.0)),
 }
 _LABEL = "PRE_CONFIDENCE: "
 _BARE_LENGTH = 40  # a prediction without its label is a number and little else
@@ -95,14 +95,13 @@ def bet_rule_holds(
     slot: bool,
     hi: float | None = None,
     lo: float | None = None,
-    low_bet: float = LOW_BET,
 ) -> bool:
     """Return whether a bet passes its rule; all bounds are inclusive. An unknown rule never passes."""
     default_lo, default_hi = DEFAULTS.get(rule, (0.0, 100.0))
     hi, lo = default_hi if hi is None else hi, default_lo if lo is None else lo
     if rule in ("unknowable", "insufficient"):
         says_so = refuses or (rule == "insufficient" and insufficient)
-        return (bet is not None and bet <= low_bet) or (says_so and not slot)
+        return (bet is not None and bet <= lo) or (says_so and not slot)
     if bet is None:
         return False
     if rule == "know":

@@ -128,7 +128,7 @@ def _tau(part: pl.DataFrame) -> float | None:
 
 
 def _bets(low: float | None = None, sure: float | None = None) -> Callable[[TierGroup], Floats]:
-    """Return the pass rate with another threshold of a low bet, or of a sure one where the item sets the default.
+    """Return the pass rate with another threshold of a low bet or a sure one, where the item has the default.
 
     A low bet is asked of items that cannot be answered, and of hard ones answered wrongly; a sure one of items everyone can
     know.
@@ -142,14 +142,14 @@ def _bets(low: float | None = None, sure: float | None = None) -> Callable[[Tier
         rules = np.array(tier.fact("bet_rule"))[:, None]
         at_most = LOW_BET if low is None else low
         hi = np.where((rules == "know") & (hi == SURE_BET), SURE_BET if sure is None else sure, hi)
-        lo = np.where((rules == "ramp") & (lo == LOW_BET), at_most, lo)
+        lo = np.where((rules != "band") & (lo == LOW_BET), at_most, lo)
         with np.errstate(invalid="ignore"):
             by_rule: Mapping[str, ArrayLike] = {
                 "know": (right == 1) & (bet >= hi),
                 "ramp": np.where(right == 1, bet >= hi, bet <= lo),
                 "band": (bet >= lo) & (bet <= hi),
-                "unknowable": (bet <= at_most) | (refusal & ~slot),
-                "insufficient": (bet <= at_most) | ((refusal | insufficient) & ~slot),
+                "unknowable": (bet <= lo) | (refusal & ~slot),
+                "insufficient": (bet <= lo) | ((refusal | insufficient) & ~slot),
             }
         conditions = [np.broadcast_to(rules == rule, bet.shape) for rule in by_rule]
         return _mean(np.select(conditions, [np.asarray(each) for each in by_rule.values()], False))

@@ -6,9 +6,9 @@ number of items alone, so models that were asked the same items get the same res
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,8 +20,11 @@ from metacog_pipeline.benchmarks.metacogbench.items import TIERS
 from metacog_pipeline.benchmarks.metacogbench.parsing.response import UNANSWERED
 from metacog_pipeline.stats import resampling
 
+T = TypeVar("T")
 Floats = NDArray[np.float64]
 N_BOOT = 10_000
+#: Of the rows of a tier: its items in order, and how many replies are lacking.
+_FACTS = (pl.col("item_id").unique().sort().implode(), pl.len() - pl.col("_answered").sum())
 _TIERS: WeakKeyDictionary[Group, dict[str, TierGroup]] = WeakKeyDictionary()
 
 
@@ -57,6 +60,13 @@ class TierGroup:
             table.flags.writeable = False
         return table
 
+    def once(self, name: str, compute: Callable[[TierGroup], T]) -> T:
+        """Return what ``compute`` makes of the tier, once for all pairs of models; ``name`` tells apart what."""
+        if name not in self._known:
+            self._known[name] = compute(self)
+        found: T = self._known[name]
+        return found
+
     def _answered(self) -> tuple[pl.DataFrame, NDArray[np.int64], NDArray[np.int64]]:
         """Return the rows with a reply, and the item and run of each."""
         if "" not in self._known:
@@ -77,7 +87,8 @@ class TierGroup:
     def of(self, item_ids: Sequence[str]) -> TierGroup:
         """Return the tier with some of its items."""
         kept = self.frame.filter(pl.col("item_id").is_in(list(item_ids)))
-        return _tier_group(self.tier, self.seed, _placed(kept), self.n_runs)
+        ids, failed = kept.select(_FACTS).row(0)
+        return replace(self, item_ids=tuple(ids), asked=kept.height, n_failed=failed, frame=_placed(kept))
 
     def weights(self, n: int | None = None) -> Floats:
         """Return how often each of ``n`` items (None: all) is drawn in each resample, ``(N_BOOT, n)``."""
@@ -97,13 +108,18 @@ def tier_groups(group: Group) -> dict[str, TierGroup]:
 def all_tier_groups(groups: Sequence[Group]) -> list[dict[str, TierGroup]]:
     """Return the same of many groups; those not placed before are placed together, in a fraction of the time."""
     if new := list(dict.fromkeys(group for group in groups if group not in _TIERS)):
-        frames = [group.frame.with_columns(_group=pl.lit(number)) for number, group in enumerate(new)]
-        placed = _placed(pl.concat(frames, how="diagonal_relaxed"), "_group")
-        parts = placed.partition_by("_group", "tier", as_dict=True, include_key=True)
-        for number, group in enumerate(new):
-            runs, seed = group.frame["run"].n_unique(), group.benchmark.context.seed
-            own = {tier: parts[number, tier] for tier in TIERS if (number, tier) in parts}
-            _TIERS[group] = {tier: _tier_group(tier, seed, part, runs) for tier, part in own.items()}
+        rows = pl.concat([group.frame for group in new], how="diagonal_relaxed")
+        number = np.repeat(np.arange(len(new)), [group.frame.height for group in new])
+        placed = _placed(rows.with_columns(_group=pl.Series(number)), "_group")
+        facts = placed.group_by("_group", "tier", maintain_order=True).agg(*_FACTS).iter_rows()
+        parts = placed.partition_by("_group", "tier", maintain_order=True)
+        found: list[dict[str, TierGroup]] = [{} for _ in new]
+        runs = [group.frame["run"].n_unique() for group in new]
+        for (place, tier, ids, failed), part in zip(facts, parts, strict=True):
+            seed = new[place].benchmark.context.seed
+            found[place][tier] = TierGroup(tier, seed, tuple(ids), runs[place], part.height, failed, part)
+        for group, own in zip(new, found, strict=True):
+            _TIERS[group] = {tier: own[tier] for tier in TIERS if tier in own}
     return [_TIERS[group] for group in groups]
 
 
@@ -112,9 +128,3 @@ def _placed(rows: pl.DataFrame, *within: str) -> pl.DataFrame:
     keys = [*within, "tier"]
     item, run = (pl.col(name).rank("dense").over(keys).cast(pl.Int64) - 1 for name in ("item_id", "run"))
     return rows.with_columns(_answered=~pl.col("status").is_in(UNANSWERED), _item=item, _run=run)
-
-
-def _tier_group(tier: str, seed: int, placed: pl.DataFrame, n_runs: int) -> TierGroup:
-    ids = tuple(sorted(placed["item_id"].unique().to_list()))
-    failed = placed.height - int(placed["_answered"].sum())
-    return TierGroup(tier, seed, ids, n_runs, placed.height, failed, placed)

@@ -45,7 +45,7 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
     Settings, Item, Response = settings_of.Settings, Question, response.Response
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "3",
+        Stage.PARSING: "4",
         Stage.SCORING: "6",
     }
     answer_modes = MODES

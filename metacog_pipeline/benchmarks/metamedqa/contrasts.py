@@ -299,16 +299,21 @@ def rows_of_pairs(
     for at, (i, j) in enumerate(pairs):
         n = int(found.n[at])
         both = here[:, i] & here[:, j]
-        exactly = _exact_p(hits[both], asked[both], i, j) if n <= exact.MOST_SWAPPED else None
+        if n <= exact.MOST_SWAPPED:
+            least = _exact_p(hits[both], asked[both], i, j)
+        else:
+            differ = (hits[both, i] != hits[both, j]) | (asked[both, i] != asked[both, j])
+            least = exact.least_p(int(differ.sum()))
         row = compared.row(
             "paired", measure, compared.groups[i], compared.groups[j], n=n, note=lost_items(own[i], own[j], n)
         )
-        yield _difference(row, found, at, exactly)
+        yield _difference(row, found, at, least)
         if int(asked[both][:, [i, j]].max(initial=1)) == 1:
             yield _mcnemar(replace(row, family=f"mcnemar_{compared.what}"), found, at)
 
 
-def _difference(row: Comparison, found: PairedShares, at: int, exact_p: float | None) -> Comparison:
+def _difference(row: Comparison, found: PairedShares, at: int, least: float | None) -> Comparison:
+    """Return the row of one pair; ``least``: the p of all exchanges where they are made, else the least that they give."""
     n, lost = row.n, row.note
     if n < 2:
         return replace(
@@ -316,7 +321,9 @@ def _difference(row: Comparison, found: PairedShares, at: int, exact_p: float | 
         )
     p, note = None if np.isnan(found.p[at]) else float(found.p[at]), "score intervals of both, p of Wald's t"
     if p is not None and n <= exact.MOST_SWAPPED:
-        p, note = exact_p, exact.NOTE
+        p, note = least, exact.NOTE
+    elif p is not None and least is not None:
+        p = max(p, least)
     return replace(
         row, value=float(found.value[at]), low=float(found.low[at]), high=float(found.high[at]), p=p,
         note="; ".join(each for each in (note, lost) if each),
@@ -347,7 +354,7 @@ CONTRASTS = (
         "holm",
         ("dataset", "source", "condition", "family", "measure"),
         words="Two models on the items both answered: difference of shares and McNemar's test.",
-        version="2",
+        version="3",
         between_models=True,
         pairs=True,
     ),

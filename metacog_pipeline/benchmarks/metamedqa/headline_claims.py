@@ -19,13 +19,13 @@ _OPTIONS = 6
 
 def ledger(data: Path) -> pl.DataFrame:
     """Return one row per headline claim, from the tables in ``data``."""
-    figures = pl.read_csv(data / "figures.csv", infer_schema_length=None)
+    figures = pl.read_csv(data / "figures.csv", infer_schema_length=None, glob=False)
     return headlines.ledger(
         [
             *_absent(figures),
             *_confidence(figures),
             *_prompts(figures),
-            *_accuracy(figures, pl.read_csv(data / "correlations.csv")),
+            *_accuracy(figures, pl.read_csv(data / "correlations.csv", glob=False)),
             headlines.waiting(
                 "most models use one value of the confidence scale",
                 "ratings of single answers",

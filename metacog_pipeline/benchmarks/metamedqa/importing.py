@@ -91,7 +91,8 @@ class Rows(RowRules):
         settings = getattr(self.benchmark, "settings", None)
         if settings is None or settings.limit is not None or not self._path.exists():
             return None
-        found = pl.read_parquet(self._path, columns=["item_id", HASH, "target"], hive_partitioning=False)
+        columns = ["item_id", HASH, "target"]
+        found = pl.read_parquet(self._path, columns=columns, glob=False, hive_partitioning=False)
         places = {letter: place for place, letter in enumerate(LETTERS)}
         return found.with_columns(pl.col("target").replace_strict(places, return_dtype=pl.Int64))
 

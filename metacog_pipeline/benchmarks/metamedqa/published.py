@@ -48,7 +48,9 @@ def claims(benchmark: Any) -> pl.DataFrame:
 
 
 def _table(stem: str) -> pl.DataFrame:
-    return pl.read_csv(shipped("data", "published", NAME, f"{stem}.csv"), infer_schema_length=None)
+    return pl.read_csv(
+        shipped("data", "published", NAME, f"{stem}.csv"), infer_schema_length=None, glob=False
+    )
 
 
 def _joined(*parts: pl.Expr) -> pl.Expr:

@@ -59,7 +59,7 @@ def confidence(home: Home) -> Markup:
                 series.setdefault(model, []).append((level, point))
             cells.setdefault(model, {})[level] = _used(value, low, high, n)
         rest = f" The first {MOST_LINES} models; the table has all." if len(series) > MOST_LINES else ""
-        answers = pieces.counted(counts.values())
+        answers = pieces.counted(counts[model] for model in list(series)[:MOST_LINES])
         drawn = lines(
             series,
             x="stated confidence",

@@ -60,8 +60,8 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
     Settings, Item, Response = settings_of.Settings, items.Item, response.Response
     versions: ClassVar[Mapping[contract.Stage, str]] = {
         **dict.fromkeys(contract.Stage, "1"),
-        contract.Stage.PARSING: "15",
-        contract.Stage.SCORING: "5",
+        contract.Stage.PARSING: "16",
+        contract.Stage.SCORING: "6",
     }
     answer_modes = ("text", "choice")
     unreadable = ("meta_invalid", "refused")

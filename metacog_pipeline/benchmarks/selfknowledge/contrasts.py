@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -48,7 +49,8 @@ NO_SHARED = "no shared items"
 UNDEFINED = "undefined in one of them"
 SAME = "the same in every resample"
 TIE = 1e-12  # differences below this are rounding
-Statistic = Callable[[Counts, Floats], Floats]
+#: From what the cells are to the function of totals ``(B, combinations)``.
+Statistic = Callable[[Counts], Callable[[Floats], Floats]]
 Pairs = Iterable[tuple[Comparison, Group, Group]]
 #: From the name of a measure to its difference between two groups, and that of every resample.
 Drawn = Callable[[str], tuple[float, Floats]]
@@ -111,7 +113,7 @@ def _contrast(family: str, pairs: Callable[..., Iterator[Pairs]], words: str) ->
     )
     return Contrast(
         family, compute, "holm", within, words=words, between_models=models, pairs=models, by_model=not models,
-        version="3",
+        version="4",
     )  # fmt: skip
 
 
@@ -130,31 +132,73 @@ def _with_lost(rows: Iterable[Comparison], a: Group, b: Group) -> Iterator[Compa
 
 
 # --- one pair ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The answers of one group that are compared, with the number of the cluster of each; what every test of them needs is
+    made once."""
+
+    rows: pl.DataFrame
+    clusters: Ints
+
+    @cached_property
+    def n_items(self) -> int:
+        """How many items were answered."""
+        return self.rows["item_id"].n_unique()
+
+    @cached_property
+    def repeated(self) -> bool:
+        """Whether any cluster holds more than one answer."""
+        return int(np.bincount(self.clusters).max(initial=0)) > 1
+
+    @cached_property
+    def graded(self) -> tuple[Floats, Ints, Ints] | None:
+        """Confidence, correctness and cluster of each graded yes; None where there is none."""
+        kept = self.rows["confidence"].is_not_null()
+        if not kept.any():
+            return None
+        own = self.rows.select("confidence", pl.col("correct").cast(pl.Int64)).filter(kept)
+        return own["confidence"].to_numpy(), own["correct"].to_numpy(), self.clusters[kept.to_numpy()]
+
+    @cached_property
+    def correct(self) -> Ints:
+        """Whether each answer is right."""
+        return self.rows["correct"].cast(pl.Int64).to_numpy()
+
+
+_WHOLE: WeakKeyDictionary[Group, Side] = WeakKeyDictionary()  # a model is compared with all others
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair:
-    """Two groups restricted to the items of both; ``clusters`` numbers what is drawn together, alike in both."""
+    """Two groups restricted to the items of both; the numbers of clusters are alike in both: they are drawn together."""
 
-    sides: tuple[pl.DataFrame, pl.DataFrame]
-    clusters: tuple[Ints, Ints]
-    n_items: int
+    sides: tuple[Side, Side]
 
     @property
-    def repeated(self) -> bool:
-        """Whether any cluster holds more than one answer of a side."""
-        return any(len(np.unique(each)) < len(each) for each in self.clusters)
+    def n_items(self) -> int:
+        """How many items both answered."""
+        return self.sides[0].n_items
+
+
+def _whole(group: Group) -> Side:
+    if group not in _WHOLE:
+        _WHOLE[group] = Side(group.rows, group.clusters)
+    return _WHOLE[group]
 
 
 def pair_of(first: Group, second: Group) -> Pair:
     """Return what the two share."""
     a, b = first.rows, second.rows
-    if not a["item_id"].equals(b["item_id"]):
+    same = a["item_id"].equals(b["item_id"])
+    if same and a["cluster"].equals(b["cluster"]):
+        return Pair((_whole(first), _whole(second)))
+    if not same:
         a, b = (
             one.join(other, on="item_id", how="semi", maintain_order="left")
             for one, other in ((a, b), (b, a))
         )
-    clusters = [a["cluster"]] if a["cluster"].equals(b["cluster"]) else [a["cluster"], b["cluster"]]
-    names = pl.concat(clusters).rank("dense").cast(pl.Int64).to_numpy() - 1
-    return Pair((a, b), (names[: a.height], names[len(names) - b.height :]), a["item_id"].n_unique())
+    names = pl.concat([a["cluster"], b["cluster"]]).rank("dense").cast(pl.Int64).to_numpy() - 1
+    return Pair((Side(a, names[: a.height]), Side(b, names[a.height :])))
 
 
 def compared(base: Comparison, a: Group, b: Group, shared: Drawn | None = None) -> Iterator[Comparison]:
@@ -163,14 +207,13 @@ def compared(base: Comparison, a: Group, b: Group, shared: Drawn | None = None) 
     pair = pair_of(a, b)
     both_idk = a.condition == b.condition and gives_leave(a.condition)
     one_idk = a.condition != b.condition == IDK
-    # An abstaining reply is hardly ever right: how often a no fails says nothing there.
-    measures = (*MEASURES[:4], "all_alignment") if both_idk else MEASURES[:-1] if one_idk else MEASURES
-    for row in _differences(base, a.benchmark, pair, measures, shared):
-        if one_idk and row.measure == "d_type2" and row.status == "ok":
-            row = replace(row, note=f"{row.note}; {LARGE}")
-        if both_idk and row.measure == "yes_ratio":
-            continue  # the share of abstentions is 1 minus it
-        yield replace(row, measure=IDK_NAMES.get(row.measure, row.measure)) if both_idk else row
+    # An abstaining reply is hardly ever right: how often a no fails says nothing there. The share of abstentions is 1
+    # minus that of a yes.
+    measures = (*MEASURES[:3], "all_alignment") if both_idk else MEASURES[:-1] if one_idk else MEASURES
+    for name, found in _differences(base, a.benchmark, pair, measures, shared):
+        if one_idk and name == "d_type2" and "status" not in found:
+            found["note"] = f"{found['note']}; {LARGE}"
+        yield replace(base, measure=IDK_NAMES.get(name, name) if both_idk else name, **found)
     if (graded := _graded_difference(base, pair)) is not None:
         yield graded
     if (discordant := _mcnemar(base, pair)) is not None:
@@ -179,34 +222,36 @@ def compared(base: Comparison, a: Group, b: Group, shared: Drawn | None = None) 
 
 def _differences(
     base: Comparison, benchmark: Any, pair: Pair, measures: Sequence[str], shared: Drawn | None = None
-) -> Iterator[Comparison]:
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each measure with what is found of its difference."""
     if not pair.n_items:
-        yield from (replace(base, measure=name, status=NO_SHARED) for name in measures)
+        yield from ((name, {"status": NO_SHARED}) for name in measures)
         return
-    n = int(max(each.max() for each in pair.clusters)) + 1
+    n = int(max(each.clusters.max() for each in pair.sides)) + 1
     difference = _alone(base, benchmark, pair, n) if shared is None else shared
-    for name in measures:
-        value, draws = difference(name)
-        row = _tested(replace(base, measure=name, n=pair.n_items), value, draws)
-        if row.p is not None and n <= exact.MOST_SWAPPED:
-            row = replace(row, p=_exact_p(benchmark, pair, STATISTICS[name], n), note=exact.NOTE)
-        yield row
+    values, drawn = zip(*(difference(name) for name in measures), strict=True)
+    told = resampling.differences(values, np.stack(drawn), tolerance=TIE)
+    for name, value, each in zip(measures, values, told, strict=True):
+        found = {"n": pair.n_items, **_tested(value, each, pair.n_items)}
+        if "p" in found and n <= exact.MOST_SWAPPED:
+            found |= {"p": _exact_p(benchmark, pair, STATISTICS[name], n), "note": exact.NOTE}
+        yield name, found
 
 
 def _alone(base: Comparison, benchmark: Any, pair: Pair, n: int) -> Drawn:
     """Return the differences of two sides over resamples of their own."""
-    made = [
-        counted(rows, benchmark.coded, own, n) for rows, own in zip(pair.sides, pair.clusters, strict=True)
-    ]
+    made = [counted(side.rows, benchmark.coded, side.clusters, n) for side in pair.sides]
     ones = np.ones(n, dtype=np.int64)
     tables = [Counts(resampling.Patterns(matrix, ones), codes) for matrix, codes in made]
     stream = benchmark.stream(base.dataset, base.family, base.condition, base.model, base.a, base.b)
     drawn = resampling.joint([matrix for matrix, _ in made], N_DRAWS, stream)
 
     def difference(name: str) -> tuple[float, Floats]:
-        statistic = STATISTICS[name]
-        one, two = (float(statistic(table, table.totals[None, :])[0]) for table in tables)
-        return one - two, statistic(tables[0], drawn[0]) - statistic(tables[1], drawn[1])
+        first, second = (STATISTICS[name](table) for table in tables)
+        one, two = (
+            float(of(table.totals[None, :])[0]) for of, table in zip((first, second), tables, strict=True)
+        )
+        return one - two, first(drawn[0]) - second(drawn[1])
 
     return difference
 
@@ -217,7 +262,7 @@ def _together_drawn(
     """Yield pairs of models with their differences over the resamples that all models of an item set share; with None where
     the two did not answer the same items."""
     groups = {id(group): group for _, a, b in pairs for group in (a, b)}
-    asked = {name: tuple(group.rows["item_id"].unique().sort()) for name, group in groups.items()}
+    asked = _asked(groups)
     alike: dict[tuple[str, ...], list[tuple[Comparison, Group, Group]]] = {}
     for base, a, b in pairs:
         if asked[id(a)] == asked[id(b)] and asked[id(a)]:
@@ -225,26 +270,41 @@ def _together_drawn(
         else:
             yield base, a, b, None
     for own in alike.values():
-        table, tables, place = _counted_together(benchmark, [each for _, a, b in own for each in (a, b)])
+        table, tables, place = _counted_together([each for _, a, b in own for each in (a, b)])
         rows = {(place[id(a)], place[id(b)]): (base, a, b) for base, a, b in own}
         first = own[0][0]
+        statistics = {name: of(table) for name, of in STATISTICS.items()}
         stream = benchmark.stream("shared items", first.dataset, first.family, first.condition)
         for pair in shared_draws(tables, rows, N_DRAWS, stream, answered=tables.sum(axis=2) > 0):
-            yield *rows[pair.first, pair.second], partial(_of_shared, table, pair)
+            yield *rows[pair.first, pair.second], partial(_of_shared, statistics, pair)
 
 
-def _of_shared(table: Counts, pair: SharedPair, name: str) -> tuple[float, Floats]:
-    return pair.difference(name, partial(STATISTICS[name], table))
+def _of_shared(
+    statistics: Mapping[str, Callable[[Floats], Floats]], pair: SharedPair, name: str
+) -> tuple[float, Floats]:
+    return pair.difference(name, statistics[name])
 
 
-def _counted_together(benchmark: Any, groups: Iterable[Group]) -> tuple[Counts, Ints, dict[int, int]]:
+def _asked(groups: Mapping[int, Group]) -> dict[int, tuple[str, ...]]:
+    """Return the names of the items of each group, sorted once for groups that hold them in the same order."""
+    found: dict[int, tuple[str, ...]] = {}
+    before, names = pl.Series(dtype=pl.String), tuple[str, ...]()
+    for place, group in groups.items():
+        items = group.rows["item_id"]
+        if not items.equals(before):
+            before, names = items, tuple(items.unique().sort())
+        found[place] = names
+    return found
+
+
+def _counted_together(groups: Iterable[Group]) -> tuple[Counts, Ints, dict[int, int]]:
     """Return what the cells are, clusters × groups × cells, and the place of each group."""
     own = list({id(group): group for group in groups}.values())
-    rows = pl.concat([group.rows.select("cluster", *benchmark.coded) for group in own])
+    rows = pl.concat([group.rows.select("cluster", *TESTED) for group in own])
     cluster = rows["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1
     n = int(cluster.max()) + 1
     of = np.repeat(np.arange(len(own)), [group.rows.height for group in own])
-    matrix, codes = counted(rows, benchmark.coded, of * n + cluster, n * len(own))
+    matrix, codes = counted(rows, TESTED, of * n + cluster, n * len(own))
     cells = resampling.Patterns(np.zeros((1, matrix.shape[1]), dtype=np.int64), np.ones(1, dtype=np.int64))
     tables = matrix.reshape(len(own), n, -1).transpose(1, 0, 2)
     return Counts(cells, codes), tables, {id(group): place for place, group in enumerate(own)}
@@ -252,48 +312,47 @@ def _counted_together(benchmark: Any, groups: Iterable[Group]) -> tuple[Counts, 
 
 def _exact_p(benchmark: Any, pair: Pair, statistic: Statistic, n: int) -> float | None:
     """Return the p of all exchanges of ``n`` clusters between the two."""
-    rows = pl.concat([side.select(benchmark.coded) for side in pair.sides])
-    clusters = np.concatenate([pair.clusters[0], pair.clusters[1] + n])
+    rows = pl.concat([side.rows.select(benchmark.coded) for side in pair.sides])
+    clusters = np.concatenate([pair.sides[0].clusters, pair.sides[1].clusters + n])
     matrix, codes = counted(rows, benchmark.coded, clusters, 2 * n)
     table = Counts(resampling.Patterns(matrix, np.ones(2 * n, dtype=np.int64)), codes)
-    own = matrix.astype(np.float64)
-    return exact.paired_p(own[:n], own[n:], lambda each: statistic(table, each.sum(axis=1)))
+    own, of = matrix.astype(np.float64), statistic(table)
+    return exact.paired_p(own[:n], own[n:], lambda each: of(each.sum(axis=1)))
 
 
-def _tested(row: Comparison, value: float, drawn: Floats) -> Comparison:
+def _tested(value: float, found: resampling.Difference, n_items: int) -> dict[str, Any]:
+    """Return what a row says of a difference."""
     if not np.isfinite(value):
-        return replace(row, status=UNDEFINED)
-    found = resampling.difference(value, drawn, tolerance=TIE)
-    if row.n < 2 or found.low is None:
-        return replace(row, value=value, status="single item" if row.n < 2 else OFTEN_UNDEFINED)
-    row = replace(row, value=value, se=found.se, low=found.low, high=found.high)
+        return {"status": UNDEFINED}
+    if n_items < 2 or found.low is None or found.high is None:
+        return {"value": value, "status": "single item" if n_items < 2 else OFTEN_UNDEFINED}
+    known = {"value": value, "se": found.se, "low": min(found.low, value), "high": max(found.high, value)}
     if found.se is None or found.se <= TIE:
-        return replace(row, p=1.0, note=SAME) if abs(value) <= TIE else replace(row, status=SAME)
+        return {**known, **({"p": 1.0, "note": SAME} if abs(value) <= TIE else {"status": SAME})}
     note = f"paired item bootstrap, {found.usable_note}"
-    return replace(row, statistic=found.statistic, p=found.p, note=note)
+    return {**known, "statistic": found.statistic, "p": found.p, "note": note}
 
 
 def _graded_difference(base: Comparison, pair: Pair) -> Comparison | None:
     """Return the difference of the areas under the type-2 ROC; None where a side has no graded yes."""
-    graded = []
-    for rows, clusters in zip(pair.sides, pair.clusters, strict=True):
-        kept = rows["confidence"].is_not_null()
-        if not kept.any():
-            return None
-        confidence, correct = rows["confidence"].filter(kept), rows["correct"].filter(kept).cast(pl.Int64)
-        graded.append((confidence.to_numpy(), correct.to_numpy(), clusters[kept.to_numpy()]))
-    found = area_difference(graded[0], graded[1])
+    first, second = (side.graded for side in pair.sides)
+    if first is None or second is None:
+        return None
+    found = area_difference(first, second)
     row = replace(base, measure="auroc2", n=pair.n_items, note=found.method, value=found.value)
     if found.value is None or found.sem is None or found.low is None or found.high is None:
         return replace(row, status=found.status)
-    row = replace(row, se=found.sem, low=found.low, high=found.high, statistic=found.value / found.sem)
-    names, cluster = np.unique(np.concatenate([each[2] for each in graded]), return_inverse=True)
-    if len(names) <= exact.MOST_SWAPPED:
-        return replace(
-            row, p=_exact_area_p(graded, cluster, len(names)), note=f"{found.method}; {exact.NOTE}"
-        )
-    p = two_intervals.p_of(found.value, found.low, found.high)
-    return replace(row, p=p, note=f"{found.method}; p of the interval")
+    held = np.concatenate([first[2], second[2]])
+    n = int(np.count_nonzero(np.bincount(held)))
+    if n <= exact.MOST_SWAPPED:
+        names, cluster = np.unique(held, return_inverse=True)
+        p, of = _exact_area_p((first, second), cluster, len(names)), exact.NOTE
+    else:
+        p, of = two_intervals.p_of(found.value, found.low, found.high, n), "p of the interval"
+    return replace(
+        row, se=found.sem, low=found.low, high=found.high, statistic=found.value / found.sem, p=p,
+        note=f"{found.method}; {of}",
+    )  # fmt: skip
 
 
 def _exact_area_p(graded: Sequence[tuple[Floats, Ints, Ints]], cluster: Ints, n: int) -> float | None:
@@ -310,12 +369,12 @@ def _exact_area_p(graded: Sequence[tuple[Floats, Ints, Ints]], cluster: Ints, n:
 
 def _mcnemar(base: Comparison, pair: Pair) -> Comparison | None:
     """Return McNemar's mid-p test of accuracy; None where items were asked more than once or hang together."""
-    if pair.repeated:
+    one, two = pair.sides
+    if one.repeated or two.repeated:
         return None
-    sides = pair.sides
-    if not sides[0]["item_id"].equals(sides[1]["item_id"]):
-        sides = sides[0].sort("item_id"), sides[1].sort("item_id")
-    a, b = (side["correct"].cast(pl.Int64).to_numpy() for side in sides)
+    if not one.rows["item_id"].equals(two.rows["item_id"]):
+        one, two = (Side(side.rows.sort("item_id"), side.clusters) for side in pair.sides)
+    a, b = one.correct, two.correct
     test = mcnemar_from_data(a, b)
     return replace(
         base,
@@ -331,32 +390,38 @@ def _mcnemar(base: Comparison, pair: Pair) -> Comparison | None:
 
 
 def _share(column: str) -> Statistic:
-    def statistic(counts: Counts, totals: Floats) -> Floats:
+    def of(counts: Counts) -> Callable[[Floats], Floats]:
         known = counts.known(column)
-        return resampling.ratio_statistic(counts.where(**{column: 1}) * known, known)(totals)
+        return resampling.ratio_statistic(counts.where(**{column: 1}) * known, known)
 
-    return statistic
+    return of
 
 
 def _outcome(top: Sequence[int], bottom: Sequence[int]) -> Statistic:
-    def statistic(counts: Counts, totals: Floats) -> Floats:
+    def of(counts: Counts) -> Callable[[Floats], Floats]:
         weights = outcomes(counts)
-        parts = (weights[:, list(each)].sum(axis=1) for each in (top, bottom))
-        return resampling.ratio_statistic(*parts)(totals)
+        return resampling.ratio_statistic(*(weights[:, list(each)].sum(axis=1) for each in (top, bottom)))
 
-    return statistic
+    return of
 
 
-#: Measures as functions of counts and totals ``(B, combinations)``; NaN where undefined.
+def _sensitivity(counts: Counts) -> Callable[[Floats], Floats]:
+    weights = outcomes(counts)
+    return lambda totals: log_linear(*counts_of(totals, weights))
+
+
+#: Measures of totals; NaN where undefined.
 STATISTICS: Mapping[str, Statistic] = {
     "accuracy": _share("correct"),
     "yes_ratio": _share("yes"),
     "raw_alignment": _outcome((0, 3), (0, 1, 2, 3)),
-    "d_type2": lambda counts, totals: log_linear(*counts_of(totals, outcomes(counts))),
+    "d_type2": _sensitivity,
     "yfr": _outcome((2,), (0, 2)),
     "nfr": _outcome((1,), (1, 3)),
     "all_alignment": _share("all_aligned"),
 }
+#: The columns they rest on: the fewer cells, the less is drawn.
+TESTED = ("correct", "yes", "all_aligned")
 CONTRASTS = (
     _contrast("models_paired", between_models, "Two models on the items both answered."),
     _contrast("languages_paired", between_languages, "Two languages of one model on the same questions."),

@@ -18,13 +18,13 @@ _ONCE = "one training run, no other seed is reported"
 
 def ledger(data: Path) -> pl.DataFrame:
     """Return one row per headline claim, from the tables in ``data``."""
-    given = {n: pl.read_csv(data / f"table_{n}.csv") for n in range(1, 8)}
+    given = {n: pl.read_csv(data / f"table_{n}.csv", glob=False) for n in range(1, 8)}
     return headlines.ledger(
         [
-            *_trained(given[1], pl.read_csv(data / "figure_2.csv")),
+            *_trained(given[1], pl.read_csv(data / "figure_2.csv", glob=False)),
             *_elsewhere(given[3], given[6], given[7]),
             *_rivals(given[1], given[4], given[5]),
-            *_weights(given[1], pl.read_csv(data / "claims.csv")),
+            *_weights(given[1], pl.read_csv(data / "claims.csv", glob=False)),
             headlines.waiting(
                 "the gain comes back with another seed",
                 "d′ of further training runs",

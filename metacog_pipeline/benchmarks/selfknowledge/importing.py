@@ -43,6 +43,7 @@ class Rows(RowRules):
             "key", "gold", "gold_answer", "answers", "aliases", "correct_answer", "ground_truth", "target",
         ),
     }  # fmt: skip
+    objects = False
     step_words: ClassVar = {"answer": DIRECT, "question": DIRECT, "knows": META, "self_knowledge": META}
 
     def questions(self, item: Item) -> Iterable[str]:

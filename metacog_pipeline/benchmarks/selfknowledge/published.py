@@ -112,7 +112,9 @@ def _share(column: str, name: str) -> pl.Expr:
 
 
 def _table(stem: str) -> pl.DataFrame:
-    return pl.read_csv(shipped("data", "published", BENCHMARK, f"{stem}.csv"), infer_schema_length=None)
+    return pl.read_csv(
+        shipped("data", "published", BENCHMARK, f"{stem}.csv"), infer_schema_length=None, glob=False
+    )
 
 
 PUBLISHED = Published(lambda benchmark: values(_table), lambda benchmark: claims())

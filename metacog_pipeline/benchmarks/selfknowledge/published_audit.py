@@ -54,7 +54,7 @@ def audit_tables(data: Path) -> pl.DataFrame:
     ``difference`` is recomputed minus published; where only a range is possible, ``recomputed`` is its end nearest to the
     printed number. ``tolerance`` is what rounding explains; ``follows`` says whether the difference stays within it.
     """
-    given = {name: pl.read_csv(data / name) for name in FILES}
+    given = {name: pl.read_csv(data / name, glob=False) for name in FILES}
     first = {_subject(row): row for row in given["table_1.csv"].iter_rows(named=True)}
     rows = [
         *_from_failures("table 1", given["table_1.csv"]),
@@ -74,7 +74,7 @@ def rates_behind(data: Path) -> pl.DataFrame:
     Two rows where two are possible. ``n_solutions`` counts the whole answers that print alike; where there is one only,
     the rates are its own and it is written out. ``d_loglinear`` is what the headline measure of this project gives.
     """
-    given = {name: pl.read_csv(data / name) for name in FILES}
+    given = {name: pl.read_csv(data / name, glob=False) for name in FILES}
     rows = [
         (place, subject, dataset, number, *behind)
         for place, subject, dataset, row in _triples(given)

@@ -48,7 +48,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
     trial_settings: ClassVar = {"dataset": "sample", "trials": 6}
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
-        Stage.PARSING: "2",
+        Stage.PARSING: "3",
         Stage.SCORING: "4",
     }
     preview = ("item_id", "condition", "stimulus", "response", "confidence", "correct", "status")

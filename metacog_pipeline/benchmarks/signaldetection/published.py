@@ -62,7 +62,7 @@ def release(benchmark: Benchmark[Any, Any, Any]) -> str:
 
 def refit_tables(data: Path, seed: int, posteriors: Path) -> Refit:
     """Return the refit of the four files of ``data``, posteriors kept in ``posteriors``."""
-    given = {name: pl.read_csv(data / name) for name in FILES}
+    given = {name: pl.read_csv(data / name, glob=False) for name in FILES}
     fits, sensitivity = _sensitivity(given["counts.csv"], given["table_s1.csv"], seed, posteriors)
     criteria = _criteria(given["criterion_counts.csv"], given["table_s2.csv"])
     families = (efficiency.optimality, efficiency.between_models, efficiency.between_tasks)
@@ -72,7 +72,7 @@ def refit_tables(data: Path, seed: int, posteriors: Path) -> Refit:
 
 def values(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
     """Return the printed numbers as they stand in the paper, with the trials behind them."""
-    given = {name: pl.read_csv(folder() / name) for name in (*FILES, "notes.csv")}
+    given = {name: pl.read_csv(folder() / name, glob=False) for name in (*FILES, "notes.csv")}
     risk = pl.col("risk_configuration").replace_strict(_CONDITION)
     rated, of_cell = pl.lit("confidence"), ["task", "model", "condition"]
     first = given["table_s1.csv"].rename({column: quantity for quantity, column in _PRINTED.items()})
@@ -107,7 +107,7 @@ def values(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
 
 def claims(benchmark: Benchmark[Any, Any, Any]) -> pl.DataFrame:
     """Return every printed number beside what the counts published with it give, and the ledger of headline claims."""
-    given = pl.read_csv(folder() / "notes.csv")
+    given = pl.read_csv(folder() / "notes.csv", glob=False)
     remarks = {tuple(row[:-1]): row[-1] for row in given.iter_rows()}
 
     def note(each: Claim) -> str | None:

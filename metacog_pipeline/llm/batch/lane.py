@@ -60,8 +60,10 @@ class _Tried:
 class BatchModel:
     """A `ChatModel` that asks ``spec`` through batches. One event loop and one partition only.
 
-    ``identify`` gives a request's answer id, ``kept`` says whether an answer is in the store. ``wait`` is whether `next`
-    stays until batches end; otherwise it returns once all are submitted, and ``waiting`` is how many are under way.
+    ``identify`` gives a request's answer id, ``kept`` says whether an answer is in the store. ``submits`` is whether what
+    no batch holds goes into a new one; otherwise it is asked online, and only earlier batches are taken up. ``wait`` is
+    whether `next` stays until batches end; otherwise it returns once all are submitted, and ``waiting`` is how many are
+    under way.
     ``problems`` is what has to be said about those that ended.
     """
 
@@ -76,10 +78,12 @@ class BatchModel:
         halt: Halt,
         identify: Callable[[ChatRequest], str],
         kept: Callable[[str], bool],
+        submits: bool = True,
         wait: bool = True,
         say: Callable[[str], None] | None = None,
     ) -> None:
         self.spec = model.spec
+        self.submits = submits
         self.waiting = 0
         self.problems: list[str] = []
         self._model = model
@@ -117,23 +121,19 @@ class BatchModel:
         """The limits the provider has announced."""
         return self._model.announced_limits
 
-    @property
-    def overbilled(self) -> int | None:
-        """The output tokens of a bill above what its request allowed, after which nothing more is sent."""
-        return self._model.overbilled
-
     def begin(self) -> None:
         """Take up the batches of earlier processes. Raises ``StoreError``."""
         records.clear_spools(self._home)
-        for batch in records.batches(self._home):
-            record = batch.record
-            whose = (record.partition[1], record.kept_in, record.address)
-            if whose == (self.spec.name, self._owner.kept_in, self._desk.root):
-                self._take_up(batch)
+        for batch in records.unfinished(self._home, self.spec.name, self._owner.kept_in, self._desk.root):
+            self._take_up(batch)
 
     def there(self, answer: str) -> bool:
         """Whether a parked call may be made again: its batch has ended."""
         return not (answer in self._under_way or answer in self._unpaid or answer in self._wave)
+
+    def holds(self, answer: str) -> bool:
+        """Whether a batch has the answer to a call, or will have it."""
+        return answer in self._places or not self.there(answer)
 
     async def complete(self, request: ChatRequest) -> Completion:
         """Answer ``request`` with what a batch brought; raises `Parked` where it is not there yet."""
@@ -151,9 +151,9 @@ class BatchModel:
         if not self.there(answer):
             raise Parked(answer)
         tried = self._tried.get(answer)
-        if tried is not None and tried.batches >= MOST_BATCHES:
+        if self.submits and tried is not None and tried.batches >= MOST_BATCHES:
             return _with(collecting.unanswered(tried.why), self._tried.pop(answer))
-        if is_online() or (tried is not None and self.spec.batch_rest == "online"):
+        if not self.submits or is_online() or (tried is not None and self.spec.batch_rest == "online"):
             return _with(await self._model.complete(request), self._tried.pop(answer, None))
         if (refusal := self._model.refusal()) is not None:
             return refusal

@@ -40,6 +40,7 @@ from metacog_pipeline.llm.batch.travel import RECORD, State
 
 REQUESTS, ANSWERS, RESULTS = "requests.jsonl", "answers.txt", "results.jsonl"
 OPEN_STATES = frozenset({"written", "submitting", "submitted"})
+UNFINISHED = OPEN_STATES | {"collected"}  # answers of which may not be kept elsewhere yet
 MARK_BYTES = 12
 
 
@@ -187,6 +188,16 @@ def batches(home: Home) -> list[Batch]:
     """Return the batches of a study home, oldest first. Raises ``StoreError`` for one that cannot be read."""
     found = [Batch(home, path.parent.name, _read(path)) for path in home.batches.glob(f"[!.]*/{RECORD}")]
     return sorted(found, key=lambda each: (each.record.created_at, each.record.mark))
+
+
+def unfinished(home: Home, model: str, kept_in: str, address: str) -> list[Batch]:
+    """Return the batches for one folder of answers that are to be gone on with, oldest first. Raises ``StoreError``."""
+    return [
+        each
+        for each in batches(home)
+        if each.record.state in UNFINISHED
+        and (each.record.partition[1], each.record.kept_in, each.record.address) == (model, kept_in, address)
+    ]
 
 
 def clear_spools(home: Home) -> None:

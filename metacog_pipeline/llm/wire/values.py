@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
@@ -14,18 +15,26 @@ from metacog_pipeline.llm.types import TokenLogprob
 
 JsonDict = dict[str, object]
 MAX_TOKENS_BELIEVED = 10**9  # a larger count is nonsense and would not fit the transcript's column
+MOST_DIGITS = 1000  # of a whole number; Python itself reads no more than 4,300
 NO_WORDS = frozenset({"", "null", "none", "undefined"})  # what servers write into a field that says nothing
 
 
 def load(body: bytes) -> object:
-    """Return the JSON value of ``body``, or ``None`` when it is not JSON (or nested too deeply to be read)."""
+    """Return the JSON value of ``body``, or ``None`` when it is not JSON (or nested too deeply to be read).
+
+    An answer was paid for: bytes that are no UTF-8 are replaced (U+FFFD), and a number too long to be one is infinite.
+    """
     try:
         return from_json(body, cache_strings="keys")  # three times as quick
     except ValueError:  # or a lone surrogate, a byte order mark, more depth than it takes
-        try:
-            return json.loads(body)
-        except (ValueError, RecursionError):
-            return None
+        for text in (body, body.decode("utf-8-sig", "replace")):
+            with contextlib.suppress(ValueError, RecursionError):
+                return json.loads(text, parse_int=_whole)
+        return None
+
+
+def _whole(digits: str) -> int | float:
+    return int(digits) if len(digits) <= MOST_DIGITS else math.inf
 
 
 def unwrapped(value: object) -> object:

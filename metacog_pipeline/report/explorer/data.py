@@ -3,7 +3,7 @@
 ==========================  =======================================================================================
 ``questions-B.js``          the items of benchmark number B in the order of asking: name, question, key, kind
 ``items-B-S.js``            slice S of its items: all that is known of each
-``grid-B-MODEL.js``         per condition and item what a model answered: share right, confidence, responses
+``grid-B-MODEL.js``         per condition and item what a model answered: those right, confidence, responses
 ``answers-B-S-MODEL.js``    slice S of its answers: prompts, replies, thoughts, and what was read out of them
 ==========================  =======================================================================================
 
@@ -75,12 +75,22 @@ def contents(home: Home) -> list[Benchmark]:
         sql = f"select condition, model, count(correct), count(*) from ({_responses(home, name)}) group by all order by all"
         cells = queries.rows(home, sql)
         conditions = tuple(dict.fromkeys(condition for condition, *_ in cells))
-        models = tuple(sorted({model for _, model, *_ in cells}))
+        models = tuple(sorted({*(model for _, model, *_ in cells), *_failing(home, name)}))
         (n_items,) = queries.rows(home, f"select count(*) from items where benchmark = {text(name)}")[0]
         if conditions:
             seldom_told = 2 * sum(n for *_, n, _ in cells) < sum(n for *_, n in cells)
             found.append((seldom_told, Benchmark(name, conditions, models, n_items)))
     return [each for _, each in sorted(found, key=lambda one: one[0])]
+
+
+def _failing(home: Home, benchmark: str) -> set[str]:
+    """Return the respondents that were asked and gave no response: why their calls failed is shown as well."""
+    asked = f"select model from progress where role = 'respondent' and benchmark = {text(benchmark)}"
+    found = queries.rows(
+        home,
+        f"select distinct model from calls where benchmark = {text(benchmark)} and not superseded and model in ({asked})",
+    )
+    return {model for (model,) in found}
 
 
 def n_answers(home: Home) -> int:
@@ -107,29 +117,30 @@ def questions(home: Home, number: int, benchmark: Benchmark) -> str:
 
 
 def grids(home: Home, number: int, benchmark: Benchmark, models: Sequence[str]) -> dict[str, str]:
-    """Return the script of each of ``models``: per condition share right, mean confidence (hundredths), responses.
+    """Return the script of each of ``models``: per condition those right, mean confidence (hundredths), answers, verdicts.
 
-    A share is null where no response has a verdict, a confidence where none was stated; responses are 0 where nothing
-    readable was answered, and all three null where the model has no response under the condition.
+    Those right are the sum of the verdicts, so that shares of many items are those of the board; null without a verdict, as
+    a confidence is where none was stated. Responses are 0 where nothing readable was answered, and all four null where the
+    model has no response under the condition.
     """
     items = (
         f"select item_id, row_number() over (order by position, item_id) - 1 as place from items "
         f"where benchmark = {text(benchmark.name)}"
     )
     sql = (
-        "select model, condition, place, round(100 * avg(correct)), round(100 * avg(confidence)), "
-        f"count(*) filter (readable) from ({_responses(home, benchmark.name)}) as said "
+        "select model, condition, place, round(sum(correct), 4), round(100 * avg(confidence)), "
+        f"count(*) filter (readable), count(correct) from ({_responses(home, benchmark.name)}) as said "
         f"inner join ({items}) as items using (item_id) where model in ({_listed(models)}) "
         "group by model, condition, place"
     )
-    cells: dict[tuple[str, str], list[list[int | None]]] = {
-        (model, condition): [[None] * benchmark.n_items for _ in range(3)]
+    cells: dict[tuple[str, str], list[list[float | None]]] = {
+        (model, condition): [[None] * benchmark.n_items for _ in range(4)]
         for model in models
         for condition in benchmark.conditions
     }
     for model, condition, at, *values in queries.rows(home, sql):
         for column, value in zip(cells[model, condition], values, strict=True):
-            column[at] = None if value is None else int(value)
+            column[at] = int(value) if value is not None and value == int(value) else value
     return {
         model: _called("grid", number, file_of(model), [cells[model, each] for each in benchmark.conditions])
         for model in models
@@ -197,6 +208,7 @@ def _calls(home: Home, benchmark: str, models: Sequence[str], names: Sequence[st
     columns = ("item_id", "condition", "step", "model", "run", "status")
     shown = ", ".join(f"calls.{name}" for name in columns)
     words = [
+        "concat_ws(': ', error_kind, error_code) as why",
         "answers.text as text", "length(answers.text) as characters", "answers.reasoning as reasoning",
         "length(answers.reasoning) as thought", "prompts.request as request",
     ]  # fmt: skip
@@ -206,7 +218,14 @@ def _calls(home: Home, benchmark: str, models: Sequence[str], names: Sequence[st
     )
     if not home.texts.is_file():
         words, source = (
-            ["null as text", "0 as characters", "null as reasoning", "0 as thought", "null as request"],
+            [
+                words[0],
+                "null as text",
+                "0 as characters",
+                "null as reasoning",
+                "0 as thought",
+                "null as request",
+            ],
             "",
         )
     sql = (
@@ -215,7 +234,9 @@ def _calls(home: Home, benchmark: str, models: Sequence[str], names: Sequence[st
         "order by item_id, condition, step, model, run"
     )
     found = [
-        dict(zip((*columns, "text", "characters", "reasoning", "thought", "request"), row, strict=True))
+        dict(
+            zip((*columns, "why", "text", "characters", "reasoning", "thought", "request"), row, strict=True)
+        )
         for row in queries.rows(home, sql)
     ]
     for call in found:

@@ -94,7 +94,8 @@ def _some(slices: range) -> Iterator[range]:
 
 def _made_from(home: Home, found: Sequence[Benchmark]) -> dict[str, str]:
     """Return the digest of everything the files of each benchmark and model are made from."""
-    rules = [queries.rows(home, "select name, digest from tables order by all"), home.texts.is_file()]
+    tables = "select one.name, one.digest from (select unnest(tables) as one from snapshot) order by all"
+    rules = [queries.rows(home, tables), home.texts.is_file()]
     begun = sha256_hex(Path(data.__file__).read_bytes() + repr(rules).encode())
     own: dict[tuple[str, str], list[tuple[str, str]]] = {}
     items: dict[str, str] = {}
@@ -150,7 +151,8 @@ def page(name: str, found: Sequence[Benchmark], back: str | None = None) -> str:
         }
         for each in found
     ]
-    said = json.dumps({"benchmarks": listed, "slice": data.ITEMS_A_SLICE}).replace("<", "\\u003c")
+    contents = {"benchmarks": listed, "slice": data.ITEMS_A_SLICE, "served": back is None}
+    said = json.dumps(contents).replace("<", "\\u003c")
     return pieces.page("explorer.html.jinja", name=name, back=back, contents=Markup(said), script=SCRIPT)
 
 

@@ -81,8 +81,10 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "metacog", ""
 
     def do_GET(self) -> None:
-        host = (self.headers.get("Host") or "").rpartition(":")[0]
-        if host not in (HOST, "localhost"):
+        host = re.sub(
+            r":\d*$", "", self.headers.get("Host") or ""
+        )  # clients leave the port out where it is 80
+        if host.lower() not in (HOST, "localhost"):
             return self._send(403, "this server answers to 127.0.0.1 and localhost only\n", "text/plain")
         path = self.path.partition("?")[0]
         try:
@@ -93,6 +95,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(404, f"nothing at {one_line(path, 80)}\n", "text/plain")
         return self._send(200, found, _KINDS.get(Path(path).suffix, _KINDS[".html"]))
 
+    do_HEAD = do_GET
+
     def _send(self, status: int, body: str, kind: str) -> None:
         sent = body.encode("utf-8", "replace")
         self.send_response(status)
@@ -102,7 +106,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
         with contextlib.suppress(ConnectionError):  # the page was left before its file was there
             self.end_headers()
-            self.wfile.write(sent)
+            if self.command != "HEAD":
+                self.wfile.write(sent)
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Say nothing per request."""

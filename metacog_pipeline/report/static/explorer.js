@@ -3,6 +3,8 @@
 
 const PAGE_ROWS = 50;
 const READ = 12; // values of a reading that are not folded away
+const ADDRESSED = ["benchmark", "condition", "which", "kind", "model", "order"]; // choices that stand in an address
+const NAMES = { which: "choice of items" };
 const SURE = 80; // percent: from here on a wrong answer is a confident one
 const contents = JSON.parse(document.getElementById("contents").textContent);
 const at = (id) => document.getElementById(id);
@@ -19,16 +21,26 @@ window.explorer = Object.fromEntries(["questions", "grid", "items", "answers"].m
 
 function load(key) {
   if (!kept.has(key)) {
-    kept.set(key, new Promise((done, failed) => {
+    kept.set(key, new Promise((done) => { // never kept for a file that is lost: the page then says so and waits
       waiting.set(key, done);
       const script = document.createElement("script");
       script.src = `${key}.js`;
       script.onload = () => script.remove();
-      script.onerror = () => { kept.delete(key); at("lost").hidden = false; failed(new Error(key)); };
+      script.onerror = () => { kept.delete(key); lost(script.src); };
       document.head.append(script);
     }));
   }
   return kept.get(key);
+}
+
+// A server says in words why it could not make a file; beside a report there is none to ask.
+async function lost(file) {
+  if (contents.served) {
+    const said = await fetch(file).then((answer) => answer.text(), () => "the server does not answer: is it still running?");
+    at("lost").textContent = `A data file could not be read: ${said}`;
+  }
+  at("lost").hidden = false;
+  at("summary").textContent = "";
 }
 
 function element(name, text, kind) {
@@ -69,8 +81,7 @@ async function show() {
   const kinds = [...new Set(questions.map((row) => row[3]).filter((kind) => kind !== null))].sort();
   choices("kind", [["", "any"], ...kinds.map((kind) => [kind, kind])], asked.get("kind") ?? "");
   choices("model", [["", "all"], ...benchmark.models.map((model) => [model, model])], asked.get("model") ?? "");
-  at("which").value = asked.get("which") ?? "all";
-  at("order").value = asked.get("order") ?? "asked";
+  ["which", "order"].forEach((id) => { at(id).value = asked.get(id) ?? ""; if (at(id).selectedIndex < 0) at(id).selectedIndex = 0; });
   if (at("words").value !== (asked.get("words") ?? "")) at("words").value = asked.get("words") ?? "";
   choose();
   const item = asked.get("item");
@@ -83,7 +94,10 @@ async function show() {
 // What each model answered under one condition. Who has no response to an item that others were asked has 0 of them.
 function under_one(models, grids) {
   const asked = (i) => grids.some(([, , n]) => n[i] !== null);
-  return Object.fromEntries(grids.map(([right, sure, n], m) => [models[m], [right, sure, n.map((each, i) => each ?? (asked(i) ? 0 : null))]]));
+  const shares = (right, judged) => right.map((each, i) => (each === null ? null : (100 * each) / judged[i]));
+  return Object.fromEntries(grids.map(([right, sure, n, judged], m) => [
+    models[m], [shares(right, judged), sure, n.map((each, i) => each ?? (asked(i) ? 0 : null)), right, judged],
+  ]));
 }
 
 // --- the grid -------------------------------------------------------------------------------------------------------
@@ -98,17 +112,19 @@ const FILTERS = {
   unread: (cells) => cells.some(([, , n]) => !n),
 };
 const wrongly = ([right, sure]) => right !== null && right < 50 && sure !== null && sure >= SURE;
-const mean = (values) => (values.length ? values.reduce((a, b) => a + b, 0) / values.length : null);
+const sum = (values) => values.reduce((a, b) => a + b, 0);
+const mean = (values) => (values.length ? sum(values) / values.length : null);
 
 function choose() {
   const filter = FILTERS[at("which").value] ?? FILTERS.all;
   const words = at("words").value.toLowerCase();
   const [kind, models] = [at("kind").value, columns()];
-  const cells = (i) => models.map((model) => cell(model, i));
+  const cells = (i, of = models) => of.map((model) => cell(model, i));
+  const all = filter === FILTERS.disagree ? state.benchmark.models : models; // nobody disagrees alone
   state.shown = state.questions.map((_, i) => i).filter((i) => {
     const [name, question, , of] = state.questions[i];
     if (!models.some((model) => state.grid[model][2][i] !== null)) return false; // not asked under this condition
-    return (!kind || of === kind) && (!words || `${name} ${question ?? ""}`.toLowerCase().includes(words)) && filter(cells(i));
+    return (!kind || of === kind) && (!words || `${name} ${question ?? ""}`.toLowerCase().includes(words)) && filter(cells(i, all));
   });
   const rank = {
     hard: (i) => mean(cells(i).map(([right]) => right).filter((right) => right !== null)) ?? 101,
@@ -119,7 +135,8 @@ function choose() {
     state.shown.sort((a, b) => by.get(a) - by.get(b) || a - b);
   }
   const last = Math.max(Math.ceil(state.shown.length / PAGE_ROWS) - 1, 0);
-  state.page = Math.min(Math.max(Number(wanted().get("page") ?? 1) - 1, 0), last);
+  const page = Math.floor(Number(wanted().get("page"))) || 1; // of an address that anybody may have written
+  state.page = Math.min(Math.max(page - 1, 0), last);
 }
 
 function draw() {
@@ -128,9 +145,11 @@ function draw() {
   head.append(element("th", "item"), ...models.map((model) => element("th", model)));
   head.querySelectorAll("th").forEach((each) => { each.scope = "col"; });
   const shares = document.createElement("tr");
-  shares.append(element("th", "right, of readable answers shown"), ...models.map((model) => {
-    const found = state.shown.map((i) => cell(model, i)[0]).filter((right) => right !== null);
-    return element("td", found.length ? `${mean(found).toFixed(1)} % of ${found.length}` : "no verdict");
+  shares.append(element("th", "right, of the answers to these items that have a verdict"), ...models.map((model) => {
+    const [, , , right, judged] = state.grid[model];
+    const n = sum(state.shown.map((i) => judged[i] ?? 0));
+    const share = (100 * sum(state.shown.map((i) => right[i] ?? 0))) / n;
+    return element("td", n ? `${share.toFixed(1)} % of ${n}` : "no verdict");
   }));
   shares.firstChild.scope = "row";
   at("columns").replaceChildren(head);
@@ -139,10 +158,16 @@ function draw() {
   at("rows").replaceChildren(shares, ...rows);
   const last = Math.min(first + PAGE_ROWS, state.shown.length);
   const asked = state.grid[state.benchmark.models[0]][2].filter((n) => n !== null).length;
-  at("summary").textContent = `${state.shown.length} of ${asked} items, ${models.length} of ${state.benchmark.models.length} models`;
+  at("summary").textContent = `${state.shown.length} of ${asked} items, ${models.length} of ${state.benchmark.models.length} models${unknown()}`;
   at("where").textContent = state.shown.length ? `${first + 1} to ${last} of ${state.shown.length}` : "no such item";
   at("back").disabled = state.page === 0;
   at("next").disabled = last >= state.shown.length;
+}
+
+// What an address asks for and is not here: all is shown instead, which must be said.
+function unknown() {
+  const asked = [...wanted()].filter(([id, value]) => ADDRESSED.includes(id) && value !== at(id).value && !value.startsWith(`${at(id).value} `));
+  return asked.map(([id, value]) => `; there is no ${NAMES[id] ?? id} ${value} here`).join("");
 }
 
 function line(i, models) {
@@ -160,8 +185,8 @@ function line(i, models) {
 function shownCell(model, i) {
   const [right, sure, n] = cell(model, i);
   const made = element("td", null, !n ? "none" : right === null ? "" : right >= 50 ? "right" : wrongly([right, sure]) ? "wrong sure" : "wrong");
-  const sign = !n ? "–" : right === null ? "•" : right === 100 ? "✓" : right === 0 ? "✗" : `${right} %`;
-  const said = !n ? "nothing readable" : right === null ? "answered" : right === 100 ? "right" : right === 0 ? "wrong" : `${right} % right`;
+  const sign = !n ? "–" : right === null ? "•" : right === 100 ? "✓" : right === 0 ? "✗" : `${Math.round(right)} %`;
+  const said = !n ? "nothing readable" : right === null ? "answered" : right === 100 ? "right" : right === 0 ? "wrong" : `${Math.round(right)} % right`;
   const link = element("a", sign);
   link.href = address({ item: state.questions[i][0], model });
   link.setAttribute("aria-label", `${model}: ${said}${sure === null ? "" : `, confidence ${sure} %`}`);
@@ -208,6 +233,7 @@ async function page(name, turn) {
   const cards = element("div", null, "cards");
   cards.append(...models.flatMap((model, m) => (answered[m].answers.length || answered[m].read.length ? [ofModel(model, answered[m], facts)] : [])));
   body.append(cards);
+  reachable();
   at("title").focus({ preventScroll: true });
 }
 
@@ -239,7 +265,7 @@ function ofModel(model, found, facts) {
 
 function answer(each, found) {
   const made = element("div", null, "answer");
-  made.append(element("p", `${each.step}: ${each.status}`, each.status === "ok" ? "soft" : "odd"), element("pre", each.text ?? ""));
+  made.append(element("p", `${each.step}: ${each.status}${each.why ? ` (${each.why})` : ""}`, each.status === "ok" ? "soft" : "odd"), element("pre", each.text ?? ""));
   if (each.status === "failed" && each.text) made.append(element("small", "this had arrived when the call failed; it is not scored"));
   cut(made, each.text, each.characters);
   if (each.reasoning) cut(folded(made, "what it thought (never scored)", each.reasoning), each.reasoning, each.thought);
@@ -269,6 +295,16 @@ function folded(where, title, text) {
   return made;
 }
 
+// A text that scrolls is reached with the keyboard too.
+function reachable() {
+  document.querySelectorAll("pre").forEach((each) => {
+    const scrolls = each.scrollHeight > each.clientHeight;
+    const title = each.closest("details")?.querySelector("summary").textContent ?? (each.className || "answer");
+    const said = { tabindex: 0, role: "group", "aria-label": title };
+    Object.entries(said).forEach(([name, value]) => (scrolls ? each.setAttribute(name, value) : each.removeAttribute(name)));
+  });
+}
+
 // Characters are counted as the store counts them: code points.
 function cut(where, text, whole) {
   if (whole > [...String(text ?? "")].length) {
@@ -276,12 +312,14 @@ function cut(where, text, whole) {
   }
 }
 
-["benchmark", "condition", "which", "kind", "model", "order"].forEach((id) => {
+ADDRESSED.forEach((id) => {
   at(id).onchange = () => {
     const plain = id === "benchmark" ? { condition: null, kind: null, model: null } : {};
     location.hash = address({ ...plain, [id]: at(id).value, page: null });
   };
 });
+document.addEventListener("toggle", reachable, true);
+window.addEventListener("resize", reachable);
 at("words").oninput = () => history.replaceState(null, "", address({ words: at("words").value, page: null })) ?? show();
 at("filters").onsubmit = (event) => event.preventDefault();
 at("back").onclick = () => { location.hash = address({ page: state.page }); };

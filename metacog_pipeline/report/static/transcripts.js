@@ -4,8 +4,8 @@
 const PAGE_ROWS = 25;
 const FILTERS = ["benchmark", "condition", "step", "status", "run"];
 const COLUMNS = ["benchmark", "item_id", "condition", "step", "run", "status", "text", "prompt", "latency_s", "cost_usd",
-  "reasoning"];
-const TEXT_COLUMNS = new Set(["benchmark", "item_id", "condition", "step", "status", "text", "prompt", "reasoning"]);
+  "reasoning", "why"];
+const TEXT_COLUMNS = new Set(["benchmark", "item_id", "condition", "step", "status", "text", "prompt", "reasoning", "why"]);
 const rows = [];
 let shown = [];
 let page = 0;
@@ -81,13 +81,26 @@ function draw() {
   at("where").textContent = shown.length ? `${first + 1} to ${last} of ${shown.length}` : "no such answer";
   at("back").disabled = page === 0;
   at("next").disabled = last >= shown.length;
+  reachable();
+}
+
+// A text that scrolls is reached with the keyboard too.
+function reachable() {
+  document.querySelectorAll("pre").forEach((each) => {
+    const scrolls = each.scrollHeight > each.clientHeight;
+    const title = each.closest("details")?.querySelector("summary").textContent ?? "answer";
+    const said = { tabindex: 0, role: "group", "aria-label": title };
+    Object.entries(said).forEach(([name, value]) => (scrolls ? each.setAttribute(name, value) : each.removeAttribute(name)));
+  });
 }
 
 function line(row) {
   const made = document.createElement("tr");
   made.append(element("th", row.item_id));
   made.append(element("td", `${row.benchmark} · ${row.condition} · ${row.step} · run ${row.run}`));
-  made.append(element("td", row.status, row.status === "ok" ? "" : "odd"));
+  const status = element("td", row.status, row.status === "ok" ? "" : "odd");
+  if (row.why) status.append(element("small", row.why));
+  made.append(status);
   const cell = document.createElement("td");
   cell.append(element("pre", row.text));
   if (row.status === "failed" && row.text) {
@@ -130,5 +143,7 @@ function save() {
   URL.revokeObjectURL(link.href);
 }
 
+document.addEventListener("toggle", reachable, true);
+window.addEventListener("resize", reachable);
 window.csvField = field;
 load(JSON.parse(at("files").textContent));

@@ -12,7 +12,8 @@ them with one seed should hear of it.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, floats, mean_ranks
-from metacog_pipeline.stats.decisions.verdicts import Verdict, both_intervals, rope, symmetric_interval
+from metacog_pipeline.stats.decisions.verdicts import Verdict, hdi, rope, symmetric_interval
 from metacog_pipeline.stats.estimate import OK
 
 Scale = Literal["log_ratio", "difference"]
@@ -32,46 +33,117 @@ _COMPARED = 1_000  # draws, evenly taken, whose ranks tell that: ranks of all te
 FEWEST = 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Comparison:
-    """Posterior of a difference of two positive quantities, and what follows from it.
+    """Posterior of a difference of two positive quantities, and what follows from it, computed where it is asked for.
 
     Attributes
     ----------
-    log_ratio, log_low, log_high
-        Mean and symmetric interval of log first - log second (natural logarithm); None where a draw is at or below 0.
-    difference, low, high
-        Mean and symmetric interval of first - second, in the unit of the draws.
-    hdi_low, hdi_high
-        Highest-density interval of the difference.
-    probability
-        Share of pairs of draws in which the first is the larger, 0..1.
-    differs
-        Whether the symmetric interval leaves out 0 (the same on both scales).
-    verdict
-        ``not_significant``, ``significant``, ``negligible`` or ``inconclusive``.
+    first, second
+        The draws, of equal number, in the unit of the quantity.
     rope, scale
         Half width of the region of practical equivalence, and the scale it lies on: ``log_ratio`` or ``difference``.
+    level
+        Of the intervals, 0..1.
     status
         ``"ok"``, or why there is no log ratio; the verdict is then made on the difference.
+    verdict
+        ``not_significant``, ``significant``, ``negligible`` or ``inconclusive``.
     """
 
-    log_ratio: float | None
-    log_low: float | None
-    log_high: float | None
-    difference: float
-    low: float
-    high: float
-    hdi_low: float
-    hdi_high: float
-    probability: float
-    differs: bool
-    verdict: Verdict
+    first: Floats = field(repr=False)
+    second: Floats = field(repr=False)
     rope: float
     scale: Scale
     level: float
-    n: int
     status: str = OK
+    verdict: Verdict = field(init=False)
+
+    def __post_init__(self) -> None:
+        # At once, so that a level or a region that is none is refused here.
+        object.__setattr__(self, "verdict", rope(*self._judged, self.rope, self.differs))
+
+    @cached_property
+    def _delta(self) -> Floats:
+        return self.first - self.second
+
+    @cached_property
+    def _logs(self) -> Floats | None:
+        return np.log(self.first) - np.log(self.second) if self.status == OK else None
+
+    @cached_property
+    def _ends(self) -> tuple[float, float]:
+        return symmetric_interval(self._delta, self.level)
+
+    @cached_property
+    def _log_ends(self) -> tuple[float, float] | tuple[None, None]:
+        return (None, None) if self._logs is None else symmetric_interval(self._logs, self.level)
+
+    @cached_property
+    def _hdi(self) -> tuple[float, float]:
+        return hdi(self._delta, self.level)
+
+    @property
+    def n(self) -> int:
+        """How many pairs of draws there are."""
+        return len(self.first)
+
+    @property
+    def log_ratio(self) -> float | None:
+        """Mean of log first - log second (natural logarithm); None where a draw is at or below 0."""
+        return None if self._logs is None else float(self._logs.mean())
+
+    @property
+    def log_low(self) -> float | None:
+        """Lower end of its symmetric interval."""
+        return self._log_ends[0]
+
+    @property
+    def log_high(self) -> float | None:
+        """Upper end of its symmetric interval."""
+        return self._log_ends[1]
+
+    @property
+    def difference(self) -> float:
+        """Mean of first - second, in the unit of the draws."""
+        return float(self._delta.mean())
+
+    @property
+    def low(self) -> float:
+        """Lower end of its symmetric interval."""
+        return self._ends[0]
+
+    @property
+    def high(self) -> float:
+        """Upper end of its symmetric interval."""
+        return self._ends[1]
+
+    @property
+    def hdi_low(self) -> float:
+        """Lower end of the highest-density interval of the difference."""
+        return self._hdi[0]
+
+    @property
+    def hdi_high(self) -> float:
+        """Upper end of the highest-density interval of the difference."""
+        return self._hdi[1]
+
+    @property
+    def probability(self) -> float:
+        """Share of pairs of draws in which the first is the larger, 0..1."""
+        return float((self._delta > 0).mean() + (self._delta == 0).mean() / 2)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the symmetric interval leaves out 0 (the same on both scales)."""
+        low, high = self._judged
+        return low > 0 or high < 0
+
+    @property
+    def _judged(self) -> tuple[float, float]:
+        low, high = self._log_ends if self.scale == "log_ratio" else self._ends
+        assert low is not None and high is not None
+        return low, high
 
 
 def compare(
@@ -143,23 +215,9 @@ def against_optimality(
 def _decide(one: Floats, two: Floats, half_width: float, scale: Scale, level: float) -> Comparison:
     if scale not in ("log_ratio", "difference"):
         raise ValueError(f"scale is {scale!r}: log_ratio or difference")
-    delta = one - two
-    (low, high), shortest = both_intervals(delta, level)
     positive = bool((one > 0).all() and (two > 0).all())
-    log_ratio = log_low = log_high = None
-    if positive:
-        logs = np.log(one) - np.log(two)
-        log_ratio, (log_low, log_high) = float(logs.mean()), symmetric_interval(logs, level)
     used: Scale = scale if positive else "difference"
-    ends = (log_low, log_high) if used == "log_ratio" else (low, high)
-    assert ends[0] is not None and ends[1] is not None
-    differs = ends[0] > 0 or ends[1] < 0
-    return Comparison(
-        log_ratio, log_low, log_high, float(delta.mean()), low, high, *shortest,
-        float((delta > 0).mean() + (delta == 0).mean() / 2), differs,
-        rope(ends[0], ends[1], half_width, differs), half_width, used, level, len(delta),
-        OK if positive else NO_LOG,
-    )  # fmt: skip
+    return Comparison(one, two, half_width, used, level, OK if positive else NO_LOG)
 
 
 def _flat(name: str, draws: ArrayLike) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from metacog_pipeline.stats._arrays import Floats, floats, quantiles, quantiles_of
+from metacog_pipeline.stats._arrays import Floats, floats, quantiles_of
 
 Verdict = Literal["not_significant", "significant", "negligible", "inconclusive"]
 VERDICTS: tuple[Verdict, ...] = ("not_significant", "significant", "negligible", "inconclusive")
@@ -73,10 +73,7 @@ def hdi(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
     >>> hdi([0.0, 1.0, 1.1, 1.2, 5.0], 0.4)
     (1.0, 1.2)
     """
-    return _narrowest(np.sort(_draws("draws", draws)), q)
-
-
-def _narrowest(x: Floats, q: float) -> tuple[float, float]:
+    x = np.sort(_draws("draws", draws))
     width = math.ceil(_share("q", q) * len(x))
     if len(x) - width < 1:
         raise ValueError(f"{len(x)} draws are too few for an interval over {width + 1} of them")
@@ -102,26 +99,6 @@ def symmetric_interval(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]
 def _tails(q: float) -> tuple[float, float]:
     tail = (1.0 - _share("q", q)) / 2
     return tail, 1.0 - tail
-
-
-def both_intervals(draws: ArrayLike, q: float = 0.95) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return `symmetric_interval` and `hdi` of the same draws, which are sorted once.
-
-    Parameters
-    ----------
-    draws
-        Any shape; flattened.
-    q
-        Share to cover, above 0 and below 1.
-
-    Examples
-    --------
-    >>> [[round(end, 3) for end in ends] for ends in both_intervals(range(101), 0.9)]
-    [[5.0, 95.0], [0.0, 91.0]]
-    """
-    x = np.sort(_draws("draws", draws))
-    low, high = quantiles(x, _tails(q)).tolist()
-    return (low, high), _narrowest(x, q)
 
 
 def rope(low: float, high: float, half_width: float, significant: bool) -> Verdict:

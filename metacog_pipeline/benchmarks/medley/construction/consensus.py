@@ -3,8 +3,8 @@
 =======================  ===========================================================================================
 `label_median`           the rule behind the published files, although they name it ``adaptive_jackknife_median``: the
                          upper median of the labels of the selected analysts; nothing is left out in turn
-`jackknife_majority`     what the paper describes: the position most of the whole pool takes, kept only if it stays
-                         the same whoever is left out; for new instances
+`jackknife_majority`     what the paper describes: the position most of the whole pool takes, kept only if it leads
+                         whoever is left out; for new instances
 `leave_one_out_median`   behind ``consensus_val`` of the published verification: the mean of the medians that result
                          when each analyst is left out in turn; made from answers that are not published
 =======================  ===========================================================================================
@@ -88,12 +88,13 @@ def jackknife_majority(table: Ranks, claim_ids: Sequence[str]) -> Consensus:
 
 
 def stable_majority(tally: ArrayLike) -> NDArray[np.bool_]:
-    """Say of each row of position counts (claims, 3) whether its one majority stays so whoever is left out.
+    """Say of each row of position counts (claims, 3) whether more than half take one position that leads whoever is left
+    out.
 
     Nobody's rating, a tie, or a tie after one deletion is not stable; nor is the opinion of one analyst alone.
     """
     counts = np.asarray(tally, dtype=np.int64)
-    stable = _leads(counts)
+    stable: NDArray[np.bool_] = counts.max(axis=-1) > MORE_THAN_HALF * counts.sum(axis=-1)
     for place in range(counts.shape[-1]):
         left = counts.copy()
         left[..., place] -= 1
@@ -103,10 +104,9 @@ def stable_majority(tally: ArrayLike) -> NDArray[np.bool_]:
 
 
 def _leads(counts: Counts) -> NDArray[np.bool_]:
-    """Say whether the largest count is alone and more than half."""
+    """Say whether the largest count is alone."""
     ordered = np.sort(counts, axis=-1)
-    first, second = ordered[..., -1], ordered[..., -2]
-    leads: NDArray[np.bool_] = (first > second) & (first > MORE_THAN_HALF * counts.sum(axis=-1))
+    leads: NDArray[np.bool_] = ordered[..., -1] > ordered[..., -2]
     return leads
 
 

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from metacog_pipeline.benchmark.answers.number_words import WORDS, word_value
 from metacog_pipeline.benchmark.answers.numbers import numeral_value
+from metacog_pipeline.benchmark.answers.whole_scale import without_scale
 
 Scale = Literal["tokens", "percent"]
 Kind = Literal["value", "invalid", "placeholder", "words"]
@@ -30,7 +31,7 @@ _LEADING = re.compile(
     re.IGNORECASE,
 )
 _LEADING_AT_MOST = 7
-_PLACEHOLDER = re.compile(r"[<\[{]([^<>\[\]{}\n]{0,80})[>\]}] ?")
+_BRACKET = re.compile(r"[<\[{]([^<>\[\]{}\n]{0,80})[>\]}] ?")
 _HALF = re.compile(
     r"(?:50 ?[/-] ?50|fifty[- ]fifty|fifty/fifty|even (?:odds|chance)|(?:coin (?:flip|toss))|half)\b",
     re.IGNORECASE,
@@ -57,8 +58,8 @@ _RANGE_INSIDE = re.compile(rf"{_NUMERAL} ?%? ?(?:-|to|\.\.+|and) ?{_NUMERAL}", r
 class Amount(NamedTuple):
     """``value`` 0..100 when ``kind`` is "value".
 
-    "invalid": a number that is none on this scale; "placeholder": an echoed template; "words": no number at the
-    beginning.
+    "invalid": a number that is none on this scale; "placeholder": an echoed template or the whole scale; "words": no
+    number at the beginning.
     """
 
     kind: Kind
@@ -70,16 +71,19 @@ INVALID = Amount("invalid")
 
 def read_amount(text: str, scale: Scale) -> Amount:
     """Read the amount at the beginning of ``text`` (prepared, markup off). Total."""
-    rest = text.strip()[:400]
-    skipped = False
-    while (bracket := _PLACEHOLDER.match(rest)) is not None:
-        inner = bracket[1].strip()
-        if not _is_template(inner):
-            rest = inner + " " + rest[bracket.end() :]
-            break
-        rest, skipped = rest[bracket.end() :], True
+    given = text.strip()[:400]
+    rest = without_scale(without_template(given)).strip()
+    if (bracket := _BRACKET.match(rest)) is not None:
+        rest = bracket[1].strip() + " " + rest[bracket.end() :]
     found = _read(rest, scale)
-    return Amount("placeholder") if skipped and found.kind == "words" else found
+    return Amount("placeholder") if found.kind == "words" and len(rest) < len(given) else found
+
+
+def without_template(text: str) -> str:
+    """Return a text without the echoed templates it begins with: ``<whole number>``, ``[0-100]``."""
+    while (bracket := _BRACKET.match(text)) is not None and _is_template(bracket[1].strip()):
+        text = text[bracket.end() :]
+    return text
 
 
 def _is_template(inner: str) -> bool:
@@ -116,6 +120,8 @@ def _middle(found: re.Match[str], scale: Scale) -> Amount:
     low, high = _scaled(found["a"], scale, percent), _scaled(found["b"], scale, percent)
     if low.value is None or high.value is None:
         return INVALID
+    if high.value - low.value == 100:
+        return Amount("placeholder")
     return Amount("value", (low.value + high.value) / 2)
 
 

@@ -2,7 +2,8 @@
 
 Labelled values come first and the last of them decides, one that only speaks of a bet ("max bet: 100", "with data my bet
 would be 90") where there is no other; prose is read only where there is none: what the speaker says to bet, then amounts
-of tokens. The bet of somebody else, and one that is denied, is not read; what is kept is not staked.
+of tokens. The bet of somebody else, and one that is denied, is not read; what is kept is not staked. An echoed template
+and the rules said again are no bet.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import re
 
 from metacog_pipeline.benchmark.answers.number_words import WORDS
-from metacog_pipeline.benchmarks.metacogbench.parsing.amounts import Amount, read_amount
+from metacog_pipeline.benchmark.answers.whole_scale import without_rules
+from metacog_pipeline.benchmarks.metacogbench.parsing.amounts import Amount, read_amount, without_template
 from metacog_pipeline.benchmarks.metacogbench.parsing.keyed import Keyed, labelled
 
 _BET_KEY = (
@@ -89,6 +91,7 @@ _STAKED = re.compile(
 )  # what follows an amount that a loose verb stakes
 _AFTER_VERB = 80
 _SENTENCES = 20_000
+_ECHOES = 200  # different templates that are taken out of a reply: each costs a pass through it
 
 
 def read_bet(reply: str) -> float | None:
@@ -99,12 +102,21 @@ def read_bet(reply: str) -> float | None:
     stated = [each for each in amounts if each.kind in ("value", "invalid")]
     if stated:
         return stated[-1].value
+    text = without_rules(_without_echoes(text, [each.value for each in keyed]))
     sentences = [found[0] for found in _SENTENCE.finditer(text)][-_SENTENCES:]
     for reader in (_said, _counted):
         for sentence in reversed(sentences):
             if (found := reader(_without_kept(sentence[:2_000]))) is not None:
                 return found.value
     return None
+
+
+def _without_echoes(text: str, values: list[str]) -> str:
+    """Return the text without the templates that its labelled ``values`` begin with."""
+    for value in [*dict.fromkeys(values)][-_ECHOES:]:
+        if (rest := without_template(value)) != value:
+            text = text.replace(value, rest)
+    return text
 
 
 def _remark(each: Keyed) -> bool:
@@ -157,6 +169,8 @@ def _after(rest: str, *, loose: bool) -> Amount | None:
     for start in _AMOUNT_START.finditer(rest):
         before, said = rest[: start.start()], rest[start.start() :]
         amount = read_amount(said, "tokens")
+        if amount.kind == "placeholder":
+            break
         if amount.kind not in ("value", "invalid") or (loose and not _STAKED.match(said)):
             continue
         all_of_it = start[0].lower().startswith("all")

@@ -1,7 +1,8 @@
 """Find JSON objects in a reply: inside or outside fences, nested or wrapped, with the few repairs that are safe.
 
-Repairs: trailing commas, ``//`` and ``/* */`` comments, single-quoted or curly-quoted strings, Python's True, False, None
-and tuples. Nothing is guessed: an object that is cut off or lacks a comma is no object.
+Repairs: trailing commas, ``//`` and ``/* */`` comments, single-quoted or curly-quoted strings, Python's True, False, None,
+tuples and numbers (``.25``, ``5.``, ``+12``, ``1_000``). Nothing is guessed: an object that is cut off or lacks a comma is
+no object.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from metacog_pipeline.benchmark.answers.text import plain_characters
 _STRUCTURE = re.compile(r'"(?:[^"\\\n]|\\.)*+"|(?<=[\[{:,(])[ \n]*\'(?:[^\'\\\n]|\\.)*+\'|[{}]')
 _TOKENS = re.compile(
     r'(?P<double>"(?:[^"\\]|\\.)*+")|(?P<single>\'(?:[^\'\\\n]|\\.)*+\')|(?P<comment>//[^\n]*|/\*.*?\*/)'
-    r"|(?P<word>[A-Za-z_]\w*)|(?P<paren>[()])",
+    r"|(?P<word>[A-Za-z_]\w*)|(?P<paren>[()])"
+    r"|(?<![\w.+-])(?P<number>[-+]?(?:\d++(?:_\d++)*+(?:\.(?:\d++(?:_\d++)*+)?)?|\.\d++(?:_\d++)*+)(?:[eE][-+]?\d++)?)(?![\w.])",
     re.DOTALL,
 )
 _TRAILING = re.compile(r",(?=\s*+[}\]])")
+_NO_WHOLE, _LONE_POINT = re.compile(r"^-?(?=\.)"), re.compile(r"\.(?!\d)")
 _WORDS = {"True": "true", "False": "false", "None": "null"}
 _PARENS = {"(": "[", ")": "]"}
 _TRIED_AT_MOST = 2_000  # objects parsed per reply
@@ -119,4 +122,6 @@ def _repair(token: re.Match[str]) -> str:
         return " "
     if token["paren"]:
         return _PARENS[text]
+    if token["number"]:
+        return _LONE_POINT.sub(r"\g<0>0", _NO_WHOLE.sub(r"\g<0>0", text.replace("_", "").removeprefix("+")))
     return _WORDS.get(text, text) if token["word"] else text

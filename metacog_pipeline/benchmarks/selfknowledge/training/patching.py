@@ -1,7 +1,8 @@
 """Which weights carry what was learnt: put only the largest, or the smallest, changes into the base model.
 
 Two rules choose entries of the change by magnitude, over all tensors together. The exact one keeps floor(p · n + 1/2)
-entries from a side, ordered by (magnitude, position). The one of the authors' code compares with a threshold: ties are
+entries from a side, ordered by (magnitude, position): bottom p and top 1 - p are the whole change, but where p · n ends on
+one half both are rounded up and share one entry. The one of the authors' code compares with a threshold: ties are
 all kept or all dropped, and from the bottom its ratio means the share that is dropped.
 
 Nothing is sorted: the magnitude of the last entry kept is found by counting float32 bit patterns, whose order is that

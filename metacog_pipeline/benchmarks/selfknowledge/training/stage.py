@@ -102,7 +102,7 @@ def make_checkpoint(
     """
     there, (recipe, about) = folder(study) / RUN, recipe_of(study)
     made = evolve_in(study, there, recipe, about, done, tell)
-    table = pl.read_parquet(there / curves.FILE)
+    table = pl.read_parquet(there / curves.FILE, glob=False)
     facts: Facts = {"generations": recipe.settings.generations, "checkpoint": str(made.checkpoint)}
     return StepResult(made.digest, {**facts, **_moved(table)}, table)
 

@@ -41,7 +41,7 @@ CONTRASTS = (
         words="Whether c rises from S1 over none to S2, as predicted.",
     ),
     Contrast(
-        "models_paired", paired.differences, within=_WHERE, between_models=True, pairs=True, rope=_ROPES, version="2",
+        "models_paired", paired.differences, within=_WHERE, between_models=True, pairs=True, rope=_ROPES, version="3",
         words="Two models on the items both answered: meta-d′, M-ratio, AUROC2, d′, c.",
     ),
     Contrast(

@@ -26,7 +26,7 @@ from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import (
     Influences,
     influences,
 )
-from metacog_pipeline.benchmarks.signaldetection.grid import Counts, all_counts, counts_of, number, numbered
+from metacog_pipeline.benchmarks.signaldetection.grid import Counts, all_counts, number, numbered
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import n_readable, no_type1
 from metacog_pipeline.stats.decisions import Contrasts, condition_pairs, contrasts
 
@@ -43,6 +43,7 @@ class _Pairs:
     """Pairs of conditions to compare, as places in lists of groups and their influences."""
 
     groups: Sequence[Group]
+    counts: Sequence[Counts]
     influences: Sequence[Influences]
     first: NDArray[np.int64]
     second: NDArray[np.int64]
@@ -88,7 +89,9 @@ def _families(groups: Sequence[Group]) -> Iterator[_Pairs]:
         items, _ = numbered(counts)
         moved = [_influences(each, item) for each, item in zip(counts, items, strict=True)]
         subjects = [(group.task or "", group.model) for group in family]
-        yield _Pairs(family, moved, *condition_pairs(subjects, [group.condition for group in family], RISKS))
+        yield _Pairs(
+            family, counts, moved, *condition_pairs(subjects, [group.condition for group in family], RISKS)
+        )
 
 
 def _influences(counts: Counts, item: NDArray[np.int64]) -> Influences:
@@ -104,7 +107,8 @@ def _independent(pairs: _Pairs, shown: Sequence[str] = QUANTITIES) -> Iterator[C
         np.sqrt(pairs.variance(quantity)[pairs.first] + pairs.variance(quantity)[pairs.second])
         for quantity in range(len(QUANTITIES))
     ]
-    n = [n_readable(counts_of(pairs.groups[i])) + n_readable(counts_of(pairs.groups[j])) for i, j in pairs]
+    readable = [n_readable(each) for each in pairs.counts]
+    n = [readable[i] + readable[j] for i, j in pairs]
     yield from _tests("criterion_z", pairs, ses, n, [None] * len(n), shown)
 
 
@@ -157,8 +161,10 @@ def _tests(
             examined=moved_d if name == "c_prime" else None,
         )
         moved_d = by_quantity["d"].test.significant
+    why = [no_type1(each) for each in pairs.counts]
     bases = [
-        _base(family, pairs.groups[i], pairs.groups[j], size) for (i, j), size in zip(pairs, n, strict=True)
+        _base(family, pairs.groups[i], pairs.groups[j], size, why[i] or why[j] or "ok")
+        for (i, j), size in zip(pairs, n, strict=True)
     ]
     for name in shown:
         yield from contrast_rows(by_quantity[name], bases, notes)
@@ -191,11 +197,11 @@ def _c_prime_note(found: Contrasts, place: int) -> str | None:
     return "d′ moved too" if found.examined[place] else "d′ did not move: c tells the same"
 
 
-def _base(family: str, one: Group, two: Group, n: int) -> dict[str, Any]:
+def _base(family: str, one: Group, two: Group, n: int, status: str) -> dict[str, Any]:
     return {
         "family": family, "a": two.condition, "b": one.condition, "dataset": one.dataset, "source": one.source,
         "task": one.task, "model": one.model, "n": n,
-        "status": no_type1(counts_of(one)) or no_type1(counts_of(two)) or "ok",
+        "status": status,
     }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Group, lost_items
 from metacog_pipeline.benchmarks.signaldetection import grid
@@ -63,6 +63,12 @@ class _Models:
     def grid(self) -> Grid:
         """The places."""
         return self.counts[0].grid
+
+    @cached_property
+    def by_level(self) -> Ints:
+        """Rated answers by level × (wrong, correct), items × models × cells."""
+        cells = self.grid.by_level()[:, None] == np.arange(2 * self.grid.ratings)
+        return _products(self.tables, cells)
 
     @property
     def once(self) -> bool:
@@ -113,7 +119,7 @@ def differences(
             stream=stream,
             answered=models.answered,
         )
-        given = drawn(models.tables @ models.grid.to_outcomes())  # all that d′ and c need
+        given = drawn(_products(models.tables, models.grid.to_outcomes()))  # all that d′ and c need
         if first.condition != CONFIDENCE:
             for some in _batches(given):
                 for name in TYPE1:
@@ -134,6 +140,12 @@ def differences(
         kept.write()
 
 
+def _products(tables: Ints, weights: ArrayLike) -> Ints:
+    """Return ``tables @ weights`` of whole numbers, in floats: whole ones are multiplied many times slower."""
+    found: Ints = (tables.astype(np.float64) @ np.asarray(weights, dtype=np.float64)).astype(np.int64)
+    return found
+
+
 def _batches(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
     while some := list(islice(pairs, _AT_ONCE)):
         yield some
@@ -147,7 +159,7 @@ def accuracy(
         if not models.once:
             continue
         answered = models.answered.T.copy()
-        right = (models.tables @ models.grid.correct().astype(np.int64)).T > 0
+        right = (_products(models.tables, models.grid.correct()) > 0).T
         for i, j in models.pairs:
             both = answered[i] & answered[j]
             n, one, two = (int(np.count_nonzero(each)) for each in (both, right[i] & both, right[j] & both))
@@ -238,7 +250,7 @@ def _area(models: _Models, pair: Pair) -> Comparison:
         return row(note=lost, status=why)
     spread = float(np.sqrt((one.moved @ one.moved) * (two.moved @ two.moved)))
     together = float(one.moved @ two.moved) / spread if spread > 0 else 0.0
-    low, high, p = two_intervals.difference(one.estimate, two.estimate, together)
+    low, high, p = two_intervals.difference(one.estimate, two.estimate, together, n)
     value = float(one.estimate.value or 0.0) - float(two.estimate.value or 0.0)
     if low is None or high is None or n < 2:
         return row(note=lost, value=value, status=OFTEN_UNDEFINED)
@@ -259,8 +271,7 @@ def _area(models: _Models, pair: Pair) -> Comparison:
 
 def _scored_area(models: _Models, place: int, both: NDArray[np.bool_]) -> _Area:
     """Return the area of one model on the items ``both``, and how far each of all items moves it."""
-    cells = (models.grid.by_level()[:, None] == np.arange(2 * models.grid.ratings)).astype(np.int64)
-    counts = models.tables[both, place] @ cells
+    counts = models.by_level[both, place]
     why = meta_d.no_confidence(Totals(models.grid, models.tables[both, place].sum(axis=0).astype(np.float64)))
     moved = np.zeros(len(both))
     moved[both] = influences(counts, counts.sum(axis=0))
@@ -306,10 +317,10 @@ def _fits(places: Grid, kept: KeptFits, side: Side) -> dict[str, _Resampled]:
 
 def _both(*outcomes: Floats) -> dict[str, Floats]:
     """Return d′ and c of outcomes."""
-    given = both_given(*outcomes)
-    return {
-        name: np.where(given, found, np.nan) for name, found in zip(TYPE1, d_and_c(*outcomes), strict=True)
-    }
+    given, found = both_given(*outcomes), dict(zip(TYPE1, d_and_c(*outcomes), strict=True))
+    if given.all():
+        return found
+    return {name: np.where(given, each, np.nan) for name, each in found.items()}
 
 
 def _of_outcomes(name: str) -> Callable[[Floats, Grid], Floats]:

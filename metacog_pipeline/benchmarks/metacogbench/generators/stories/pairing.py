@@ -263,6 +263,8 @@ def _shelf_without(p: Params) -> tuple[list[str], Clashes]:
 
 def _shelf_solve(p: Params) -> Answer | None:
     names, clashes = p["names"], p["clashes"]
+    if set(names) != {name for pair in clashes for name in pair}:
+        return None  # a substance that reacts with none has nothing to be told of it
     left, fewer = _shelf_without(p)
     least, unlabelled = _stored(names, clashes)
     mutual = _largest_clash(names, clashes)

@@ -131,7 +131,9 @@ def _pictures(
     if not runs:
         return ()
     first = next(iter(runs.values()))
-    return figure.draw(folder, answers[0][1], answers[1][1], pl.read_parquet(first.folder / curves.FILE))
+    return figure.draw(
+        folder, answers[0][1], answers[1][1], pl.read_parquet(first.folder / curves.FILE, glob=False)
+    )
 
 
 def _told(progress: Progress | None, label: str, total: int) -> Callable[[int], None] | None:

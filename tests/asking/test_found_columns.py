@@ -1,0 +1,148 @@
+"""Which column holds what: what is mapped comes before what is called so, and steps are those of the items."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.imported import Imported, ImportOptions
+from metacog_pipeline.benchmark.bound import Bound, bound
+from metacog_pipeline.benchmarks.metacogbench.prompts import item_steps
+from metacog_pipeline.cli import cli
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.study import load_study
+
+STUDY = """
+[study]
+name = "t"
+home = "home"
+runs = 2
+
+[[models]]
+name = "theirs"
+provider = "replay"
+
+[benchmarks.selfknowledge]
+limit = 6
+
+[benchmarks.metacogbench]
+limit = 3
+
+[benchmarks.signaldetection]
+dataset = "sample"
+trials = 10
+"""
+KNOWN = ("item_id=meta.qid", "answer=out[0].text", "knows=Known to you")
+
+
+@pytest.fixture
+def into(tmp_path):
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    study = load_study(tmp_path / "study.toml")
+    study.prepare()
+
+    def made(name: str) -> Bound:
+        found = bound(study, name)
+        construction.build(found)
+        return found
+
+    return made
+
+
+def take(into: Bound, file: Path, rows: list[dict[str, Any]], *pairs: str, **options: Any) -> Imported:
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert into.importer is not None
+    how = ImportOptions(**options)
+    return into.importer.read(into, file, "theirs", 1, pairs, into.importer.condition, how)
+
+
+def steps(found: Imported) -> dict[str, str]:
+    return {each.step: each.text for each in found.records}
+
+
+def test_what_is_mapped_comes_before_a_column_of_the_same_name(into, tmp_path):
+    made = into("selfknowledge")
+    name = made.items[0].item_id
+    told = {"out": [{"text": "Paris"}], "Known to you": "No"}
+    found = take(made, tmp_path / "a.jsonl", [{"meta": {"qid": name}, **told}], *KNOWN)
+    assert steps(found) == {"direct": "Paris", "meta": "No"} and not found.warnings
+    plain = ("answer=out[0].text", "knows=Known to you")
+    found = take(made, tmp_path / "b.jsonl", [{"item_id": name, "meta": "some words", **told}], *plain)
+    assert steps(found) == {"direct": "Paris", "meta": "No"}
+
+
+def test_a_column_of_objects_or_lists_is_taken_for_no_part_of_an_answer(into, tmp_path):
+    made = into("selfknowledge")
+    row = {"item_id": made.items[0].item_id, "direct": "Paris", "knows": "No"}
+    found = take(made, tmp_path / "a.jsonl", [{**row, "meta": {"seed": 1}, "answer": ["Paris", "Paname"]}])
+    assert steps(found) == {"direct": "Paris", "meta": "No"}
+    message = [{"role": "assistant", "content": "Yes"}]
+    found = take(made, tmp_path / "b.jsonl", [{**row, "meta": message}])
+    assert steps(found) == {"direct": "Paris", "meta": "Yes"}
+
+
+def test_a_column_that_a_mapped_path_leads_into_is_taken_for_nothing_else(into, tmp_path):
+    made = into("signaldetection")
+    row = {"response": json.dumps({"id": made.items[0].item_id}), "decision": 1, "confidence": 4}
+    found = take(made, tmp_path / "a.jsonl", [row], "item_id=response.id")
+    assert [each.text for each in found.records] == ['{"decision": "1", "confidence": 4}']
+
+
+def test_replies_of_which_none_can_be_read_take_the_place_of_none_unless_trusted(into, tmp_path):
+    made = into("selfknowledge")
+    rows = [{"item_id": each.item_id, "direct": "Paris", "meta": "No"} for each in made.items]
+    blind = [{**row, "meta": "who can say"} for row in rows]
+    assert len(take(made, tmp_path / "a.jsonl", rows).records) == 12
+    with pytest.raises(
+        StudyError, match=r"none of its replies can be read .* 6 would take the place of others"
+    ):
+        take(made, tmp_path / "b.jsonl", blind)
+    half = take(made, tmp_path / "b.jsonl", [*rows[:1], *blind[1:]])
+    assert len(half.warnings) == 5
+    assert len(take(made, tmp_path / "b.jsonl", blind, trust=("run",)).warnings) == 6
+
+
+def test_a_column_per_step_of_every_item_gives_what_a_row_per_step_gives(into, tmp_path):
+    made = into("metacogbench")
+    asked = [(each, step) for each in made.items for step in item_steps(each, "free")]
+    assert {"answer", "turn_1", "turn_2", "probe"} <= {step for _, step in asked}
+    long = [{"item_id": each.item_id, "step": step, "response": f"{step}: A)"} for each, step in asked]
+    wide = [
+        {"item_id": each.item_id, **{step: f"{step}: A)" for step in item_steps(each, "free")}}
+        for each in made.items
+    ]
+    one, other = take(made, tmp_path / "a.jsonl", long), take(made, tmp_path / "b.jsonl", wide)
+    assert not one.rejected and not other.rejected and len(one.records) == len(asked)
+    assert {each.answer_id for each in one.records} == {each.answer_id for each in other.records}
+    bet = next(each for each in made.items if each.tier == "1a")
+    raw = {"item_id": bet.item_id, "answer": "**ANSWER:** Rome\nBET: 40"}
+    assert steps(take(made, tmp_path / "c.jsonl", [raw])) == {"answer": raw["answer"]}
+    parts = {"item_id": bet.item_id, "answer": "Rome", "bet": 40, "turn_1": None}
+    assert steps(take(made, tmp_path / "c.jsonl", [parts])) == {"answer": "ANSWER: Rome\nBET: 40"}
+    assert take(made, tmp_path / "b.jsonl", wide, "probe=probe").records
+
+
+def imported(tmp_path: Path, *words: str) -> Result:
+    study = ["--study", str(tmp_path / "study.toml")]
+    return CliRunner().invoke(cli, ["import", str(tmp_path / "t.csv"), *study, *words])
+
+
+def test_mapped_fields_of_one_benchmark_name_it(into, tmp_path):
+    lines = [f"{each.task},{each.position},{each.stimulus},3" for each in into("signaldetection").items]
+    (tmp_path / "t.csv").write_text("\n".join(["part,idx,r,confidence", *lines]))
+    fields = ("--map", "task=part", "--map", "position=idx", "--map", "decision=r")
+    done = imported(tmp_path, "--model", "theirs", "--run", "1", *fields)
+    assert done.exit_code == 0 and "taken as answers to signaldetection" in done.output
+    for given, lacks in (
+        (("--model", "theirs"), "give --run N of"),
+        (("--run", "1"), "give --model NAME of"),
+    ):
+        assert lacks in str(imported(tmp_path, *given, *fields).exception)
+    unknown = str(imported(tmp_path, "--model", "theirs", "--run", "1", "--map", "taks=part").exception)
+    assert "--map taks=part" in unknown and "name the benchmark" in unknown
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    nothing = imported(tmp_path).output
+    assert "columns ignored: a, b" in nothing and "columns used" not in nothing

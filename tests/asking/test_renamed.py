@@ -1,0 +1,118 @@
+"""A model's name says where its answers are kept: nobody pays for them twice because a name has changed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.asking.doctor import examine
+from metacog_pipeline.asking.planning import plan_study
+from metacog_pipeline.asking.renamed import refuse, rename_problem
+from metacog_pipeline.errors import StudyError
+from metacog_pipeline.llm.batch.records import Batch, BatchRecord
+from metacog_pipeline.llm.wire import base_url
+from metacog_pipeline.querying.session import asked_as
+from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.transcripts.folder import PartitionFolder, write_manifest
+from tests.tables import every
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+
+
+def study_of(folder: Path, *names: str, **keys: Any) -> Study:
+    rows = {"provider": "openai", "model": "x", "price_in": 1.0, "price_out": 2.0, **keys}
+    text = '[study]\nname = "t"\nhome = "home"\nbudget_usd = 5.0\n'
+    for name in names:
+        text += f"[[models]]\nname = {name!r}\n" + "".join(
+            f"{key} = {value!r}\n" for key, value in rows.items()
+        )
+    (folder / "study.toml").write_text(f'{text}[benchmarks.metamedqa]\ndataset = "sample"\nlimit = 4\n')
+    return load_study(folder / "study.toml")
+
+
+def answered(study: Study, name: str, benchmark: str = "metamedqa", n: int = 12) -> None:
+    """Note what a session of the first model notes, under ``name``."""
+    folder = PartitionFolder(study.home, benchmark, name, 1)
+    folder.path.mkdir(parents=True)
+    (folder / "journal-000001.jsonl").touch()
+    write_manifest(folder, {"state": "complete", "n_answered": n, "asked_as": asked_as(study.models[0])})
+
+
+def test_a_renamed_model_is_said_before_anything_is_asked_and_not_asked(tmp_path):
+    answered(study_of(tmp_path, "ok"), "ok")
+    study = study_of(tmp_path, "okay")
+    line = rename_problem(study, study.models[0])
+    assert line is not None
+    assert line.startswith(
+        '12 answers of "ok" are kept, or in batches, with the settings of okay, which has none'
+    )
+    assert line.endswith(
+        'name it "ok" again, or have everything asked and paid for anew with metacog run --reask renamed'
+    )
+    assert f"okay: {line}." in plan_study(study).notes
+    found = [each for each in examine(study, offline=True) if each.text == line]
+    assert [(each.state, each.subject, each.exit_code) for each in found] == [
+        ("fail", "okay", StudyError.exit_code)
+    ]
+    with pytest.raises(StudyError, match='model okay: 12 answers of "ok"'):
+        refuse(study, ())
+    refuse(study, ("another",))
+
+
+@every(
+    ("names", "keys"),
+    [
+        (("ok", "okay"), {}),  # the same model twice, on purpose
+        (("okay",), {"temperature": 1.0}),
+        (("okay",), {"model": "y"}),
+        (("okay",), {"top_logprobs": 0}),
+        (("okay",), {"price_in": 0.0, "price_out": 0.0}),
+    ],
+)
+def test_another_model_and_one_that_costs_nothing_is_asked(tmp_path, names, keys):
+    old = study_of(tmp_path, "ok")
+    if not PartitionFolder(old.home, "metamedqa", "ok", 1).path.exists():
+        answered(old, "ok")
+    refuse(study_of(tmp_path, *names, **keys), ())
+
+
+def test_a_model_with_answers_under_its_new_name_is_asked_on(tmp_path):
+    answered(study_of(tmp_path, "ok"), "ok")
+    study = study_of(tmp_path, "okay")
+    answered(study, "okay")
+    refuse(study, ())
+
+
+def test_answers_to_what_the_study_does_not_ask_are_no_answers_of_it(tmp_path):
+    answered(study_of(tmp_path, "ok"), "ok", benchmark="medley")
+    refuse(study_of(tmp_path, "okay"), ())
+
+
+@pytest.mark.parametrize(("state", "refused"), [("submitted", True), ("collected", True), ("done", False)])
+def test_a_batch_on_its_way_belongs_to_the_old_name(tmp_path, state, refused):
+    old = study_of(tmp_path, "ok")
+    whose = ("metamedqa", "ok", 1)
+    record = BatchRecord(
+        *(
+            "mark",
+            whose,
+            "transcripts",
+            "openai",
+            base_url(old.models[0]),
+            "a",
+            "t",
+            7,
+            1,
+            "d",
+            1.0,
+            "2026-11-01",
+        ),
+        state=state,
+    )
+    (old.home.batches / "mark").mkdir(parents=True)
+    Batch(old.home, "mark", record).now()
+    study = study_of(tmp_path, "okay")
+    assert (rename_problem(study, study.models[0]) is not None) is refused

@@ -1,0 +1,190 @@
+"""The pages in a browser: shares are the board's, an address that names nothing says so, all is reached by keyboard."""
+
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from metacog_pipeline.errors import StoreError
+from metacog_pipeline.home import Home
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.texts import grow_texts
+from metacog_pipeline.report.explorer import data, pages
+from metacog_pipeline.report.explorer.server import Explorer
+from metacog_pipeline.report.page import build_report
+from tests.report.conftest import made_home, write
+from tests.report.test_models import ARGUMENTS, BROWSERS, call, filled
+
+N_ITEMS, RUNS = 12, (1, 2, 3)
+LONG = "word " * 3000
+WHY = "</td><script>window.hacked = 1</script>"
+REFUSED = {"error_kind": "fatal", "error_code": "model_not_found", "error_message": WHY}
+
+
+def response(place: int, model: str, run: int) -> dict[str, object]:
+    """Alpha is right in one run of three, beta in all."""
+    return {
+        "benchmark": "signaldetection", "dataset": "published", "condition": "A confidence", "model": model, "run": run,
+        "item_id": f"item-{place:03}", "cluster": f"item-{place:03}",
+        "correct": float(model == "beta" or (place + run) % 3 == 0), "confidence": 0.6, "response": "0",
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A home of two models in three runs, and one all of whose calls failed."""
+    models = dict.fromkeys(("alpha", "beta", "broken"), "measured")
+    found = made_home(Home(tmp_path_factory.mktemp("runs") / "home"), models)
+    listed = [
+        {"model": name, "provider": "openai", "source": "measured", "listed": True, "runs": len(RUNS)}
+        for name in models
+    ]
+    write(found, "study/models.parquet", listed)
+    items = [
+        {"item_id": f"item-{i:03}", "dataset": "published", "position": i, "text": LONG}
+        for i in range(N_ITEMS)
+    ]
+    write(found, "items/signaldetection.parquet", items)
+    for model in models:
+        for run in RUNS:
+            told: dict[str, object] = {"model": model, "run": run}
+            if model == "broken":
+                told |= {"status": "failed", **REFUSED}
+            else:
+                rows = [response(i, model, run) for i in range(N_ITEMS)]
+                write(found, f"harmonised/signaldetection/model={model}/run={run}.parquet", rows)
+            calls = [
+                call(i, "" if model == "broken" else LONG, answer_id=f"{model}-{i}-{run}", **told)
+                for i in range(N_ITEMS)
+            ]
+            place = f"transcripts/benchmark=signaldetection/model={model}/run={run}/transcripts.parquet"
+            write(found, place, filled(calls))
+    build(found)
+    grow_texts(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")
+    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.skip(f"no browser found ({', '.join(BROWSERS)}); install chromium to run this test")
+    with sync_api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def page(browser) -> Iterator[Any]:
+    """A page on dark paper; what goes wrong in it is what a test ends with."""
+    made = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="dark")
+    wrong: list[str] = []
+    made.on("pageerror", lambda error: wrong.append(str(error)))
+    yield made
+    assert made.evaluate("window.hacked") is None and wrong == []
+    made.close()
+
+
+def shown(page: Any, address: str) -> Any:
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_function("!document.getElementById('summary').textContent.startsWith('loading')")
+    return page
+
+
+def test_a_model_that_gave_no_response_is_a_column_and_its_page_says_why(home):
+    (benchmark,) = data.contents(home)
+    assert benchmark.models == ("alpha", "beta", "broken")
+    said = data.answers(home, 0, benchmark, ["broken"], [0])["broken", 0]
+    assert "fatal: model_not_found" in said and "<" not in said
+    build_report(home)
+    kept = (home.report / "models" / "broken" / "answers-00000.js").read_text("utf-8")
+    assert "fatal: model_not_found: \\u003c/td>" in kept
+
+
+@pytest.mark.browser
+def test_shares_over_several_runs_are_those_of_the_board_and_count_answers(home, page):
+    address = (build_report(home).parent / pages.FOLDER / pages.PAGE).as_uri()
+    cells = shown(page, address).locator("#rows tr").first.locator("td").all_inner_texts()
+    n = N_ITEMS * len(RUNS)
+    assert cells == [f"33.3 % of {n}", f"100.0 % of {n}", "no verdict"]
+    assert page.locator("#rows tr").nth(1).locator("td").all_inner_texts()[0].startswith("33 %")
+
+
+@pytest.mark.browser
+def test_models_disagree_whoever_of_them_is_shown(home, page):
+    address = (build_report(home).parent / pages.FOLDER / pages.PAGE).as_uri()
+    found = shown(page, f"{address}#which=disagree&model=alpha")
+    assert found.inner_text("#where") == f"1 to {N_ITEMS} of {N_ITEMS}"
+
+
+@pytest.mark.browser
+def test_an_address_that_names_nothing_shows_all_and_says_so(home, page):
+    address = (build_report(home).parent / pages.FOLDER / pages.PAGE).as_uri()
+    for wrong in ("abc", "-3", "1e9", "1.5", "", "NaN", "Infinity"):
+        assert (
+            shown(page, f"{address}#page={wrong}").inner_text("#where") == f"1 to {N_ITEMS} of {N_ITEMS}"
+        ), wrong
+    for name in ("benchmark", "condition", "kind", "model", "which", "order"):
+        for value in ("nobody", "__proto__"):
+            said = shown(page, f"{address}#{name}={value}").inner_text("#summary")
+            assert re.search(rf"there is no [\w ]+ {value} here", said), (name, said)
+            assert page.input_value(f"#{name}") != value and page.inner_text("#where").startswith("1 to")
+    right = shown(page, f"{address}#benchmark=signaldetection&condition=A+confidence+raw&model=broken")
+    assert "there is no" not in right.inner_text("#summary")
+
+
+@pytest.mark.browser
+def test_every_text_that_scrolls_is_reached_by_keyboard_and_every_word_is_seen_on_dark_paper(home, page):
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed (dev extra)"
+    )
+    report = build_report(home).parent
+    explorer = (report / pages.FOLDER / pages.PAGE).as_uri()
+    at = {
+        f"{explorer}#item=item-001": "#item h4",
+        **{
+            (report / "models" / name / "index.html").as_uri(): "#answers pre" for name in ("alpha", "broken")
+        },
+    }
+    for address, loaded in at.items():
+        page.goto(address)
+        page.wait_for_selector(loaded, state="attached")
+        page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        page.wait_for_timeout(100)
+        scrolling = page.locator("pre").evaluate_all(
+            "all => all.map(e => [e.scrollHeight > e.clientHeight, e.tabIndex === 0, e.getAttribute('aria-label')])"
+        )
+        assert all(scrolls == reached == bool(label) for scrolls, reached, label in scrolling) and scrolling
+        violations = axe.Axe().run(page).response["violations"]
+        assert [each["id"] for each in violations if each["impact"] in ("serious", "critical")] == [], address
+    assert "fatal: model_not_found" in page.locator("#answers td.odd").first.inner_text()
+
+
+@pytest.mark.browser
+def test_a_page_of_the_server_says_what_the_server_said(home, page, monkeypatch):
+    def content(path: str) -> str | None:
+        if path.startswith("/grid"):
+            raise StoreError("the board is being built; wait")
+        return Explorer.content(server, path)
+
+    with Explorer(home, "study", 0) as server:
+        monkeypatch.setattr(server, "content", content)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            page.goto(server.address)
+            page.wait_for_selector("#lost:not([hidden])")
+            said = page.inner_text("#lost")
+        finally:
+            server.shutdown()
+            thread.join(10)
+    assert "the board is being built; wait" in said and "report" not in said
+    assert "write the report again" in (build_report(home).parent / pages.FOLDER / pages.PAGE).read_text(
+        "utf-8"
+    )
