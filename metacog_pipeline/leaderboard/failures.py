@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 
+from metacog_pipeline import registry
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import open_database
@@ -73,11 +74,12 @@ def blamed(
     """Return what is left out for rows that break a test of tables: ``shared`` ones, and ``own`` ones of a benchmark each.
 
     Of a shared table all rows of the benchmarks whose rows break it, of a benchmark's own the whole. Raises ``error``
-    where no benchmark is to blame, or all of several are: then it is the fault of the table. Of one alone that cannot be
-    told, and what else it has is published.
+    where no benchmark is to blame, or all of several are, or a shipped one alone: then it is the fault of the table. Of a
+    stranger's alone all else that it has is published.
     """
     owners = error.benchmarks or frozenset(own.values())
-    if not owners or (shared and len(owners) > 1 and owners >= set(asked)):
+    every = shared and owners >= set(asked)
+    if not owners or (every and (len(owners) > 1 or not owners.isdisjoint(_shipped()))):
         raise error
     also = [_STANDS_FOR[name] for name in shared if name in _STANDS_FOR]
     return Faults({name: error.said for name, owner in own.items() if owner in owners}, {}, {
@@ -85,6 +87,10 @@ def blamed(
         for table in dict.fromkeys([*shared, *also])
         for name in sorted(owners)
     })  # fmt: skip
+
+
+def _shipped() -> set[str]:
+    return {name for name in registry.names() if registry.is_ours(name)}
 
 
 class Outgrown(Exception):

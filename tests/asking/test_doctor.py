@@ -351,7 +351,8 @@ def test_a_batch_lane_is_said_with_its_price_and_where_it_may_not_be(tmp_path, k
 
 
 def test_a_home_of_the_first_version_is_named_and_left_as_it_is(tmp_path):
-    (tmp_path / "home" / "transcripts" / "benchmark=metamedqa").mkdir(parents=True)
+    for folder in ("transcripts", "observations"):
+        (tmp_path / "home" / folder / "benchmark=metamedqa").mkdir(parents=True)
     before = sorted(tmp_path.rglob("*"))
     found = look(study_of(tmp_path, model("small")))
     (line,) = (text for text in said_of(found, "home") if text.startswith("warn"))

@@ -11,6 +11,7 @@ import pytest
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, TIERS, Factor, Field, Item, changed
 from metacog_pipeline.benchmarks.metacogbench.prompts import load_wording
+from metacog_pipeline.benchmarks.metacogbench.scoring_rules import LOW_BET
 from metacog_pipeline.llm.types import Message, Status
 from metacog_pipeline.querying.types import Answer
 from metacog_pipeline.scoring.schemas import response_schema
@@ -223,7 +224,8 @@ def observed(
             if tier == "1a":
                 unknowable = i % 2 == 1
                 row |= {"bet_rule": "unknowable" if unknowable else "know", "family": "fabrication"}
-                row |= {"twin_of": f"1a-{i - 1:02}" if unknowable else None, "hi": 70.0, "lo": 0.0}
+                row |= {"twin_of": f"1a-{i - 1:02}" if unknowable else None, "hi": 70.0}
+                row["lo"] = LOW_BET if unknowable else 0.0
                 bet = 10.0 if unknowable == passed else 90.0
                 row |= {"bet": bet, "correct": int(not unknowable and passed)}
                 row |= {"refusal": 0, "insufficiency": 0, "slot_named": 0}
