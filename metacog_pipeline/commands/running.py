@@ -128,7 +128,7 @@ def run(
     if not (force or again) and nothing_to_do(study, quiet):
         _say_state(study, 0)
         return
-    if reask != RENAMED:
+    if reask != RENAMED and not all(spec.free for spec in study.askable):
         from metacog_pipeline.asking.renamed import refuse
 
         refuse(study, models)
