@@ -128,7 +128,7 @@ def run(
     if not (force or again) and nothing_to_do(study, quiet):
         _say_state(study, 0)
         return
-    if reask != RENAMED and not all(spec.free for spec in study.askable):
+    if reask != RENAMED and _others_kept(study):
         from metacog_pipeline.asking.renamed import refuse
 
         refuse(study, models)
@@ -286,6 +286,13 @@ def refuse_unknown(
     for number in runs:
         if number not in study.runs:
             raise StudyError(f"--run {number}: the study has runs 1 to {study.study.runs}; raise study.runs")
+
+
+def _others_kept(study: Study) -> bool:
+    """Whether answers or batches may be kept of a model that the study does not list; what looks closer loads much more."""
+    listed = {f"model={spec.name}" for spec in study.askable}
+    kept = {path.name for path in study.home.transcripts.glob("benchmark=*/model=*")}
+    return bool(kept - listed) or study.home.batches.exists()
 
 
 def nothing_to_do(study: Study, quiet: bool) -> bool:
