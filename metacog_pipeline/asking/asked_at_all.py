@@ -20,28 +20,19 @@ def require_askable(benchmark: Bound, *, items: bool = True) -> None:
     for condition in benchmark.conditions():
         benchmark.worded_by(condition.name)
     if items:
-        with _with_items(benchmark) as found:
+        with construction.with_items(benchmark, _built_elsewhere) as found:
             _rehearse(found)
 
 
 @contextmanager
-def _with_items(benchmark: Bound) -> Iterator[Bound]:
-    """Give the benchmark with the items of the study, or with new ones in a home of its own."""
-    if construction.items_current(benchmark):
-        yield benchmark
-        return
-    with roles.items_at_most(benchmark) as planned:
-        if planned is not None:
-            yield planned
-            return
-    study = benchmark.context.study
+def _built_elsewhere(benchmark: Bound) -> Iterator[Bound]:
+    """Give the benchmark with new items in a home of its own."""
     with tempfile.TemporaryDirectory(prefix="metacog-doctor-") as folder:
-        home, kept = Home(Path(folder)), study.home
+        home, kept = Home(Path(folder)), benchmark.context.home
         for name, place in ((home.sources, kept.sources), (home.imported, kept.imported)):
             if place.is_dir():
                 name.symlink_to(place, target_is_directory=True)
-        own = study.study.model_copy(update={"home": folder})
-        elsewhere = type(benchmark).of(study.model_copy(update={"study": own}))
+        elsewhere = roles.in_home(benchmark, folder)
         construction.build(elsewhere)
         yield elsewhere
 

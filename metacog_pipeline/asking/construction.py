@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,20 @@ def for_items(benchmark: Bound) -> set[str]:
 def items_current(benchmark: Bound) -> bool:
     """Whether the items on disk were made from what the study names now."""
     return for_items(benchmark).isdisjoint(stale_steps(benchmark))
+
+
+@contextmanager
+def with_items(benchmark: Bound, built: Callable[[Bound], AbstractContextManager[Bound]]) -> Iterator[Bound]:
+    """Give the benchmark with its items, with items as they may be at most, or with those that ``built`` makes."""
+    if items_current(benchmark):
+        yield benchmark
+        return
+    with roles.items_at_most(benchmark) as planned:
+        if planned is not None:
+            yield planned
+            return
+    with built(benchmark) as made:
+        yield made
 
 
 def untried(benchmark: Bound, needs: Sequence[str]) -> str | None:

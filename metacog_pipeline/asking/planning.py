@@ -104,7 +104,7 @@ def plan_study(study: Study) -> Plan:
             _plan_row(study, name, spec, 1, left)
             for name, spec, left in roles.left_to_ask(benchmark, current, construction.KeptInputs(benchmark))
         ]
-        with _with_items(benchmark) as planned:
+        with construction.with_items(benchmark, _built) as planned:
             if planned is not benchmark:
                 remarks += [role.plan_note for _, role in roles.roles(benchmark) if role.plan_note]
             fresh: Fresh = {}
@@ -117,15 +117,9 @@ def plan_study(study: Study) -> Plan:
 
 
 @contextmanager
-def _with_items(benchmark: Bound) -> Iterator[Bound]:
-    """Give the benchmark with its items built, or with items as they may be at most."""
-    if construction.items_current(benchmark):
-        yield benchmark
-        return
-    with roles.items_at_most(benchmark) as planned:
-        if planned is None:
-            construction.build(benchmark)
-        yield planned or benchmark
+def _built(benchmark: Bound) -> Iterator[Bound]:
+    construction.build(benchmark)
+    yield benchmark
 
 
 def plan_partition(benchmark: Bound, partition: Partition, limit: int | None = None) -> PlanRow:

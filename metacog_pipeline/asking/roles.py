@@ -168,12 +168,17 @@ def items_at_most(benchmark: Bound) -> Iterator[Bound | None]:
         return
     last = benchmark.construction()[-1]
     rows = asked[-1].at_most(benchmark).rows(last.name)  # type: ignore[misc]
-    study = benchmark.context.study
     with tempfile.TemporaryDirectory(prefix="metacog-plan-") as home:
-        own = study.study.model_copy(update={"home": home, "budget_usd": None})
-        elsewhere = type(benchmark).of(study.model_copy(update={"study": own}))
         write_rows(items_path(Home(Path(home)), benchmark.name), rows, benchmark.Item, "")
-        yield elsewhere
+        yield in_home(benchmark, home)
+
+
+def in_home(benchmark: Bound, home: str) -> Bound:
+    """Return the benchmark of the same study in another home, without its budget."""
+    study = benchmark.context.study
+    own = study.study.model_copy(update={"home": home, "budget_usd": None})
+    found: Bound = type(benchmark).of(study.model_copy(update={"study": own}))
+    return found
 
 
 def _ask_one(
