@@ -23,6 +23,9 @@ TARGETS = {
     "test_journal.py::test_at_least_5000_durable_records_a_second": "≥ 5,000 durable records/s of 2 kB",
 }
 UNNAMED = "its own"
+# What was installed has its bytecode beside it. Where writing any is forbidden, every process started here would compile
+# the clone anew, and no peer.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 _rows: list[dict[str, str]] = []
 
