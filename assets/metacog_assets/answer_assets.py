@@ -12,6 +12,7 @@ from metacog_assets.models import models_table
 from metacog_assets.partitioned import each_partition
 from metacog_assets.partitions import MODEL_RUNS
 from metacog_assets.reporting import one_line_failure
+from metacog_assets.request import commanded
 from metacog_assets.run_settings import Asking, planned
 from metacog_assets.step_assets import items_name
 from metacog_assets.study_file import Bound, bound
@@ -76,6 +77,7 @@ def _asked(benchmark: Bound, name: str, needs: str, arm: str | None) -> dg.Asset
                     owner,
                     answer,
                     config.limit,
+                    commanded(context),
                     free=lambda each: each.spec.provider == SIMULATED,
                     note=note_ended,
                 )
@@ -167,7 +169,7 @@ def _judgements(benchmark: Bound) -> dg.AssetsDefinition:
     )
     def judgements(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         with one_line_failure():
-            return each_partition(context, owner, judge, free=lambda _: simulated)
+            return each_partition(context, owner, judge, commanded(context), free=lambda _: simulated)
 
     return judgements
 

@@ -41,6 +41,11 @@ class Request:
         return (not self.models or model in self.models) and (not self.runs or run in self.runs)
 
 
+def commanded(context: dg.AssetExecutionContext) -> bool:
+    """Whether a command started the run, now or through the queue: it has looked at what it asks before."""
+    return BY in context.run.tags
+
+
 def write(instance: dg.DagsterInstance, request: Request) -> None:
     """Keep ``request`` as the one that is worked on; an earlier one is not gone on with."""
     instance.run_storage.set_cursor_values({KEY: json.dumps(asdict(request))})

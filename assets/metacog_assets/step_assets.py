@@ -9,6 +9,7 @@ from metacog_assets import apart, work
 from metacog_assets.automation import FILL_MISSING, FOLLOW
 from metacog_assets.marking import asking_kinds, owners, schema_of_rows, tags
 from metacog_assets.reporting import one_line_failure, progress_lines
+from metacog_assets.request import commanded
 from metacog_assets.study_file import Bound
 from metacog_pipeline.benchmark.contract import Checked, Stage, Step
 from metacog_pipeline.benchmark.schema import arrow_schema_of
@@ -47,7 +48,9 @@ def _step(benchmark: Bound, step: Step) -> dg.AssetsDefinition:
     )
     def made(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
         with one_line_failure():
-            found = apart.call(apart.ITEMS, progress_lines(context), work.make, owner, step.name)
+            found = apart.call(
+                apart.ITEMS, progress_lines(context), work.make, owner, step.name, commanded(context)
+            )
         return dg.MaterializeResult(
             metadata=dict(found.facts),
             data_version=dg.DataVersion(found.version),

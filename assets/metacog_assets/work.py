@@ -27,11 +27,12 @@ from metacog_assets.figures import (
 from metacog_assets.models import how_it_answers
 from metacog_assets.showing import calibration_plot, preview
 from metacog_assets.study_file import Bound, bound
-from metacog_pipeline.asking import construction, judging, rehearsal, tasks
+from metacog_pipeline.asking import construction, judging, rehearsal, renamed, tasks
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.contract import Checked
 from metacog_pipeline.errors import MetacogError, SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.querying.partition import SessionResult
 from metacog_pipeline.querying.session import Partition, query_partition, record_failure
 from metacog_pipeline.registry import aside, is_strange
@@ -63,10 +64,12 @@ class Made:
 
 
 @aside()
-def make(owner: str, name: str) -> Made:
-    """Make what a step of construction makes, after asking who helps with it."""
+def make(owner: str, name: str, looked: bool = True) -> Made:
+    """Make what a step of construction makes, after asking who helps with it; ``looked`` as in `answer`."""
     benchmark = bound(owner)
     step = construction.step_of(benchmark, name)
+    if step.asks is not None:
+        _look(looked, benchmark, step.asks.models(benchmark))
     with progress_of(f"{owner}_{name}") as show:
         found = construction.run_step(benchmark, step, show)
     if (
@@ -90,10 +93,14 @@ def make(owner: str, name: str) -> Made:
 
 
 @aside()
-def answer(at: Place, limit: int | None = None) -> Done:
-    """Ask what a partition lacks; one that cannot even start is written down, so that the boards can name it."""
+def answer(at: Place, limit: int | None = None, looked: bool = True) -> Done:
+    """Ask what a partition lacks; one that cannot even start is written down, so that the boards can name it.
+
+    ``looked`` says that a command has looked for models that seem to be renamed; else it is done here.
+    """
     benchmark, partition = at.open()
     try:
+        _look(looked, benchmark, [partition.spec])
         strange = is_strange(type(benchmark).__module__)
         if strange and (why := rehearsal.misasked(benchmark, partition.spec)) is not None:
             raise MetacogError(why)
@@ -170,8 +177,8 @@ def read(at: Place) -> Done:
 
 
 @aside()
-def judge(at: Place) -> Done:
-    """Ask the judges of a partition what is not judged yet."""
+def judge(at: Place, looked: bool = True) -> Done:
+    """Ask the judges of a partition what is not judged yet; ``looked`` as in `answer`."""
     benchmark, partition = at.open()
     declared = judging.wanted(benchmark)
     if declared is None:  # the study file has changed since the definitions were loaded
@@ -180,6 +187,7 @@ def judge(at: Place) -> Done:
     responses = read_frame(judging.responses_path(partition))
     expected, _ = judging.needed(benchmark, declared, partition, responses)
     try:
+        _look(looked, benchmark, declared.judges(benchmark, partition.spec))
         if (why := construction.untried(benchmark, declared.needs)) is not None:
             raise SourceError(f"{kept.benchmark}: {why}")
         with progress_of(f"{at.benchmark}: judges of {at.model} run {at.run}", expected) as show:
@@ -258,6 +266,13 @@ def _asked(facts: dict[str, Fact], outcome: SessionResult, partition: Partition)
             },
         ),
     )
+
+
+def _look(looked: bool, benchmark: Bound, specs: Iterable[ModelSpec]) -> None:
+    """Raise StudyError where one of the models would be asked what it has answered under another name."""
+    names = [spec.name for spec in specs]
+    if names and not looked:
+        renamed.refuse(benchmark.context.study, names)
 
 
 def _refuse_stopped(outcome: SessionResult) -> None:

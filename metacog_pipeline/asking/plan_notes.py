@@ -162,9 +162,10 @@ def _budget(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
         if figures.leaked
         else ""
     )
-    spent = figures.spent  # what leaked is a part of it
-    yield f"Budget ${cap:.4f}: ${spent:.4f} spent so far{leaked}, ${max(cap - spent, 0.0):.4f} left."
-    left = cap - spent
+    # What leaked is a part of what is spent. Calls under way, in batches also, are no part of what is left to ask.
+    aside = f", ${figures.reserved:.4f} set aside for what is under way" if figures.reserved else ""
+    left = figures.remaining or 0.0
+    yield f"Budget ${cap:.4f}: ${figures.spent:.4f} spent so far{leaked}{aside}, ${left:.4f} left."
     for row in rows:
         cost = row.dollars or 0.0
         if cost > left:

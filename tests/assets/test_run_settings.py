@@ -10,6 +10,7 @@ from metacog_assets.definitions import defs
 from metacog_assets.run_settings import Asking, Lane
 from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import current_study
+from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.querying.variables import LANE
 
 KEY = AssetKey("metamedqa_transcripts")
@@ -26,12 +27,12 @@ def study(bench, http):
     return bench
 
 
-def run(bench: Any, names: list[str], **config: object) -> Any:
-    """Run assets as the Launchpad does, with ``config`` for the one that asks."""
+def run(bench: Any, names: list[str], model: str = "first", **config: object) -> Any:
+    """Run assets as the Launchpad does, with ``config`` for the one that asks ``model``."""
     asks = bool(config) or "transcripts" in names
     return defs.resolve_implicit_global_asset_job_def().execute_in_process(
         instance=bench.instance,
-        partition_key="first|1" if asks else None,
+        partition_key=f"{model}|1" if asks else None,
         asset_selection=[AssetKey(f"metamedqa_{name}") for name in names],
         run_config={
             "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
@@ -42,8 +43,6 @@ def run(bench: Any, names: list[str], **config: object) -> Any:
 
 
 def manifest(bench: Any) -> dict[str, object]:
-    from metacog_pipeline.querying.session import Partition
-
     study = current_study()
     return dict(Partition(study, "metamedqa", study.model("first"), 1).manifest())
 
@@ -91,6 +90,24 @@ def test_a_limit_that_is_no_number_of_questions_asks_nobody(study, provider, lim
         (failed,) = [event for event in done.all_events if event.is_step_failure]
         assert "limit" in str(failed.step_failure_data.error)
     assert provider.calls == {}
+
+
+def test_a_renamed_model_is_not_asked_again_from_the_ui_and_is_by_a_command_that_says_so(
+    study, http, provider
+):
+    price = {"price_in": 1.0, "price_out": 1.0}
+    study.write(http("first", **price))
+    assert run(study, ["transcripts"]).success and provider.calls == {"first": ITEMS}
+    study.write({**http("first", **price), "name": "second"})
+    sync_partitions(current_study(), study.instance)
+    done = run(study, ["transcripts"], model="second")
+    (failed,) = [event for event in done.all_events if event.is_step_failure]
+    assert f'{ITEMS} answers of "first" are kept' in str(failed.step_failure_data.error)
+    assert provider.calls == {"first": ITEMS}
+    partition = Partition(current_study(), "metamedqa", current_study().model("second"), 1)
+    assert 'name it "first" again' in str(partition.manifest()["message"]), "for the boards"
+    assert study.launch() == 0, "metacog run --reask renamed has looked"
+    assert provider.calls == {"first": 2 * ITEMS}
 
 
 def test_the_lane_holds_for_the_run_alone(monkeypatch):
