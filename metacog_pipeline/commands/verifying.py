@@ -53,11 +53,15 @@ def verify(study_file: Path, repair: bool) -> None:
 
         forget_board(study)
     places = f"{damage} damaged {'place' if damage == 1 else 'places'}"
-    raise StoreError(
-        f"{places} put aside: metacog run {study_file} makes anew what is missing"
-        if repair
-        else f"{places}: metacog verify {study_file} --repair keeps what can be read and puts the rest aside"
-    )
+    if not repair:
+        raise StoreError(
+            f"{places}: metacog verify {study_file} --repair keeps what can be read and puts the rest aside"
+        )
+    by_hand = digests.by_hand(published)
+    if by_hand == damage:
+        raise StoreError(f"{places}, left in place: no run makes that again, what to do stands with each")
+    left = f", but for {by_hand} that no run makes again" if by_hand else ""
+    raise StoreError(f"{places} put aside{left}: metacog run {study_file} makes anew what is missing")
 
 
 def _answers(study: Study, published: Compared, mend: bool) -> int:

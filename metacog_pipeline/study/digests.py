@@ -2,7 +2,7 @@
 
 Journals and manifests carry checksums (`transcripts.verification`) and the ledger is compared with the answers; all other
 files (sources, items, Parquet copies of answers, responses, estimates, caches, boards, report) are compared with what was
-noted. They can be made again, so a difference costs nothing but a run.
+noted. They can be made again, so a difference costs nothing but a run; what no run makes again is named, and stays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from metacog_pipeline.checksums import is_sealed, seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import ASIDE, canonical_json, file_sha256, put_aside, write_text
-from metacog_pipeline.home import Home
+from metacog_pipeline.home import KEPT, Home
 from metacog_pipeline.study import unchanged
 from metacog_pipeline.transcripts.folder import COPY_NAME, MANIFEST_NAME
 from metacog_pipeline.transcripts.segments import segment_number
@@ -26,6 +26,7 @@ from metacog_pipeline.transcripts.segments import segment_number
 NOTE = "digests.json"
 _ELSEWHERE = ("ledger", "dagster")
 _UNHASHED = (NOTE, unchanged.NOTE)
+_BY_HAND = "; no run makes it again: copy it back, or import it once more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +77,13 @@ def compare(home: Home) -> Compared:
     present = {name: Path(path) for name, path in _derived(home)}
     for name, row in noted.items():
         path = present.get(name)
+        lost = _BY_HAND if _made_by_no_run(name) else ""
         if path is None:
-            damage[home.path / name] = "is gone"
+            damage[home.path / name] = f"is gone{lost}"
             continue
         try:
             if file_sha256(path) != row[2]:
-                damage[path] = "is not what was published"
+                damage[path] = f"is not what was published{lost}"
         except OSError as error:
             raise StoreError(
                 f"{path}: cannot be read ({error.strerror}): check its permissions and the disk"
@@ -93,9 +95,24 @@ def compare(home: Home) -> Compared:
 def repair(compared: Compared) -> list[Path]:
     """Put changed files aside, so that the next run makes them anew; return where they are.
 
-    Copies of answers are left to `transcripts.verification.repair`, which makes them at once.
+    Copies of answers are left to `transcripts.verification.repair`, which makes them at once, and what no run makes again
+    to whoever has another copy of it.
     """
-    return [put_aside(path) for path in compared.damage if path.exists() and path.name != COPY_NAME]
+    return [
+        put_aside(path)
+        for path, why in compared.damage.items()
+        if path.exists() and path.name != COPY_NAME and not why.endswith(_BY_HAND)
+    ]
+
+
+def by_hand(compared: Compared) -> int:
+    """Return how many damaged files no run makes again."""
+    return sum(why.endswith(_BY_HAND) for why in compared.damage.values())
+
+
+def _made_by_no_run(name: str) -> bool:
+    """Whether a file, by its path below the home, comes back by no run; answers have copies of their own."""
+    return name.partition("/")[0] in KEPT and not name.endswith(f"/{COPY_NAME}")
 
 
 def _derived(home: Home, below: Path | None = None) -> Iterator[tuple[str, str]]:

@@ -115,6 +115,25 @@ def test_damage_is_named_then_repaired_and_no_answer_is_lost(study, name):
     assert {record.item_id for record in kept_records(folder)} == {_record(n).item_id for n in range(5)}
 
 
+@pytest.mark.parametrize("also", [(), ("items/metamedqa.parquet",)])
+def test_what_no_run_makes_again_is_named_and_stays(study, also):
+    home = study.parent / "home"
+    (home / "people").mkdir(exist_ok=True)
+    kept = home / "people" / "answers.parquet"
+    kept.write_bytes(b"answers of people")
+    digests.note(Home(home))
+    kept.write_bytes(b"answers of people?")
+    for name in also:
+        (home / name).write_bytes(b"")
+    result = _verify(study, "--repair")
+    assert f"{kept}: is not what was published; no run makes it again" in result.output
+    assert kept.read_bytes() == b"answers of people?" and f"put aside {kept}" not in result.output
+    said = "but for 1 that no run makes again" if also else "1 damaged place, left in place"
+    assert said in str(result.exception)
+    kept.unlink()
+    assert f"{kept}: is gone; no run makes it again" in _verify(study).output
+
+
 def test_no_kept_number_is_believed_of_which_a_bit_flipped(study):
     path, rows = (
         study.parent / "home" / "cache" / "curves" / "sim.parquet",
