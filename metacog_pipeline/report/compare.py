@@ -50,6 +50,8 @@ _NUMBERS = ", ".join(
     f"case when isfinite({each}) then {each} end"
     for each in ("value", "low", "high", "coalesce(p_adjusted, p)")
 )
+# By kind, a, b: as one number, which is sorted in half the time. There are fewer than a million models.
+_IN_ORDER = "(kind << 40) + (a << 20) + b"
 # One row per file: its number and its tests as JSON, written by the database: there may be a hundred thousand. They come
 # as UTF-8, as they are written: those of 80 models are 23 MB, a tenth of a second to encode.
 _FILES = f"""{_TESTS},
@@ -62,7 +64,7 @@ _FILES = f"""{_TESTS},
         inner join place as one on one.model = tests.a inner join place as other on other.model = tests.b
         inner join kinds on {" and ".join(f"kinds.{each} is not distinct from tests.{each}" for each in _OF_KIND)}
     )
-    select least(a, b), encode(string_agg(test, ', ' order by kind, a, b)) from placed group by least(a, b) order by 1
+    select least(a, b), encode(string_agg(test, ', ' order by {_IN_ORDER})) from placed group by least(a, b) order by 1
 """
 _ABOUT = (
     "Differences on the items both models answered, from the tests of the study: nothing is computed anew for this table. "
@@ -81,7 +83,7 @@ def parts(home: Home, report: Path, explored: frozenset[str] = frozenset()) -> I
     models = [model for _, model in queries.models(home)]
     place = {model: number for number, model in enumerate(models)}
     pairs = queries.rows(home, f"{_TESTS} select distinct a, b from tests order by all")
-    kept = {_file(folder, *row) for row in queries.rows(home, _FILES)} if pairs else set()
+    kept = {_file(folder, *row) for row in queries.rows(home, _FILES, kept=False)} if pairs else set()
     for old in set(folder.glob("pairs-*.js")) - kept:
         old.unlink()
     if pairs:

@@ -62,6 +62,12 @@ class Axis:
         """Return where a value stands on the scale of the axis."""
         return math.log10(value) if self.log else value
 
+    def see(self, value: float) -> bool:
+        """Make room for a value; return whether it can be drawn."""
+        if there := math.isfinite(value) and (value > 0 or not self.log):
+            self.seen.append(value)
+        return there
+
     def marked(self) -> Sequence[tuple[float, str]]:
         """Return the ticks with their words."""
         if self.ticks is not None:
@@ -155,10 +161,7 @@ class Plot:
 
     def _see(self, a: float, b: float) -> bool:
         """Make room for a point; return whether it can be drawn."""
-        for axis, value in ((self.x, a), (self.y, b)):
-            if math.isfinite(value) and (value > 0 or not axis.log):
-                axis.seen.append(value)
-        return all(math.isfinite(v) and (v > 0 or not axis.log) for axis, v in ((self.x, a), (self.y, b)))
+        return self.x.see(a) & self.y.see(b)  # both make room
 
     def svg(self, name: str) -> str:
         """Return the plot; ``name`` says what it shows."""

@@ -22,7 +22,7 @@ from metacog_pipeline.files import force, forced_together, write_changed
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.printing import legend, notes, sections
-from metacog_pipeline.leaderboard.read import board, one_connection
+from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.report import PAGE, compare, confidence, cost, overview, pieces, printed, queries
 from metacog_pipeline.report.explorer import pages as explorer
 from metacog_pipeline.report.methods import write_methods
@@ -58,7 +58,7 @@ def _written(home: Home, title: str) -> Path:
         explored = explorer.write_explorer(home, target.parent, title)
     except OSError as error:
         raise _unwritable(target, error) from None
-    with pieces.leading_to(explorer.leads(explored)):
+    with pieces.leading_to(explorer.leads(explored)), queries.asked_once():
         return _pages(home, title, target, frozenset(model for each in explored for model in each.models))
 
 
@@ -98,7 +98,7 @@ def _unwritable(target: Path, error: OSError) -> StoreError:
 
 
 def _boards(home: Home) -> Iterator[Part]:
-    for benchmark, found in groupby(sections(board(home)), key=lambda section: section.benchmark):
+    for benchmark, found in groupby(sections(queries.board(home)), key=lambda section: section.benchmark):
         shown_here = list(found)
         body = Markup()
         for section in shown_here:

@@ -198,7 +198,7 @@ def methods(found: Iterable[object], otherwise: str = "no interval") -> str:
     >>> methods(["wilson", None, "wilson"]), methods(["no interval"])
     ('95 % intervals: Wilson', 'no interval')
     """
-    named = sorted({method_words(str(each)) for each in found if each} - {otherwise})
+    named = sorted(set(map(method_words, {str(each) for each in found if each})) - {otherwise})
     return f"95 % intervals: {'; '.join(named)}" if named else otherwise
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.read import read_table
+from metacog_pipeline.leaderboard.columns import board_of
+from metacog_pipeline.leaderboard.database import text
+from metacog_pipeline.leaderboard.read import Rows, read_table
 from metacog_pipeline.report.figures import MOST_LINES
 
 CALIBRATION = """
@@ -62,10 +68,18 @@ LEDGER = """
     select benchmark, quantity, subject, recomputed, low, high, expected, verdict, note from published_claims
     where place = 'headline' order by benchmark, subject = 'not published', subject, quantity
 """
+# Measures that the tables of a board show, and of each model's the first; all of a benchmark that is not asked any more.
+_BOARD = """
+    from leaderboard qualify {shown} or benchmark not in ({asked})
+        or measure = min(measure) over (partition by benchmark, condition, source, model)
+    order by benchmark, condition, source, model, measure
+"""
 _HEADLINES = """
     select source, model, benchmark, estimate, low, high, n, coverage, percentile, low_n
     from leaderboard where headline and source <> 'published' and estimate is not null order by source, model, benchmark
 """
+#: What was asked inside of `asked_once`, with the rows; None outside of it.
+_ASKED: ContextVar[dict[tuple[Home, str], list[tuple[Any, ...]]] | None] = ContextVar("_ASKED", default=None)
 _HUNDREDS = ("share", "score 0-1")  # units of measures of 0 to 1: a point is a hundredth
 
 
@@ -94,15 +108,47 @@ class About:
     units: int
 
 
-def rows(home: Home, sql: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a query. Raises `StoreError` where the leaderboard is of another version."""
-    return list(read_table(home, sql).rows)
+def rows(home: Home, sql: str, *, kept: bool = True) -> list[tuple[Any, ...]]:
+    """Return the rows of a query; inside of `asked_once` they are ``kept``.
+
+    Raises `StoreError` where the leaderboard is of another version.
+    """
+    asked = _ASKED.get()
+    if asked is None or not kept:
+        return list(read_table(home, sql).rows)
+    if (home, sql) not in asked:
+        asked[home, sql] = list(read_table(home, sql).rows)
+    return list(asked[home, sql])
+
+
+@contextlib.contextmanager
+def asked_once() -> Iterator[None]:
+    """Have `rows` ask one board for the same only once inside: parts of the page and of papers begin with the same rows."""
+    token = _ASKED.set({})
+    try:
+        yield
+    finally:
+        _ASKED.reset(token)
 
 
 def asked(home: Home) -> list[str]:
     """Return the names of the benchmarks the study asks."""
     found = rows(home, "select distinct benchmark from progress where role = 'respondent' order by all")
     return [name for (name,) in found if name in registry.names()]
+
+
+def board(home: Home) -> Rows:
+    """Return the rows of the leaderboard of which `printing.sections` makes tables: of many models a fourth of all."""
+    names, shown = asked(home), []
+    for name in names:
+        own = board_of(name)
+        measures = {"coverage", *chain(*(column.measures for column in own.columns), *own.order)}
+        shown.append(f"benchmark = {text(name)} and measure in ({_listed(sorted(measures))})")
+    return read_table(home, _BOARD.format(shown=" or ".join(shown) or "false", asked=_listed(["", *names])))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(text, names))
 
 
 def paper(benchmark: str) -> tuple[str, str]:

@@ -165,6 +165,21 @@ def test_a_model_more_has_files_of_its_own_and_changes_no_answers_of_others(tmp_
     assert {path.name: path.read_text("utf-8") for path in folder.glob("*.js")} == alone
 
 
+def test_the_files_are_the_same_however_many_a_query_fetches(home, tmp_path, monkeypatch):
+    pages.write_explorer(home, tmp_path / "many", "study")
+    monkeypatch.setattr(pages, "_AT_ONCE", 1)
+    monkeypatch.setattr(pages, "_ANSWERS_AT_ONCE", 1)
+    pages.write_explorer(home, tmp_path / "one", "study")
+    many, one = (
+        {path.name: path.read_bytes() for path in tmp_path.glob(f"{each}/*/*")} for each in ("many", "one")
+    )
+    assert len(many) > len(MODELS) * N_ITEMS // data.ITEMS_A_SLICE and many == one
+
+
+def test_a_benchmark_may_have_no_table_of_responses(home):
+    assert data._own_columns(home, "signaldetection") and data._own_columns(home, "unheard of") == []
+
+
 def test_files_that_are_gone_are_made_again_and_those_of_a_model_that_went_are_removed(tmp_path):
     home = filled_home(tmp_path, MODELS)
     folder = build_report(home).parent / pages.FOLDER

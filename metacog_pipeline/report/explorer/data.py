@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metacog_pipeline import registry
+from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import text
@@ -31,6 +32,7 @@ ITEMS_A_SLICE = 20
 _SLUG = re.compile(SLUG_PATTERN)
 QUESTION = 160  # characters of a question in the grid; the page of the item has it whole
 CHARACTERS = 4000  # of a reply, a thought or a prompt: more stays in the store, and the page says so
+_OF_RESPONSE = ("item_id", "condition", "model", "run")  # which it is
 #: Of a response, what is shown elsewhere on the page or says nothing to people.
 _NOT_SHOWN = frozenset(
     (
@@ -162,7 +164,7 @@ def answers(
 ) -> dict[Of, str]:
     """Return the scripts of what ``models`` answered to the items of the slices ``wanted``."""
     slices = _sliced(home, benchmark, wanted, ("item_id",))
-    names = [name for own in slices for (name,) in own]
+    names = f"select item_id from items {_range(benchmark, wanted)}"
     calls = _grouped(_calls(home, benchmark.name, models, names))
     read = _grouped(_read(home, benchmark.name, models, names))
     return {
@@ -184,14 +186,15 @@ def _sliced(
     home: Home, benchmark: Benchmark, wanted: Sequence[int], columns: Sequence[str]
 ) -> list[list[tuple[Any, ...]]]:
     """Return the rows of the items of each wanted slice, in the order of asking."""
-    first, last = ITEMS_A_SLICE * min(wanted), ITEMS_A_SLICE * (max(wanted) + 1)
-    rows = queries.rows(
-        home,
-        f"select {', '.join(columns)} from items where benchmark = {text(benchmark.name)} "
-        f"order by position, item_id limit {last - first} offset {first}",
-    )
-    starts = (ITEMS_A_SLICE * slice_ - first for slice_ in wanted)
+    rows = queries.rows(home, f"select {', '.join(columns)} from items {_range(benchmark, wanted)}")
+    starts = (ITEMS_A_SLICE * (slice_ - min(wanted)) for slice_ in wanted)
     return [rows[start : start + ITEMS_A_SLICE] for start in starts]
+
+
+def _range(benchmark: Benchmark, wanted: Sequence[int]) -> str:
+    """Return SQL that takes the items from the first to the last wanted slice, in the order of asking."""
+    first, last = ITEMS_A_SLICE * min(wanted), ITEMS_A_SLICE * (max(wanted) + 1)
+    return f"where benchmark = {text(benchmark.name)} order by position, item_id limit {last - first} offset {first}"
 
 
 def _answered(calls: Iterable[dict[str, Any]], read: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -203,8 +206,8 @@ def _answered(calls: Iterable[dict[str, Any]], read: Sequence[dict[str, Any]]) -
     return {"prompts": list(prompts), "answers": made, "read": read}
 
 
-def _calls(home: Home, benchmark: str, models: Sequence[str], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the calls of some models about some items with their texts, cut at `CHARACTERS`."""
+def _calls(home: Home, benchmark: str, models: Sequence[str], names: str) -> list[dict[str, Any]]:
+    """Return the calls of some models with their texts, cut at `CHARACTERS`, about the items that SQL ``names``."""
     columns = ("item_id", "condition", "step", "model", "run", "status")
     shown = ", ".join(f"calls.{name}" for name in columns)
     words = [
@@ -230,7 +233,7 @@ def _calls(home: Home, benchmark: str, models: Sequence[str], names: Sequence[st
         )
     sql = (
         f"select {shown}, {', '.join(words)} from calls {source} where calls.benchmark = {text(benchmark)} "
-        f"and calls.model in ({_listed(models)}) and not superseded and item_id in ({_listed(names)}) "
+        f"and calls.model in ({_listed(models)}) and not superseded and item_id in ({names}) "
         "order by item_id, condition, step, model, run"
     )
     found = [
@@ -245,28 +248,24 @@ def _calls(home: Home, benchmark: str, models: Sequence[str], names: Sequence[st
     return found
 
 
-def _read(home: Home, benchmark: str, models: Sequence[str], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what was read out of the responses of some models to some items: values that are there, as text."""
-    columns = list(_own_columns(home, benchmark))
+def _read(home: Home, benchmark: str, models: Sequence[str], names: str) -> list[dict[str, Any]]:
+    """Return what was read out of the responses of some models to the items that SQL ``names``: what is there, as text."""
+    columns = _own_columns(home, benchmark)
     if not columns:
         return []
+    shown = [name for name in columns if name not in _NOT_SHOWN]
     sql = (
-        f"select {', '.join(columns)} from {benchmark}_responses where item_id in ({_listed(names)}) "
-        f"and model in ({_listed(models)}) order by all"
+        f"select {', '.join((*_OF_RESPONSE, *shown))} from {benchmark}_responses where item_id in ({names}) "
+        f"and model in ({_listed(models)}) order by {', '.join(columns)}"
     )
     found = []
     for row in queries.rows(home, sql):
-        said = dict(zip(columns, row, strict=True))
-        found.append(
-            {
-                **{name: said[name] for name in ("item_id", "condition", "model", "run")},
-                "values": [
-                    [name, _plain(value)]
-                    for name, value in said.items()
-                    if name not in _NOT_SHOWN and value is not None and value != []
-                ],
-            }
-        )
+        values = zip(shown, row[len(_OF_RESPONSE) :], strict=True)
+        said: dict[str, Any] = dict(zip(_OF_RESPONSE, row, strict=False))
+        said["values"] = [
+            [name, _plain(value)] for name, value in values if value is not None and value != []
+        ]
+        found.append(said)
     return found
 
 
@@ -299,11 +298,10 @@ def _responses(home: Home, benchmark: str) -> str:
 
 def _own_columns(home: Home, benchmark: str) -> list[str]:
     """Return the columns of a benchmark's own table of responses; none where it has no such table."""
-    found = queries.rows(
-        home,
-        "select column_name from duckdb_columns() where database_name = 'leaderboard' "
-        f"and table_name = {text(benchmark + '_responses')} order by column_index",
-    )
+    try:
+        found = queries.rows(home, f"select column_name from (describe {benchmark}_responses)")
+    except StoreError:  # asked rather than looked for in duckdb_columns(), which lists all columns there are
+        return []
     return [name for (name,) in found]
 
 

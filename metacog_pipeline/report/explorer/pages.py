@@ -25,7 +25,8 @@ MOST_ANSWERS = (
     100_000  # about 400 MB of files; beyond it `metacog explore` makes them when they are asked for
 )
 _NOTE = "made_from.json"  # what the files of each model were made from
-_AT_ONCE = 25  # slices a query fetches: fewer queries for some hundred items, and never all texts in memory
+#: Slices a query fetches, and answers it may fetch where they are more: few queries, and never all texts in memory.
+_AT_ONCE, _ANSWERS_AT_ONCE = 25, 2500
 
 
 def write_explorer(home: Home, report: Path, name: str) -> Sequence[Benchmark]:
@@ -34,8 +35,8 @@ def write_explorer(home: Home, report: Path, name: str) -> Sequence[Benchmark]:
     Files of models whose answers did not change are left as they are, and those of an older explorer removed.
     """
     folder = report / FOLDER
-    found = data.contents(home)
-    if not found or data.n_answers(home) > MOST_ANSWERS:
+    found = data.contents(home) if data.n_answers(home) <= MOST_ANSWERS else []
+    if not found:
         shutil.rmtree(folder, ignore_errors=True)
         return ()
     noted, made_from = _noted(folder), _made_from(home, found)
@@ -64,7 +65,7 @@ def write_explorer(home: Home, report: Path, name: str) -> Sequence[Benchmark]:
 def _shared(home: Home, folder: Path, number: int, benchmark: Benchmark) -> Iterator[tuple[Path, str]]:
     """Write the files that no model has a part in; yield each with its content."""
     made = [(folder / f"questions-{number}.js", data.questions(home, number, benchmark))]
-    for wanted in _some(benchmark.slices):
+    for wanted in _some(benchmark.slices, 1):
         paths = [folder / f"items-{number}-{slice_}.js" for slice_ in wanted]
         made += zip(paths, data.items(home, number, benchmark, wanted), strict=True)
     for path, content in made:
@@ -83,13 +84,15 @@ def _write_models(home: Home, folder: Path, number: int, benchmark: Benchmark, m
         return
     for model, content in data.grids(home, number, benchmark, models).items():
         write_changed(folder / f"grid-{number}-{data.file_of(model)}.js", content)
-    for wanted in _some(benchmark.slices):
+    for wanted in _some(benchmark.slices, len(models)):
         for (model, slice_), content in data.answers(home, number, benchmark, models, wanted).items():
             write_changed(folder / f"answers-{number}-{slice_}-{data.file_of(model)}.js", content)
 
 
-def _some(slices: range) -> Iterator[range]:
-    return (slices[first : first + _AT_ONCE] for first in slices[::_AT_ONCE])
+def _some(slices: range, models: int) -> Iterator[range]:
+    """Yield as many slices as a query fetches of ``models``."""
+    some = max(_AT_ONCE, _ANSWERS_AT_ONCE // (models * data.ITEMS_A_SLICE))
+    return (slices[first : first + some] for first in slices[::some])
 
 
 def _made_from(home: Home, found: Sequence[Benchmark]) -> dict[str, str]:
