@@ -9,7 +9,7 @@ With fewer than five models there is no verdict: no order of them has a p below 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -96,14 +96,16 @@ def _pairs(found: Sequence[pl.DataFrame], seed: int, n_boot: int) -> list[dict[s
         pairs = [(place[found[each]["name"][0]], place[found[each]["name_b"][0]]) for each in numbers]
         ranked = rank_correlations([*values.values()], pairs, n_boot, seed)
         corrected = disattenuated_each([*values.values()], [*noise.values()], pairs, n_boot, seed)
+        sure = {name: reliability(values[name], noise[name]) for name in values}
         for number, one, other in zip(numbers, ranked, corrected, strict=True):
-            rows[number] = _row(found[number], one, other)
+            rows[number] = _row(found[number], one, other, sure)
     return [rows[number] for number in range(len(found))]
 
 
-def _row(both: pl.DataFrame, found: Estimate, corrected: Estimate) -> dict[str, Any]:
+def _row(
+    both: pl.DataFrame, found: Estimate, corrected: Estimate, sure: Mapping[str, float | None]
+) -> dict[str, Any]:
     first, second = both["value"].to_numpy(), both["value_b"].to_numpy()
-    noise, noise_b = both["sem"].to_numpy(), both["sem_b"].to_numpy()
     named = both.row(0, named=True)
     return {
         "a": named["name"],
@@ -117,10 +119,10 @@ def _row(both: pl.DataFrame, found: Estimate, corrected: Estimate) -> dict[str, 
         "spearman": found.value,
         "low": found.low,
         "high": found.high,
-        "p": exact.rank_p(first, second),
+        "p": exact.rank_p(first, second, found.value),
         "status": found.status if found.value is None else exact.few_models(both.height) or found.status,
-        "reliability_a": reliability(first, noise),
-        "reliability_b": reliability(second, noise_b),
+        "reliability_a": sure[named["name"]],
+        "reliability_b": sure[named["name_b"]],
         **_corrected(corrected),
     }
 

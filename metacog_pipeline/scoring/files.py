@@ -225,7 +225,7 @@ def pool(benchmark: Bound) -> dict[str, int]:
     for model, present in _present(benchmark).items():
         target = model_estimates_path(benchmark, model)
         listed.add(target)
-        mark = _made_of(benchmark, [scored_path(each) for each in present])
+        mark = _made_of(benchmark, {path: mark_of(path) for path in map(scored_path, present)})
         if mark_of(target) != mark:
             made_from[target] = mark
             scored += [read_frame(scored_path(each)) for each in present]
@@ -256,16 +256,21 @@ def compare(benchmark: Bound) -> Compared:
         return Compared(dict.fromkeys(names, 0), ())
     contrasts = [[each.family, each.version, *each.within] for each in benchmark.contrasts]
     rules = [comparing.VERSION, contrasts, [question.primary for question in benchmark.questions]]
-    mark = _digest([rules, _made_of(benchmark, [scored_path(each) for each in present])])
+    scored = {path: mark_of(path) for path in map(scored_path, present)}
+    mark = _digest([rules, _made_of(benchmark, scored)])
     paths = {name: table_path(benchmark, name) for name in names}
     if all(mark_of(path) == mark for path in paths.values()):
         kept = {name: read_frame(path) for name, path in paths.items()}
         return Compared({name: frame.height for name, frame in kept.items()}, ())
-    return _compared(benchmark, by_model, present, mark)
+    made_from = {
+        model: _made_of(benchmark, {path: scored[path] for path in map(scored_path, own)})
+        for model, own in by_model.items()
+    }
+    return _compared(benchmark, present, made_from, mark)
 
 
 def _compared(
-    benchmark: Bound, by_model: Mapping[str, Sequence[Partition]], present: Sequence[Partition], mark: str
+    benchmark: Bound, present: Sequence[Partition], made_from: Mapping[str, str], mark: str
 ) -> Compared:
     scored = read_frames([scored_path(each) for each in present])
     judged = _judgements(benchmark, present)
@@ -277,9 +282,6 @@ def _compared(
         read_frames(judged) if judged else None,
         read_frames(pooled) if pooled else pl.DataFrame(),
     )
-    made_from = {
-        name: _made_of(benchmark, [scored_path(each) for each in own]) for name, own in by_model.items()
-    }
     kept = kept_pairs.Kept(benchmark.context.cache("pairs"), made_from)
     tests = comparisons(benchmark, groups, kept, everything.estimates)
     failures = [f"{benchmark.name}_comparisons: {why}" for why in failures_in(tests)]
@@ -351,8 +353,10 @@ def _scored_from(benchmark: Bound, partition: Partition) -> str:
     return _digest([_rules(benchmark), responses, judged])
 
 
-def _made_of(benchmark: Bound, paths: Sequence[Path]) -> str:
-    return _digest([_rules(benchmark), [[path.parent.name, path.name, mark_of(path)] for path in paths]])
+def _made_of(benchmark: Bound, scored: Mapping[Path, str | None]) -> str:
+    """Return the digest of files and their marks, and of what decides the numbers besides them."""
+    named = [[path.parent.name, path.name, mark] for path, mark in scored.items()]
+    return _digest([_rules(benchmark), named])
 
 
 def _rules(benchmark: Bound) -> list[Any]:

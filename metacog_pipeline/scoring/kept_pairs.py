@@ -59,7 +59,8 @@ def rows_of(
     if kept is None:
         return _ordered(_computed(benchmark, contrast, groups, dict.fromkeys(every, "")))
     begun = hashlib.sha256(canonical_json([VERSION, contrast.family, contrast.version]).encode())
-    wanted = {of: _digest(begun, kept.models, of) for of in every}
+    made_from = {name: f"\n{name}\n{kept.models[name]}".encode() for name in names}
+    wanted = {of: _digest(begun, made_from, of) for of in every}
     path = kept.folder / benchmark.name / f"{contrast.family}.parquet"
     whole = read_kept(path, _SCHEMA)
     keys = pl.Series(wanted.values(), dtype=pl.String)
@@ -167,8 +168,7 @@ def _in_order(rows: pl.DataFrame) -> NDArray[np.int64]:
     return np.argsort(key, kind="stable")
 
 
-def _digest(begun: hashlib._Hash, models: Mapping[str, str], of: Of) -> str:
+def _digest(begun: hashlib._Hash, made_from: Mapping[str, bytes], of: Of) -> str:
     depends = begun.copy()
-    for name in of:
-        depends.update(f"\n{name}\n{models[name]}".encode())
+    depends.update(b"".join([made_from[name] for name in of]))
     return depends.hexdigest()

@@ -294,12 +294,12 @@ def ece_draws(
     >>> ece_draws(np.array([0.9, 0.6]), np.array([1.0, 0.0]), np.array([[1.0, 1.0], [2.0, 0.0]])).round(2)
     array([0.35, 0.1 ])
     """
-    here = ~np.isnan(confidence)
-    stated, right, kept = confidence[here], correct[here], weights[:, here]
-    table = np.zeros((len(stated), bins + 1))
-    table[np.arange(len(stated)), bin_index(stated, bins, edges)] = right - stated
-    table[:, bins] = 1.0
-    totals = kept @ table
+    here = np.flatnonzero(~np.isnan(confidence))
+    stated, right = confidence[here], correct[here]
+    table = np.zeros((len(confidence), bins + 1))  # what is left out adds nothing, and no weight is copied
+    table[here, bin_index(stated, bins, edges)] = right - stated
+    table[here, bins] = 1.0
+    totals = weights @ table
     return np.minimum(ratio(np.abs(totals[:, :bins]).sum(axis=1), totals[:, bins]), 1.0)
 
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, floats, same_length
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
-from metacog_pipeline.stats.ranks import Ranked, ranked, rho_of
+from metacog_pipeline.stats.ranks import RankedDraws, ranked_draws, rho_of_draws
 from metacog_pipeline.stats.resampling.kernels import blocks
 
 Made = TypeVar("Made")
@@ -26,6 +26,7 @@ Made = TypeVar("Made")
 LEAST = 4  # respondents without which no correlation is given
 ENOUGH = 10  # respondents from which on its interval is worth reading
 CONSTANT = "one measure is the same for all"
+_CACHED = 20_000  # numbers of a measure that are resampled at once: they stay in the cache of a processor
 UNRELIABLE = "no reliability: the spread between respondents is no larger than the noise"
 
 
@@ -71,12 +72,12 @@ def rank_correlations(
     """
     values = _measures(values)
 
-    def of_rows(place: int, rows: Ints) -> tuple[Ranked, Floats]:
-        drawn = values[place][rows]
-        return ranked(drawn), np.ptp(drawn, axis=1)
+    def of_rows(rows: Ints) -> Callable[[int], RankedDraws]:
+        often = resampling.occurrences(rows).T.copy()
+        return lambda place: ranked_draws(values[place], often)
 
-    def between(one: tuple[Ranked, Floats], other: tuple[Ranked, Floats]) -> Floats:
-        return np.where((one[1] == 0) | (other[1] == 0), np.nan, rho_of(one[0], other[0]))
+    def between(one: RankedDraws, other: RankedDraws) -> Floats:
+        return np.where(one.varied & other.varied, rho_of_draws(one, other), np.nan)
 
     method = "spearman, bootstrap of respondents"
     return _of_pairs(values, pairs, n_boot, seed, method, of_rows, between)
@@ -149,12 +150,16 @@ def disattenuated_each(
     values, errors = _measures(values), _measures(errors)
     same_length(values=values[0], errors=errors[0])
 
-    def of_rows(place: int, rows: Ints) -> _Centred:
+    def of_one(place: int, rows: Ints) -> _Centred:
         drawn = values[place][rows]
         centred = drawn - drawn.mean(axis=1, keepdims=True)
+        squares = (centred**2).sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = 1 - (errors[place][rows] ** 2).mean(axis=1) / drawn.var(axis=1, ddof=1)
-        return _Centred(centred, (centred**2).sum(axis=1), share)
+            share = 1 - (errors[place] ** 2)[rows].mean(axis=1) / (squares / (rows.shape[1] - 1))
+        return _Centred(centred, squares, share)
+
+    def of_rows(rows: Ints) -> Callable[[int], _Centred]:
+        return lambda place: of_one(place, rows)
 
     method = "pearson, disattenuated, bootstrap of respondents"
     return _of_pairs(values, pairs, n_boot, seed, method, of_rows, _corrected)
@@ -186,24 +191,24 @@ def _of_pairs(
     n_boot: int,
     seed: int,
     method: str,
-    of_rows: Callable[[int, Ints], Made],
+    of_rows: Callable[[Ints], Callable[[int], Made]],
     between: Callable[[Made, Made], Floats],
 ) -> list[Estimate]:
-    """Return a correlation of each pair: ``of_rows`` is made once a measure of all and of resampled respondents."""
+    """Return a correlation of each pair: what ``of_rows`` returns is called once a measure, of all and of resamples."""
     n = len(values[0]) if values else 0
     why = {pair: _why_not(values[pair[0]], values[pair[1]]) for pair in pairs}
     live = [pair for pair in dict.fromkeys(pairs) if why[pair] is None]
     used = sorted({place for pair in live for place in pair})
 
     def of_all(rows: Ints) -> Floats:
-        made = {place: of_rows(place, rows) for place in used}
+        made = dict(zip(used, map(of_rows(rows), used), strict=True))
         return np.array([between(made[one], made[other]) for one, other in live]).reshape(
             len(live), len(rows)
         )
 
     value = dict(zip(live, of_all(np.arange(n)[None])[:, 0].tolist(), strict=True))
     why |= {pair: UNRELIABLE for pair, each in value.items() if not np.isfinite(each)}
-    drawn = dict(zip(live, _resampled(of_all, n, n * len(used), n_boot, seed) if live else (), strict=True))
+    drawn = dict(zip(live, _resampled(of_all, n, n_boot, seed) if live else (), strict=True))
     status = OK if n >= ENOUGH else f"few respondents: {n}"
     return [
         unavailable(n, method, told)
@@ -213,9 +218,9 @@ def _of_pairs(
     ]
 
 
-def _resampled(of_all: Callable[[Ints], Floats], n: int, width: int, n_boot: int, seed: int) -> Floats:
-    """Return what resamples of ``n`` respondents give, ``(pairs, n_boot)``, so many at once as memory takes."""
-    rows, ends = resampling.indices(n, n_boot, seed), np.cumsum([*blocks(n_boot, width)])
+def _resampled(of_all: Callable[[Ints], Floats], n: int, n_boot: int, seed: int) -> Floats:
+    """Return what resamples of ``n`` respondents give, ``(pairs, n_boot)``, some hundred resamples at once."""
+    rows, ends = resampling.indices(n, n_boot, seed), np.cumsum([*blocks(n_boot, n, _CACHED)])
     return np.concatenate([of_all(each) for each in np.split(rows, ends[:-1])], axis=1)
 
 

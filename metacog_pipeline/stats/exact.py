@@ -69,7 +69,7 @@ def order_p(x: ArrayLike, y: ArrayLike) -> float | None:
     return (len(null) - below) / len(null)
 
 
-def rank_p(x: ArrayLike, y: ArrayLike) -> float | None:
+def rank_p(x: ArrayLike, y: ArrayLike, rho: float | None = None) -> float | None:
     """Return the two-sided p of Spearman's ρ: exact up to nine pairs, ties and all; of t above, never below 2 / n!.
 
     None where guarded.
@@ -78,6 +78,8 @@ def rank_p(x: ArrayLike, y: ArrayLike) -> float | None:
     ----------
     x, y
         Finite numbers, shapes ``(pairs,)``.
+    rho
+        Their ρ, where it is known already.
 
     Examples
     --------
@@ -85,6 +87,8 @@ def rank_p(x: ArrayLike, y: ArrayLike) -> float | None:
     0.0167
     """
     first, second = floats("x", x), floats("y", y)
+    if rho and len(first) > MOST_ORDERED:  # one of 0 may be that of values without spread
+        return spearman_p(rho, len(first))
     found = spearman_rows(first[None], second[None], least=None)
     if found.status[0] != "ok":
         return None
@@ -163,7 +167,7 @@ def paired_p(first: Floats, second: Floats, statistic: Callable[[Floats], Floats
     first, second
         Shape ``(items, cells)``: what either has on each item.
     statistic
-        From ``(B, items, cells)`` to ``(B,)``.
+        From ``(B, items, cells)`` to ``(B,)``, each from its own row alone.
 
     Examples
     --------
@@ -174,8 +178,8 @@ def paired_p(first: Floats, second: Floats, statistic: Callable[[Floats], Floats
     swapped = exchanges(len(first))[:, :, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         one = statistic(np.where(swapped, second, first))
-        other = statistic(np.where(swapped, first, second))
-    return exchange_p(one - other)
+    # The last exchange leaves the other with what the first leaves the one, and so on.
+    return exchange_p(one - one[::-1])
 
 
 def _standardised(values: Floats) -> Floats | None:

@@ -203,32 +203,74 @@ class Ranked:
     spread: NDArray[np.bool_]
 
 
-def ranked(values: Floats) -> Ranked:
-    """Return the ranks of each row of ``values`` ``(rows, k)``, finite numbers.
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedDraws(Ranked):
+    """Ranks of resamples: ``centred`` has shape ``(respondents, draws)``, ``n`` ``(1,)``, the others ``(draws,)``.
 
-    >>> ranked(np.array([[0.3, 0.1, 0.2]])).centred
-    array([[ 1., -1.,  0.]])
+    Attributes
+    ----------
+    weighted
+        ``centred`` times how often each respondent was drawn.
+    varied
+        Shape ``(draws,)``: whether the values differ at all.
     """
-    return _ranked(values, np.zeros(values.shape, dtype=np.bool_), None)
+
+    weighted: Floats
+    varied: NDArray[np.bool_]
 
 
-def rho_of(one: Ranked, other: Ranked) -> Floats:
-    """Return the guarded ρ of each row of ``one`` with the same row of ``other``, shape ``(rows,)``.
+def ranked_draws(values: Floats, often: Floats) -> RankedDraws:
+    """Return the ranks of resamples without sorting any: whoever is drawn twice takes two places of one order.
+
+    Parameters
+    ----------
+    values
+        Shape ``(respondents,)``, finite.
+    often
+        Shape ``(respondents, draws)``: how often each of them was drawn.
+
+    Examples
+    --------
+    >>> ranked_draws(np.array([0.3, 0.1, 0.2]), np.array([[1.0], [2.0], [0.0]])).centred.ravel()
+    array([ 1. , -0.5,  0.5])
+    """
+    distinct, first, place = np.unique(values, return_index=True, return_inverse=True)
+    drawn = often[first]
+    if len(distinct) < len(values):
+        order = np.argsort(place, kind="stable")
+        drawn = np.add.reduceat(often[order], np.searchsorted(place[order], np.arange(len(distinct))))
+    n = often[:, :1].sum(axis=0).astype(np.int64)
+    centred = (drawn.cumsum(axis=0) - (drawn + n) / 2)[place]
+    weighted = often * centred
+    deviation = np.sqrt((weighted * centred).sum(axis=0) * _share(n))
+    varied = (drawn < n).all(axis=0)
+    spread = varied if _far_apart(distinct, len(values)) else _drawn_spread(values[:, None], often, n)
+    return RankedDraws(centred, deviation, n, spread, weighted, varied)
+
+
+def rho_of_draws(one: RankedDraws, other: RankedDraws) -> Floats:
+    """Return the guarded ρ of each resample, shape ``(draws,)``.
 
     Parameters
     ----------
     one, other
-        Ranks of the same respondents, of `ranked`.
+        Ranks of the same resamples, of `ranked_draws`.
 
     Examples
     --------
-    >>> rho_of(ranked(np.array([[1.0, 2.0, 3.0, 4.0]])), ranked(np.array([[1.0, 3.0, 2.0, 4.0]])))
+    >>> first, second = (ranked_draws(np.array(each), np.ones((4, 1))) for each in ([1.0, 2, 3, 4], [1.0, 3, 2, 4]))
+    >>> rho_of_draws(first, second)
     array([0.8])
     """
+    return _guarded((one.weighted * other.centred).sum(axis=0), one, other)
+
+
+def _guarded(products: Floats, one: Ranked, other: Ranked) -> Floats:
+    """Return the guarded ρ of sums of products of ranks, which are changed."""
     told = (one.n >= LEAST_PAIRS) & one.spread & other.spread
     # Sums of products of half ranks are exact; the rest is divided in the order in which covariances usually are, because
     # scores rounded further on can sit on the edge of a digit.
-    rho: Floats = (one.centred * other.centred).sum(axis=1) * _share(one.n)
+    rho: Floats = products * _share(one.n)
     for each in (other, one):
         np.divide(rho, each.deviation, out=rho, where=told)
     rho[~told] = 0.0
@@ -240,7 +282,7 @@ def _rho(x: Floats, y: Floats, least: float | None) -> tuple[Floats, Ranked, Ran
     if missing.any():
         x, y = np.where(missing, np.nan, x), np.where(missing, np.nan, y)
     one, other = _ranked(x, missing, least), _ranked(y, missing, least)
-    return rho_of(one, other), one, other
+    return _guarded((one.centred * other.centred).sum(axis=1), one, other), one, other
 
 
 def _ranked(values: Floats, missing: NDArray[np.bool_], least: float | None) -> Ranked:
@@ -266,6 +308,21 @@ def _has_spread(
     count = np.maximum(n, 1)
     gap = np.where(missing, 0.0, known - (known.sum(axis=1) / count)[:, None])
     spread: NDArray[np.bool_] = np.sqrt((gap * gap).sum(axis=1) / count) >= least
+    return spread
+
+
+def _far_apart(distinct: Floats, n: int) -> bool:
+    """Whether any two of ``n`` rising numbers have spread, even where one is drawn once and the other n - 1 times."""
+    largest = max(abs(float(distinct[0])), abs(float(distinct[-1])))
+    return bool(np.diff(distinct).min(initial=np.inf) > 10 * _ROUNDING * largest * n)
+
+
+def _drawn_spread(values: Floats, often: Floats, n: Ints) -> NDArray[np.bool_]:
+    """Return `_has_spread` of resamples of ``values`` ``(respondents, 1)``, beyond rounding."""
+    largest = np.where(often > 0, np.abs(values), 0.0).max(axis=0, initial=0.0)
+    known = values / np.where(largest > 0, largest, 1.0)
+    gap = known - (often * known).sum(axis=0) / n
+    spread: NDArray[np.bool_] = np.sqrt((often * gap * gap).sum(axis=0) / n) >= _ROUNDING
     return spread
 
 

@@ -1,6 +1,5 @@
 """Do two measures order respondents alike: known correlations are recovered, noise is taken out, few are said to be few."""
 
-from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from scipy.stats import spearmanr
 
 from metacog_pipeline.stats import convergence, ranks
-from metacog_pipeline.stats.resampling.kernels import blocks
 
 
 def test_rank_correlation_is_that_of_scipy():
@@ -48,8 +46,8 @@ def test_many_pairs_have_the_numbers_of_each_pair_alone(monkeypatch):
         )
         for i, j in pairs
     ]
-    for most in (8_000_000, 12 * 4 * 7):  # all resamples at once, and seven at a time
-        monkeypatch.setattr(convergence, "blocks", partial(blocks, most=most))
+    for most in (8_000_000, 12 * 7):  # all resamples at once, and seven at a time
+        monkeypatch.setattr(convergence, "_CACHED", most)
         ranked = convergence.rank_correlations(values, pairs, 100, 1)
         corrected = convergence.disattenuated_each(values, noise, pairs, 100, 1)
         assert [*zip(ranked, corrected, strict=True)] == alone
@@ -57,7 +55,12 @@ def test_many_pairs_have_the_numbers_of_each_pair_alone(monkeypatch):
 
 def test_a_measure_is_ranked_once_whatever_the_number_of_pairs(monkeypatch):
     calls = []
-    monkeypatch.setattr(convergence, "ranked", lambda rows: calls.append(len(rows)) or ranks.ranked(rows))
+
+    def spied(values, often):
+        calls.append(often.shape[1])
+        return ranks.ranked_draws(values, often)
+
+    monkeypatch.setattr(convergence, "ranked_draws", spied)
     values = [*np.random.default_rng(5).normal(size=(6, 12))]
     convergence.rank_correlations(values, [*combinations(range(6), 2)], 100, 1)
     assert sorted(calls) == [1] * 6 + [100] * 6

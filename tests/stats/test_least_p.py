@@ -116,7 +116,8 @@ def test_rank_correlations_do_not_depend_on_the_unit(unit):
     assert exact.rank_p(x * unit, y) == exact.rank_p(x, y)
     assert exact.rank_p(x[:7] * unit, y[:7]) == exact.rank_p(x[:7], y[:7])
     assert exact.order_p(x[:7] * unit, y[:7]) == pytest.approx(exact.order_p(x[:7], y[:7]))
-    assert ranks.rho_of(ranks.ranked(x[None] * unit), ranks.ranked(y[None])) == plain.value
+    once = np.ones((12, 1))
+    assert ranks.rho_of_draws(ranks.ranked_draws(x * unit, once), ranks.ranked_draws(y, once)) == plain.value
 
 
 @every("size", [1e-9, 0.3, 1.0, 7e5])

@@ -153,11 +153,12 @@ class Side:
     @cached_property
     def graded(self) -> tuple[Floats, Ints, Ints] | None:
         """Confidence, correctness and cluster of each graded yes; None where there is none."""
-        kept = self.rows["confidence"].is_not_null()
+        confidence = self.rows["confidence"].to_numpy()
+        kept = ~np.isnan(confidence)
         if not kept.any():
             return None
-        own = self.rows.select("confidence", pl.col("correct").cast(pl.Int64)).filter(kept)
-        return own["confidence"].to_numpy(), own["correct"].to_numpy(), self.clusters[kept.to_numpy()]
+        correct = self.rows["correct"].filter(pl.Series(kept)).cast(pl.Int64)
+        return confidence[kept], correct.to_numpy(), self.clusters[kept]
 
     @cached_property
     def correct(self) -> Ints:
@@ -305,6 +306,9 @@ def _counted_together(groups: Iterable[Group]) -> tuple[Counts, Ints, dict[int, 
     n = int(cluster.max()) + 1
     of = np.repeat(np.arange(len(own)), [group.rows.height for group in own])
     matrix, codes = counted(rows, TESTED, of * n + cluster, n * len(own))
+    for group, clusters in zip(own, np.split(cluster, np.flatnonzero(np.diff(of)) + 1), strict=True):
+        if group not in _WHOLE and np.bincount(clusters, minlength=n).all():  # then they are the group's own
+            _WHOLE[group] = Side(group.rows, clusters)
     cells = resampling.Patterns(np.zeros((1, matrix.shape[1]), dtype=np.int64), np.ones(1, dtype=np.int64))
     tables = matrix.reshape(len(own), n, -1).transpose(1, 0, 2)
     return Counts(cells, codes), tables, {id(group): place for place, group in enumerate(own)}
