@@ -21,6 +21,7 @@ _SLUG = re.compile(SLUG_PATTERN.strip("^$"))
 _KEY = re.compile(
     rf"transcripts/benchmark=({_SLUG.pattern})/model=({_SLUG.pattern})/run=([1-9][0-9]{{0,17}})"
 )
+_OF_DAMAGED = ("state", "message")  # what is told of a damaged manifest; one that was written has more
 _COUNTS = {"n_expected", "n_answered", "n_failed", "n_unusable"}
 JUDGEMENTS = "_judgements"  # a judge's partitions stand under the name of its benchmark with this ending
 
@@ -120,9 +121,14 @@ def _content(path: Path, state: tuple[int, ...]) -> Mapping[str, object]:
         return {}
     except (ValueError, RecursionError):
         said = f"{path} is damaged; metacog run makes it anew and asks nothing that is answered"
-        return {"state": "failed", "message": said}
+        return dict(zip(_OF_DAMAGED, ("failed", said), strict=True))
     except OSError as error:
         raise _unreadable(path, error) from error
+
+
+def manifest_sound(folder: PartitionFolder) -> bool:
+    """Whether the manifest of ``folder`` is what was written, or none was; whatever a session came to know or not."""
+    return tuple(read_manifest(folder)) != _OF_DAMAGED
 
 
 def _unreadable(path: Path, error: OSError) -> StoreError:

@@ -17,7 +17,13 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import put_aside, replacing
 from metacog_pipeline.transcripts import parquet
 from metacog_pipeline.transcripts.compaction import compact_folder, written_anew
-from metacog_pipeline.transcripts.folder import COPY_NAME, PartitionFolder, read_manifest, write_manifest
+from metacog_pipeline.transcripts.folder import (
+    COPY_NAME,
+    PartitionFolder,
+    manifest_sound,
+    read_manifest,
+    write_manifest,
+)
 from metacog_pipeline.transcripts.lock import writing
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION
 from metacog_pipeline.transcripts.segments import Line, newest, scanned, segment_name, segments
@@ -29,7 +35,8 @@ class Checked:
 
     ``records`` lines that can be read, ``unsealed`` of them from versions without checksums; ``torn`` ends that were never
     acknowledged; ``damage`` one line of text each; ``damaged`` segments with their unreadable lines; ``copy_sound`` whether
-    the Parquet copy holds what the journals say, None without a copy or before the next run brings it up to date.
+    the Parquet copy holds what the journals say, None without a copy or before the next run brings it up to date;
+    ``copy_exact`` whether it does so byte by byte.
     """
 
     folder: PartitionFolder
@@ -39,11 +46,15 @@ class Checked:
     damage: list[str] = field(default_factory=list)
     damaged: dict[Path, list[int]] = field(default_factory=dict)
     copy_sound: bool | None = None
+    copy_exact: bool = False
 
     def compare_copy(self, changed: Mapping[Path, str]) -> None:
-        """Take the copy for damaged where it is not what was published; ``changed`` says of files what became of them."""
+        """Take the copy for damaged where it is not what was published; ``changed`` says of files what became of them.
+
+        One that is, byte by byte, what the journals make now is sound: it was made since.
+        """
         path = self.folder.copy
-        if path in changed and self.copy_sound is not False:
+        if path in changed and self.copy_sound is not False and not self.copy_exact:
             self.copy_sound = False
             self.damage.append(f"{path}: {changed[path]}")
 
@@ -67,9 +78,8 @@ def check(folder: PartitionFolder) -> Checked:
         for line in scanned(path):
             _count(found, path, line)
     _check_copy(found)
-    manifest = folder.manifest
-    if manifest.exists() and not read_manifest(folder).get("model"):
-        found.damage.append(f"{manifest}: is damaged")
+    if not manifest_sound(folder):
+        found.damage.append(f"{folder.manifest}: is damaged")
     return found
 
 
@@ -101,7 +111,8 @@ def _check_copy(found: Checked) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             anew = Path(scratch) / COPY_NAME
             written_anew(found.folder, anew)
-            found.copy_sound = _same(path, anew)
+            found.copy_exact = filecmp.cmp(path, anew, shallow=False)
+            found.copy_sound = found.copy_exact or _same(path, anew)
     except StoreError as error:
         found.copy_sound = False
         found.damage.append(str(error).partition(": ")[0])
@@ -111,9 +122,7 @@ def _check_copy(found: Checked) -> None:
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Whether two copies are equal: byte by byte, or where another version of pyarrow wrote one, in rows and footer."""
-    if filecmp.cmp(one, other, shallow=False):
-        return True
+    """Whether two copies, one of which another version of pyarrow wrote, are equal in rows and footer."""
     with parquet.opened(one) as a, parquet.opened(other) as b:
         if a.metadata.created_by == b.metadata.created_by:
             return False
@@ -175,7 +184,7 @@ def _forget(folder: PartitionFolder, aside: list[Path]) -> None:
     if not manifest.exists():
         return
     known = read_manifest(folder)
-    if known.get("model"):
+    if manifest_sound(folder):
         if aside:
             write_manifest(folder, {**known, "state": "incomplete", "fingerprint": None})
     else:
