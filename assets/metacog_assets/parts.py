@@ -156,12 +156,14 @@ def board(tables: Mapping[str, str]) -> tuple[Any, dict[str, dict[str, str]], di
     """Build the leaderboard file; return its report, the columns of tables, and what ``tables`` (name → schema) hold."""
     from metacog_assets.table_previews import shown
     from metacog_pipeline.leaderboard import build, read, shared, status, texts
+    from metacog_pipeline.leaderboard.database import one_instance
 
     study = current_study()
     home = study.home
     inputs = status.write_status(study)
-    report = build.build(home)
-    texts.grow_texts(home)
+    with one_instance(home):
+        report = build.build(home)
+        texts.grow_texts(home)
     status.note_board(study, inputs)
     shared.publish(home)
     digests.note(study.home)  # a run of the UI has no command that notes them at its end
@@ -181,7 +183,7 @@ def official() -> int:
     home = current_study().home
     rows = publish_official(home)
     shared.publish(home)
-    digests.note(home)
+    digests.note(home, home.leaderboard)
     return rows
 
 

@@ -22,13 +22,13 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import snapshot
 from metacog_pipeline.leaderboard.checks import any_of, check_model, check_query, withhold_outside
-from metacog_pipeline.leaderboard.database import building, identifier, new_database, text
+from metacog_pipeline.leaderboard.database import building, identifier, new_database, one_instance, text
 from metacog_pipeline.leaderboard.declared import declared_measures
 from metacog_pipeline.leaderboard.failures import Broken, Faults, NotHeldError, Outgrown, blamed, culprit
 from metacog_pipeline.leaderboard.glossary import meaning
 from metacog_pipeline.leaderboard.inputs import scan, torn_file_error
 from metacog_pipeline.leaderboard.listing import make_items, make_listing
-from metacog_pipeline.leaderboard.models import Project, SqlModel, load_project, with_own_tables
+from metacog_pipeline.leaderboard.models import GIVEN, Project, SqlModel, load_project, with_own_tables
 from metacog_pipeline.leaderboard.plan import Plan, own_tables, plan_of
 from metacog_pipeline.leaderboard.views import Views, make_given_views
 
@@ -93,11 +93,11 @@ def build(home: Home, *, folder: Path | None = None) -> BuildReport:
     project = load_project(folder)
     target = home.leaderboard
     faults = Faults()
-    with building(home):
-        old, notes = snapshot.read_old(target)
+    with building(home), one_instance(home) as instance:
+        old, notes = snapshot.read_old(instance, target)
         for _ in range(MOST_BROKEN):
             try:
-                return _built(home, project, old, faults, notes, started)
+                return _built(instance, home, project, old, faults, notes, started)
             except Outgrown as failure:
                 old = snapshot.without(old, failure.table)
             except Broken as failure:
@@ -108,6 +108,7 @@ def build(home: Home, *, folder: Path | None = None) -> BuildReport:
 
 
 def _built(
+    instance: duckdb.DuckDBPyConnection,
     home: Home,
     project: Project,
     old: snapshot.Old,
@@ -116,7 +117,7 @@ def _built(
     started: float,
 ) -> BuildReport:
     target = home.leaderboard
-    with new_database(home, target, copy=old.reusable) as connection:
+    with new_database(instance, target, copy=old.reusable) as connection:
         connection.execute("create schema if not exists detail")
         connection.execute("set search_path = 'main,detail'")
         connection.execute(
@@ -133,13 +134,12 @@ def _built(
         declared = declared_measures(asked)
         listing = replace(listing, asked=sha256_hex(canonical_json([listing.asked, declared])))
         plan = plan_of(project, files, old, listing, faults.not_whole(), faults.datasets)
+        _make_room(connection, project, plan, faults.tables)
         connection.begin()  # one transaction: statement by statement each would be synced to disk
         if plan.rebuilds("items"):
             make_items(connection, files)
         views = Views(connection, project, files, plan, declared, faults.tables, faults.datasets)
         made = [_make(home, views, model, faults.of_table(model.name)) for model in project.models]
-        for name in plan.gone:
-            connection.execute(f"drop table if exists detail.{identifier(name)}")
         empty = {table.name for table in made if not table.rows}
         tests = _run_tests(connection, project, plan, faults.tables, empty, asked)
         reasons = faults.reasons()
@@ -155,6 +155,21 @@ def _built(
     return BuildReport(target, shot, (*made, *left_out), tests, time.perf_counter() - started, notes)
 
 
+def _make_room(
+    connection: duckdb.DuckDBPyConnection, project: Project, plan: Plan, broken: Collection[str]
+) -> None:
+    """Remove tables that are gone or made anew: within one transaction the file would grow by as much as they take.
+
+    One that is left empty stays, for it tells its columns.
+    """
+    anew = [each for each in project.models if plan.rebuilds(each.name) and each.name not in broken]
+    places = [(each.schema, each.name) for each in anew if each.name in plan.kept_rows]
+    places += [("detail", name) for name in plan.gone]
+    if places:
+        dropped = [f"drop table if exists {schema}.{identifier(name)}" for schema, name in places]
+        connection.execute(";\n".join(["begin", *dropped, "commit"]))
+
+
 def _make(home: Home, views: Views, model: SqlModel, without: Sequence[str]) -> TableReport:
     """Make one table again, wholly or the rows of changed files, where that is needed; ``without`` rows of benchmarks."""
     started = time.perf_counter()
@@ -162,7 +177,7 @@ def _make(home: Home, views: Views, model: SqlModel, without: Sequence[str]) -> 
     table = f"{model.schema}.{identifier(model.name)}"
     if not plan.touches(model.name):
         return TableReport(model.name, model.schema, plan.kept_rows[model.name], 0.0)
-    counted = None
+    counted, fresh = None, "true"
     try:
         if model.name in broken:
             _empty(connection, model, table, broken[model.name])
@@ -184,10 +199,12 @@ def _make(home: Home, views: Views, model: SqlModel, without: Sequence[str]) -> 
                     pq.read_metadata(home / path).num_rows for path in plan.of_nobody(model.name)
                 ):
                     raise Outgrown(model.name)  # rows of others: they stood there before, too
+                if set(GIVEN) & set(model.reads) and not plan.of_nobody(model.name):
+                    fresh = replaced  # were other ranges declared, the whole table would be made again
             for name in shadows:
                 connection.execute(f"drop view temp.{identifier(name)}")
             if _NUMBERS & set(model.reads):
-                withhold_outside(connection, table, views.declared)
+                withhold_outside(connection, table, views.declared, fresh)
             if without:
                 listed = ", ".join(map(text, without))
                 connection.execute(f"delete from {table} where benchmark in ({listed})")
@@ -219,9 +236,7 @@ def _empty(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str, r
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str) -> None:
-    columns = [
-        str(column[0]) for column in connection.execute(f"select * from {table} limit 0").description or ()
-    ]
+    columns = connection.table(table).columns
     if unknown := [name for name in model.header.columns if "*" not in name and name not in columns]:
         raise StoreError(
             f"{model.file}: its header describes {', '.join(unknown)}, which the table does not have"

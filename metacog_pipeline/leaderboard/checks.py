@@ -74,11 +74,15 @@ def check_query(connection: duckdb.DuckDBPyConnection, test: SqlTest) -> int:
 
 
 def withhold_outside(
-    connection: duckdb.DuckDBPyConnection, table: str, declared: Sequence[Mapping[str, object]]
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    declared: Sequence[Mapping[str, object]],
+    rows: str = "true",
 ) -> None:
     """Take the number from rows of ``table`` whose value lies outside the declared range; their status says both.
 
-    Such a value is an error of whoever computed it. Rounding may pass a range by a hair.
+    Such a value is an error of whoever computed it. Rounding may pass a range by a hair. Only those of ``rows``, a
+    condition, are looked at.
     """
     ranges = [
         f"({text(str(each['benchmark']))}, {text(str(each['measure']))}, {_number(each['min'])}, {_number(each['max'])})"
@@ -90,9 +94,9 @@ def withhold_outside(
             f"update {table} as own set estimate = null, low = null, high = null, "
             "status = concat('outside its range: ', own.estimate, ', which is ', "
             "coalesce('from ' || least, 'any number'), coalesce(' to ' || most, ' on')) "
-            f"from (values {', '.join(ranges)}) as declared (benchmark, measure, least, most) "
-            "where own.benchmark = declared.benchmark and own.measure = declared.measure "
-            "and (own.estimate < least - 1e-9 or own.estimate > most + 1e-9)"
+            f"from (values {', '.join(ranges)}) as declared (of_benchmark, of_measure, least, most) "
+            "where own.benchmark = of_benchmark and own.measure = of_measure "
+            f"and (own.estimate < least - 1e-9 or own.estimate > most + 1e-9) and ({rows})"
         )
 
 

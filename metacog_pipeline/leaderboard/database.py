@@ -7,6 +7,7 @@ import fcntl
 import shutil
 import time
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 import duckdb
@@ -17,10 +18,12 @@ from metacog_pipeline.home import Home
 
 OFFICIAL = "leaderboard_official"  # the table no SQL file makes and every rebuild carries over
 _LOCK_WAIT_S = 60.0
+_NEW = "new_board"  # what a database that is being made is attached as
+_INSTANCE: ContextVar[tuple[Path, duckdb.DuckDBPyConnection] | None] = ContextVar("_INSTANCE", default=None)
 
 
-def open_database(folder: Path, file: Path | None = None) -> duckdb.DuckDBPyConnection:
-    """Open ``file`` for writing (or a database in memory) with relative paths starting at ``folder``, mostly a home.
+def open_database(folder: Path) -> duckdb.DuckDBPyConnection:
+    """Open a database in memory with relative paths starting at ``folder``, mostly a home.
 
     Extensions are neither downloaded nor loaded from outside: what is built in (Parquet, CSV, JSON) is enough.
 
@@ -36,13 +39,46 @@ def open_database(folder: Path, file: Path | None = None) -> duckdb.DuckDBPyConn
             f"study.home: {resolved} holds {' '.join(unusable)}, which DuckDB cannot search; choose another folder"
         )
     return duckdb.connect(
-        str(file) if file else ":memory:",
+        ":memory:",
         config={
             "file_search_path": resolved,
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         },
     )
+
+
+@contextlib.contextmanager
+def one_instance(home: Home) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield DuckDB as it was started for ``home``, once for all blocks within this one: it takes as long as ten tables.
+
+    Cursors of it share what is attached and the number of threads; temporary tables are those of each.
+    """
+    held = _INSTANCE.get()
+    if held is not None and held[0] == home.path:
+        yield held[1]
+        return
+    instance = open_database(home.path)
+    token = _INSTANCE.set((home.path, instance))
+    try:
+        yield instance
+    finally:
+        _INSTANCE.reset(token)
+        instance.close()
+
+
+@contextlib.contextmanager
+def attached(instance: duckdb.DuckDBPyConnection, **files: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a cursor of ``instance`` to which ``files`` are attached read-only, by name. Raises as `attach` does."""
+    connection = instance.cursor()
+    try:
+        for name, file in files.items():
+            attach(connection, file, name)
+        yield connection
+    finally:
+        connection.close()
+        for name in files:
+            instance.execute(f"detach database if exists {identifier(name)}")
 
 
 def attach(connection: duckdb.DuckDBPyConnection, file: Path, name: str) -> None:
@@ -65,7 +101,9 @@ def attach(connection: duckdb.DuckDBPyConnection, file: Path, name: str) -> None
 
 
 @contextlib.contextmanager
-def new_database(home: Home, target: Path, *, copy: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+def new_database(
+    instance: duckdb.DuckDBPyConnection, target: Path, *, copy: bool
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to a database that becomes ``target`` when the block ends well; ``copy`` starts from ``target``.
 
     Raises
@@ -80,12 +118,18 @@ def new_database(home: Home, target: Path, *, copy: bool) -> Iterator[duckdb.Duc
             else:
                 temporary.unlink()  # DuckDB refuses an empty file
             log = temporary.with_name(f"{temporary.name}.wal")
-            connection = open_database(home.path, temporary)
+            connection = instance.cursor()
             try:
+                connection.execute(f"attach {text(str(temporary))} as {_NEW} (type duckdb)")
+                connection.execute(f"use {_NEW}")
+                # What is committed goes into the file at once: a log beside it would be written, and then read into it.
+                connection.execute("set checkpoint_threshold = '1 byte'")
                 yield connection
                 connection.execute("checkpoint")
             finally:
                 connection.close()
+                with contextlib.suppress(duckdb.Error):  # of a full disk; what was raised before says so
+                    instance.execute(f"detach database if exists {_NEW}")
                 log.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(

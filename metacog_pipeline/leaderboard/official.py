@@ -10,10 +10,10 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.database import (
     OFFICIAL,
-    attach,
+    attached,
     building,
     new_database,
-    open_database,
+    one_instance,
     text,
 )
 
@@ -30,14 +30,15 @@ def publish_official(home: Home) -> int:
         board yet, or it cannot be replaced.
     """
     target = home.leaderboard
-    with building(home):
-        if missing := _missing(home, target):
+    with building(home), one_instance(home) as instance:
+        if missing := _missing(instance, target):
             named = ", ".join(missing[:_NAMED]) + (" …" if len(missing) > _NAMED else "")
             raise StoreError(
                 f"the official board waits for {len(missing)} of the study's partitions: {named}; "
                 "run metacog run STUDY until they are complete"
             )
-        with new_database(home, target, copy=True) as connection:
+        with new_database(instance, target, copy=True) as connection:
+            connection.begin()
             connection.execute(f"create or replace table detail.{OFFICIAL} as from leaderboard")
             note = "One row: as leaderboard, at the last moment when every model and run of the study was complete."
             connection.execute(f"comment on table detail.{OFFICIAL} is {text(note)}")
@@ -48,20 +49,18 @@ def publish_official(home: Home) -> int:
             for column, words in said:
                 connection.execute(f"comment on column detail.{OFFICIAL}.{column} is {text(words)}")
             row = connection.execute(f"select count(*) from detail.{OFFICIAL}").fetchone()
+            connection.commit()
     return int(row[0]) if row else 0
 
 
-def _missing(home: Home, target: Path) -> list[str]:
-    connection = open_database(home.path)
+def _missing(instance: duckdb.DuckDBPyConnection, target: Path) -> list[str]:
     try:
-        attach(connection, target, "leaderboard")
-        rows = connection.execute(
-            "select benchmark, model, run, state from leaderboard.progress order by benchmark, model, run"
-        ).fetchall()
+        with attached(instance, leaderboard=target) as connection:
+            rows = connection.execute(
+                "select benchmark, model, run, state from leaderboard.progress order by benchmark, model, run"
+            ).fetchall()
     except duckdb.Error as error:
         raise StoreError(f"{target}: has no progress ({error}); rebuild the board first") from None
-    finally:
-        connection.close()
     if not rows:
         return ["every one, for none is listed yet"]
     return [

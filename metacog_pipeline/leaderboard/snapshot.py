@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.leaderboard.database import OFFICIAL, attach, open_database, text
+from metacog_pipeline.leaderboard.database import OFFICIAL, attach, attached, text
 from metacog_pipeline.leaderboard.inputs import Input
 from metacog_pipeline.leaderboard.listing import Listing
 from metacog_pipeline.leaderboard.models import Project, SqlModel
@@ -65,36 +65,39 @@ def without(old: Old, table: str) -> Old:
     return replace(old, digests={name: digest for name, digest in old.digests.items() if name != table})
 
 
-def read_old(target: Path) -> tuple[Old, tuple[str, ...]]:
+def read_old(instance: duckdb.DuckDBPyConnection, target: Path) -> tuple[Old, tuple[str, ...]]:
     """Return what ``target`` was made from, and what people should know: an unreadable file is moved aside."""
     if not target.exists():
         return Old(), ()
-    connection = open_database(target.parent)
     try:
-        attach(connection, target, "old")
-        rows = connection.execute("select format, listing, models from old.detail.snapshot").fetchall()
-        if not rows or rows[0][0] != FORMAT or _mostly_free(connection):
-            return Old(), ()
-        files = connection.execute("select file, size, mtime_ns, digest from old.detail.inputs").fetchall()
-        tables = connection.execute(
-            "select one.name, if(one.reason is null, one.digest, null), one.rows "
-            "from (select unnest(tables) as one from old.detail.snapshot)"
-        ).fetchall()
+        with attached(instance, old=target) as connection:
+            rows = connection.execute("select format, listing, models from old.detail.snapshot").fetchall()
+            if not rows or rows[0][0] != FORMAT or _mostly_free(connection):
+                return Old(), ()
+            files = inputs_of(connection, "old")
+            tables = connection.execute(
+                "select one.name, if(one.reason is null, one.digest, null), one.rows "
+                "from (select unnest(tables) as one from old.detail.snapshot)"
+            ).fetchall()
     except StoreError as error:
         aside = target.with_name("leaderboard.unreadable.duckdb")
         target.replace(aside)
         return Old(), (f"the old board was unreadable and now stands at {aside}: {error}",)
     except duckdb.Error:  # a file of version 0.1: everything is made anew
         return Old(), ()
-    finally:
-        connection.close()
     return Old(
         True,
         Listing(*rows[0][1:]),
-        {row[0]: Input(*row) for row in files},
+        files,
         {row[0]: row[1] for row in tables if row[1] is not None},
         {row[0]: row[2] for row in tables},
     ), ()
+
+
+def inputs_of(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Input]:
+    """Return the files from which the leaderboard that is attached as ``name`` was made, by path."""
+    rows = connection.execute(f"select file, size, mtime_ns, digest from {name}.detail.inputs").fetchall()
+    return {row[0]: Input(*row) for row in rows}
 
 
 def _mostly_free(connection: duckdb.DuckDBPyConnection) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -53,6 +53,9 @@ class PartitionState:
     updated_at: datetime | None
 
 
+_COLUMNS = tuple(each.name for each in fields(PartitionState))
+
+
 def partition_states(study: Study) -> list[PartitionState]:
     """Return the state of every partition the study asks for, in the order of the study file."""
     return [state for benchmark in enabled(study) for state in _states(benchmark)]
@@ -95,8 +98,8 @@ def write_status(study: Study) -> str:
         "digest": sha256_hex(study.path.read_bytes()),
     }
     _write(folder, SHARED["stg_study"], [about])
-    _write(folder, SHARED["stg_partitions"], list(map(asdict, states)))
-    _write(folder, SHARED["stg_helpers"], list(map(asdict, helpers)))
+    _write(folder, SHARED["stg_partitions"], list(map(_row, states)))
+    _write(folder, SHARED["stg_helpers"], list(map(_row, helpers)))
     _write(folder, SHARED["stg_boards"], _boards(study))
     _write(folder, SHARED["stg_models"], [*_listed(study), *_retired(study)])
     return _board_inputs(study, (*states, *helpers))
@@ -160,6 +163,10 @@ def _state(partition: Partition, expected: int, fingerprint: Callable[[], str]) 
         message=CHANGED if otherwise else _message(manifest, state),
         updated_at=datetime.fromisoformat(finished) if isinstance(finished, str) else None,
     )
+
+
+def _row(state: PartitionState) -> dict[str, object]:
+    return {name: getattr(state, name) for name in _COLUMNS}
 
 
 def _message(manifest: Mapping[str, object], state: str) -> str | None:

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import duckdb
 
+from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.database import building, new_database, open_database, text
+from metacog_pipeline.leaderboard.database import attached, building, new_database, one_instance
 from metacog_pipeline.leaderboard.inputs import Input, of_dataset, scan
+from metacog_pipeline.leaderboard.snapshot import inputs_of
 from metacog_pipeline.leaderboard.staging import SHARED
 
 _TABLES = """
@@ -63,35 +65,41 @@ def grow_texts(home: Home) -> int:
         If the file cannot be read or written; it is then as it was.
     """
     target = home.texts
-    with building(home):
-        known = _known(target)
-        every = scan(home, {}, ("transcripts",))
+    with building(home), one_instance(home) as instance:
+        known = _known(instance, target)
+        every = scan(home, _of_board(instance, home.leaderboard), ("transcripts",))
         files = {path: every[path] for path in of_dataset(SHARED["stg_calls"], every)}
         fresh = [path for path, each in files.items() if known.get(path) != each.digest]
         if target.exists() and not fresh:
             return 0
-        with new_database(home, target, copy=bool(known)) as connection:
+        with new_database(instance, target, copy=bool(known)) as connection:
+            connection.begin()
             if not known:
                 connection.execute(_TABLES)
-            return _add(connection, files, fresh)
+            added = _add(connection, files, fresh)
+            connection.commit()
+            return added
 
 
-def _known(target: Path) -> dict[str, str]:
+def _known(instance: duckdb.DuckDBPyConnection, target: Path) -> dict[str, str]:
     """Return the files taken up, with their digests; nothing where the file is missing or unreadable: it is made anew."""
-    if not target.exists():
-        return {}
-    connection = open_database(target.parent)
     try:
-        connection.execute(f"attach {text(str(target))} as texts (read_only)")
-        return dict(connection.execute("select file, digest from texts.files").fetchall())
-    except duckdb.Error:
+        with attached(instance, texts=target) as connection:
+            return dict(connection.execute("select file, digest from texts.files").fetchall())
+    except (StoreError, duckdb.Error):
         return {}
-    finally:
-        connection.close()
+
+
+def _of_board(instance: duckdb.DuckDBPyConnection, board: Path) -> dict[str, Input]:
+    """Return the files of which the board tells the digest: as long as they are as they were, they are not read again."""
+    try:
+        with attached(instance, old=board) as connection:
+            return inputs_of(connection, "old")
+    except (StoreError, duckdb.Error):
+        return {}
 
 
 def _add(connection: duckdb.DuckDBPyConnection, files: Mapping[str, Input], fresh: list[str]) -> int:
-    connection.begin()
     connection.execute(_NEW_COLUMNS)
     connection.execute(
         "create temp table found as select answer_id, md5(request_json) as prompt, request_json as request, text, "
@@ -112,5 +120,4 @@ def _add(connection: duckdb.DuckDBPyConnection, files: Mapping[str, Input], fres
         connection.execute("insert into files values (?, ?)", [path, files[path].digest])
     added = int(connection.execute("select count(*) from found").fetchall()[0][0])
     connection.execute("drop table found")
-    connection.commit()
     return added

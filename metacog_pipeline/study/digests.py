@@ -41,13 +41,15 @@ class Compared:
 def note(home: Home, below: Path | None = None) -> None:
     """Note the digest of every derived file; one whose size and time of change are as noted is not read again.
 
-    With ``below``, a folder of the home, only what lies there is looked at, and what was noted of all else stands.
+    With ``below``, a folder of the home or a file in it, only what is there is looked at, and what was noted of all else
+    stands.
     """
     before = _noted(home) or {}
     if not before:  # of a damaged note nothing stands
         below = None
-    prefix = "" if below is None else f"{below.relative_to(home.path).as_posix()}/"
-    found = {name: row for name, row in before.items() if not name.startswith(prefix)}
+    own = "" if below is None else below.relative_to(home.path).as_posix()
+    within = f"{own}/" if own else ""
+    found = {name: row for name, row in before.items() if name != own and not name.startswith(within)}
     for name, path in _derived(home, below):
         with contextlib.suppress(FileNotFoundError):
             state = os.stat(path)  # noqa: PTH116  # a Path for each of tens of thousands takes longer than the question
@@ -118,6 +120,9 @@ def _made_by_no_run(name: str) -> bool:
 def _derived(home: Home, below: Path | None = None) -> Iterator[tuple[str, str]]:
     """Yield name and path of each derived file (``below``): as text, for there are tens of thousands."""
     root = str(home.path)
+    if below is not None and below.is_file():
+        yield below.relative_to(home.path).as_posix(), str(below)
+        return
     for place, names, files in os.walk(root if below is None else str(below)):
         if place == root:
             names[:] = [name for name in names if name not in _ELSEWHERE]  # not walked into

@@ -181,6 +181,19 @@ def test_what_a_report_wrote_is_noted_alone_and_all_else_stands_as_it_was(study)
     assert digests.compare(home).same == before.same
 
 
+def test_one_file_is_noted_alone(study):
+    home = load_study(study).home
+    home.leaderboard.write_bytes(b"another board")
+    (home.items / "metamedqa.parquet").write_bytes(b"other items")
+    digests.note(home, home.leaderboard)
+    assert digests.compare(home).damage == {home.items / "metamedqa.parquet": "is not what was published"}
+    home.leaderboard.unlink()
+    before = digests.compare(home).same
+    digests.note(home, home.leaderboard)
+    after = digests.compare(home)
+    assert after.same == before and home.leaderboard not in after.damage
+
+
 def test_a_damaged_note_of_digests_is_named_and_put_aside(study):
     note = study.parent / "home" / "study" / digests.NOTE
     note.write_text("[1, 2", encoding="utf-8")

@@ -10,12 +10,15 @@ import pytest
 
 from metacog_pipeline import registry
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.files import shipped
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.database import one_instance
 from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.leaderboard.official import publish_official
 from metacog_pipeline.leaderboard.plan import plan_of
 from metacog_pipeline.leaderboard.read import one_connection, run_query
+from metacog_pipeline.leaderboard.texts import grow_texts
 from tests.homes import write
 from tests.leaderboard.conftest import new_home, write_model, write_study
 
@@ -176,6 +179,27 @@ def test_nothing_new_makes_nothing_again(built_home):
     home = built_home
     report = build(home)
     assert report.tests == 0 and all(table.seconds == 0.0 for table in report.tables)
+
+
+def test_tables_made_anew_take_the_room_of_the_old(built_home, tmp_path):
+    before = built_home.leaderboard.stat().st_size
+    folder = Path(shutil.copytree(shipped("dbt_like_sql"), tmp_path / "sql"))
+    for path in folder.rglob("*.sql"):
+        path.write_text("-- Otherwise said.\n" + path.read_text("utf-8"), "utf-8")
+    report = build(built_home, folder=folder)
+    assert all(table.seconds for table in report.tables)
+    assert built_home.leaderboard.stat().st_size < 1.2 * before
+
+
+def test_databases_made_in_one_block_share_one_instance(built_home):
+    with one_instance(built_home) as first:
+        build(built_home)
+        grow_texts(built_home)
+        with one_instance(built_home) as second:
+            assert second is first
+        assert first.execute(
+            "select database_name from duckdb_databases() where not internal"
+        ).fetchall() == [("memory",)]
 
 
 def test_a_failed_test_leaves_the_old_board(built_home):

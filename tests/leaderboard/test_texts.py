@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 
+from metacog_pipeline.leaderboard import inputs
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.texts import grow_texts
@@ -31,6 +32,17 @@ def test_texts_grow_by_what_is_new_and_join_the_calls(make_home, tmp_path):
     copied = shutil.copy(home / "transcripts.duckdb", tmp_path / "copy.duckdb")
     with duckdb.connect(str(copied), read_only=True) as connection:
         assert connection.execute("select count(*) from answers").fetchall() == [(24,)]
+
+
+def test_files_of_which_the_board_tells_the_digest_are_not_read_again(make_home, monkeypatch):
+    home = make_home({"alpha": "measured"})
+    build(home)
+    write_model(home, "beta", "measured", "sample", 0.5)
+    read: list[str] = []
+    digest = inputs._digest
+    monkeypatch.setattr(inputs, "_digest", lambda path: (read.append(home.key(path)), digest(path))[1])
+    assert grow_texts(home) == 24
+    assert read == ["transcripts/benchmark=metamedqa/model=beta/run=1/transcripts.parquet"]
 
 
 def test_an_unreadable_file_is_made_anew(make_home):
