@@ -56,23 +56,14 @@ class Breaker:
         """Look at the bill of one answer; return whether what was ``known`` had set about enough aside for it."""
         if self._spec.free:
             return True
-        before = self.raised(known)
-        now = replace(
-            before,
-            hidden_tokens=_most(self._hidden(request, usage), before.hidden_tokens),
-            over_limit=_most(self._over_limit(request, known, usage), before.over_limit),
-            overbilled=before.overbilled or self._overbilled(request, known, usage),
-        )
-        if now != before:
-            self._seen = now
-            if bill_problem(self._spec, now) is not None and bill_problem(self._spec, before) is None:
-                self.halt.throw()
-        most_in = costs.input_token_bound(self._spec, request) + (known.hidden_tokens or 0)
-        most_out = costs.output_token_bound(self._spec, request, known) + (known.over_limit or 0)
-        return all(
-            (billed or 0) <= most + _tolerated(most)
-            for billed, most in ((usage.input_tokens, most_in), (usage.output_tokens, most_out))
-        )
+        sent, got = usage.input_tokens or 0, usage.output_tokens or 0
+        most_in = costs.input_token_bound(self._spec, request)
+        most_out = costs.output_token_bound(self._spec, request, known)
+        if sent > most_in or got > most_out:
+            self._beyond(request, known, (sent, most_in), (got, most_out))
+        most_in += known.hidden_tokens or 0
+        most_out += known.over_limit or 0
+        return sent <= most_in + _tolerated(most_in) and got <= most_out + _tolerated(most_out)
 
     def refusal(self, known: Capabilities, now: datetime) -> Completion | None:
         """Return what a call to a stopped model ends with, without being sent; ``None`` while it is not stopped."""
@@ -82,9 +73,24 @@ class Breaker:
         message = f"model {self._spec.name} {why}"
         return failed(ErrorKind.FATAL, OVERBILLED, message, cost_usd=0.0, attempts=0, started_at=now)
 
-    def _hidden(self, request: ChatRequest, usage: Usage) -> int | None:
+    def _beyond(
+        self, request: ChatRequest, known: Capabilities, sent: tuple[int, int], got: tuple[int, int]
+    ) -> None:
+        """Remember a bill above a bound (tokens billed, bound: of the prompt, of the answer); stop where there is none."""
+        before = self.raised(known)
+        now = replace(
+            before,
+            hidden_tokens=_most(self._hidden(request, *sent), before.hidden_tokens),
+            over_limit=_most(max(0, got[0] - got[1]), before.over_limit),
+            overbilled=before.overbilled or self._overbilled(*got),
+        )
+        if now != before:
+            self._seen = now
+            if bill_problem(self._spec, now) is not None and bill_problem(self._spec, before) is None:
+                self.halt.throw()
+
+    def _hidden(self, request: ChatRequest, billed: int, most: int) -> int | None:
         """Return the input tokens that were billed beside the prompt's likely ones, where it cannot be so many."""
-        billed, most = usage.input_tokens or 0, costs.input_token_bound(self._spec, request)
         if billed <= most:
             return None
         if billed > most + _tolerated(most) and not self._said:
@@ -97,13 +103,8 @@ class Breaker:
             )
         return billed - costs.estimate_input_tokens(request)
 
-    def _over_limit(self, request: ChatRequest, known: Capabilities, usage: Usage) -> int | None:
-        over = (usage.output_tokens or 0) - costs.output_token_bound(self._spec, request, known)
-        return over if over > 0 else None
-
-    def _overbilled(self, request: ChatRequest, known: Capabilities, usage: Usage) -> int | None:
+    def _overbilled(self, billed: int, most: int) -> int | None:
         """Return the output tokens of a bill that shows no limit."""
-        billed, most = usage.output_tokens or 0, costs.output_token_bound(self._spec, request, known)
         if billed <= most + _tolerated(most):
             return None
         _logger.warning(

@@ -22,10 +22,8 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
-
-import httpx
 
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.attempts import Attempt, Tally, may_be_billed
@@ -41,7 +39,7 @@ from metacog_pipeline.llm.reading import Reader
 from metacog_pipeline.llm.retry import Retries, RetryPolicy, retry_after_s
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.timeouts import timeouts_of
-from metacog_pipeline.llm.transport import MAX_BODY_BYTES, send
+from metacog_pipeline.llm.transport import MAX_BODY_BYTES, Http, send
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status, Usage, failed
 from metacog_pipeline.llm.wire import HttpCall, UnsupportedConstraint, wire_for
 
@@ -80,7 +78,7 @@ class HttpChatModel:
         spec: ModelSpec,
         key: str | None,
         *,
-        http: httpx.AsyncClient,
+        http: Http,
         limiter: Limiter,
         budget: Budget | None = None,
         rates: Rates | None = None,
@@ -204,7 +202,9 @@ class HttpChatModel:
 
     def _weighed(self, asked: _Asked) -> _Asked:
         known = self._breaker.raised(asked.known)
-        return replace(asked, known=known, worst=worst_case_cost(self.spec, asked.request, known))
+        if known is asked.known and asked.worst is not None:
+            return asked
+        return _Asked(asked.call, asked.request, known, worst_case_cost(self.spec, asked.request, known))
 
     async def _charged(self, asked: _Asked, reservation: Reservation | None) -> Attempt:
         """Send once; whatever happens, cancellation included, its cost is charged."""

@@ -195,12 +195,11 @@ def billed_cost(
     Where the whole prompt or the whole output was not counted, its parts are not believed either: a call whose usage
     holds nothing costs its worst case.
     """
-    worst = worst_case_cost(spec, request, known, batch=batch)
     usage = believed(usage)
     used_in, used_out = usage.input_tokens, usage.output_tokens
     no_input, no_output = used_in is None or used_in < 0, used_out is None or used_out < 0
-    if worst is None or (no_input and no_output):
-        return worst
+    if no_input and no_output:
+        return worst_case_cost(spec, request, known, batch=batch)
     if no_input:
         bound = input_token_bound(spec, request) + (known.hidden_tokens or 0)
         usage = replace(usage, input_tokens=bound, cached_tokens=None)

@@ -61,6 +61,7 @@ class Incoming:
         "_assembler",
         "_chunks",
         "_events",
+        "_headers",
         "_max_body",
         "_response",
         "_size",
@@ -71,6 +72,7 @@ class Incoming:
         self._assembler = assembler
         self._max_body = max_body
         self._response: httpx.Response | None = None
+        self._headers: Mapping[str, str] = {}
         self._events: EventReader | None = None
         self._chunks: list[bytes] = []
         self._size = 0
@@ -88,11 +90,12 @@ class Incoming:
     async def read(self, response: httpx.Response, deadline: Deadline) -> None:
         """Read all of ``response``. Raises `SendFailure`, and what the connection raises."""
         self._response = response
-        _check_encoding(response)
+        self._headers = dict(response.headers.items())  # httpx's own go through all of them at every look
+        _check_encoding(self._headers)
         if self._assembler is None or not response.is_success:
             deadline.came()  # the headers of a plain answer are its first bytes
         # What is not packed is taken as it comes: httpx's own ways of reading cost more than the rest of this loop.
-        packed = "content-encoding" in response.headers
+        packed = "content-encoding" in self._headers
         async for chunk in response.aiter_bytes() if packed else _unpacked(response):
             self._size += len(chunk)
             if self._size > self._max_body:
@@ -112,7 +115,7 @@ class Incoming:
         """Return what has come, ``None`` where not even the headers have."""
         if self._response is None:
             return None
-        status, headers = self._response.status_code, self._response.headers
+        status, headers = self._response.status_code, self._headers
         if self._events is None or self._assembler is None:
             body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
             return Reply(status, headers, body, first_byte_at=self.first_byte_at)
@@ -130,7 +133,7 @@ class Incoming:
             self._chunks.append(chunk)
             if self._assembler is None or not response.is_success or self._size > len(chunk) > 0:
                 return
-            if not looks_like_events(chunk, response.headers.get("content-type", "")):
+            if not looks_like_events(chunk, self._headers.get("content-type", "")):
                 return
             self._events, self._chunks, self.first_byte_at = EventReader(), [], None
         self._feed(self._events.feed(chunk))
@@ -147,9 +150,9 @@ class Incoming:
         if self._events is not None:
             self._feed(self._events.close())
             return
-        announced = response.headers.get("content-length", "")
+        announced = self._headers.get("content-length", "")
         # Of a compressed answer the length on the line is announced, not that of the text.
-        packed = "content-encoding" in response.headers
+        packed = "content-encoding" in self._headers
         came = response.num_bytes_downloaded or None if packed else self._size
         if response.is_success and announced.isdecimal() and came not in (int(announced), None):
             raise SendFailure(f"the answer was cut: {came:,} of {int(announced):,} bytes came")
@@ -161,9 +164,9 @@ def _unpacked(response: httpx.Response) -> AsyncIterator[bytes]:
     return stream.__aiter__()
 
 
-def _check_encoding(response: httpx.Response) -> None:
+def _check_encoding(headers: Mapping[str, str]) -> None:
     """Raise `SendFailure` for an answer packed in another way than offered, before any of it is unpacked."""
-    named = [name.strip().lower() for name in response.headers.get("content-encoding", "").split(",")]
+    named = [name.strip().lower() for name in headers.get("content-encoding", "").split(",")]
     packed = [name for name in named if name not in ("", "identity")]
     if packed and (len(packed) > 1 or packed[0] not in ENCODINGS):
         raise SendFailure(

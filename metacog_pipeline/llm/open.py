@@ -28,7 +28,7 @@ from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.shared_rates import SharedRates
 from metacog_pipeline.llm.simulated import ReplayModel, Respond, SimulatedModel
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
-from metacog_pipeline.llm.transport import open_http
+from metacog_pipeline.llm.transport import Http, open_http
 from metacog_pipeline.llm.types import ChatModel, ChatRequest
 from metacog_pipeline.llm.wire import base_url, key_of, key_variable
 
@@ -44,7 +44,7 @@ class Account:
 
 @dataclass(slots=True)
 class _Line:
-    http: httpx.AsyncClient
+    http: Http
     limiter: Limiter
 
 
@@ -169,7 +169,7 @@ class Clients:
         line.limiter.raise_ceiling(spec.max_concurrency)
         return line
 
-    def _open_http(self, spec: ModelSpec) -> httpx.AsyncClient:
+    def _open_http(self, spec: ModelSpec) -> Http:
         if self._transport is not None:
             return open_http(spec.timeout_s, transport=self._transport())
         if self._certificates is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import itertools
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -315,6 +316,7 @@ class ModelSpec(BaseModel):
         return fields
 
 
+@functools.lru_cache(maxsize=256)
 def address(provider: str, base_url: str | None) -> str | None:
     """Return ``base_url`` in its one spelling, ``None`` for the provider's official address, given or not.
 

@@ -71,14 +71,17 @@ class Learnt:
         thought = usage.reasoning_tokens or 0
         self.output_tokens += usage.output_tokens or 0
         self.reasoning_tokens += thought
-        self.known = replace(
-            known,
-            reasons=_reasons(known, request, completion),
-            reasoning_tokens=max(thought, known.reasoning_tokens or 0) or known.reasoning_tokens,
-            reasoning_share=_share(self.reasoning_tokens, self.output_tokens, known.reasoning_share),
-            first_reply_s=completion.latency_s if known.first_reply_s is None else known.first_reply_s,
-            service_tier=completion.service_tier or known.service_tier,
-        )
+        seen: dict[str, Any] = {
+            "reasons": _reasons(known, request, completion),
+            "reasoning_tokens": max(thought, known.reasoning_tokens or 0) or known.reasoning_tokens,
+            "reasoning_share": _share(self.reasoning_tokens, self.output_tokens, known.reasoning_share),
+            "first_reply_s": completion.latency_s if known.first_reply_s is None else known.first_reply_s,
+            "service_tier": completion.service_tier or known.service_tier,
+        }
+        changed = {name: value for name, value in seen.items() if value != getattr(known, name)}
+        if not changed:
+            return
+        self.known = replace(known, **changed)
         if (known.reasons, known.reasoning_tokens) != (self.known.reasons, self.known.reasoning_tokens):
             now = self.known if self.trial is None else self.trial
             self.tell(replace(now, reasons=self.known.reasons, reasoning_tokens=self.known.reasoning_tokens))

@@ -73,7 +73,7 @@ def encode_line(record: Record) -> bytes:
     as one, so such a line carries them raw. What no provider can mean (a count beyond 64 bits, a cost or a time that
     is not a number) is kept as null rather than losing the answer.
     """
-    row: dict[str, Any] = {name: getattr(record, name) for name in FIELDS}
+    row: dict[str, Any] = dict(zip(FIELDS, _values(record), strict=True))
     started = record.started_at if record.started_at.tzinfo else record.started_at.replace(tzinfo=UTC)
     row["started_at"] = started.astimezone(UTC).isoformat()
     for name, instead in _MEASURED:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given, settings
@@ -143,6 +144,12 @@ def test_an_edit_survives_a_round_trip():
         "auditor": "me",
     }
     assert records.edit_to_json(records.parse_edit(Line("e", 1, row))) == row
+
+
+def test_the_fields_of_a_record_are_those_of_the_dataclass():
+    parent = records.parse_parent(Line("p", 1, PARENT), 0)
+    edit = records.parse_edit(Line("e", 1, EDIT))
+    assert [records.fields_of_record(each) for each in (parent, edit)] == [asdict(parent), asdict(edit)]
 
 
 def test_any_multiple_choice_row_is_read():

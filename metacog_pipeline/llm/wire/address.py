@@ -7,6 +7,7 @@ that ends in ``/openai/v1`` is Azure's newer one: no deployment, no version.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from urllib.parse import quote, urlsplit
 
@@ -65,11 +66,15 @@ def key_of(spec: ModelSpec, environment: Mapping[str, str]) -> str | None:
 
 def is_azure(spec: ModelSpec) -> bool:
     """Return whether ``spec`` is asked at an Azure address: its host says so, or ``api_version`` is set."""
+    return spec.api_version is not None or _host(base_url(spec)).endswith(AZURE_HOSTS)
+
+
+@functools.lru_cache(maxsize=64)
+def _host(url: str) -> str:
     try:
-        host = urlsplit(base_url(spec)).hostname or ""
+        return urlsplit(url).hostname or ""
     except ValueError:  # no address at all: the transport says so
-        host = ""
-    return spec.api_version is not None or host.endswith(AZURE_HOSTS)
+        return ""
 
 
 def openai_url(spec: ModelSpec, operation: str) -> str:

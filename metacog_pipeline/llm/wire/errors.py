@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import quote
 
 from metacog_pipeline.errors import one_line
@@ -18,6 +19,18 @@ PART_LENGTH = 8  # characters in a row of a key that are struck out of what a pr
 READ_LIMIT = 20_000  # characters of a message that are looked at
 MESSAGE_LIMIT = 300  # characters of a provider's message that are kept
 NAME_LIMIT = 200  # characters of a model id, code or parameter name
+#: A provider's own words in a completion, and how much of each is kept.
+SHOWN = {
+    "model_reported": NAME_LIMIT,
+    "finish_reason": NAME_LIMIT,
+    "finish_detail": MESSAGE_LIMIT,
+    "response_id": NAME_LIMIT,
+    "system_fingerprint": NAME_LIMIT,
+    "service_tier": NAME_LIMIT,
+    "error_code": NAME_LIMIT,
+    "error_param": NAME_LIMIT,
+    "error_message": MESSAGE_LIMIT,
+}
 
 # Codes after which no further call can succeed, whatever status they come with.
 FATAL_CODES = frozenset(
@@ -116,30 +129,24 @@ def struck_out(completion: Completion, key: str | None) -> Completion:
     middle left out. The answer's text is left as it came but for the whole key, however it was escaped.
     """
 
-    def clean(text: str | None, limit: int) -> str | None:
-        return None if text is None else one_line(_without_parts(text[:READ_LIMIT], key), limit)
+    def clean(text: str, limit: int) -> str:
+        return one_line(_without_parts(text[:READ_LIMIT], key), limit)
 
     secret = key if key is not None and len(key) >= SECRET_LENGTH else None
     text, logprobs = completion.text, completion.logprobs
     if secret is not None and logprobs and secret in "".join(token.token for token in logprobs):
         logprobs = ()  # spread over tokens it cannot be struck out
-    return replace(
-        completion,
-        text=redacted(text, secret),
-        logprobs=logprobs,
-        model_reported=clean(completion.model_reported, NAME_LIMIT),
-        finish_reason=clean(completion.finish_reason, NAME_LIMIT),
-        finish_detail=clean(completion.finish_detail, MESSAGE_LIMIT),
-        response_id=clean(completion.response_id, NAME_LIMIT),
-        system_fingerprint=clean(completion.system_fingerprint, NAME_LIMIT),
-        service_tier=clean(completion.service_tier, NAME_LIMIT),
-        reasoning_text=None
-        if completion.reasoning_text is None
-        else redacted(completion.reasoning_text, secret),
-        error_code=clean(completion.error_code, NAME_LIMIT),
-        error_param=clean(completion.error_param, NAME_LIMIT),
-        error_message=clean(completion.error_message, MESSAGE_LIMIT),
-    )
+    thought = completion.reasoning_text
+    safe: dict[str, Any] = {
+        "text": redacted(text, secret),
+        "logprobs": logprobs,
+        "reasoning_text": None if thought is None else redacted(thought, secret),
+    }
+    for name, limit in SHOWN.items():
+        if (said := getattr(completion, name)) is not None:
+            safe[name] = clean(said, limit)
+    changed = {name: value for name, value in safe.items() if value != getattr(completion, name)}
+    return replace(completion, **changed) if changed else completion
 
 
 def redacted(text: str, key: str | None) -> str:

@@ -7,7 +7,6 @@ from metacog_pipeline.llm.wire.responses import ResponseAssembler
 
 PLACED = frozenset({"choices", "usage"})
 SPREAD = frozenset({"delta", "message", "logprobs"})  # over many chunks
-ANSWER = ("content", "refusal")
 
 
 class ChatAssembler(streams.EventAssembler):
@@ -49,7 +48,9 @@ class ChatAssembler(streams.EventAssembler):
         return None
 
     def _add(self, choice: values.JsonDict) -> None:
-        delta = values.dict_at(choice, "delta") or values.dict_at(choice, "message") or {}
+        delta = choice.get("delta")
+        if not (delta and isinstance(delta, dict)):
+            delta = values.dict_at(choice, "message") or {}
         for name, value in delta.items():
             if isinstance(value, str) and name != "role":
                 self._pieces.setdefault(name, []).append(value)
@@ -61,12 +62,11 @@ class ChatAssembler(streams.EventAssembler):
             for name in ("content", "refusal"):
                 if tokens := values.list_at(listed, name):
                     self._logprobs.setdefault(name, []).extend(tokens)
-        self._choice.update(
-            {name: value for name, value in choice.items() if name not in SPREAD and values.given(value)}
-        )
-        self._heard(
-            text=any(delta.get(name) for name in ANSWER), end=values.given(choice.get("finish_reason"))
-        )
+        for name, value in choice.items():
+            if value and name not in SPREAD and values.given(value):  # most say nothing
+                self._choice[name] = value
+        text, end = bool(delta.get("content") or delta.get("refusal")), choice.get("finish_reason")
+        self._heard(text=text, end=bool(end) and values.given(end))
 
     def _whole(self) -> values.JsonDict:
         message = self._message | {name: _joined(pieces) for name, pieces in self._pieces.items()}

@@ -90,7 +90,8 @@ class Wire:
         """
         completion = self.decode(status_code, headers, body)
         said = bool(completion.text or completion.reasoning_text)
-        completion = dataclasses.replace(completion, usage=believed(completion.usage, said=said))
+        if (usage := believed(completion.usage, said=said)) is not completion.usage:
+            completion = dataclasses.replace(completion, usage=usage)
         if spec.keep_raw:
             secret = key.encode() if key is not None and len(key) >= SECRET_LENGTH else b""
             raw = body.replace(secret, STRUCK_OUT.encode()) if secret else body

@@ -89,17 +89,26 @@ def choice_faults(row: ChoiceRow, letters: Sequence[str] | None) -> list[str]:
     faults = []
     if tuple(sorted(row.letters)) != wanted:
         faults.append(f"choices {', '.join(row.letters)}, expected {', '.join(wanted)}")
-    blank = [letter for letter, text in zip(row.letters, row.options, strict=True) if not fold(text)]
-    if blank:
-        faults.append(f"choice {', '.join(blank)} is empty")
-    return faults + same_choices(zip(row.letters, row.options, strict=True))
+    groups = _by_text(zip(row.letters, row.options, strict=True))
+    if "" in groups:
+        faults.append(f"choice {', '.join(groups[''])} is empty")
+    return faults + _repeated(groups)
 
 
 def same_choices(options: Iterable[tuple[str, str]]) -> list[str]:
     """Return one text per group of non-empty choices that read the same after folding."""
+    return _repeated(_by_text(options))
+
+
+def _by_text(options: Iterable[tuple[str, str]]) -> Mapping[str, list[str]]:
+    """Return the letters of each folded text."""
     groups: dict[str, list[str]] = defaultdict(list)
     for letter, text in options:
         groups[fold(text)].append(letter)
+    return groups
+
+
+def _repeated(groups: Mapping[str, list[str]]) -> list[str]:
     repeated = ((text, same) for text, same in groups.items() if text and len(same) > 1)
     return [f"choices {', '.join(same)} read the same: {text[:80]!r}" for text, same in repeated]
 

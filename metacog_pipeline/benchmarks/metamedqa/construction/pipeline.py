@@ -135,7 +135,10 @@ def build_items(
     wanted = edit_table.item_order(dataset, order, table, parents, chosen)
     items = build.build_items(parents, table.edits, chosen, options, wanted)
     tags = item_tags(items, parents, table.notes)
-    items = [item.model_copy(update={"tags": tags.get(item.item_id, ())}) for item in items]
+    items = [
+        item.model_copy(update={"tags": tags[item.item_id]}) if item.item_id in tags else item
+        for item in items
+    ]
     violations = validate(
         parents, table, items, len(chosen), invariants.MEDQA_ROWS if dataset in FETCHED else None
     )
@@ -175,7 +178,7 @@ def validate(
 
 
 def _digest(rows: Sequence[Any]) -> str:
-    return sha256_hex("".join(canonical_json(asdict(row)) + "\n" for row in rows))
+    return sha256_hex("".join(canonical_json(records.fields_of_record(row)) + "\n" for row in rows))
 
 
 def _once(load: Callable[..., list[Any]], path: Path, *how: str) -> tuple[Any, ...]:

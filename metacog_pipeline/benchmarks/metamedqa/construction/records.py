@@ -8,7 +8,7 @@ does not use; a published row six options and ``kind``. Fields not named here ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Annotated, Any, Literal, TypeVar, get_args
@@ -260,9 +260,17 @@ def parse_edit(line: Line) -> EditRecord:
     return _read(EditRecord, line)
 
 
+def fields_of_record(record: Any) -> dict[str, Any]:
+    """Return what ``asdict`` gives for one of these records; what they hold cannot change, so nothing is copied."""
+    found = {name: getattr(record, name) for name in record.__dataclass_fields__}
+    if isinstance(record, EditRecord):
+        found["changes"] = tuple(map(fields_of_record, record.changes))
+    return found
+
+
 def edit_to_json(edit: EditRecord) -> JsonRow:
     """Return the record as a JSON object; fields that are unknown are left out, not filled in."""
-    row = _known(asdict(edit))
+    row = _known(fields_of_record(edit))
     for change in row["changes"]:
         if change["find"] is None:
             del change["count"]

@@ -6,14 +6,13 @@ Each step reads the files of the data set; what earlier steps keep is for people
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Step
 from metacog_pipeline.benchmarks.metamedqa import sources
-from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
+from metacog_pipeline.benchmarks.metamedqa.construction import pipeline, records
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.files import sha256_hex, shipped
 
@@ -89,7 +88,7 @@ def _read(benchmark: MetaMedQA) -> Any:
 
 
 def _frame(rows: Sequence[Any]) -> pl.DataFrame:
-    return pl.DataFrame([asdict(row) for row in rows], infer_schema_length=None)
+    return pl.DataFrame([records.fields_of_record(row) for row in rows], infer_schema_length=None)
 
 
 STEPS = (
