@@ -15,6 +15,7 @@ from metacog_pipeline.progress import ProgressLine, style_from_environment
 from metacog_pipeline.querying.asking import Tally
 from metacog_pipeline.querying.partition import Progress, SessionResult
 from metacog_pipeline.querying.session import WAITING, Partition
+from metacog_pipeline.study import digests
 
 if TYPE_CHECKING:
     from dagster import MarkdownMetadataValue as Markdown
@@ -34,9 +35,10 @@ class Place:
     run: int
 
     def open(self) -> tuple[Bound, Partition]:
-        """Return the benchmark and the partition, as the study file is now."""
+        """Return the benchmark and the partition, as the study file is now, to work on its files."""
         found = _opened(self.step, self.benchmark)
         study = found.context.study
+        digests.begin(study.home)
         return found, Partition(study, self.benchmark, study.model(self.model), self.run)
 
 

@@ -84,6 +84,7 @@ def _own(name: str, table: Table, taken: bool) -> Part:
 def scores(owner: str) -> tuple[dict[str, dict[str, Fact]], dict[str, list[str]]]:
     """Pool and compare; return the figures of each table, and why tables are empty that failed."""
     benchmark = bound(owner)
+    digests.begin(benchmark.context.home)
     made, failures = parts(benchmark), dict[str, list[str]]()
     facts = _made(benchmark, [part.name for part in made], failures)
     return {part.name: {**facts[part.name], **_shown(part.path(benchmark))} for part in made}, failures
@@ -136,6 +137,7 @@ def _height(path: Path) -> int:
 def published(owner: str) -> Printed:
     """Write what the paper of a benchmark prints, and whether each number follows from others."""
     benchmark, failed = bound(owner), list[str]()
+    digests.begin(benchmark.context.home)
     values = claims = pl.DataFrame(schema={"verdict": pl.String, "place": pl.String})
     try:
         values, claims = printed.write(benchmark)
@@ -149,7 +151,9 @@ def published(owner: str) -> Printed:
 
 def all_benchmarks() -> dict[str, int]:
     """Write what all benchmarks have in common; return rows by table."""
-    return cross_benchmark.publish(current_study())
+    study = current_study()
+    digests.begin(study.home)
+    return cross_benchmark.publish(study)
 
 
 def board(tables: Mapping[str, str]) -> tuple[Any, dict[str, dict[str, str]], dict[str, dict[str, Fact]]]:
@@ -160,6 +164,7 @@ def board(tables: Mapping[str, str]) -> tuple[Any, dict[str, dict[str, str]], di
 
     study = current_study()
     home = study.home
+    digests.begin(home)
     inputs = status.write_status(study)
     with one_instance(home):
         report = build.build(home)
@@ -181,17 +186,17 @@ def official() -> int:
     from metacog_pipeline.leaderboard.official import publish_official
 
     home = current_study().home
-    rows = publish_official(home)
-    shared.publish(home)
-    digests.note(home, home.leaderboard)
+    with digests.publishing(home, home.leaderboard):
+        rows = publish_official(home)
+        shared.publish(home)
     return rows
 
 
 def report() -> Path:
     """Build the report; return its first page."""
+    from metacog_pipeline.leaderboard.status import noted_report
     from metacog_pipeline.report.page import build_report
 
     study = current_study()
-    page = build_report(study.home, study.study.name)
-    digests.note(study.home, study.home.report)
-    return page
+    with digests.publishing(study.home, study.home.report), noted_report(study):
+        return build_report(study.home, study.study.name)

@@ -8,7 +8,13 @@ from metacog_assets import outcomes
 from metacog_assets.launch import Launcher
 from metacog_assets.sensors import boards
 from metacog_assets.tables import OFFICIAL
-from metacog_pipeline.leaderboard.status import board_current, forget_board, helper_states, partition_states
+from metacog_pipeline.leaderboard.status import (
+    board_current,
+    forget_board,
+    helper_states,
+    partition_states,
+    report_current,
+)
 from metacog_pipeline.report import PAGE
 from metacog_pipeline.study import Study
 
@@ -27,8 +33,8 @@ def publish(launcher: Launcher, changed: bool) -> None:
 
 
 def published(study: Study) -> bool:
-    """Whether the boards were built from what there is now, and a report was written."""
-    return board_current(study) and (study.home.report / PAGE).is_file()
+    """Whether the boards were built from what there is now, and the report of them was written."""
+    return board_current(study) and report_current(study) and (study.home.report / PAGE).is_file()
 
 
 def wanted_boards(study: Study) -> list[dg.AssetKey]:

@@ -41,6 +41,7 @@ from metacog_pipeline.scoring.comparisons import failures_in
 from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.scoring.harmonised import harmonised_path
 from metacog_pipeline.scoring.responses import FAILED_READING
+from metacog_pipeline.study import digests
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.store import read_partition
@@ -68,6 +69,7 @@ def make(owner: str, name: str, looked: bool = True) -> Made:
     """Make what a step of construction makes, after asking who helps with it; ``looked`` as in `answer`."""
     benchmark = bound(owner)
     step = construction.step_of(benchmark, name)
+    digests.begin(benchmark.context.home)
     if step.asks is not None:
         _look(looked, benchmark, step.asks.models(benchmark))
     with progress_of(f"{owner}_{name}") as show:

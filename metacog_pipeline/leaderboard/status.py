@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
@@ -26,6 +27,7 @@ from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import judgements_of
 
 BOARD_NOTE = "board.sha256"
+REPORT_NOTE = ".report.sha256"  # written after all files are noted: a lost one costs a report
 CHANGED = "the model's row has changed since it was asked; run it again"
 _KINDS = {
     "varchar": pa.string(),
@@ -107,17 +109,32 @@ def write_status(study: Study) -> str:
 
 def board_current(study: Study) -> bool:
     """Whether the leaderboard was built from what there is now."""
-    noted = study.home.status / BOARD_NOTE
-    return (
-        study.home.leaderboard.exists()
-        and noted.exists()
-        and noted.read_text("utf-8") == _board_inputs(study)
-    )
+    return study.home.leaderboard.exists() and _noted(study, BOARD_NOTE) == _board_inputs(study)
 
 
 def note_board(study: Study, inputs: str | None = None) -> None:
     """Write down what the leaderboard was just built from: ``inputs`` as `write_status` told them, or what is there now."""
     write_text(study.home.status / BOARD_NOTE, inputs or _board_inputs(study))
+
+
+@contextmanager
+def noted_report(study: Study) -> Iterator[None]:
+    """Write down at the end of which board the report was made: that of its beginning."""
+    made_of = _noted(study, BOARD_NOTE)
+    yield
+    write_text(study.home.status / REPORT_NOTE, made_of)
+
+
+def report_current(study: Study) -> bool:
+    """Whether the report was made of the board there is: a run may have ended between the two."""
+    return _noted(study, REPORT_NOTE) == _noted(study, BOARD_NOTE)
+
+
+def _noted(study: Study, name: str) -> str:
+    try:
+        return (study.home.status / name).read_text("utf-8")
+    except (FileNotFoundError, UnicodeDecodeError):
+        return ""
 
 
 def forget_board(study: Study) -> None:

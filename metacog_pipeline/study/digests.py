@@ -2,13 +2,15 @@
 
 Journals and manifests carry checksums (`transcripts.verification`) and the ledger is compared with the answers; all other
 files (sources, items, Parquet copies of answers, responses, estimates, caches, boards, report) are compared with what was
-noted. They can be made again, so a difference costs nothing but a run; what no run makes again is named, and stays.
+noted. They can be made again, so a difference costs nothing but a run; what no run makes again is named, and stays. What
+was made since work on a home began (`begin`), and is not published yet, is no damage.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,17 +27,37 @@ from metacog_pipeline.transcripts.segments import segment_number
 
 NOTE = "digests.json"
 _ELSEWHERE = ("ledger", "dagster")
+_BEGUN = ".unpublished"
 _UNHASHED = (NOTE, unchanged.NOTE)
 _BY_HAND = "; no run makes it again: copy it back, or import it once more"
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Files as they were noted (``same``), changed or gone since (``damage``, one line each), and never noted (``new``)."""
+    """Files as they were noted (``same``), changed or gone since (``damage``, one line each), and made since (``new``)."""
 
     same: int
     damage: dict[Path, str]
     new: int
+
+
+def begin(home: Home) -> bool:
+    """Write down that files are made anew from now on, until all are noted; return whether nothing said so before."""
+    with contextlib.suppress(OSError):  # there already, or a full disk, of which the work says more
+        home.status.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(home.status / _BEGUN, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def publishing(home: Home, below: Path) -> Iterator[None]:
+    """Have what is made ``below`` noted at the end."""
+    alone = begin(home)
+    yield
+    note(home, below)
+    if alone:
+        (home.status / _BEGUN).unlink(missing_ok=True)
 
 
 def note(home: Home, below: Path | None = None) -> None:
@@ -47,6 +69,9 @@ def note(home: Home, below: Path | None = None) -> None:
     before = _noted(home) or {}
     if not before:  # of a damaged note nothing stands
         below = None
+    if below is None:
+        # Before any file is looked at: what is made later is not noted here.
+        (home.status / _BEGUN).unlink(missing_ok=True)
     own = "" if below is None else below.relative_to(home.path).as_posix()
     within = f"{own}/" if own else ""
     found = {name: row for name, row in before.items() if name != own and not name.startswith(within)}
@@ -77,6 +102,8 @@ def compare(home: Home) -> Compared:
         noted = {}
         damage[home.status / NOTE] = "is damaged, so that what was published cannot be compared"
     present = {name: Path(path) for name, path in _derived(home)}
+    since = _begun(home)
+    new = len(present.keys() - noted.keys())
     for name, row in noted.items():
         path = present.get(name)
         lost = _BY_HAND if _made_by_no_run(name) else ""
@@ -84,14 +111,26 @@ def compare(home: Home) -> Compared:
             damage[home.path / name] = f"is gone{lost}"
             continue
         try:
-            if file_sha256(path) != row[2]:
+            if file_sha256(path) == row[2]:
+                continue
+            if path.stat().st_mtime_ns >= since and not lost:
+                new += 1
+            else:
                 damage[path] = f"is not what was published{lost}"
         except OSError as error:
             raise StoreError(
                 f"{path}: cannot be read ({error.strerror}): check its permissions and the disk"
             ) from None
-    same = len(noted) - len(damage) if noted else 0
-    return Compared(same, damage, len(present.keys() - noted.keys()))
+    same = len(present) - new - sum(path.exists() for path in damage) if noted else 0
+    return Compared(same, damage, new)
+
+
+def _begun(home: Home) -> float:
+    """Return since when files are made anew that are not noted yet, in nanoseconds; infinity where none are."""
+    try:
+        return (home.status / _BEGUN).stat().st_mtime_ns
+    except FileNotFoundError:
+        return math.inf
 
 
 def repair(compared: Compared) -> list[Path]:

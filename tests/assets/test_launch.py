@@ -9,6 +9,7 @@ from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StoreError
+from metacog_pipeline.leaderboard.status import REPORT_NOTE
 from metacog_pipeline.report import PAGE
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import read_responses as whole
@@ -207,3 +208,11 @@ def test_a_report_that_failed_or_is_gone_is_written_by_the_next_run(bench, http,
     before = len(bench.runs())
     assert bench.launch() == 0 and bench.runs()[before:] == [BOARDS]
     assert bench.launch() == 0 and bench.runs()[before:] == [BOARDS], "now nothing is left"
+
+    noted = bench.home.status / REPORT_NOTE
+    of_two_models = noted.read_text()
+    bench.write(http("first"))
+    assert bench.launch() == 0 and noted.read_text() != of_two_models
+    noted.write_text(of_two_models)  # as where the process ended between the board and its report
+    before = len(bench.runs())
+    assert bench.launch() == 0 and bench.runs()[before:] == [BOARDS]

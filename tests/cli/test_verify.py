@@ -1,6 +1,7 @@
 """``metacog verify`` names what is damaged, changes nothing unasked, and repairs without losing an answer."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import polars as pl
@@ -201,3 +202,34 @@ def test_a_damaged_note_of_digests_is_named_and_put_aside(study):
     assert isinstance(result.exception, StoreError) and f"{note}: is damaged" in result.output
     _verify(study, "--repair")
     assert _verify(study).exit_code == 0 and not note.exists()
+
+
+def test_what_was_made_since_the_boards_were_published_is_no_damage_until_it_is_published(study):
+    home = load_study(study).home
+    items = home.items / "metamedqa.parquet"
+    assert digests.begin(home) and not digests.begin(home)
+    items.write_bytes(b"made anew")
+    made = _verify(study)
+    assert made.exit_code == 0 and "1 were made since the boards were published" in made.output, made.output
+    digests.note(home)
+    items.write_bytes(b"changed by hand")
+    assert f"{items}: is not what was published" in _verify(study).output
+
+
+def test_what_rots_while_files_are_made_anew_is_damage(study):
+    home = load_study(study).home
+    items = home.items / "metamedqa.parquet"
+    found = items.stat()
+    digests.begin(home)
+    items.write_bytes(b"rotten")
+    os.utime(items, ns=(found.st_atime_ns, found.st_mtime_ns))
+    assert f"{items}: is not what was published" in _verify(study).output
+
+
+def test_a_report_alone_is_noted_without_taking_the_rest_for_published(study):
+    home = load_study(study).home
+    with digests.publishing(home, home.report):
+        home.report.mkdir(exist_ok=True)
+        (home.report / "index.html").write_bytes(b"another page")
+    (home.items / "metamedqa.parquet").write_bytes(b"changed by hand")
+    assert [*digests.compare(home).damage] == [home.items / "metamedqa.parquet"]
