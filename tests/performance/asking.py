@@ -38,6 +38,8 @@ answer_mode = "text"
 top_logprobs = 0
 price_in = 0.15
 price_out = 0.6
+[benchmarks.metamedqa]
+dataset = "sample"
 """
 SENTENCE = "Which of the following findings would most likely be seen in this patient? "
 OPTIONS = ("Anaemia", "Fever", "Jaundice", "Oedema", "None of the above", "I don't know or cannot answer")
