@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from metacog_assets.automation import FILL_MISSING, FOLLOW, FOLLOW_THE_ANSWERS
+from metacog_assets.automation import FILL_MISSING, FOLLOW, FOLLOW_THE_ANSWERS, FOLLOW_WHAT_IS_WHOLE
 from metacog_assets.figures import ROWS
 from metacog_assets.marking import asking_kinds, owners, schema_of_rows, tags
 from metacog_assets.models import models_table
@@ -68,6 +68,7 @@ def _asked(benchmark: Bound, name: str, needs: str, arm: str | None) -> dg.Asset
         context: dg.AssetExecutionContext, config: Asking
     ) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         with one_line_failure():
+            config.check()
             if config.dry_run:
                 yield planned(context, owner, ANSWERED, config.limit)
                 return
@@ -160,7 +161,7 @@ def _judgements(benchmark: Bound) -> dg.AssetsDefinition:
         kinds=asking_kinds(judge.provider for judge in judges.values()),
         code_version=f"{benchmark.versions[Stage.JUDGING]}.{declared.version}",
         pool="models",
-        automation_condition=FOLLOW,
+        automation_condition=FOLLOW_WHAT_IS_WHOLE,
         description="What judges say of the answers: models the study names; asked only for what is missing.",
         metadata=models_table(benchmark.context.study, judges.values()),
         check_specs=[dg.AssetCheckSpec(ANSWERED, asset=name, description="Every answer has its judgements.")],

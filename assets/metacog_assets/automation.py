@@ -14,6 +14,7 @@ from dagster._core.definitions.sensor_definition import SensorExecutionData
 from dagster_shared.record import replace
 
 from metacog_assets import request as asked
+from metacog_assets.behind import Catching
 from metacog_assets.study_file import current_study
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.leaderboard.status import board_current
@@ -29,7 +30,8 @@ NEWS: dg.AutomationCondition[Any] = (
 )
 
 # on_missing() skips partitions that were missing before automation started, so "missing" is asked for as a state.
-# A partition that failed waits for a person: asking again by itself could spend money in a circle.
+# A partition that failed waits for a person: asking again by itself could spend money in a circle. Of what costs nothing
+# and was only planned in a run that failed, the files tell (see `behind`).
 _MISSING: dg.AutomationCondition[Any] = (
     dg.AutomationCondition.missing()
     & ~dg.AutomationCondition.in_progress()
@@ -46,6 +48,14 @@ FILL_MISSING = (_MISSING & _THERE).with_label("fill what is missing, unless it f
 FOLLOW = ((_MISSING & _THERE) | (NEWS & ~dg.AutomationCondition.newly_updated() & _THERE)).with_label(
     "follow inputs and code"
 )
+
+# Judges cost money: answers of a partition that stopped early are scored, but not judged before a person went on with it.
+FOLLOW_WHAT_IS_WHOLE = (
+    FOLLOW
+    & ~dg.AutomationCondition.any_deps_match(
+        dg.AutomationCondition.any_deps_match(dg.AutomationCondition.execution_failed())
+    )
+).with_label("follow answers whose asking did not fail")
 
 FOLLOW_THE_ANSWERS = (
     (_MISSING & _ANSWERED) | (NEWS & ~dg.AutomationCondition.newly_updated() & _ANSWERED)
@@ -71,10 +81,11 @@ RESTS = "a queued request is worked off, which scores and publishes by itself"
 
 
 class Following(dg.AutomationConditionSensorDefinition):
-    """Dagster's own sensor, but for two things that would be done twice.
+    """Dagster's own sensor, but for two things that would be done twice, and for what its conditions cannot see.
 
     It rests while what ``metacog run --detach`` queued is worked off, and it asks for no boards that were built from what
-    there is. What changes meanwhile is seen by the next look: the cursor stays where it was.
+    there is. What changes meanwhile is seen by the next look: the cursor stays where it was. A look that finds nothing else
+    asks for what is behind (see `behind`).
     """
 
     def evaluate_tick(self, context: dg.SensorEvaluationContext) -> SensorExecutionData:
@@ -84,7 +95,22 @@ class Following(dg.AutomationConditionSensorDefinition):
             return SensorExecutionData(skip_message=RESTS, cursor=context.cursor)
         found = super().evaluate_tick(context)
         wanted = [each for each in found.run_requests or () if not _standing(context, each)]
-        return replace(found, run_requests=wanted)
+        if wanted:
+            return replace(found, run_requests=wanted)
+        wanted = self._behind(context)
+        return replace(found, run_requests=wanted, skip_message=None if wanted else found.skip_message)
+
+    def _behind(self, context: dg.SensorEvaluationContext) -> list[dg.RunRequest]:
+        assert context.repository_def is not None
+        free = self.asset_selection.resolve(context.repository_def.asset_graph)
+        try:
+            found = Catching(current_study(), context.instance, free).requests()
+        except MetacogError:
+            return []  # whoever starts a run is told
+        with dg.partition_loading_context(dynamic_partitions_store=context.instance):
+            resolved = self.resolve_run_requests(found, context, self.asset_selection, [])
+        own = dg.DagsterRun.tags_for_sensor(self)
+        return [each.with_replaced_attrs(tags={**each.tags, **own}) for each in resolved]
 
 
 def _standing(context: dg.SensorEvaluationContext, request: dg.RunRequest) -> bool:
@@ -113,12 +139,14 @@ with warnings.catch_warnings():
         else dg.DefaultSensorStatus.RUNNING,
         minimum_interval_seconds=EVERY_S,
         use_user_code_server=True,
-        description="Builds items, parses, scores and keeps the boards up to date. Asks nobody and costs nothing.",
+        description="Builds items, parses, scores and keeps the boards up to date, also with what failed or was stopped. "
+        "Asks nobody and costs nothing.",
     )
 ask_models = dg.AutomationConditionSensorDefinition(
     "ask_models",
     target=PAID_ASSETS,
     default_status=dg.DefaultSensorStatus.STOPPED,
     minimum_interval_seconds=30,
-    description="Asks models and judges for what is missing. Asking real models costs money: a person switches it on.",
+    description="Asks models and judges what nobody asked yet; what failed or is incomplete waits for a person. Asking "
+    "real models costs money: a person switches it on.",
 )

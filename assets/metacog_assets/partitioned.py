@@ -6,14 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import dagster as dg
+from dagster._core.storage.tags import (
+    ASSET_PARTITION_RANGE_END_TAG,
+    ASSET_PARTITION_RANGE_START_TAG,
+    PARTITION_NAME_TAG,
+)
 
 from metacog_assets import apart
 from metacog_assets.figures import Done, Place, Waits
 from metacog_assets.reporting import EXIT_CODE, PARTITIONS, SOME_FAILED, progress_lines
 from metacog_assets.study_file import Bound, bound
-from metacog_pipeline.errors import MetacogError, StoreError, reason_of
+from metacog_pipeline.errors import MetacogError, StoreError, StudyError, reason_of
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.study import Study
 
 STATE_TAG = "metacog/state"  # "waiting" of a run that left batches under way
 DATA_VERSION = "dagster/data_version"
@@ -71,14 +77,28 @@ def each_partition(
 
 
 def partitions_of(context: dg.AssetExecutionContext, benchmark: Bound) -> list[tuple[str, Partition]]:
-    """Return the partitions a run is about, by key, as the study file is now."""
+    """Return the partitions a run is about, by key, as the study file is now; StudyError where it has them no more."""
     study = benchmark.context.study
+    try:
+        keys = context.partition_keys
+    except dg.DagsterInvalidInvocationError:  # "not a valid range": Dagster's words for it
+        raise StudyError(_gone(study, context.run.tags)) from None
     found = []
-    for key in context.partition_keys:
+    for key in keys:
         assert isinstance(key, dg.MultiPartitionKey)
         model, run = key.keys_by_dimension["model"], key.keys_by_dimension["run"]
         found.append((str(key), Partition(study, benchmark.name, study.model(model), int(run))))
     return found
+
+
+def _gone(study: Study, tags: Mapping[str, str]) -> str:
+    """Return what to do about a run of partitions that the study does not have."""
+    ends = (PARTITION_NAME_TAG, ASSET_PARTITION_RANGE_START_TAG, ASSET_PARTITION_RANGE_END_TAG)
+    named = " to ".join(tags[end].replace("|", ", run ") for end in ends if end in tags)
+    return (
+        f"{study.path.name}: {named} is not part of the study (runs = {study.study.runs}): raise runs, or list the model "
+        'again, and press "Reload definitions"'
+    )
 
 
 def _keep(context: dg.AssetExecutionContext, done: Mapping[str, Done]) -> None:

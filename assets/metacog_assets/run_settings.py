@@ -12,6 +12,7 @@ from metacog_assets.figures import Fact
 from metacog_assets.partitioned import partitions_of
 from metacog_assets.study_file import bound
 from metacog_pipeline.asking import planning
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.querying.variables import LANE
 
 
@@ -28,9 +29,8 @@ class Asking(dg.Config):
 
     limit: int | None = Field(
         default=None,
-        ge=1,
-        description="Ask only the first so many questions of each model and run, and those begun before. The partition "
-        "stays incomplete; a later run asks the rest.",
+        description="Ask only the first so many questions of each model and run, and those begun before: 1 or more. The "
+        "partition stays incomplete; a later run that a person starts asks the rest.",
     )
     lane: Lane = Field(
         default=Lane.as_in_study,
@@ -41,6 +41,13 @@ class Asking(dg.Config):
         default=False,
         description="Ask nobody: say for each partition how many calls are left and what they cost at most.",
     )
+
+    def check(self) -> None:
+        """Raise StudyError where a setting makes no sense."""
+        if self.limit is not None and self.limit < 1:
+            raise StudyError(
+                f"limit: {self.limit} (in the settings of this run): give 1 or more, or leave it out to ask everything"
+            )
 
     @contextlib.contextmanager
     def chosen_lane(self) -> Iterator[None]:

@@ -130,7 +130,11 @@ def untried(benchmark: Bound, needs: Sequence[str]) -> str | None:
     """Return why nobody may judge yet: a step judging ``needs`` is not made; None where all are."""
     for name in needs:
         if not step_current(benchmark, step_of(benchmark, name)):
-            return f"{benchmark.name}_{name} is not made yet: judges are tried before they grade; run `metacog run` again"
+            made = f"{benchmark.name}_{name}"
+            return (
+                f"{made} is not made yet: judges are tried before they grade; run `metacog run` again, or in the UI "
+                f"materialize {made} and then {benchmark.name}_judgements"
+            )
     return None
 
 

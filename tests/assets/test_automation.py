@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import dagster as dg
 import pytest
 from dagster import AssetKey, AssetMaterialization, BetaWarning, evaluate_automation_conditions
 
-from metacog_assets.automation import ask_models, score_and_publish
+from metacog_assets.automation import FOLLOW_WHAT_IS_WHOLE, ask_models, score_and_publish
 from metacog_assets.definitions import defs
 from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import current_study
@@ -215,3 +216,53 @@ def test_everything_complete_before_automation_was_switched_on_still_makes_the_b
         daemon.made(PARTITION, partition)
     asked = [daemon.tick(), daemon.tick()]
     assert any(OFFICIAL in each.get(None, set()) for each in asked)
+
+
+def test_no_judge_is_asked_about_answers_that_stopped_early():
+    runs = dg.StaticPartitionsDefinition(["1", "2"])
+    fails = {"1"}
+
+    @dg.asset(partitions_def=runs)
+    def transcripts(context: dg.AssetExecutionContext) -> None:
+        if context.partition_key in fails:
+            raise dg.Failure("the money ended")
+
+    @dg.asset(partitions_def=runs, deps=[transcripts])
+    def responses() -> None: ...
+
+    @dg.asset(partitions_def=runs, deps=[responses], automation_condition=FOLLOW_WHAT_IS_WHOLE)
+    def judgements() -> None: ...
+
+    own = dg.Definitions(assets=[transcripts, responses, judgements])
+    cursor = None
+
+    def look() -> set[Any]:
+        nonlocal cursor
+        found = evaluate_automation_conditions(
+            defs=own, instance=instance, asset_selection=dg.AssetSelection.all(), cursor=cursor
+        )
+        cursor = found.cursor
+        return set(found.get_requested_partitions(judgements.key))
+
+    def run(asset: dg.AssetsDefinition, run: str) -> None:
+        job = own.resolve_implicit_global_asset_job_def()
+        job.execute_in_process(
+            instance=instance,
+            asset_selection=[asset.key],
+            partition_key=run,
+            run_config=QUIET,
+            raise_on_error=False,
+        )
+
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert look() == set()
+        for each in ("1", "2"):
+            run(transcripts, each)
+            run(responses, each)  # what was answered is scored
+        assert look() == {"2"}
+        run(responses, "1")
+        assert "1" not in look(), "nor when it is scored again"
+        fails.clear()
+        run(transcripts, "1")  # a person went on with it
+        run(responses, "1")
+        assert "1" in look()

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from dagster import AssetKey, AssetRecordsFilter, DagsterInvalidConfigError
 
+from metacog_assets import outcomes
 from metacog_assets.definitions import defs
 from metacog_assets.run_settings import Asking, Lane
 from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import current_study
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.querying.variables import LANE
 
@@ -80,16 +82,34 @@ def test_answers_of_a_limited_run_are_shown_with_their_coverage(study):
     assert passed == {"answered": False, "complete_and_readable": True, "sound_and_covered": False}
 
 
-@pytest.mark.parametrize("limit", [0, -3, "all"])
-def test_a_limit_that_is_no_number_of_questions_asks_nobody(study, provider, limit):
-    try:
-        done = run(study, ["transcripts"], limit=limit)
-    except DagsterInvalidConfigError as error:
-        assert "limit" in str(error)
-    else:
-        (failed,) = [event for event in done.all_events if event.is_step_failure]
-        assert "limit" in str(failed.step_failure_data.error)
+@pytest.mark.parametrize("more", [{}, {"dry_run": True}])
+@pytest.mark.parametrize("limit", [0, -3])
+def test_a_limit_below_one_asks_nobody_and_one_line_says_what_to_give(study, provider, limit, more):
+    done = run(study, ["transcripts"], limit=limit, **more)
+    (failed,) = [event for event in done.all_events if event.is_step_failure]
+    (told,) = outcomes.of_step(done, failed)
+    assert told.reason.startswith(f"limit: {limit} (in the settings of this run): give 1 or more")
+    assert (told.exit_code, failed.step_failure_data.error.cause) == (StudyError.exit_code, None)
     assert provider.calls == {}
+
+
+def test_a_limit_that_is_no_number_is_refused_before_a_run(study, provider):
+    with pytest.raises(DagsterInvalidConfigError, match="limit"):
+        run(study, ["transcripts"], limit="all")
+    assert provider.calls == {}
+
+
+def test_a_run_that_the_study_has_no_more_is_named_and_nobody_is_asked(study, provider):
+    done = defs.resolve_implicit_global_asset_job_def().execute_in_process(
+        instance=study.instance,
+        asset_selection=[KEY],
+        tags={"dagster/partition": "first|2"},
+        raise_on_error=False,
+    )
+    (failed,) = [event for event in done.all_events if event.is_step_failure]
+    (told,) = outcomes.of_step(done, failed)
+    assert "study.toml: first, run 2 is not part of the study (runs = 1): raise runs" in told.reason
+    assert told.exit_code == StudyError.exit_code and provider.calls == {}
 
 
 def test_a_renamed_model_is_not_asked_again_from_the_ui_and_is_by_a_command_that_says_so(
