@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ ASIDE = ".damaged"  # the end of the name of a file that was found damaged and i
 TIGHTEST, UNPACKED_ALWAYS = 100, 64 * 2**20  # gzip makes logs 5 to 30 times smaller, and zeros 1,000 times
 MOST_TOML = 4 * 2**20  # a study of a thousand models is 0.3 MB; 4 MB are read in 4 s
 #: What a disk refuses, full or failing.
-_OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS)
+OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS)
 #: Files renamed inside of `forced_together` and not yet forced to the disk; None outside of it.
 _WAITING: ContextVar[list[Path] | None] = ContextVar("_WAITING", default=None)
 _PACKAGE = Path(__file__).resolve().parent
@@ -116,31 +117,65 @@ def replacing(path: Path, *, forced: bool = True) -> Iterator[Path]:
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        if forced:
-            _sync(temporary)
-        temporary.chmod(0o644)
-        temporary.replace(path)
-        if forced:
-            sync_folder(path.parent)
-    except BaseException as error:
-        _name(error, path)
+        with naming(path):
+            yield temporary
+            if forced:
+                _sync(temporary)
+            temporary.chmod(0o644)
+            temporary.replace(path)
+            if forced:
+                sync_folder(path.parent)
+    except BaseException:
         temporary.unlink(missing_ok=True)
-        if isinstance(error, Exception) and (number := _refused(error)) is not None:
+        raise
+
+
+@contextlib.contextmanager
+def making_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder beside ``path``; on success rename it to ``path``, which is whole or absent.
+
+    Its name starts with a dot. On any error it is removed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        with naming(path, temporary):
+            yield temporary
+            temporary.chmod(0o755)
+            temporary.rename(path)
+            sync_folder(path.parent)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+@contextlib.contextmanager
+def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
+    """Have an error of the disk raised inside say that it is of ``path``, also where a library tells it in words only.
+
+    Files inside of ``temporary`` are meant by ``path`` too.
+    """
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, OSError) and temporary is not None and str(temporary) in str(error.filename):
+            error.filename = str(path)
+        _name(error, path)
+        if (number := _refused(error)) is not None:
             raise OSError(number, os.strerror(number), str(path)) from error
         raise
 
 
 def _name(error: BaseException, path: Path) -> None:
     """Have an error of the disk say of which file it is: a late write or sync does not."""
-    if isinstance(error, OSError) and error.errno in _OF_DISKS and error.filename is None:
+    if isinstance(error, OSError) and error.errno in OF_DISKS and error.filename is None:
         error.filename = str(path)
 
 
 def _refused(error: Exception) -> int | None:
     """Return the number of a disk's error that ``error`` only tells in words, as Polars does; None for any other."""
     found = None if isinstance(error, OSError) else re.search(r"\(os error (\d{1,4})\)", str(error))
-    return int(found[1]) if found and int(found[1]) in _OF_DISKS else None
+    return int(found[1]) if found and int(found[1]) in OF_DISKS else None
 
 
 def put_aside(path: Path) -> Path:

@@ -65,7 +65,7 @@ def _with_equal_width(made: Trials, share: Floats, right: NDArray[np.int64]) -> 
     """Return the calibration error over ten bins of equal width, with the interval that it has everywhere."""
     one = ece(share, right)
     if one.value is None or made.n_items < 2:
-        return one
+        return one if one.value is None else replace(one, status=SINGLE_ITEM)
     bins = np.arange(_BINS)
     member = (bin_index(made.grouped, _BINS)[:, None] == bins).astype(np.float64)
     totals = made.folded.sum(axis=0)

@@ -287,5 +287,9 @@ def error_interval(
     low, high = resampling.interval(draws)
     if low is None or high is None:
         return estimate.Estimate(value, None, None, n, method, estimate.OFTEN_UNDEFINED)
+    if low == high == value:  # right and wrong answers are apart: no resample differs
+        return estimate.Estimate(
+            value, None, None, n, method, estimate.PERFECT if status == estimate.OK else status
+        )
     low, high = max(min(low - 4 * bias, value), 0.0), min(max(high - bias, value), 1.0)
     return estimate.Estimate(value, low, high, n, method, status, float(np.nanstd(draws)))

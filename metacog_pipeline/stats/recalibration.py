@@ -21,7 +21,7 @@ from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats
 from metacog_pipeline.stats.calibration import brier_loss, ece_statistic
 from metacog_pipeline.stats.calibration_line import CLIP, error_interval, logistic
-from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
+from metacog_pipeline.stats.estimate import OK, PERFECT, Estimate, unavailable
 from metacog_pipeline.stats.trials import Trials, positive_interval
 
 BINS = 10
@@ -128,7 +128,8 @@ def recalibrated(made: Trials) -> Mapping[str, Estimate]:
     Returns
     -------
     Mapping
-        ``ece_platt``, ``brier_platt``, ``ece_isotonic``, ``brier_isotonic``. Without a value, and with the status,
+        ``ece_platt``, ``brier_platt``, ``ece_isotonic``, ``brier_isotonic``. Without an interval, and with the status,
+        where a map leaves nothing: no resample differs from that. Without a value, and with the status,
         where all answers are correct, all are wrong, one confidence alone was used, or there are fewer than two items
         for each fold.
 
@@ -165,7 +166,8 @@ def recalibrated(made: Trials) -> Mapping[str, Estimate]:
         loss = brier_loss(probability)
         score = resampling.ratio(made.patterns, loss, np.ones(len(loss)))
         low, high = positive_interval(score.value or 0.0, score.sem or 0.0, made.rarer)
+        status, sem = (PERFECT, None) if low is None else (score.status, score.sem)
         found[f"brier_{name}"] = Estimate(
-            score.value, low, high, made.n, methods["brier"], few or score.status, score.sem
+            score.value, low, high, made.n, methods["brier"], few or status, sem
         )
     return found

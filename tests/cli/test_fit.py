@@ -349,3 +349,13 @@ def test_trials_of_one_class_or_without_a_usable_one_have_statuses(metacog, tria
     none = trials.frame.with_columns(conf=pl.lit(50))
     found = by_measure(metacog("fit", trials("csv", none), *STIM, "--ratings", "3", "--format", "json"))
     assert all(row["value"] is None and row["n"] == 0 and row["dropped"] == 1200 for row in found.values())
+
+
+def test_one_item_alone_has_no_interval_and_every_number_says_so(metacog, tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("ok,conf,item\n1,5,q\n0,1,q\n")
+    given = ("--correct", "ok", "--confidence", "conf", "--scale", "1..5", "--item", "item")
+    found = by_measure(metacog("fit", path, *given, "--format", "json"))
+    silent = [name for name, row in found.items() if row["status"] == "ok" and row["low"] is None]
+    assert silent == []
+    assert found["ece"]["status"] == found["brier"]["status"] == "single item"

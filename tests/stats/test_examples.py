@@ -30,7 +30,7 @@ PARTS = {
     "check_correction", "ess_bulk", "ess_mean", "ess_quantile", "ess_tail", "estimate", "fit_replicates", "generator",
     "guarded_rho", "interval", "mcse_mean", "model_shares", "outcome_status", "point",
     "trials_needed", "equal_use_criteria", "yes_no_table", "of_each", "evaluated_together",
-    "best", "build", "checked", "curve", "one_cell", "scalars", "turn",
+    "best", "build", "checked", "curve", "one_cell", "scalars", "turn", "type1_of",
 }  # fmt: skip
 
 

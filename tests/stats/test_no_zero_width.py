@@ -94,6 +94,20 @@ def test_ln_beta_at_rates_of_one_half_has_no_interval_of_first_order():
         assert made.estimate("d").low < 0 < made.estimate("d").high
 
 
+@pytest.mark.parametrize("n", [20, 400])
+def test_what_recalibration_leaves_nothing_of_has_no_interval_and_says_so(n):
+    found = measures([0.9] * n + [0.2] * n, [1] * n + [0] * n, stream=1)
+    for name in ("ece_isotonic", "brier_isotonic"):
+        assert (found[name].value, found[name].low, found[name].sem) == (0.0, None, None)
+    assert found["brier_isotonic"].status == "perfect separation"
+    assert found["ece_isotonic"].status == ("few items: 40" if n == 20 else "perfect separation")
+    assert not [
+        name
+        for name, each in found.items()
+        if each.status == "ok" and (each.low is None or each.low == each.high)
+    ]
+
+
 @pytest.mark.parametrize("step", [0.01, 0.05, 1e-9])
 def test_measures_without_items_do_not_depend_on_the_order_of_rows(step):
     rng = np.random.default_rng(5)

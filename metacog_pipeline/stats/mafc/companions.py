@@ -20,8 +20,8 @@ from metacog_pipeline.stats.auroc import area_of, delong, score_interval
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc.fit import checked, one_cell
 from metacog_pipeline.stats.mafc.likelihood import Problem, pack
-from metacog_pipeline.stats.mafc.search import shares_to_criteria
-from metacog_pipeline.stats.mafc.table import table
+from metacog_pipeline.stats.mafc.search import POINTS, shares_to_criteria
+from metacog_pipeline.stats.mafc.table import NARROW, Table, table
 from metacog_pipeline.stats.proportions import wilson_interval
 
 
@@ -92,10 +92,23 @@ def ideal_auroc2(right: ArrayLike, wrong: ArrayLike, m: ArrayLike, d: ArrayLike)
     [0.7847]
     """
     correct, errors, alternatives = checked(right, wrong, m)
-    return _matched(correct, errors, alternatives, np.asarray(d, float))
+    sensitivity = np.asarray(d, float)
+    at_once = max(1, POINTS // max(1, correct.shape[1] * correct.shape[2]))
+    if correct.shape[1] == 1 or len(sensitivity) <= at_once:
+        return _matched(correct, errors, alternatives, sensitivity)
+    low, high = float(np.abs(sensitivity).min()), float(np.abs(sensitivity).max())
+    curve = table().near(low, high) if 0 < high - low < NARROW else table()  # resamples lie close together
+    parts = np.split(np.arange(len(sensitivity)), range(at_once, len(sensitivity), at_once))
+    # The last step squares what is left: 1e-6 leaves 1e-12.
+    return np.concatenate(
+        [_matched(correct[at], errors[at], alternatives[at], sensitivity[at], curve, 1e-6) for at in parts]
+    )
 
 
-def _matched(correct: Floats, errors: Floats, m: Ints, d: Floats) -> Floats:
+def _matched(
+    correct: Floats, errors: Floats, m: Ints, d: Floats, curve: Table | None = None, precise: float = 1e-12
+) -> Floats:
+    curve = table() if curve is None else curve
     problem: Problem = pack(correct, errors, m)
     n = np.maximum((problem.right + problem.wrong).sum(axis=2, keepdims=True), 1e-300)
     above = np.cumsum((problem.right + problem.wrong)[..., ::-1], axis=2)[..., ::-1][..., 1:] / n
@@ -104,8 +117,10 @@ def _matched(correct: Floats, errors: Floats, m: Ints, d: Floats) -> Floats:
     sensitivity = np.abs(d)[:, None, None]
     # Of a negative d the roles of right and wrong are exchanged.
     turned = np.where(d[:, None, None] < 0, 1 - share, share)
-    zeta = shares_to_criteria(np.where(real, above, 0.5), turned, problem.m[..., None], sensitivity)
-    lift = table().along(problem.m[..., None], zeta, sensitivity)[0]
+    zeta = shares_to_criteria(
+        np.where(real, above, 0.5), turned, problem.m[..., None], sensitivity, precise=precise, curve=curve
+    )
+    lift = curve.along(problem.m[..., None], zeta, sensitivity)[0]
     high = np.where(real, special.ndtr(zeta + lift), 0.0)
     low = np.where(real, special.ndtr(zeta), 0.0)
     area, pairs = _areas(_shares(high), _shares(low))

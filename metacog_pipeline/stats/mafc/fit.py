@@ -23,8 +23,8 @@ from metacog_pipeline.stats._arrays import Floats, Ints
 from metacog_pipeline.stats.auroc import area_of
 from metacog_pipeline.stats.identifiability import BOUNDARY_DOWN, BOUNDARY_UP, OK
 from metacog_pipeline.stats.mafc import accuracy as type1
-from metacog_pipeline.stats.mafc.likelihood import Problem, evaluate, pack
-from metacog_pipeline.stats.mafc.search import Found, climb, criteria
+from metacog_pipeline.stats.mafc.likelihood import Problem, evaluate, pack, solved
+from metacog_pipeline.stats.mafc.search import Found, climb, criteria, joined, parts_of
 from metacog_pipeline.stats.mafc.table import LARGEST_D, LARGEST_M, table
 from metacog_pipeline.stats.proportions import wilson_interval
 
@@ -99,7 +99,7 @@ def fit(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> Efficiency:
     """
     correct, errors, alternatives = checked(right, wrong, m)
     status = identifiability.statuses(correct, errors)
-    d, se_d = _type1(correct, errors, alternatives)
+    d, se_d = type1_of(correct, errors, alternatives)
     problem = pack(correct, errors, alternatives)
     meta = np.full(len(status), np.nan)
     se_meta, value = meta.copy(), meta.copy()
@@ -174,6 +174,8 @@ def one_cell(right: ArrayLike, wrong: ArrayLike, m: ArrayLike) -> tuple[Floats, 
 
 def best(problem: Problem) -> Found:
     """Return the maximum over criteria and meta-d', of either sign."""
+    if len(parts := parts_of(problem)) > 1:
+        return joined([best(problem.take(at)) for at in parts])
     zero = np.zeros(len(problem.m))
     start = criteria(problem, zero)
     down = _slope_at_zero(problem, start) < 0
@@ -207,19 +209,19 @@ def _first_guess(problem: Problem) -> Floats:
 
 
 def _standard_errors(found: Found) -> Floats:
+    information, strata = -found.slopes.bands, found.zeta.shape[1]
+    unit = np.zeros(information.shape[:2])
+    unit[:, -1] = 1.0
     with np.errstate(invalid="ignore", divide="ignore"):
-        information = -found.slopes.hessian
-        unit = np.zeros(information.shape[:2])
-        unit[:, -1] = 1.0
         try:
-            variance = np.linalg.solve(information, unit[..., None])[:, -1, 0]
+            variance = solved(information, unit, strata)[:, -1]
         except np.linalg.LinAlgError:
             variance = np.full(len(unit), np.nan)
         return np.asarray(np.where(variance > 0, np.sqrt(np.abs(variance)), np.nan))
 
 
-def _type1(right: Floats, wrong: Floats, m: Ints) -> tuple[Floats, Floats]:
-    """Return d' and its standard error: the inversion of the accuracy, or its common ML estimate over strata."""
+def type1_of(right: Floats, wrong: Floats, m: Ints) -> tuple[Floats, Floats]:
+    """Return d' of counts ``(N, S, K)`` and its error: the accuracy turned round, or the common ML estimate of strata."""
     correct, errors = right.sum(axis=2), wrong.sum(axis=2)
     n = correct + errors
     d = np.full(len(n), np.nan)

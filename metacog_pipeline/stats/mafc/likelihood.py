@@ -60,11 +60,70 @@ def pack(right: Floats, wrong: Floats, m: Ints) -> Problem:
 
 @dataclass(frozen=True, slots=True)
 class Slopes:
-    """Value, gradient ``(N, P)`` and Hessian ``(N, P, P)`` at a point; the last of the P parameters is d."""
+    """Value, gradient ``(N, P)`` and Hessian at a point; the last of the P parameters is d.
+
+    A criterion is tied to its neighbours in its stratum and to d, to nothing else. So of the Hessian there are ``bands``
+    ``(N, P, 3)``: its diagonal, what stands beside it, and its last column.
+    """
 
     value: Floats
     gradient: Floats
-    hessian: Floats
+    bands: Floats
+
+    @property
+    def hessian(self) -> Floats:
+        """Return the whole Hessian ``(N, P, P)``."""
+        return whole(self.bands)
+
+
+def whole(bands: Floats) -> Floats:
+    """Return the symmetric matrices ``(N, P, P)`` of their bands ``(N, P, 3)``."""
+    cells, size, _ = bands.shape
+    found = np.zeros((cells, size, size))
+    places = np.arange(size)
+    found[:, :-1, -1] = found[:, -1, :-1] = bands[:, :-1, 2]
+    found[:, places, places] = bands[..., 0]
+    low = places[:-2]
+    found[:, low, low + 1] = found[:, low + 1, low] = bands[:, :-2, 1]
+    return found
+
+
+def solved(bands: Floats, right: Floats, strata: int) -> Floats:
+    """Return the solutions ``(N, P)`` of symmetric systems: their ``bands`` ``(N, P, 3)``, and what they equal, ``right``.
+
+    The ``strata`` meet in d alone: what it is comes first, then each stratum by itself. That takes P steps where a whole
+    matrix, which is solved where there is one stratum, takes P cubed. Raises LinAlgError there, and returns numbers that
+    are not finite here, where there is no solution.
+
+    >>> bands = np.array([[[4.0, 1, 1], [5, 0, 2], [6, 1, 3], [7, 0, 1], [9, 0, 0]]])
+    >>> found = solved(bands, np.array([[1.0, 2, 3, 4, 5]]), 2)
+    >>> np.allclose(whole(bands)[0] @ found[0], [1, 2, 3, 4, 5])
+    True
+    """
+    if strata == 1:
+        return np.asarray(np.linalg.solve(whole(bands), right[..., None])[..., 0])
+    cells, size = right.shape
+    # Criteria first, so that each step goes over all strata of all cells at once.
+    pivot, beside, border, side = (
+        each[:, :-1].reshape(cells, strata, -1).transpose(2, 0, 1).copy()
+        for each in (*np.moveaxis(bands, 2, 0), right)
+    )
+    sides = np.stack([side, border], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for k in range(1, len(pivot)):
+            factor = beside[k - 1] / pivot[k - 1]
+            pivot[k] -= factor * beside[k - 1]
+            sides[k] -= factor * sides[k - 1]
+        sides[-1] /= pivot[-1]
+        for k in range(len(pivot) - 2, -1, -1):
+            sides[k] = (sides[k] - beside[k] * sides[k + 1]) / pivot[k]
+        alone, pulled = sides[:, 0], sides[:, 1]
+        corner = bands[:, -1, 0] - (border * pulled).sum(axis=(0, 2))
+        last = (right[:, -1] - (border * alone).sum(axis=(0, 2))) / corner
+        found = np.empty((cells, size))
+        found[:, :-1] = (alone - pulled * last[:, None]).transpose(1, 2, 0).reshape(cells, -1)
+    found[:, -1] = last
+    return found
 
 
 def evaluate(problem: Problem, zeta: Floats, d: Floats, curve: Table | None = None) -> Slopes:
@@ -88,15 +147,13 @@ def evaluate(problem: Problem, zeta: Floats, d: Floats, curve: Table | None = No
     pull[..., 1:] += right.mixed * by_d[..., :-1]
     pull[..., :-1] += right.mixed * by_d[..., 1:]
     border = turn * pull + right.first * by_zd
-    hessian = np.zeros((cells, strata * cuts + 1, strata * cuts + 1))
-    places = np.arange(strata * cuts)
-    hessian[:, places, places] = np.where(real, diagonal, -1.0).reshape(cells, -1)
-    for stratum in range(strata):
-        low = stratum * cuts + np.arange(cuts - 1)
-        hessian[:, low, low + 1] = hessian[:, low + 1, low] = beside[:, stratum]
-    hessian[:, :-1, -1] = hessian[:, -1, :-1] = border.reshape(cells, -1)
-    hessian[:, -1, -1] = (pull * by_d + right.first * by_dd).sum(axis=(1, 2))
-    return Slopes(wrong.value + right.value, gradient, hessian)
+    bands = np.zeros((cells, strata * cuts + 1, 3))
+    by_cut = bands[:, :-1].reshape(cells, strata, cuts, 3)  # a view
+    by_cut[..., 0] = np.where(real, diagonal, -1.0)
+    by_cut[..., :-1, 1] = beside
+    by_cut[..., 2] = border
+    bands[:, -1, 0] = (pull * by_d + right.first * by_dd).sum(axis=(1, 2))
+    return Slopes(wrong.value + right.value, gradient, bands)
 
 
 class _Row:

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from scipy import special
 
 from metacog_pipeline.stats._arrays import Floats, Ints
-from metacog_pipeline.stats.mafc.likelihood import Problem, Slopes, evaluate
+from metacog_pipeline.stats.mafc.likelihood import Problem, Slopes, evaluate, solved
 from metacog_pipeline.stats.mafc.table import LARGEST_D, Table, table
 
 LARGEST_STEP = 1.5  # in z and in d: further than that the quadratic says nothing
 STEPS = 200
 FLAT = 1e-9  # gradient per answer at which a search ends
+POINTS = 1 << 14  # ratings of all strata and cells at once: more memory is asked of the system each time
 STARTS = 100  # steps to criteria that reproduce the used shares; four are usual, halving a bracket takes 60
 
 
@@ -42,6 +43,15 @@ def climb(
     ``zeta`` are first criteria, by default those at which every rating is used as often as it was; ``flat`` is the
     gradient per answer at which a search ends, ``curve`` the table of the ideal observer.
     """
+    if len(parts := parts_of(problem)) > 1:
+        return joined(
+            [
+                climb(
+                    problem.take(at), d[at], fixed=fixed, zeta=None if zeta is None else zeta[at], flat=flat, curve=curve
+                )
+                for at in parts
+            ]
+        )  # fmt: skip
     zeta = criteria(problem, d) if zeta is None else zeta
     slopes = evaluate(problem, zeta, d, curve)
     n = np.maximum((problem.right + problem.wrong).sum(axis=(1, 2)), 1.0)
@@ -55,7 +65,7 @@ def climb(
         if not len(moving):
             break
         part = problem.take(moving)
-        step = _step(slopes, steep, damping, moving, fixed)
+        step = _step(slopes.bands[moving], steep[moving], damping[moving], fixed, zeta.shape[1])
         new_zeta, new_d = _moved(zeta[moving], d[moving], step, fixed)
         tried = evaluate(part, new_zeta, new_d, curve)
         before = slopes.value[moving]
@@ -64,12 +74,31 @@ def climb(
         taken = moving[better]
         zeta[taken], d[taken] = new_zeta[better], new_d[better]
         slopes.value[taken], slopes.gradient[taken] = tried.value[better], tried.gradient[better]
-        slopes.hessian[taken] = tried.hessian[better]
+        slopes.bands[taken] = tried.bands[better]
         damping[taken] = np.where(damping[taken] > 1e-6, damping[taken] / 10, 0.0)
         damping[moving[~better]] = np.maximum(damping[moving[~better]] * 10, 1e-3)
         done |= damping > 1e12
     converged = np.abs(_free_gradient(slopes.gradient, d, fixed)).max(axis=1) / n < 1e-6
     return Found(zeta, d, slopes, converged)
+
+
+def parts_of(problem: Problem) -> list[NDArray[np.intp]]:
+    """Return the cells that are best searched together: all, or where there are several strata so many as `POINTS` has."""
+    cells, strata, ratings = problem.right.shape
+    at_once = max(1, POINTS // (strata * ratings)) if strata > 1 else max(1, cells)
+    return np.split(np.arange(cells), range(at_once, cells, at_once))
+
+
+def joined(parts: list[Found]) -> Found:
+    """Return searches of parts of the cells as one."""
+    value, gradient, bands = (
+        np.concatenate([getattr(each.slopes, name) for each in parts])
+        for name in ("value", "gradient", "bands")
+    )
+    zeta, d, converged = (
+        np.concatenate([getattr(each, name) for each in parts]) for name in ("zeta", "d", "converged")
+    )
+    return Found(zeta, d, Slopes(value, gradient, bands), converged)
 
 
 def criteria(problem: Problem, d: Floats) -> Floats:
@@ -87,7 +116,9 @@ def criteria(problem: Problem, d: Floats) -> Floats:
     return found
 
 
-def shares_to_criteria(above: Floats, right: Floats, m: Ints, d: Floats, *, precise: float = 1e-12) -> Floats:
+def shares_to_criteria(
+    above: Floats, right: Floats, m: Ints, d: Floats, *, precise: float = 1e-12, curve: Table | None = None
+) -> Floats:
     """Return zeta with ``right`` HR(zeta) + (1 - ``right``) FAR(zeta) = ``above``, strictly between 0 and 1.
 
     Newton steps are kept inside a shrinking bracket, which is halved where they do not get shorter by themselves: where
@@ -95,8 +126,9 @@ def shares_to_criteria(above: Floats, right: Floats, m: Ints, d: Floats, *, prec
     """
     low, high = np.full(above.shape, -40.0), np.full(above.shape, 40.0)
     zeta, last = special.ndtri(above), np.full(above.shape, np.inf)
+    curve = table() if curve is None else curve
     for _ in range(STARTS):
-        lift, by_z = table().along(m, zeta, d)
+        lift, by_z = curve.along(m, zeta, d)
         value = right * special.ndtr(zeta + lift) + (1 - right) * special.ndtr(zeta) - above
         slope = right * _phi(zeta + lift) * (1 + by_z) + (1 - right) * _phi(zeta)
         low, high = np.where(value < 0, zeta, low), np.where(value >= 0, zeta, high)
@@ -123,24 +155,21 @@ def _free_gradient(gradient: Floats, d: Floats, fixed: bool) -> Floats:
     return steep
 
 
-def _step(slopes: Slopes, steep: Floats, damping: Floats, cells: NDArray[np.intp], fixed: bool) -> Floats:
-    matrix = -slopes.hessian[cells]
-    gradient = steep[cells]
+def _step(hessian: Floats, gradient: Floats, damping: Floats, fixed: bool, strata: int) -> Floats:
+    bands = -hessian
     held = (gradient[:, -1] == 0.0) | fixed
-    matrix[held, -1, :] = 0.0
-    matrix[held, :, -1] = 0.0
-    places = np.arange(matrix.shape[1])
-    diagonal = np.maximum(np.abs(matrix[:, places, places]), 1e-8)
+    bands[held, :, 2] = 0.0
+    diagonal = np.maximum(np.abs(bands[..., 0]), 1e-8)
     diagonal[held, -1] = 1.0
-    matrix[held, -1, -1] = 1.0
-    matrix[:, places, places] += damping[cells, None] * diagonal
+    bands[held, -1, 0] = 1.0
+    bands[..., 0] += damping[:, None] * diagonal
     try:
-        step = np.linalg.solve(matrix, gradient[..., None])[..., 0]
+        step = solved(bands, gradient, strata)
     except np.linalg.LinAlgError:
         step = gradient / diagonal
     # Where the likelihood is not concave the Newton step may lead down: follow the scaled gradient instead.
     down = ~((step * gradient).sum(axis=1) > 0)
-    step[down] = gradient[down] / (diagonal[down] * (1 + damping[cells][down, None]))
+    step[down] = gradient[down] / (diagonal[down] * (1 + damping[down, None]))
     size = np.abs(step).max(axis=1, keepdims=True)
     return np.asarray(step * np.minimum(1.0, LARGEST_STEP / np.maximum(size, 1e-300)))
 

@@ -32,6 +32,7 @@ LARGEST_D = 6.0
 D_NODES = 40
 Z_END, Z_NODES = 6.5, 261
 NEAR_NODES = 12
+NARROW = 1.5  # a range of d in which so short a series is precise
 _HALVINGS = 60  # of a bracket inside one panel: to the last bit
 
 

@@ -20,10 +20,10 @@ from metacog_pipeline.benchmarks.selfknowledge.training.commands import train as
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings
 from metacog_pipeline.benchmarks.selfknowledge.training.log import Log
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
-from metacog_pipeline.errors import MetacogError, SourceError, StudyError
+from metacog_pipeline.errors import MetacogError, SourceError, StoreError, StudyError
 from metacog_pipeline.llm.local.generation import answer_batch
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
-from tests.selfknowledge.training.conftest import write_questions
+from tests.selfknowledge.training.conftest import no_space, write_questions
 
 KINDS = ("llama", "gpt2")
 SETTINGS = Settings(sigma=0.1, alpha=0.05, population=8, batch=5, generations=3, reward="direct", seed=1)
@@ -187,6 +187,41 @@ def test_held_out_questions_are_never_trained_on():
     assert questions.split(doubled, 0.3, 1) == (kept, held)
     with pytest.raises(StudyError, match="cannot be split"):
         questions.split(ASKED[:1], 0.5, 0)
+
+
+def test_questions_that_are_trained_on_are_not_held_out(make_model, tmp_path):
+    trained = write_questions(tmp_path / "q.jsonl")
+    held = write_questions(tmp_path / "h.jsonl", texts=("Other?", " number  3? ", "Number 4?"))
+    given = ["--model", str(make_model("llama")), "--questions", trained, "--output", str(tmp_path / "run")]
+    for kind in ("esma", "sft"):
+        with pytest.raises(StudyError, match=r"h\.jsonl: 2 of its 3 questions are trained on too, as"):
+            CliRunner().invoke(command, [kind, *given, "--held-out", held], catch_exceptions=False)
+    assert not (tmp_path / "run").exists()
+    other = questions.load_questions(write_questions(tmp_path / "o.jsonl", texts=("Other?",)))
+    assert questions.apart(other, questions.load_questions(trained), "o.jsonl") == tuple(other)
+
+
+@pytest.mark.parametrize("option", ["--held-out-share", "--gpus-per-worker"])
+@pytest.mark.parametrize("value", ["nan", "inf", "-1"])
+def test_a_number_that_is_none_is_refused_by_name(option, value):
+    given = ["--model", "m", "--questions", "q", "--output", "o", option, value]
+    done = CliRunner().invoke(command, ["esma", *given])
+    assert done.exit_code == 2
+    assert option in done.output
+
+
+def test_a_full_disk_is_one_line_and_what_was_done_is_gone_on_with(make_model, tmp_path, monkeypatch):
+    one = recipe(make_model("llama"))
+    with monkeypatch.context() as patch:
+        patch.setattr("transformers.modeling_utils.safe_save_file", no_space)
+        for resume in (False, True):
+            with pytest.raises(StoreError) as told:
+                evolve(one, tmp_path / "run", resume=resume, checkpoint_every=2)
+            where = tmp_path / "run" / "checkpoints" / "000002"
+            assert str(told.value) == f"{where}: No space left on device; free space, then go on (--resume)"
+            assert not list((tmp_path / "run" / "checkpoints").iterdir())
+    made = evolve(one, tmp_path / "run", resume=True, checkpoint_every=2)
+    assert made.digest == evolve(one, tmp_path / "whole", checkpoint_every=2).digest
 
 
 def test_the_command_trains_and_says_what_changed(make_model, tmp_path):

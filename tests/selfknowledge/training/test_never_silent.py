@@ -79,6 +79,20 @@ def test_the_cause_is_named(counts, reward, said):
     assert said in figures.cause(counts, reward, 0.1)
 
 
+@every(
+    ("counts", "base", "said"),
+    [
+        (EpisodeReward(8, 0, 0, 0, 0), EpisodeReward(9, 4, 2, 1), "though the base has 4 of 9 right"),
+        (EpisodeReward(8, 3, 0, 0, 0), EpisodeReward(9, 0, 2, 0, 5), "though 5 of 9 of the base can"),
+        (EpisodeReward(8, 3, 8, 3, 8), EpisodeReward(9, 3, 2, 1, 9), "though the base says both"),
+    ],
+)
+def test_what_the_base_can_do_and_no_individual_is_laid_to_noise_that_is_too_large(counts, base, said):
+    found = figures.cause(counts, "joint", 0.1, base)
+    assert said in found
+    assert "smaller --sigma or --alpha" in found
+
+
 @pytest.mark.parametrize(
     "counts", [EpisodeReward(0, 0, 0, 0), EpisodeReward(9, 0, 4, 0), EpisodeReward(9, 9, 4, 4)]
 )

@@ -1,16 +1,19 @@
 """However many workers there are, and whatever befalls them, there is one trajectory, or an error."""
 
+import errno
+import pickle
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from metacog_pipeline.benchmarks.selfknowledge.training.engines.pool import Pool, WorkerLost
+from metacog_pipeline.benchmarks.selfknowledge.training.engines.pool import Pool, Served, WorkerLost, returned
 from metacog_pipeline.benchmarks.selfknowledge.training.es import Settings, Tried
 from metacog_pipeline.benchmarks.selfknowledge.training.log import Log
 from metacog_pipeline.benchmarks.selfknowledge.training.run import Plan, train
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
-from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.errors import MetacogError, StudyError
 from tests.selfknowledge.training.conftest import numbers
 
 SETTINGS = Settings(sigma=0.1, alpha=0.1, population=7, generations=5)
@@ -94,6 +97,20 @@ def test_after_going_on_from_a_checkpoint_a_new_worker_catches_up_from_there(tmp
 def test_workers_that_part_are_noticed_before_anything_is_done():
     with pytest.raises(MetacogError, match="weights of the workers differ"):
         Pool(lambda number: Here(Line(begin=float(number))), 2)
+
+
+@pytest.mark.parametrize(
+    "error", [StudyError("no such thing"), OSError(errno.ENOSPC, "No space left on device", "a/file")]
+)
+def test_what_goes_wrong_in_a_worker_is_told_as_what_it_is(error):
+    def fail(*given):
+        raise error
+
+    served = Served()
+    served._worker = SimpleNamespace(digest=fail)
+    with pytest.raises(type(error)) as told:
+        returned(pickle.loads(pickle.dumps(served.call("digest", ()))))
+    assert str(told.value) == str(error)
 
 
 def test_a_worker_that_is_always_lost_ends_the_run():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.selfknowledge.training import rewards, shaping
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import NOTHING, EpisodeReward, RewardTable
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import MetacogError, StudyError
 
 BITS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=50)
 NUMBER = st.floats(-10, 10)
@@ -63,6 +63,10 @@ def test_a_reward_is_named_or_given_as_four_numbers():
     for wrong in ("", "joint ", "1,2,3", "1,2,3,nan", "1,2,3,inf", "a,b,c,d"):
         with pytest.raises(StudyError, match="reward"):
             rewards.reward_named(wrong)
+    for wrong in ("1e308,1,1,1e308", "0,0,0,-1e300", "0,0,0,0", "1,1,1,1", "1e-300,0,0,0"):
+        with pytest.raises(StudyError, match=f'reward "{wrong}": four numbers from -1,000,000 to 1,000,000'):
+            rewards.reward_named(wrong)
+    assert rewards.reward_named("1e6,-1e6,0,0") == RewardTable(1e6, -1e6, 0, 0)
 
 
 def test_what_is_no_batch_is_refused():
@@ -95,8 +99,15 @@ def test_ties_share_their_rank():
 
 
 def test_fitness_that_is_none_is_refused():
-    for wrong in ([1.0], [], [1.0, math.nan], [1.0, math.inf], [[1.0, 2.0]]):
+    for wrong in ([1.0], [], [[1.0, 2.0]]):
         with pytest.raises(ValueError, match="fitness"):
+            shaping.zscores(wrong)
+
+
+@pytest.mark.filterwarnings("error")
+def test_rewards_that_overflow_are_one_line():
+    for wrong in ([1.0, math.nan], [1.0, math.inf], [1e308, -1e308], [1e200, 1.0]):
+        with pytest.raises(MetacogError, match=r"no finite number|too large"):
             shaping.zscores(wrong)
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -209,6 +210,17 @@ class Bowl:
         return numbers(torch.zeros(self.size, dtype=self.dtype), fitness)
 
 
+@dataclass(frozen=True)
+class Slope:
+    """Numbers of 16 bits near their largest, the larger the better."""
+
+    threads: int = 1
+
+    def build(self):
+        start = torch.full((20,), 6e4, dtype=torch.float16)
+        return numbers(start, lambda x, t: Tried(float(x.float().clamp(max=65_000).sum())))
+
+
 def bowl(tmp_path, bowl, **changed):
     settings = Settings(**{"sigma": 0.02, "alpha": 0.05, "population": 32, "generations": 300, **changed})
     worker = Worker(bowl)
@@ -229,6 +241,14 @@ def test_equal_fitness_changes_nothing(tmp_path):
     assert torch.equal(worker.trainee.model.x, torch.zeros(50))
     assert len(set(digests(found.folder))) == 1
     assert all(each.commit.z == (0.0,) * 32 for each in Log(found.folder).read())
+
+
+def test_weights_of_16_bits_that_overflow_end_the_run_in_one_line_and_are_not_kept(tmp_path):
+    with pytest.raises(MetacogError, match=r"generation \d+: weights of 16 bits .* take a smaller --alpha"):
+        bowl(tmp_path, Slope(), sigma=100.0, alpha=1000.0)
+    fitness = [value for each in Log(tmp_path / "run").read() for value in each.commit.fitness]
+    assert fitness
+    assert all(map(math.isfinite, fitness))
 
 
 def test_a_population_of_two_works(tmp_path):
@@ -271,9 +291,14 @@ def test_individuals_of_a_generation_are_asked_the_same_items():
     [
         ({"population": 1}, "population = 1"),
         ({"population": 3, "antithetic": True}, "even number"),
-        ({"sigma": 0.0}, "sigma"),
-        ({"alpha": math.nan}, "alpha"),
+        *(
+            ({name: value}, f"{name} = {re.escape(str(value))}: a number from 1e-12 to 1,000 needed")
+            for name in ("sigma", "alpha")
+            for value in (0.0, -1.0, math.nan, math.inf, 1e300, 1e-300)
+        ),
         ({"batch": 0}, "batch"),
+        ({"population": 10**12}, "population = 1000000000000: a number from 2 to 1,000,000"),
+        ({"reward": "1e308,1,1,1e308"}, "four numbers from"),
         ({"reward": "praise"}, "praise"),
         ({"reward": "1,2,3"}, "four numbers"),
         ({"shaping": "none"}, "shaping"),

@@ -39,6 +39,20 @@ def test_the_toy_is_made_step_by_step_and_only_once(study, tmp_path):
     assert pl.read_parquet(tmp_path / "teach-home" / "training" / "evaluation.parquet").equals(numbers)
 
 
+def test_settings_that_are_none_are_refused_before_anything_is_made(study, tmp_path):
+    for wrong in ("sigma = 1e-300", 'reward = "1E308,1,1,1"'):
+        with pytest.raises(StudyError, match=r"a number from|four numbers"):
+            stage.make_base(study(f"[training]\n{wrong}\n"))
+    assert not (tmp_path / "teach-home").exists()
+
+
+def test_questions_that_are_trained_on_are_not_held_out(study, make_model, tmp_path):
+    write_questions(tmp_path / "q.jsonl")
+    model = f'model = "{make_model("llama")}"\nquestions = "q.jsonl"\nheld_out = "q.jsonl"\n'
+    with pytest.raises(StudyError, match=r"q\.jsonl: 10 of its 10 questions are trained on too"):
+        stage.recipe_of(study(f"[training]\n{model}"))
+
+
 def test_a_run_under_other_settings_is_made_anew_and_the_old_one_set_aside(study, tmp_path):
     first = "[training]\ngenerations = 1\npopulation = 2\n"
     stage.make_base(study(first))

@@ -91,6 +91,14 @@ def test_the_board_has_intervals_and_the_curve_its_area():
     assert asking.measured(nobody)["auroc2"].value is None
 
 
+def test_a_reward_that_is_none_is_refused_before_anything_is_made(tmp_path):
+    for wrong in ("nan", "1e308,1,1,1e308", "1,1,1,1"):
+        given = ["toy", "--reward", "joint", "--reward", wrong, "--output", str(tmp_path / "x")]
+        with pytest.raises(StudyError, match=f'reward "{wrong}"'):
+            CliRunner().invoke(command, given, catch_exceptions=False)
+    assert not (tmp_path / "x").exists()
+
+
 @pytest.mark.slow
 def test_in_a_short_run_it_learns_what_it_knows(tmp_path, monkeypatch):
     """A shorter run than the demonstration's: d' has risen, accuracy has not fallen, everything is written."""

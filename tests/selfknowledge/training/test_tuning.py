@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,8 +17,8 @@ from metacog_pipeline.benchmarks.selfknowledge.training.causal.opening import op
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import Question
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.sft import Tuning, tune
 from metacog_pipeline.benchmarks.selfknowledge.training.commands import train as command
-from metacog_pipeline.errors import StudyError
-from tests.selfknowledge.training.conftest import write_questions
+from metacog_pipeline.errors import MetacogError, StudyError
+from tests.selfknowledge.training.conftest import no_space, write_questions
 
 ASKING = Asking(max_tokens=3)
 QUESTIONS = tuple(Question(str(i), f"Number {i}?", ("Rome",)) for i in range(6))
@@ -82,12 +83,27 @@ def test_a_model_of_16_bits_is_trained_in_float32_and_stays_of_16_bits(make_mode
 
 
 def test_tuning_that_makes_no_sense_is_refused(make_model):
-    for wrong in ({"steps": 0}, {"batch": 0}, {"rate": 0.0}, {"warm_up": 2.0}):
-        with pytest.raises(StudyError, match="steps and batch"):
-            Tuning(**wrong)
+    wrong = [("steps", 0), ("batch", 0), ("warm_up", 2.0), ("warm_up", math.nan)]
+    for name, value in [*wrong, *(("rate", each) for each in (0.0, -1e-5, math.nan, math.inf, 1e300))]:
+        said = f"--{name.replace('_', '-')} {value}: a number from "
+        with pytest.raises(StudyError, match=re.escape(said)):
+            Tuning(**{name: value})
     nothing = Interview(open_model(make_model("llama")), [Question("n", "?", ())], ASKING)
     with pytest.raises(StudyError, match="question n"):
         tune(nothing, Tuning("answers", steps=1))
+
+
+def test_a_loss_that_overflows_ends_the_training_in_one_line_and_spoils_no_weight(make_model):
+    asked = interview(make_model)
+    model = asked.loaded.model
+    with torch.no_grad():
+        model.get_output_embeddings().weight.fill_(3e38)
+    before = model.get_input_embeddings().weight.clone()
+    with pytest.raises(
+        MetacogError, match=r"step 1 of 3: the loss is no finite number; take a smaller --rate"
+    ):
+        tune(asked, Tuning("answers", steps=3))
+    assert torch.equal(model.get_input_embeddings().weight, before)
 
 
 HEARD = [
@@ -137,7 +153,7 @@ def test_without_the_extra_a_command_says_what_to_install(monkeypatch):
         CliRunner().invoke(command, ["toy"], catch_exceptions=False)
 
 
-def test_the_commands_tune_patch_and_evaluate(make_model, tmp_path):
+def test_the_commands_tune_patch_and_evaluate(make_model, tmp_path, monkeypatch):
     path = write_questions(tmp_path / "q.jsonl", ["Rome"], [each.text for each in QUESTIONS])
     asked = ["--questions", path, "--max-tokens", "3", "--quiet"]
     base, tuned = str(make_model("llama")), str(tmp_path / "tuned")
@@ -158,6 +174,11 @@ def test_the_commands_tune_patch_and_evaluate(make_model, tmp_path):
     assert "all alignment" in heard
     run("evaluate", "--model", tuned, *asked, "--setting", "threshold", "--output", str(tmp_path / "out"))
     assert (tmp_path / "out" / "threshold.tsv").is_file()
+    full = ["sft", "--model", base, "--output", str(tmp_path / "whole"), *asked, *steps[:2], "--steps", "1"]
+    monkeypatch.setattr("transformers.modeling_utils.safe_save_file", no_space)
+    with pytest.raises(OSError, match="No space left on device"):
+        CliRunner().invoke(command, full, catch_exceptions=False)
+    assert not [each for each in tmp_path.iterdir() if "whole" in each.name]
     with pytest.raises(StudyError, match="there already"):
         CliRunner().invoke(
             command, ["sft", "--model", base, "--output", tuned, *asked], catch_exceptions=False

@@ -12,6 +12,17 @@ from metacog_pipeline.benchmarks.selfknowledge.training.weights import Weights, 
 KINDS = [(torch.float32, False), (torch.float32, True), (torch.bfloat16, False), (torch.bfloat16, True)]
 
 
+def test_a_weight_too_large_for_its_own_type_is_noticed():
+    model = nn.Linear(2, 2).to(torch.float16)
+    weights = Weights(model)
+    assert not weights.overflowed()
+    weights.update([(1, 1e6)])
+    assert weights.overflowed()
+    wide = Weights(nn.Linear(2, 2).to(torch.bfloat16))
+    wide.update([(1, 1e6)])
+    assert not wide.overflowed()
+
+
 class Odd(nn.Module):
     """Tied tensors, a buffer, a frozen tensor, zeros, very small and very large values, lengths that fit no block."""
 

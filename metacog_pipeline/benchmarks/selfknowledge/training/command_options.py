@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from importlib.util import find_spec
@@ -22,6 +23,18 @@ folder_option = click.option(
     "--model", "folder", type=FOLDER, required=True, help="Folder of a causal language model."
 )
 NEEDED = ("torch", "transformers", "safetensors")
+
+
+class Number(click.FloatRange):
+    """A number of a range; NaN, which is not below or above anything, is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number; fail where it is outside or none."""
+        found: float = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value!r} is not a valid number", param, ctx)
+        return found
+
 
 ASKING = (
     click.option("--language", type=click.Choice(("en", "zh", "ko", "es")), default="en"),
@@ -74,7 +87,7 @@ HELD_OUT = (
     click.option("--held-out", "held_out", help="Questions to evaluate on, given like --questions."),
     click.option(
         "--held-out-share",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=Number(0, 1, min_open=True, max_open=True),
         default=0.3,
         help="Without --held-out: share of the questions kept for evaluation.",
     ),
@@ -121,7 +134,7 @@ def questions_from(
         raise StudyError("no question has an accepted answer; there is nothing to train on")
     if held_out is None:
         return questions.split(found, share, seed)
-    return found, tuple(questions.load_questions(held_out, language))
+    return found, questions.apart(questions.load_questions(held_out, language), found, held_out)
 
 
 def one_set(given: dict[str, Any], language: str) -> list[Question]:

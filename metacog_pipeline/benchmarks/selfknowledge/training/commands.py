@@ -11,6 +11,7 @@ import click
 from metacog_pipeline.benchmarks.selfknowledge.training import more_commands
 from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
     FOLDER,
+    Number,
     folder_option,
     need_torch,
 )
@@ -149,7 +150,7 @@ def esma(folder: Path, output: Path, quiet: bool, **given: Any) -> None:
 @OPTIONS
 @click.option("--evaluate-every", type=click.IntRange(0), default=60)
 @click.option("--individuals", type=click.IntRange(2), default=2, help="Tried at first.")
-@click.option("--usd-per-hour", type=click.FloatRange(0), help="Of all machines together, for the cost.")
+@click.option("--usd-per-hour", type=Number(0, 10**6), help="Of all machines together, for the cost.")
 @quiet_option
 @printing.json_option
 def preflight(folder: Path, quiet: bool, **given: Any) -> None:

@@ -8,7 +8,6 @@ sigma, no momentum, no weight decay.
 from __future__ import annotations
 
 import functools
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,12 @@ Evaluate = Callable[
     [nn.Module, Sequence[int]], tuple[ArrayLike, ...]
 ]  # right, yes and, where known, readable
 Objective = Callable[[nn.Module, int], "Tried"]
+#: What is allowed, both ends included. Weights of a model are of the size of 1: what is far from that changes nothing of
+#: them, or leaves nothing of them.
+_ALLOWED = {
+    "sigma": (1e-12, 1000), "alpha": (1e-12, 1000),
+    "population": (2, 10**6), "batch": (1, 10**9), "generations": (0, 10**9),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +57,11 @@ class Settings:
 
     def __post_init__(self) -> None:
         rewards.reward_named(self.reward)
-        for name in ("sigma", "alpha"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise StudyError(f"{name} = {getattr(self, name)}: a number above 0 needed")
-        for name, least in (("population", 2), ("batch", 1), ("generations", 0)):
-            if getattr(self, name) < least:
-                raise StudyError(f"{name} = {getattr(self, name)}: {least} or more needed")
+        for name, (least, most) in _ALLOWED.items():
+            if not least <= getattr(self, name) <= most:  # NaN is not
+                raise StudyError(
+                    f"{name} = {getattr(self, name)}: a number from {least:,} to {most:,} needed"
+                )
         if self.antithetic and self.population % 2:
             raise StudyError(f"population = {self.population}: antithetic pairs need an even number")
         if self.shaping not in SHAPINGS or self.schedule not in SCHEDULES:

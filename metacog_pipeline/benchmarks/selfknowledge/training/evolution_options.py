@@ -60,7 +60,7 @@ EVOLUTION = (
     click.option(
         "--gpus-per-worker",
         "gpus",
-        type=click.FloatRange(0),
+        type=command_options.Number(0, 1024),
         help="For Ray: graphics cards of each actor.  [default: 1 where the device is one]",
     ),
     click.option(

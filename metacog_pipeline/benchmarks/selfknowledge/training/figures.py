@@ -106,9 +106,14 @@ def is_dead(commit: Commit) -> bool:
     return not any(commit.z)
 
 
-def cause(counts: EpisodeReward, reward: str, sigma: float) -> str:
-    """Say why individuals with these counts together leave nothing to be selected, and what to do."""
-    if not counts.correct:
+def cause(counts: EpisodeReward, reward: str, sigma: float, base: EpisodeReward | None = None) -> str:
+    """Say why individuals with these counts together leave nothing to be selected, and what to do.
+
+    What the ``base`` does, noise or updates that are too large have spoilt where the individuals do not.
+    """
+    if base is not None and (lost := _lost(counts, base, reward)):
+        why = f"{lost}: noise of sigma = {sigma:g}, or the steps, may spoil the model; take a smaller --sigma or --alpha"
+    elif not counts.correct:
         why = "no answer was right: ask easier questions, or look at the replies (metacog train evaluate --output)"
     elif counts.parsed == 0 and reward != "direct":
         why = "no reply could be read as yes or no: use --meta threshold, or give more --max-tokens"
@@ -122,6 +127,17 @@ def cause(counts: EpisodeReward, reward: str, sigma: float) -> str:
     else:
         why = f"noise of sigma = {sigma:g} changes nothing that the reward {reward} counts: take a larger --sigma"
     return why
+
+
+def _lost(counts: EpisodeReward, base: EpisodeReward, reward: str) -> str:
+    """Return what the base does and these individuals never do; nothing where there is no such thing."""
+    if base.correct and not counts.correct:
+        return f"no answer was right, though the base has {base.correct} of {base.n} right"
+    if reward != "direct" and base.parsed and counts.parsed == 0:
+        return f"no reply could be read as yes or no, though {base.parsed} of {base.n} of the base can"
+    if reward != "direct" and 0 < base.yes < base.n and counts.yes in (0, counts.n):
+        return f"every reply says {'yes' if counts.yes else 'no'}, though the base says both"
+    return ""
 
 
 def together(outcomes: Sequence[EpisodeReward]) -> EpisodeReward:

@@ -19,7 +19,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Settin
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import Figures
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import canonical_json, sync_folder, write_text
+from metacog_pipeline.files import canonical_json, write_text
 
 COMMITS, RUN, CHECKPOINTS, LAST = "commits.jsonl", "run.json", "checkpoints", "last"
 FIGURES = "log.jsonl"  # to be looked at: nothing is read from it but its own lines
@@ -170,10 +170,6 @@ class Log:
         fresh.symlink_to(self.checkpoint(updates).relative_to(self.folder), target_is_directory=True)
         fresh.replace(link)
         return link
-
-    def sync(self) -> None:
-        """Make new checkpoints durable."""
-        sync_folder(self.folder / CHECKPOINTS)
 
 
 def _generation(record: Mapping[str, Any]) -> Generation:

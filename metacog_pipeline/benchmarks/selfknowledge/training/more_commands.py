@@ -25,6 +25,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.figures import D, shown
 from metacog_pipeline.commands import printing
 from metacog_pipeline.commands.options import quiet_option
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.files import making_folder
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.progress import ProgressLine, style_for
 from metacog_pipeline.stats.estimate import Estimate
@@ -62,13 +63,15 @@ def sft(folder: Path, output: Path, seed: int, quiet: bool, **given: Any) -> Non
     refuse_existing(output)
     asking = asking_from(given)
     training, held_out = questions_from(given, asking.language, seed)
-    loaded = open_model(folder, given.pop("device"), given.pop("dtype"))
-    use_threads(given.pop("threads"))
+    device, dtype, threads = (given.pop(name) for name in ("device", "dtype", "threads"))
     tuning = Tuning(seed=seed, **given)
+    loaded = open_model(folder, device, dtype)
+    use_threads(threads)
     before = measured(hear(loaded, held_out, asking, "dual"))
     with ProgressLine("fine-tuning", tuning.steps, style_for(quiet), priced=False) as line:
         tune(Interview(loaded, training, asking), tuning, line.update)
-    save_model(loaded, output)
+    with making_folder(output) as temporary:
+        save_model(loaded, temporary)
     after = measured(hear(loaded, held_out, asking, "dual"))
     print_estimates("model", {"base": before, "tuned": after})
     printing.written(output)
@@ -107,7 +110,8 @@ def patch(base: Path, tuned: Path, output: Path | None, quiet: bool, **given: An
             line.update(len(found))
     print_estimates("weights changed", found)
     if output is not None:
-        save_model(after, output)
+        with making_folder(output) as temporary:
+            save_model(after, temporary)
         printing.written(output)
 
 
@@ -214,7 +218,7 @@ def train_study(study_file: Path, quiet: bool, seeds: int, steps: int, **asked: 
     from metacog_pipeline.study import load_study
 
     study = load_study(study_file)
-    stage.section(study)
+    stage.settings(study)
     open_questions.check_asked(study, asked)
     study.prepare()
     with ProgressLine("base model", STEPS, style_for(quiet), priced=False) as line:

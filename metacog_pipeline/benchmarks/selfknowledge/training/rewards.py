@@ -83,6 +83,7 @@ DIRECT = RewardTable(1, 1, 0, 0)
 META = RewardTable(1, 0, 1, 0)
 TABLES = {"joint": JOINT, "direct": DIRECT, "meta": META}
 DPRIME = "dprime"
+MOST, LEAST_APART = 10**6, 1e-6  # of four numbers: their size, and how far the largest is from the smallest
 
 
 def dprime(outcome: EpisodeReward) -> float:
@@ -96,7 +97,8 @@ def dprime(outcome: EpisodeReward) -> float:
 def reward_named(text: str) -> Reward:
     """Return the reward called ``joint``, ``direct``, ``meta`` or ``dprime``, or given as four numbers.
 
-    Four numbers, comma separated, are the rewards of correct and yes, correct and no, wrong and no, wrong and yes.
+    Four numbers, comma separated, are the rewards of correct and yes, correct and no, wrong and no, wrong and yes. Raises
+    StudyError for anything else, for numbers beyond a million, and for four that tell nothing apart.
     """
     if text == DPRIME:
         return dprime
@@ -110,6 +112,10 @@ def reward_named(text: str) -> Reward:
         raise StudyError(
             f'reward "{text}" is none of {", ".join([*TABLES, DPRIME])}, nor four numbers such as 2,1,1,0 '
             "(correct and yes, correct and no, wrong and no, wrong and yes)"
+        )
+    if max(map(abs, numbers)) > MOST or max(numbers) - min(numbers) < LEAST_APART:
+        raise StudyError(
+            f'reward "{text}": four numbers from {-MOST:,} to {MOST:,} needed, two of which differ by {LEAST_APART} or more'
         )
     return RewardTable(*numbers)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -24,6 +22,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeRe
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Committed
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+from metacog_pipeline.files import OF_DISKS, making_folder
 
 #: Settings a run may be continued with although they changed: only how long it goes.
 _MAY_CHANGE = "generations"
@@ -113,23 +112,55 @@ def train(
     written.
     """
     log = Log(plan.folder)
+    try:
+        earlier = _begun(log, settings, plan, engine, resume, from_checkpoint)
+        if done:
+            done(len(earlier))
+        _generations(settings, plan, log, engine, earlier, done, tell)
+        curves.write(plan.folder / curves.FILE, settings, log.base(), earlier)
+        last = len(earlier)
+        _save(log, engine, last)
+        log.point(last)
+    except OSError as error:
+        if error.errno not in OF_DISKS:
+            raise
+        where = error.filename or plan.folder
+        raise StoreError(f"{where}: {error.strerror}; free space, then go on (--resume)") from error
+    if last < settings.generations:
+        raise Stalled(_why(log, settings, plan, earlier))
+    held = earlier[-1].held_out if earlier else log.base()
+    return Trained(plan.folder, log.checkpoint(last), engine.digest(), log.base(), held)
+
+
+def _begun(
+    log: Log, settings: Settings, plan: Plan, engine: Engine, resume: bool, at: int | None
+) -> list[Generation]:
+    """Begin the run, or bring the engine to the end of the one that is there; return the generations done."""
     known = log.about()
     if known is None:
         _refuse_foreign(plan.folder)
         log.start(settings, engine.digest(), engine.validate(), plan.about)
-        earlier: list[Generation] = []
-    elif not resume:
+        return []
+    if not resume:
         raise StudyError(f"{plan.folder}: holds a run; go on with it (--resume) or take another folder")
-    else:
-        _same_run(log, known, settings, plan, engine)
-        earlier = _caught_up(log, engine, settings, from_checkpoint)
-        log.lengthen(settings)
-        if earlier and plan.due(plan.checkpoint_every, len(earlier), settings.generations):
-            _save(log, engine, len(earlier))  # a run killed between log and checkpoint
-    if done:
-        done(len(earlier))
-    if not earlier and settings.generations == 0:
-        _save(log, engine, 0)
+    _same_run(log, known, settings, plan, engine)
+    earlier = _caught_up(log, engine, settings, at)
+    log.lengthen(settings)
+    if earlier and plan.due(plan.checkpoint_every, len(earlier), settings.generations):
+        _save(log, engine, len(earlier))  # a run killed between log and checkpoint
+    return earlier
+
+
+def _generations(
+    settings: Settings,
+    plan: Plan,
+    log: Log,
+    engine: Engine,
+    earlier: list[Generation],
+    done: Callable[[int], None] | None,
+    tell: Callable[[Figures], None] | None,
+) -> None:
+    """Add the generations that are missing to ``earlier``, until there are no more or the run stalls."""
     events, begun, first = Events(plan.folder, len(earlier)), time.perf_counter(), len(earlier)
     try:
         while len(earlier) < settings.generations and not _is_stalled(plan, earlier):
@@ -146,15 +177,6 @@ def train(
                 done(t + 1)
     finally:
         events.close()
-    curves.write(plan.folder / curves.FILE, settings, log.base(), earlier)
-    last = len(earlier)
-    if not log.checkpoint(last).is_dir():
-        _save(log, engine, last)
-    log.point(last)
-    if last < settings.generations:
-        raise Stalled(_why(log, settings, plan, earlier))
-    held = earlier[-1].held_out if earlier else log.base()
-    return Trained(plan.folder, log.checkpoint(last), engine.digest(), log.base(), held)
 
 
 def _generation(
@@ -200,9 +222,8 @@ def _is_stalled(plan: Plan, earlier: Sequence[Generation]) -> bool:
 
 
 def _why(log: Log, settings: Settings, plan: Plan, earlier: Sequence[Generation]) -> str:
-    why = cause(
-        together([each.outcome for each in earlier[-plan.patience :]]), settings.reward, settings.sigma
-    )
+    counts = together([each.outcome for each in earlier[-plan.patience :]])
+    why = cause(counts, settings.reward, settings.sigma, log.base())
     return (
         f"{log.folder}: stopped after {len(earlier)} of {settings.generations} generations, as the last {plan.patience} "
         f"changed nothing, every individual having earned the same: {why}. Weights and log are kept; --resume --patience 0 "
@@ -215,16 +236,8 @@ def _save(log: Log, engine: Engine, updates: int) -> None:
     final = log.checkpoint(updates)
     if final.is_dir():
         return
-    final.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
-    try:
+    with making_folder(final) as temporary:
         engine.save(temporary)
-        temporary.chmod(0o755)
-        temporary.rename(final)
-        log.sync()
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
 
 
 def _caught_up(log: Log, engine: Engine, settings: Settings, at: int | None) -> list[Generation]:

@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metacog_pipeline.errors import MetacogError
+
 Floats = NDArray[np.float64]
 Shaping = Literal["zscore", "ranks"]
 Schedule = Literal["constant", "linear", "cosine"]
@@ -21,7 +23,11 @@ def zscores(fitness: ArrayLike) -> Floats:
     values = _fitness(fitness)
     if values.max() == values.min():
         return np.zeros_like(values)
-    z: Floats = (values - values.mean()) / (values.std(ddof=1) + TINY)
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = float(values.std(ddof=1))
+        z: Floats = (values - values.mean()) / (spread + TINY)
+    if not math.isfinite(spread):
+        raise MetacogError(f"rewards from {values.min():g} to {values.max():g} are too large to be compared")
     return z
 
 
@@ -58,5 +64,5 @@ def _fitness(fitness: ArrayLike) -> Floats:
     if values.ndim != 1 or len(values) < 2:
         raise ValueError(f"fitness has shape {values.shape}: two or more individuals needed")
     if not np.isfinite(values).all():
-        raise ValueError("a fitness is no finite number")
+        raise MetacogError("the fitness of an individual is no finite number; take smaller rewards")
     return values

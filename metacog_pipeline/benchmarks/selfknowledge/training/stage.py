@@ -27,6 +27,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import 
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.opening import open_model
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.questions import (
     answerable,
+    apart,
     load_questions,
     split,
 )
@@ -85,6 +86,7 @@ def settings(study: Study) -> Settings:
 def make_base(study: Study, done: Progress | None = None) -> StepResult:
     """Train the toy's base model where it is missing, or look at the model that is there."""
     chosen, base = section(study), folder(study) / BASE
+    settings(study)  # read before anything is made
     if chosen.model is None:
         demo.make_base(base, study.study.seed, done=done)
         weights = Weights(open_toy(base))
@@ -174,7 +176,8 @@ def recipe_of(study: Study) -> tuple[Recipe, dict[str, Any]]:
         training, held_out = split(found, chosen.held_out_share, study.study.seed)
     else:
         training = found
-        held_out = tuple(load_questions(_beside(study, chosen.held_out), chosen.language))
+        named = _beside(study, chosen.held_out)
+        held_out = apart(load_questions(named, chosen.language), training, named)
     recipe = CausalRecipe(
         _model(study),
         training,

@@ -31,6 +31,7 @@ from torch import Tensor, nn
 from metacog_pipeline.benchmarks.selfknowledge.training import noise
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual, hash64
 from metacog_pipeline.benchmarks.selfknowledge.training.tensors import write_single
+from metacog_pipeline.files import naming
 
 BLOCK = 1 << 18  # elements handled at once: 1 MiB in float32, which stays in a processor's cache
 CARD_BLOCK = 1 << 22  # on a graphics card, where starting work costs more than doing it
@@ -153,6 +154,12 @@ class Weights:
             _write(each, master)
         return float(torch.stack(squares).double().sum().sqrt()) if squares else 0.0
 
+    @torch.no_grad()
+    def overflowed(self) -> bool:
+        """Whether a weight is too large for its own type: float16 ends at 65,504, the others nowhere near a model."""
+        parts = (piece.part for each in self._blocks for piece in each.pieces)
+        return any(part.dtype == torch.float16 and not bool(part.isfinite().all()) for part in parts)
+
     def sample(self, key: int) -> str:
         """Return BLAKE2b over ranges of the master that ``key`` picks; over all of it where it is small."""
         if self.size <= RANGE * RANGES:
@@ -258,9 +265,11 @@ class _File:
     """An unlinked file: gone when the process ends, however it ends."""
 
     def __init__(self, size: int, folder: Path, longest: int) -> None:
+        self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._file = tempfile.TemporaryFile(dir=folder, prefix=".master.", buffering=0)  # noqa: SIM115
-        os.ftruncate(self._file.fileno(), size * _BYTES)
+        with naming(folder):
+            os.ftruncate(self._file.fileno(), size * _BYTES)
         self._buffer: NDArray[np.float32] = np.empty(longest, dtype=np.float32)
 
     def read(self, block: _Block) -> Tensor:
@@ -273,9 +282,10 @@ class _File:
 
     def write(self, block: _Block, values: Tensor) -> None:
         raw, place = values.cpu().numpy().view(np.uint8).data, block.start * _BYTES
-        while raw:
-            put = os.pwrite(self._file.fileno(), raw, place)
-            raw, place = raw[put:], place + put
+        with naming(self._folder):
+            while raw:
+                put = os.pwrite(self._file.fileno(), raw, place)
+                raw, place = raw[put:], place + put
 
     def close(self) -> None:
         self._file.close()

@@ -15,7 +15,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.es import Commit, Object
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import EpisodeReward
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import Individual
 from metacog_pipeline.benchmarks.selfknowledge.training.tensors import MASTER, read_tensors
-from metacog_pipeline.errors import StoreError
+from metacog_pipeline.errors import MetacogError, StoreError
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,7 @@ class Worker:
     def commit(self, commit: Commit, whole: bool = True) -> Committed:
         """Make the update and return what it left; ``whole``: with the digest of all weights, as small ones always are."""
         norm = self._update(commit)
+        self._refuse_overflow(commit.t)
         digest = self.weights.digest() if whole or self.weights.size <= weights.WHOLE else ""
         return Committed(digest, self.weights.sample(commit.t), norm)
 
@@ -102,8 +103,16 @@ class Worker:
         self.weights.restore()
         if t is None:
             return Committed("", "", 0.0)
+        self._refuse_overflow(t)
         digest = self.weights.digest() if whole or self.weights.size <= weights.WHOLE else ""
         return Committed(digest, self.weights.sample(t), 0.0)
+
+    def _refuse_overflow(self, t: int) -> None:
+        if self.weights.overflowed():
+            raise MetacogError(
+                f"generation {t + 1}: weights of 16 bits have no finite value any more; in another folder, take a smaller "
+                "--alpha, or --dtype bfloat16"
+            )
 
     def reset(self) -> None:
         """Put the base weights back."""

@@ -138,7 +138,7 @@ def look(
     # Beside the weights, what asking took: the most memory this process had, its libraries included.
     host = (max(least, means.workers * float(room.peak() or 0)), free)
     fitness = tuple(each.fitness for each in tried)
-    outcome = base + figures.together([each.outcome for each in tried])
+    together = figures.together([each.outcome for each in tried])
     return Preflight(
         base=base,
         fitness=fitness,
@@ -152,7 +152,7 @@ def look(
         dollars=None if usd_per_hour is None else usd_per_hour * hours,
         reasons=(
             *_no_room(("host", host), ("device", device)),
-            *_nothing_to_learn(settings, fitness, outcome),
+            *_nothing_to_learn(settings, fitness, together, base),
         ),
     )
 
@@ -175,10 +175,13 @@ def _no_room(*memory: tuple[str, tuple[float, float | None] | None]) -> Iterator
             )
 
 
-def _nothing_to_learn(settings: Settings, fitness: Sequence[float], counts: EpisodeReward) -> Iterator[str]:
-    same, unread = len(set(fitness)) == 1, counts.parsed == 0 and settings.reward != "direct"
-    if same or unread or not counts.correct:
-        why = figures.cause(counts, settings.reward, settings.sigma)
+def _nothing_to_learn(
+    settings: Settings, fitness: Sequence[float], counts: EpisodeReward, base: EpisodeReward
+) -> Iterator[str]:
+    everything = base + counts
+    same, unread = len(set(fitness)) == 1, everything.parsed == 0 and settings.reward != "direct"
+    if same or unread or not everything.correct:
+        why = figures.cause(counts, settings.reward, settings.sigma, base)
         yield f"all {len(fitness)} individuals tried earned the same: {why}" if same else why
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from metacog_pipeline.benchmark.item_files import read_rows
 from metacog_pipeline.benchmarks.selfknowledge.construction import fields
 from metacog_pipeline.benchmarks.selfknowledge.items import Item
-from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.sources import Line, read_lines
 
@@ -72,6 +72,25 @@ def split(
             f"{len(questions)} questions cannot be split with {share} held out; give more, or another share"
         )
     return kept, held
+
+
+def apart(held_out: Sequence[Question], training: Sequence[Question], source: str) -> tuple[Question, ...]:
+    """Return the questions held out, which were read from ``source``; case and spaces make no question another one.
+
+    Raises StudyError where some of them are trained on: what a model does on these is no held-out measure.
+    """
+    trained = {_same(each) for each in training}
+    both = [each.text for each in held_out if _same(each) in trained]
+    if both:
+        raise StudyError(
+            f'{source}: {len(both)} of its {len(held_out)} questions are trained on too, as "{one_line(both[0], 100)}"; '
+            "hold out others, or leave these out of one of the two"
+        )
+    return tuple(held_out)
+
+
+def _same(question: Question) -> str:
+    return " ".join(question.text.casefold().split())
 
 
 def digest(questions: Sequence[Question]) -> str:

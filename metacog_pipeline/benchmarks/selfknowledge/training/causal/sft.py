@@ -21,11 +21,13 @@ from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, META
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.generation import filler
 from metacog_pipeline.benchmarks.selfknowledge.training.causal.interview import Interview
 from metacog_pipeline.benchmarks.selfknowledge.training.seeds import batch, hash64
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import MetacogError, StudyError
 
 Kind = Literal["meta", "answers"]
 LossOn = Literal["answer", "all"]
 _IGNORE = -100
+#: Both ends included; a step of AdamW is about as long as the rate.
+_ALLOWED = {"steps": (1, 10**9), "batch": (1, 10**6), "rate": (1e-12, 1), "warm_up": (0, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,12 @@ class Tuning:
     seed: int = 42  # of the order of questions and the choice among accepted answers
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or self.batch < 1 or not self.rate > 0 or not 0 <= self.warm_up <= 1:
-            raise StudyError("steps and batch must be 1 or more, rate above 0, warm_up within 0..1")
+        for name, (least, most) in _ALLOWED.items():
+            if not least <= getattr(self, name) <= most:  # NaN is not
+                option = name.replace("_", "-")
+                raise StudyError(
+                    f"--{option} {getattr(self, name)}: a number from {least:,} to {most:,} needed"
+                )
 
 
 def tune(interview: Interview, tuning: Tuning, done: Callable[[int], None] | None = None) -> list[float]:
@@ -64,6 +70,11 @@ def tune(interview: Interview, tuning: Tuning, done: Callable[[int], None] | Non
         loss = functional.cross_entropy(
             scores[:, :-1].flatten(0, 1).float(), labels[:, 1:].flatten(), ignore_index=_IGNORE
         )
+        if not torch.isfinite(loss):
+            where = f"step {step + 1} of {tuning.steps}"
+            raise MetacogError(
+                f"{where}: the loss is no finite number; take a smaller --rate than {tuning.rate:g}"
+            )
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

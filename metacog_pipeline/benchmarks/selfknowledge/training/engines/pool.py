@@ -39,16 +39,18 @@ class Served:
         self._made_of = made_of
         self._worker: Worker | None = None
 
-    def call(self, method: str, arguments: tuple[Any, ...]) -> tuple[str | None, Any]:
+    def call(self, method: str, arguments: tuple[Any, ...]) -> tuple[Exception | None, Any]:
         """Return what went wrong, None where nothing did, and what a method of the worker returned."""
         try:
             if self._worker is None:
                 self._worker = Worker(*self._made_of)
             return None, getattr(self._worker, method)(*arguments)
         except MetacogError as error:
-            return str(error), None
+            return error, None
         except Exception as error:  # whatever it is, the coordinator must hear of it
-            return f"a worker failed: {type(error).__name__}: {one_line(str(error))}", None
+            if isinstance(error, OSError) and error.strerror:  # the machine's: a disk, a memory
+                return error, None
+            return MetacogError(f"a worker failed: {type(error).__name__}: {one_line(str(error))}"), None
 
     def close(self) -> None:
         """Let go of the worker."""
@@ -56,11 +58,11 @@ class Served:
             self._worker.close()
 
 
-def returned(told: tuple[str | None, Any]) -> Any:
+def returned(told: tuple[Exception | None, Any]) -> Any:
     """Return what a served worker returned; raise what went wrong there."""
     wrong, value = told
     if wrong is not None:
-        raise MetacogError(wrong)
+        raise wrong
     return value
 
 

@@ -10,8 +10,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,7 +33,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.toy.recipe import (
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_world
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.files import write_text
+from metacog_pipeline.files import making_folder, write_text
 from metacog_pipeline.leaderboard.output import to_csv
 from metacog_pipeline.leaderboard.read import Rows
 
@@ -82,6 +80,8 @@ def demonstrate(
     Raises StudyError when the folder holds something already.
     """
     torch.set_num_threads(1)
+    # Read before anything is made: a reward that is none leaves nothing behind.
+    wanted = {reward: replace(settings, reward=reward, seed=seed) for reward in rewards}
     if folder.exists() and any(folder.iterdir()) and not resume:
         raise StudyError(f"{folder}: not empty; go on with what is there (--resume) or take another folder")
     world = build_world(seed)
@@ -89,8 +89,7 @@ def demonstrate(
     held_out = Questionnaire(world, world.held_out)
     answers = [(BASE, held_out.answers(open_toy(folder / BASE)))]
     runs: dict[str, Trained] = {}
-    for reward in rewards:
-        chosen = replace(settings, reward=reward, seed=seed)
+    for reward, chosen in wanted.items():
         recipe = ToyRecipe(seed, folder / BASE, chosen)
         plan = Plan(folder / reward, CHECKPOINT_EVERY, EVALUATE_EVERY, {"world": seed})
         told = _told(progress, f"evolution, {reward} reward", chosen.generations)
@@ -114,15 +113,8 @@ def make_base(folder: Path, seed: int, steps: int = STEPS, done: Callable[[int],
     if folder.is_dir():
         return
     torch.set_num_threads(1)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
+    with making_folder(folder) as temporary:
         save_toy(train_base(build_world(seed), seed, steps, done), temporary)
-        temporary.chmod(0o755)
-        temporary.rename(folder)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
 
 
 def _pictures(
