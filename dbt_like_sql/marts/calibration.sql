@@ -13,7 +13,7 @@
 --     the place of a model among them: accuracy_percentile, auroc2_percentile, m_ratio_mafc_percentile
 --   source: where answers come from: measured (asked here or imported), simulated (an observer with known parameters), human
 --     (people who answered the items, as one group: values and intervals are those of the group)
---   n: answers with a confidence
+--   n: answers with a confidence; of those of a choice, answers chosen among 2 to 10 alternatives
 --   n_without_confidence: answers that state none and take no part
 select
     own.benchmark,

@@ -39,8 +39,6 @@ from metacog_pipeline.benchmark.declarations import (
     Inputs,
     Judging,
     Made,
-    Measure,
-    MeasureSet,
     Question,
     Respondent,
     Response,
@@ -50,12 +48,12 @@ from metacog_pipeline.benchmark.declarations import (
     Step,
     Table,
     TrainingStep,
-    Unit,
     lost_items,
 )
 from metacog_pipeline.benchmark.display import PLAIN, Board, Column, Exhibit, Paper, Published, Section
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item import Item
+from metacog_pipeline.benchmark.measures import Measure, MeasureSet, Unit
 from metacog_pipeline.benchmark.schema import Flag, Small, schema_of
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home

@@ -1,12 +1,11 @@
 """What a benchmark declares, one class each: re-exported by ``contract``, which is what an author imports.
 
 In order: items (`Source`, `Step`, `Role`), asking (`Condition`, `Choice`, `Chat`), reading (`Call`, `Response`), scoring
-(`Measure`, `MeasureSet`, `Contrast`, `Table`), `Judging`, `Importer`, `TrainingStep`. What people see is in ``display``.
+(`Contrast`, `Table`), `Judging`, `Importer`, `TrainingStep`. Measures are in ``measures``, what people see in ``display``.
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -19,7 +18,6 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.querying.types import Ask, Task
-from metacog_pipeline.stats.estimate import Estimate
 
 Json = Any
 
@@ -260,90 +258,6 @@ class Response:
 
 
 # --- scoring ----------------------------------------------------------------------------------------------------------
-class Unit(enum.StrEnum):
-    """Units of measures."""
-
-    SHARE = "share"
-    SCORE = "score 0-1"
-    SD = "standard deviations"
-    BITS = "bits"
-    POINTS = "points"
-    COUNT = "count"
-    RATIO = "ratio"
-    RATING = "rating"
-
-
-def always(condition: str) -> bool:
-    """Hold for every condition."""
-    return True
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A definition of a number.
-
-    Attributes
-    ----------
-    name, label
-        On the tables; short, above a column.
-    compute
-        Group → estimate; None where the group has nothing the measure is about. A measure of a `MeasureSet` has none.
-    unit, range
-        The range is held by a check: a value outside is an error of the program.
-    higher_is_better
-        None where neither end is better.
-    headline
-        The one number of the benchmark that stands beside those of others.
-    trait, trait_under
-        Which trait it measures, for correlations between benchmarks, and under which conditions; () means all.
-    paper, words
-        Place in the paper; the definition in one or two sentences.
-    conditions
-        Under which it is computed.
-    needs
-        A column of the responses that counts what else must be answered (0/1), and where: (column, words).
-    part
-        What it rests on where that is less than the whole response: column ``status_<part>`` says how that part ended,
-        and completeness and coverage are those of the part.
-    only
-        The responses it rests on where those are not all of the group, as (column, its values); what is asked, answered
-        and readable is counted among them.
-    withheld
-        Whether an incomplete group has no value of it unless the study allows; counts of what happened have one.
-    """
-
-    name: str
-    label: str
-    compute: Callable[[Group], Estimate | None] | None = None
-    unit: Unit = Unit.SHARE
-    range: tuple[float | None, float | None] = (0.0, 1.0)
-    higher_is_better: bool | None = True
-    headline: bool = False
-    trait: Literal["monitoring", "control"] | None = None
-    trait_under: tuple[str, ...] = ()
-    paper: str = ""
-    words: str = ""
-    conditions: Callable[[str], bool] = always
-    needs: tuple[str, str] | None = None
-    part: str | None = None
-    only: tuple[str, tuple[str, ...]] | None = None
-    withheld: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureSet:
-    """Measures that are cheaper or only possible together: meta-d′ of all groups, composites of tiers.
-
-    ``compute(benchmark, groups)`` returns one mapping of names to estimates per group, in the order of the groups; a
-    name it leaves out has no row. By run it gets one partition at a time, pooled all models. Where the last digits depend
-    on which groups are computed ``together``, those of a model asked once are not taken from its run.
-    """
-
-    measures: tuple[Measure, ...]
-    compute: Callable[[Any, Sequence[Group]], Sequence[Mapping[str, Estimate]]]
-    together: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One result of a test of a against b. Empty where there is no number; ``status`` says why.

@@ -18,6 +18,7 @@ from metacog_pipeline.conformance import printed
 from metacog_pipeline.conformance.case import SOME_ITEMS, Broken, Tried, faults_of, held
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
+from metacog_pipeline.scoring.basis import answers_behind, behind
 from metacog_pipeline.scoring.comparisons import VERDICTS, failures_in, table
 from metacog_pipeline.scoring.estimates import FAILED, estimates, groups_of, measures_of
 from metacog_pipeline.scoring.harmonised import harmonised
@@ -418,6 +419,21 @@ def estimates_have_whole_intervals(tried: Tried) -> None:
         not bad.height,
         f"{tried.name}: senseless interval of {bad['measure'].to_list()[:3]}; return None and a status",
     )
+
+
+def measures_rest_on_what_they_declare(tried: Tried) -> None:
+    """A number rests on as many answers, or items, as its measure declares."""
+    every = measures_of(tried.benchmark)
+    declared = {each.name: each for each in every if len(each.basis) > (each.only is not None)}
+    for group in tried.groups:
+        own = tried.estimates.filter(condition=group.label, model=group.model, dataset=group.dataset)
+        for name, n in own.filter(pl.col("n") > 0).select("measure", "n").iter_rows():
+            if name in declared:
+                found = behind(answers_behind(tried.benchmark, group.rows, declared[name]), declared[name])
+                _hold(
+                    n in (found.n, found.n_items),
+                    f"{tried.name}: measure {name} has n {n}, and its rests_on names {found.n} answers; mend either",
+                )
 
 
 def measures_do_not_fail(tried: Tried) -> None:

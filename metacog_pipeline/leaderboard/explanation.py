@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline import registry
-from metacog_pipeline.benchmark.contract import Benchmark
+from metacog_pipeline.benchmark.contract import Benchmark, Measure
 from metacog_pipeline.errors import StoreError, StudyError, suggestion
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import read
@@ -173,21 +173,36 @@ def _sql(table: str, row: Mapping[str, Any]) -> str:
 
 def _sql_of_answers(home: Home, anew: Recount, row: Mapping[str, Any]) -> str:
     """Return the query that shows the responses a number was made from."""
-    cell = anew.cell
+    cell, measure = anew.cell, anew.declared
     own = f"{row['benchmark']}_responses"
-    if cell.shared or own not in read.columns_of(home):
+    shared = cell.shared or (measure is not None and measure.shared)
+    if shared or own not in read.columns_of(home):
         place = {name: row[name] for name in NAMES[:3]}
-        return f"from responses where {_where(place)} order by item_id, run"
+        among = _among(measure, read.columns_of(home)["responses"]) if shared else ""
+        return f"from responses where {_where(place)}{among} order by item_id, run"
     columns = read.columns_of(home)[own]
     first = anew.cell.frame.select("dataset", "condition", "task").row(0, named=True)
     place = {"model": row["model"], **first}
     known = {name: value for name, value in place.items() if name in columns and value is not None}
-    if anew.declared is not None and anew.declared.only is not None and anew.declared.only[0] in columns:
-        column, values = anew.declared.only
-        among = f" and {identifier(column)} in ({', '.join(text(each) for each in values)})"
-    else:
-        among = ""
+    among = _among(measure, columns)
+    lacking = sorted(set(anew.asked["status"]) & set(cell.benchmark.unanswered))
+    if among and lacking:
+        among += f" and status not in ({', '.join(map(text, lacking))})"
     return f"from detail.{identifier(own)} where {_where(known)}{among} order by item_id, run"
+
+
+def _among(measure: Measure | None, columns: Mapping[str, str]) -> str:
+    """Return what a measure says of the responses it rests on, as far as the table has the columns."""
+    basis = () if measure is None else measure.basis
+    return "".join(f" and {_holds(name, values, columns[name])}" for name, values in basis if name in columns)
+
+
+def _holds(name: str, values: tuple[Any, ...] | None, kind: str) -> str:
+    column = identifier(name)
+    if values is None:
+        return f"{column} is not null"
+    listed = ", ".join(text(each) if isinstance(each, str) else str(each).lower() for each in values)
+    return f"list_has_any({column}, [{listed}])" if kind.endswith("[]") else f"{column} in ({listed})"
 
 
 # --- what it is -------------------------------------------------------------------------------------------------------

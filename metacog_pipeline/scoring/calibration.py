@@ -2,9 +2,10 @@
 
 ECE over ten bins of equal width, Brier score and type-2 AUROC of answers with a stated confidence on a grid of whole
 percents; risk against coverage, calibration as a whole and after recalibration (`stats.confidence_measures`); d′, meta-d′,
-M-ratio and eta of items with alternatives to choose from (`scoring.efficiency`). Intervals: the cluster bootstrap over
-items, all runs of an item drawn together; a score interval for the AUROC; profile likelihood for the efficiency of items
-with one run.
+M-ratio and eta of items with alternatives to choose from (`scoring.efficiency`). Intervals: Wilson's for accuracy, the
+standard error for means, both clustered where an item has several runs; a score interval for the AUROC; profile likelihood
+for the efficiency of items with one run; else the cluster bootstrap over items, all runs of an item drawn together. A
+benchmark whose board has one of these of the same answers gets the same interval (`draws`, `efficiency.of_answers`).
 """
 
 from __future__ import annotations
@@ -15,32 +16,37 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from metacog_pipeline.benchmark.measures import Where, holds
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.scoring import confidence_curves, efficiency
+from metacog_pipeline.scoring.basis import Behind, behind
 from metacog_pipeline.scoring.confidence_grid import (
     CELLS,
     GRID,
     PARTS,
+    SHARE,
     STATISTICS,
     Floats,
     Ints,
+    cells_at,
     cells_of,
     error_interval,
     part_interval,
 )
+from metacog_pipeline.scoring.harmonised_measures import CHOSEN, DECLARED
 from metacog_pipeline.stats import calibration_interval, confidence_measures, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
-from metacog_pipeline.stats.calibration import debiased
+from metacog_pipeline.stats.calibration import brier_from_patterns, debiased, ece_clustered
 from metacog_pipeline.stats.estimate import NO_ITEMS, OK, SINGLE_ITEM, Estimate, unavailable
-from metacog_pipeline.stats.mafc.fit import groups
 from metacog_pipeline.stats.mafc.table import LARGEST_M
 from metacog_pipeline.stats.measured_coverage import low_n
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.trials import Trials, trials
 
-VERSION = "13"
+VERSION = "14"
 PREFIX = "harmonised_"  # a benchmark may have an ECE of its own: what is not the same has another name
 N_BOOT = 1000
+_WHOLE = 1e-9  # of a percent: rounding
 FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; the status says so
 
 #: One row per benchmark, condition, model and measure over all runs.
@@ -55,6 +61,7 @@ CALIBRATION = pl.Schema(
 )
 _remembered: dict[tuple[str, int, int], dict[str, Estimate]] = {}
 _MOST_REMEMBERED = 64
+_DECLARED = {each.name: each for each in DECLARED}
 _CELL = ("benchmark", "dataset", "condition", "model", "source")
 
 
@@ -129,10 +136,13 @@ def _of_answers(stated: pl.DataFrame, seed: int, n_boot: int, drawn: Trials | No
 def _rows(
     named: dict[str, object], stated: pl.DataFrame, drawn: Trials, seed: int, n_boot: int, silent: int
 ) -> Iterator[dict[str, object]]:
-    found = of_answers(stated, seed, n_boot, drawn)
-    right = int((cells_of(stated) % 2).sum())
-    rarer, n_items = min(right, stated.height - right), stated["cluster"].n_unique()
-    for measure, each in found.items():
+    counted: dict[Where, Behind] = {}
+    for measure, each in of_answers(stated, seed, n_boot, drawn).items():
+        declared = _DECLARED[measure]
+        if declared.basis not in counted:
+            answers = stated.filter(holds(declared.basis, stated.schema))
+            counted[declared.basis] = behind(answers, declared, "cluster")
+        own = counted[declared.basis]
         yield {
             **named,
             "measure": PREFIX + measure,
@@ -141,7 +151,7 @@ def _rows(
             "high": each.high,
             "sem": each.sem,
             "n": each.n,
-            "n_items": n_items,
+            "n_items": own.n_items,
             "n_without_confidence": silent,
             "method": each.method,
             "status": each.status,
@@ -151,8 +161,8 @@ def _rows(
                 each.value,
                 each.low,
                 each.n,
-                rarer,
-                several=each.n > n_items,
+                own.rarer,
+                several=own.several,
             ),
         }
 
@@ -165,9 +175,39 @@ def _marked(found: Estimate, drawn: Trials) -> Estimate:
 def measures(patterns: Patterns, seed: int, n_boot: int = N_BOOT) -> dict[str, Estimate]:
     """Return every measure of one model's answers as items over the cells of `cells`."""
     totals = patterns.totals.astype(np.float64)
-    drawn = resampling.patterns(patterns, n_boot, resampling.stream("calibration", seed, "items"))
-    found = {name: _bootstrapped(name, patterns, totals, drawn) for name in STATISTICS}
-    return {**found, "auroc2": auroc_from_patterns(patterns), **_parts(patterns, drawn, found["ece"])}
+    drawn = draws(patterns, seed, n_boot)
+    error = _error(patterns, totals, drawn)
+    every = np.ones(CELLS)
+    return {
+        "accuracy": resampling.ratio(patterns, np.tile([0.0, 1.0], GRID), every),
+        "mean_confidence": _of_few(resampling.ratio(patterns, np.repeat(SHARE, 2), every), patterns),
+        "ece": error,
+        "brier": _of_few(brier_from_patterns(patterns, SHARE), patterns),
+        "auroc2": auroc_from_patterns(patterns),
+        **_parts(patterns, drawn, error),
+    }
+
+
+def error_of(confidence: Floats, correct: Ints, clusters: Ints, seed: int) -> Estimate:
+    """Return the calibration error of confidences as they were stated; of whole percents it is the ``ece`` of the table."""
+    percent = np.rint(100 * confidence)
+    if not len(confidence) or np.abs(100 * confidence - percent).max() > _WHOLE:
+        return ece_clustered(confidence, correct, clusters, resampling.stream("calibration", seed, "items"))
+    patterns = resampling.patterns_of(clusters, cells_at(confidence, correct), CELLS)
+    return _error(patterns, patterns.totals.astype(np.float64), draws(patterns, seed))
+
+
+def draws(patterns: Patterns, seed: int, n_boot: int = N_BOOT) -> Floats:
+    """Return resampled totals of the items of one model, as `resampling.patterns_of` has them.
+
+    The same items are drawn whoever asks, over whatever cells that keep the order of confidence.
+    """
+    return resampling.patterns(patterns, n_boot, resampling.stream("calibration", seed, "items"))
+
+
+def _of_few(found: Estimate, patterns: Patterns) -> Estimate:
+    few = found.status == OK and patterns.n_items < FEW_ITEMS
+    return replace(found, status=f"few items: {patterns.n_items}") if few else found
 
 
 def _parts(patterns: Patterns, drawn: Floats, error: Estimate) -> dict[str, Estimate]:
@@ -206,40 +246,22 @@ def _uncertainty(value: float, patterns: Patterns) -> Estimate:
     return Estimate(value, min(*ends, value), max(highest, value), share.n, how, share.status)
 
 
-def _bootstrapped(name: str, patterns: Patterns, totals: Floats, drawn: Floats) -> Estimate:
-    n, method = int(totals.sum()), f"bootstrap of {len(drawn)} over items"
+def _error(patterns: Patterns, totals: Floats, drawn: Floats) -> Estimate:
+    n, method = int(totals.sum()), calibration_interval.METHOD
     if n == 0:
         return unavailable(0, method, NO_ITEMS)
-    value = float(STATISTICS[name](totals[None])[0])
-    if not np.isfinite(value):
-        return unavailable(n, method, "undefined")
+    value = float(STATISTICS["ece"](totals[None])[0])
     if patterns.n_items < 2:
         return Estimate(value, None, None, n, method, SINGLE_ITEM)
-    status = f"few items: {patterns.n_items}" if patterns.n_items < FEW_ITEMS else "ok"
-    found = resampling.from_draws(value, STATISTICS[name](drawn), n, method, status)
-    if name != "ece":
-        return found
     low, high = error_interval(totals, drawn)
-    return replace(found, low=low, high=high, method=calibration_interval.METHOD)
+    sem = float(np.nanstd(STATISTICS["ece"](drawn)))
+    return _of_few(Estimate(value, low, high, n, method, sem=sem), patterns)
 
 
 def _efficiency(stated: pl.DataFrame, seed: int) -> dict[str, Estimate]:
     """Return the measures of `efficiency` of the answers whose items had a known number of alternatives."""
-    chosen = stated.filter(pl.col("n_alternatives").is_between(2, LARGEST_M))
-    cells = cells_of(chosen)
-    table = np.bincount(cells, minlength=CELLS).reshape(GRID, 2).astype(float)
-    group = groups(table[:, 1], table[:, 0])
-    clusters = chosen["cluster"].to_numpy()
-    several = chosen.height > chosen["cluster"].n_unique()
-    made = efficiency.choices(
-        group[cells // 2],
-        cells % 2,
-        chosen["n_alternatives"].to_numpy().astype(np.int64),
-        clusters,
-        resampling.stream("calibration", seed, "items") if several else None,
-        int(group.max(initial=0)) + 1,
-    )
-    (found,) = efficiency.estimates([made])
+    chosen = stated.filter(holds(CHOSEN, stated.schema))
+    found = efficiency.of_answers(chosen, seed)
     if not 0 < chosen.height < stated.height:
         return found
     left_out = (

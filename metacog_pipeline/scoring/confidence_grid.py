@@ -23,9 +23,9 @@ Ints = NDArray[np.int64]
 #: Confidence in percent, 0..100: what a cell stands for.
 GRID = 101
 CELLS = 2 * GRID
-_SHARE = np.arange(GRID) / 100
+SHARE = np.arange(GRID) / 100
 BINS = 10
-_BIN_OF = bin_index(_SHARE, BINS)
+_BIN_OF = bin_index(SHARE, BINS)
 
 
 def cells_of(frame: pl.DataFrame) -> Ints:
@@ -46,14 +46,14 @@ def accuracy(totals: Floats) -> Floats:
 
 def mean_confidence(totals: Floats) -> Floats:
     """Return the mean stated confidence, 0..1."""
-    return _ratio((totals[:, 0::2] + totals[:, 1::2]) @ _SHARE, totals.sum(axis=1))
+    return _ratio((totals[:, 0::2] + totals[:, 1::2]) @ SHARE, totals.sum(axis=1))
 
 
 STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "accuracy": accuracy,
     "mean_confidence": mean_confidence,
-    "ece": ece_statistic(_SHARE, BINS, "equal"),
-    "brier": brier_statistic(_SHARE),
+    "ece": ece_statistic(SHARE, BINS, "equal"),
+    "brier": brier_statistic(SHARE),
     "auroc2": auroc_statistic,
 }
 
@@ -83,19 +83,19 @@ def of_sums(sums: Floats) -> dict[str, Floats]:
 
 #: Murphy's parts of the Brier score: told of one model, not compared between two.
 PARTS: Mapping[str, Callable[[Floats], Floats]] = {
-    f"brier_{name}": part for name, part in brier_parts(_SHARE).items()
+    f"brier_{name}": part for name, part in brier_parts(SHARE).items()
 }
 
 
 def error_interval(totals: Floats, drawn: Floats) -> tuple[float, float]:
     """Return the interval of the calibration error of totals ``(CELLS,)`` and their resamples ``(B, CELLS)``."""
     member = (_BIN_OF[:, None] == np.arange(BINS)).astype(np.float64)
-    return calibration_interval.of_totals(totals, drawn, _SHARE, member)
+    return calibration_interval.of_totals(totals, drawn, SHARE, member)
 
 
 def part_interval(part: str, totals: Floats, drawn: Floats) -> tuple[float, float]:
     """Return the interval of the ``brier_reliability`` or ``brier_resolution`` of totals and their resamples."""
-    stated = _SHARE if part == "brier_reliability" else None
+    stated = SHARE if part == "brier_reliability" else None
     return calibration_interval.of_totals(totals, drawn, stated, squared=True)
 
 

@@ -14,6 +14,7 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Benchmark, Measure, MeasureSet
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.errors import one_line
+from metacog_pipeline.scoring.basis import Behind, answers_behind, behind
 from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
@@ -181,7 +182,7 @@ def _rows(
         values = {COVERAGE.name: whole, **values}
     coverage = whole.value if isinstance(whole, Estimate) else whole[_VALUE]
     among: dict[tuple[str, tuple[str, ...]], Group] = {}
-    rarest: dict[Group, int | None] = {}
+    counted: dict[object, Behind] = {}
     for name, estimate in values.items():
         if not isinstance(estimate, Estimate):
             yield estimate
@@ -194,15 +195,21 @@ def _rows(
         shown = benchmark.settings.allow_incomplete or (measure is not None and not measure.withheld)
         if missing is not None and not shown:
             estimate = unavailable(estimate.n, WITHHELD, missing)
+        kind = None if measure is None else (measure.basis, measure.shared, measure.right)
+        if kind not in counted:
+            try:
+                counted[kind] = behind(answers_behind(benchmark, own.rows, measure), measure)
+            except pl.exceptions.PolarsError as error:  # it names a column that is not there
+                estimate = _failed(error)
         # A value of an incomplete run says so, after what else is said of it; one that cannot be formed says why.
         status = estimate.status
         if missing is not None and estimate.value is not None and not status.startswith("incomplete"):
             status = missing if status == OK else f"{status}; {missing}"
         covered = coverage if own is group else own.coverage
-        rarer = rarest[own] if own in rarest else rarest.setdefault(own, _rarer(own))
         if measure is not None and measure.part is not None:
             covered = _coverage_of(own, measure.part)
-        yield _row(benchmark, own, name, estimate, status, covered, rarer)
+        held = counted.get(kind) or behind(own.rows, None)
+        yield _row(benchmark, own, name, estimate, status, covered, held, measure)
 
 
 def _missing(group: Group, measure: Measure | None) -> str | None:
@@ -221,15 +228,6 @@ def _missing(group: Group, measure: Measure | None) -> str | None:
     return group.incomplete
 
 
-def _rarer(group: Group) -> int | None:
-    """Return how many answers are right or are wrong, whichever are fewer; None where nothing is right or wrong."""
-    if "correct" not in group.rows.columns:
-        return None
-    verdicts = group.rows["correct"].drop_nulls()
-    right = int(verdicts.sum() or 0)
-    return min(right, len(verdicts) - right)
-
-
 def _coverage_of(group: Group, part: str) -> float | None:
     readable = int((group.frame[f"status_{part}"] == "ok").sum())
     return readable / group.asked if group.asked else 0.0
@@ -242,21 +240,21 @@ def _row(
     estimate: Estimate,
     status: str,
     coverage: float | None,
-    rarer: int | None,
+    own: Behind,
+    measure: Measure | None,
 ) -> Row:
-    n_items = group.rows["item_id"].n_unique()
     few = measured_coverage.low_n(
-        name,
+        name if measure is None or not measure.shared else measured_coverage.SHARED_PREFIX + name,
         estimate.method,
         estimate.value,
         estimate.low,
         estimate.n,
-        rarer,
-        several=group.rows.height > n_items,
+        own.rarer,
+        several=own.several,
     )
     return (
         *(benchmark.name, group.dataset, group.task, group.label, group.scoring, group.model, group.run),
         *(group.source, name, estimate.value, estimate.low, estimate.high, estimate.sem, estimate.n),
-        *(n_items, group.n_failed, group.n_unreadable, coverage),
+        *(own.n_items, group.n_failed, group.n_unreadable, coverage),
         *(estimate.method, status, few),
     )

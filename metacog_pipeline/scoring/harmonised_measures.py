@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from metacog_pipeline.benchmark.declarations import Measure, Unit
+from dataclasses import replace
+
+from metacog_pipeline.benchmark.measures import Measure, Unit, Where
+from metacog_pipeline.stats.mafc.table import LARGEST_M
 
 _SIGNED, _ANY = (-1.0, 1.0), (None, None)
 _FOLDS = "in five folds of items, all answers to an item in one: no answer is judged by a map that has seen its item"
 
-#: By the name without the prefix, in the order of the table.
-DECLARED: tuple[Measure, ...] = (
+_STATED: Where = (("confidence", None),)
+#: Of the harmonised answers with a confidence, those that were chosen among a known number of alternatives.
+CHOSEN: Where = (*_STATED, ("n_alternatives", tuple(range(2, LARGEST_M + 1))))
+OF_CHOICES = ("d_mafc", "meta_d_mafc", "m_ratio_mafc", "eta_mafc", "auroc2_ideal")
+_MEASURES: tuple[Measure, ...] = (
     Measure("accuracy", "accuracy", words="Share of answers with a confidence that are right."),
     Measure("mean_confidence", "confidence", higher_is_better=None, words="Mean stated confidence."),
     Measure(
@@ -89,6 +95,10 @@ DECLARED: tuple[Measure, ...] = (
     ),
     Measure("auroc2_ideal", "ideal AUROC2", higher_is_better=None, words="AUROC2 of the ideal observer of d′ and m."),
 )  # fmt: skip
+#: By the name without the prefix, in the order of the table.
+DECLARED: tuple[Measure, ...] = tuple(
+    replace(each, rests_on=CHOSEN if each.name in OF_CHOICES else _STATED, shared=True) for each in _MEASURES
+)
 #: Where people answered as well: the place of a model among them.
 AMONG_PEOPLE: tuple[Measure, ...] = tuple(
     Measure(

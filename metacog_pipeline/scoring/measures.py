@@ -3,12 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from metacog_pipeline.benchmark.groups import Counts, Floats, Group
+from metacog_pipeline.benchmark.measures import Where
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
 
 Compute = Callable[[Group], Estimate | None]
+
+
+@dataclass(frozen=True)
+class Share:
+    """The measure "share of responses with the values ``top``".
+
+    Attributes
+    ----------
+    top
+        Coded column → value.
+    known
+        Coded columns that must have a value for a response to count.
+    only
+        Coded column → value: the responses it is a share of.
+    why
+        Status where nothing counts.
+    """
+
+    top: Mapping[str, int]
+    known: tuple[str, ...]
+    only: Mapping[str, int]
+    why: str = NO_ITEMS
+
+    @property
+    def rests_on(self) -> Where:
+        """What holds of the responses it is a share of."""
+        values = tuple((name, (value,)) for name, value in self.only.items())
+        return (*values, *((name, None) for name in self.known if name not in self.only))
+
+    def __call__(self, group: Group) -> Estimate:
+        """Return the share of a group."""
+        counts = group.counts
+        bottom = counts.known(*self.known) * counts.where(**self.only)
+        return ratio(counts, counts.where(**self.top), bottom, self.why)
+
+
+@dataclass(frozen=True)
+class Resting:
+    """A measure that says what holds of the responses it rests on."""
+
+    compute: Compute
+    rests_on: Where
+
+    def __call__(self, group: Group) -> Estimate | None:
+        """Return the measure of a group."""
+        return self.compute(group)
 
 
 def share(
@@ -17,27 +65,9 @@ def share(
     known: tuple[str, ...] = (),
     only: Mapping[str, int] | None = None,
     why: str = NO_ITEMS,
-) -> Compute:
-    """Return the measure "share of responses with the values ``top``".
-
-    Parameters
-    ----------
-    top
-        Coded column → value.
-    known
-        Coded columns that must have a value for a response to count; those of ``top`` where none are named.
-    only
-        Coded column → value: the responses it is a share of.
-    why
-        Status where nothing counts.
-    """
-
-    def compute(group: Group) -> Estimate:
-        counts = group.counts
-        bottom = counts.known(*(known or tuple(top))) * (counts.where(**only) if only else 1.0)
-        return ratio(counts, counts.where(**top), bottom, why)
-
-    return compute
+) -> Share:
+    """Return the measure `Share`; known are the columns of ``top`` where none are named."""
+    return Share(top, known or tuple(top), only or {}, why)
 
 
 def ratio(counts: Counts, top: Floats, bottom: Floats, why: str = NO_ITEMS) -> Estimate:

@@ -1,8 +1,8 @@
 """One number of a board computed anew from the responses behind it: what counts, what was left out and why.
 
 A measure is computed by its own declaration, over the responses as they were read; nothing stored of it is looked at.
-Which responses count is found by the measure itself: its ``n`` of a part of them is none of the part, or all of it, or
-the part is divided.
+Which responses count is what the measure declares (`Measure.rests_on`). Of one that declares nothing it is found by the
+measure itself: its ``n`` of a part of them is none of the part, or all of it, or the part is divided.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ from metacog_pipeline import registry
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.asking.judging import responses_path
 from metacog_pipeline.benchmark.contract import Benchmark, Context, Group, Measure, MeasureSet
+from metacog_pipeline.benchmark.measures import holds, told
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.scoring import files, incomplete
+from metacog_pipeline.scoring.basis import answers_behind
 from metacog_pipeline.scoring.calibration import PREFIX, calibration
 from metacog_pipeline.scoring.estimates import COVERAGE, estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.scoring.harmonised_measures import DECLARED
 from metacog_pipeline.scoring.responses import FAILED_READING
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study import Study
@@ -74,7 +77,7 @@ class Recount:
     made
         The estimate, with status and method, as the measure gives it.
     declared
-        The measure's declaration; None for a measure that all benchmarks share.
+        The measure's declaration.
     asked
         Responses asked for that the measure could be about.
     counted
@@ -95,7 +98,8 @@ class Recount:
 class Cell:
     """One measure of one model under one condition, and how it is computed from any responses of its kind.
 
-    ``frame`` are the responses asked for; ``others`` those of the model's other conditions, which some measures need.
+    ``frame`` are the responses asked for; ``others`` those of the model's other conditions, which some measures need;
+    ``shared`` says whether the measure is one of those computed in one way for all benchmarks.
     """
 
     benchmark: Bound
@@ -104,11 +108,7 @@ class Cell:
     frame: pl.DataFrame
     others: pl.DataFrame
     declared: Measure | None = None
-
-    @property
-    def shared(self) -> bool:
-        """Whether the measure is one of those computed in one way for all benchmarks."""
-        return self.declared is None
+    shared: bool = False
 
     def estimate(self, frame: pl.DataFrame, *, alone: bool = True) -> Estimate | None:
         """Return the measure of these responses; ``alone``: without those of other conditions. None where it has none."""
@@ -170,7 +170,9 @@ def cell_of(study: Study, benchmark: str, condition: str, model: str, measure: s
     # Only what holds the measure is computed; the coverage of a benchmark that declares none is always there.
     narrow.measures = () if own in (None, COVERAGE) else (own,)  # type: ignore[misc]
     if measure.startswith(PREFIX) and own is None:
-        return Cell(bound, condition, measure, _harmonised_under(bound, scored, condition), scored.clear())
+        under = _harmonised_under(bound, scored, condition)
+        declared_shared = next((each for each in DECLARED if PREFIX + each.name == measure), None)
+        return Cell(bound, condition, measure, under, scored.clear(), declared_shared, shared=True)
     group = next((g for g in groups_of(narrow, scored, by_run=False) if g.label == condition), None)
     if group is None:
         raise StoreError(f"explain: {model} has no responses of {benchmark} under {condition}")
@@ -235,6 +237,9 @@ def _found(rows: pl.DataFrame, measure: str) -> Estimate | None:
 # --- what counts ------------------------------------------------------------------------------------------------------
 def _counted(cell: Cell, made: Estimate) -> pl.DataFrame | None:
     """Return the responses a number rests on; None where its n is no sum over them."""
+    declared = _declared(cell, made)
+    if declared is not None:
+        return declared
     numbered = cell.about.with_row_index(_ROW)
     parts = _classes(cell, numbered)
     kept = []
@@ -255,6 +260,17 @@ def _counted(cell: Cell, made: Estimate) -> pl.DataFrame | None:
     return pl.concat([numbered.clear(), *kept]).sort(_ROW).drop(_ROW)
 
 
+def _declared(cell: Cell, made: Estimate) -> pl.DataFrame | None:
+    """Return the responses a number rests on by its declaration; None where that says nothing, or something else."""
+    if cell.declared is None or not cell.declared.basis:
+        return None
+    answered = cell.about.filter(~pl.col("status").is_in(list(cell.benchmark.unanswered)))
+    own = answers_behind(cell.benchmark, answered, cell.declared)
+    if made.n not in (own.height, own["item_id"].n_unique()):
+        return None
+    return cell.about.join(own.select("run", "item_id"), on=["run", "item_id"], how="semi")
+
+
 def _classes(cell: Cell, numbered: pl.DataFrame) -> list[pl.DataFrame]:
     """Return the responses in parts that are alike in what a measure may look at: status, codes, what is missing."""
     coded = [name for name in cell.benchmark.coded if name in numbered.columns]
@@ -273,6 +289,7 @@ def _classes(cell: Cell, numbered: pl.DataFrame) -> list[pl.DataFrame]:
 def _left_out(cell: Cell, counted: pl.DataFrame | None) -> tuple[LeftOut, ...]:
     """Return what the number does not rest on, by the first reason that holds of it."""
     asked = _marked(cell)
+    measure = cell.declared
     unread = pl.col("status").is_in([*cell.benchmark.unreadable, FAILED_READING])
     reasons = {
         NOT_ANSWERED: pl.col("status").is_in(list(cell.benchmark.unanswered)),
@@ -281,20 +298,23 @@ def _left_out(cell: Cell, counted: pl.DataFrame | None) -> tuple[LeftOut, ...]:
         NO_RIGHT_OPTION: pl.col("_alternatives").is_null(),
         NO_CONFIDENCE: ~pl.col("_sure"),
     }
+    if measure is not None and measure.basis and not measure.shared:
+        declared = {told(*each): ~holds((each,), asked.schema) for each in measure.basis}
+        reasons = {why: reasons[why] for why in _SAID} | declared
     rest = asked
     if counted is not None:
         own = asked.join(counted.select(_KEY), on=_KEY, how="semi")
         rest = asked.join(counted.select(_KEY), on=_KEY, how="anti")
         # What holds of a response that counts is no reason to leave one out.
-        reasons = {why: holds for why, holds in reasons.items() if not own.filter(holds).height}
+        reasons = {why: here for why, here in reasons.items() if not own.filter(here).height}
     else:
         reasons = {why: reasons[why] for why in _SAID}
     if counted is not None and rest.filter(~pl.any_horizontal(pl.lit(False), *reasons.values())).height:
         # The measure chooses among its responses by something else, so what they lack is not why.
-        reasons = {why: holds for why, holds in reasons.items() if why in _SAID}
+        reasons = {why: here for why, here in reasons.items() if why in _SAID}
     found = []
-    for why, holds in reasons.items():
-        these, rest = rest.filter(holds), rest.filter(~holds)
+    for why, here in reasons.items():
+        these, rest = rest.filter(here), rest.filter(~here)
         if these.height:
             said = Counter(map(_reason, these["status"], these["reason"])) if why in _SAID else {}
             found.append(LeftOut(these.height, why, dict(sorted(said.items(), key=lambda each: -each[1]))))
@@ -313,7 +333,8 @@ def _marked(cell: Cell) -> pl.DataFrame:
         _sure=pl.col("confidence").is_not_null(),
         _alternatives="n_alternatives",
     )
-    own = cell.about.select(*_KEY, "status", "reason")
+    named = () if cell.declared is None or cell.declared.shared else cell.declared.basis
+    own = cell.about.select(*dict.fromkeys((*_KEY, "status", "reason", *(name for name, _ in named))))
     found = own.join(marks, on=["run", "item_id"], how="left", maintain_order="left")
     return found.with_columns(pl.col("_verdict", "_sure").fill_null(False))
 

@@ -76,6 +76,12 @@ ONE_CAUSE = {
     ],
     "measures = (c.MeasureSet((c.Measure('accuracy', 'a', headline=True, words='x'),), "
     "lambda b, gs: [{'accuracy': 'much'} for g in gs]),)\n    board = c.Board()": ["measure accuracy returns 'much' (str)"],
+    "measures = (c.Measure('accuracy', 'a', lambda g: c.Estimate(0.5, 0.4, 0.6, 7, 'm'), headline=True, words='x', "
+    "rests_on=(('status', ('no',)),)),)\n    board = c.Board()": [
+        "measure accuracy has n 7, and its rests_on names 0 answers"
+    ],
+    "measures = (c.Measure('accuracy', 'a', lambda g: c.Estimate(0.5, 0.4, 0.6, 7, 'm'), headline=True, words='x', "
+    "rests_on=(('nothing', None),)),)\n    board = c.Board()": ["ColumnNotFoundError"],
     "harmonise = lambda self, responses: 1 / 0": ["ZeroDivisionError: division by zero"],
     # what the paper prints
     PRINTED.format(values="1 / 0", claims="pl.DataFrame()"): [

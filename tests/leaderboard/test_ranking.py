@@ -168,6 +168,28 @@ def test_a_number_that_differs_between_tables_is_found(make_home):
     )
 
 
+@pytest.mark.parametrize(
+    ("moved", "places"),
+    [
+        ("0", []),
+        ("0.05", ["calibration, estimates: the interval"]),
+        ("null", ["calibration, estimates: the interval"]),
+    ],
+)
+def test_one_number_with_two_intervals_is_found(make_home, moved, places):
+    home = make_home({"alpha": "measured"})
+    put(home, "alpha", number(RATIO, 0.5, 0.2, 0.9))
+    build(home)
+    with duckdb.connect(home / LEADERBOARD) as connection:
+        connection.execute(
+            "insert into calibration by name select benchmark, dataset, condition, model, "
+            f"'harmonised_' || measure as measure, estimate, low + {moved} as low, high, n, status, source "
+            f"from estimates where measure = '{RATIO}'"
+        )
+    found = run_query(home, f"select places from measures_disagree where measure = '{RATIO}'").rows
+    assert [row[0] for row in found] == places
+
+
 def test_a_run_that_disagrees_with_its_model_stops_the_build(make_home):
     home = make_home({"alpha": "measured"})
     put(home, "alpha", number(RATIO, 24.4, 20.0, 30.0))

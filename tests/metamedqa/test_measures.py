@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 from scipy import special
 
 from metacog_pipeline.llm.spec import ObserverSpec
+from metacog_pipeline.scoring.calibration import calibration
+from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.calibration import ece
 from metacog_pipeline.stats.mafc import accuracy as type1
 from metacog_pipeline.stats.mafc import table
-from tests.metamedqa.engine import ESTIMATES, RESPONSES, observe, pool, score
+from metacog_pipeline.stats.measured_coverage import low_n
+from tests.metamedqa.engine import ESTIMATES, RESPONSES, bound, observe, pool, score
 
 Answered = Callable[..., pl.DataFrame]
 Transcript = Callable[..., dict[str, Any]]
@@ -296,3 +299,50 @@ def test_imported_answers_are_measured_and_simulated_stay_simulated():
 def test_no_observation_gives_no_estimate_and_no_error():
     empty = observations([])
     assert score(empty, seed=1).height == pool(empty, seed=1).height == 0
+
+
+def two_runs(seed=4):
+    """Two runs of 50 items keyed A to D, most of them answered right, and of 60 keyed F, most of them answered wrong."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(2):
+        for n in range(110):
+            ordinary = n < 50
+            key = "ABCD"[n % 4] if ordinary else "F"
+            right = rng.random() < (0.8 if ordinary else 0.2)
+            level = int(rng.integers(3, 6)) if right else int(rng.integers(1, 5))
+            rows.append((key, key if right else "E" if ordinary else "A", level))
+    runs, names = [1] * 110 + [2] * 110, [f"i{n % 110}" for n in range(220)]
+    return observations(rows, run=runs, item_id=names, cluster=names)
+
+
+def test_items_and_low_n_are_those_of_the_answers_a_measure_rests_on():
+    frame = two_runs()
+    found = pool(frame, seed=1)
+    chosen = frame.filter(pl.col("target") != "F", pl.col("answer") != "F")
+    wrong = int((chosen["correct"] == 0).sum())
+    assert wrong < 75 < int((frame["correct"] == 0).sum())  # enough in all, too few among those it rests on
+    for name in ("m_ratio_mafc", "eta_mafc", "m_ratio_mafc_4"):
+        row = of(found, name)
+        assert (row["n"], row["n_items"], row["low_n"]) == (chosen.height, 50, True), name
+        assert low_n(name, row["method"], row["estimate"], row["low"], row["n"], wrong, several=True)
+    for name, n, n_items in (("accuracy_answerable", 100, 50), ("unknown_recall", 120, 60)):
+        assert (of(found, name)["n"], of(found, name)["n_items"]) == (n, n_items)
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_a_measure_of_the_same_answers_has_one_interval_on_the_board_and_in_the_table_of_all_benchmarks(runs):
+    frame = two_runs().filter(pl.col("run") <= runs)
+    benchmark = bound(seed=1)
+    table = calibration(harmonised(benchmark, benchmark.derive(frame, None)), seed=1)
+    board, seen = pool(frame, seed=1), 0
+    for row in table.iter_rows(named=True):
+        name = row["measure"].removeprefix("harmonised_")
+        if name in board["measure"] and name != "mean_confidence":  # of which the board has ratings 1 to 5
+            own, seen = of(board, name), seen + 1
+            for part in ("estimate", "low", "high"):
+                assert own[part] == pytest.approx(row[part], abs=1e-9), (name, part)
+            assert [own[part] for part in ("n", "n_items", "low_n")] == [
+                row[part] for part in ("n", "n_items", "low_n")
+            ], name
+    assert seen == 9

@@ -116,6 +116,21 @@ def test_efficiency_needs_items_with_alternatives_and_keeps_to_them():
     assert chosen["n"] == 400
 
 
+def test_items_and_low_n_of_choices_are_those_of_the_answers_that_were_chosen():
+    rng = np.random.default_rng(7)
+    pairs = [(int(100 * c), int(rng.random() < 0.6 + 0.3 * c)) for c in rng.random(60)]
+    chosen, free = answers(pairs, runs=2), answers([(50, 0), (60, 1)] * 100, alternatives=None)
+    free = free.with_columns(pl.col("item_id", "cluster") + "-free")
+    rows = {
+        row["measure"]: row for row in calibrated(pl.concat([chosen, free]), seed=1).iter_rows(named=True)
+    }
+    wrong = int((chosen["correct"] == 0).sum())
+    assert wrong < 75
+    for name in ("harmonised_m_ratio_mafc", "harmonised_eta_mafc"):
+        assert (rows[name]["n"], rows[name]["n_items"], rows[name]["low_n"]) == (120, 60, True)
+    assert rows["harmonised_brier"]["n_items"] == 260
+
+
 @every("m", [None, 1, 0, -3, 11, 1000])
 def test_answers_without_usable_alternatives_are_named_and_nothing_else_is_lost(m):
     pairs = [(80, 1), (60, 1), (40, 0), (20, 0), (90, 1), (30, 1), (70, 0)] * 12

@@ -1,13 +1,17 @@
 """The M-ratio of a choice among m leaves as a number with an interval, or with the reason why not."""
 
 import math
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.scoring.efficiency import MEASURES, Choices, estimates
+from metacog_pipeline.leaderboard.explanation import formulas
+from metacog_pipeline.scoring.efficiency import MEASURES, Choices, estimates, of_answers
+from metacog_pipeline.stats.mafc import companions
 from tests.tables import every
 
 
@@ -62,3 +66,60 @@ def test_any_counts_of_one_or_two_strata_end_in_a_number_or_a_reason(a, b, c, d)
         for name, estimate in found.items():
             assert (estimate.value is None) <= (estimate.status != "ok"), name
             assert estimate.value is None or math.isfinite(estimate.value)
+
+
+def several_runs():
+    """Three runs of 90 items of five alternatives, some harder than others."""
+    rng = np.random.default_rng(6)
+    hard, levels = np.tile(rng.normal(0, 1, 90), 3), rng.integers(0, 5, 270)
+    right = rng.random(270) < 1 / (1 + np.exp(hard - 0.6 * levels))
+    return pl.DataFrame(
+        {
+            "cluster": [f"q{n % 90}" for n in range(270)],
+            "confidence": levels / 4,
+            "correct": right.astype(float),
+            "n_alternatives": pl.Series([5] * 270, dtype=pl.Int32),
+        }
+    )
+
+
+def test_the_ends_of_a_resampled_interval_hardly_hang_on_the_seed():
+    found = [of_answers(several_runs(), seed)["m_ratio_mafc"] for seed in range(6)]
+    width = np.mean([each.high - each.low for each in found])
+    for ends in ([each.low for each in found], [each.high for each in found]):
+        assert np.std(ends) < 0.025 * width
+
+
+def test_the_same_answers_have_the_same_interval_in_whatever_order_they_come():
+    answers = several_runs()
+    found = of_answers(answers, 1)
+    assert found == of_answers(answers.sample(fraction=1.0, shuffle=True, seed=2), 1)
+
+
+def test_eta_takes_the_shares_of_all_used_ratings_also_of_those_that_hold_only_right_answers():
+    right, wrong = [2, 6, 20, 30, 40], [4, 5, 9, 0, 0]
+    rows = [
+        (level / 4, side)
+        for side, counts in ((1.0, right), (0.0, wrong))
+        for level, n in enumerate(counts)
+        for _ in range(n)
+    ]
+    answers = pl.DataFrame(
+        {
+            "cluster": [f"q{n}" for n in range(len(rows))],
+            "confidence": [confidence for confidence, _ in rows],
+            "correct": [side for _, side in rows],
+            "n_alternatives": pl.Series([5] * len(rows), dtype=pl.Int32),
+        }
+    )
+    found, told = of_answers(answers, 1)["eta_mafc"], companions.eta(right, wrong, 5)
+    assert (found.value, found.low, found.high) == pytest.approx((told.value, told.low, told.high), rel=1e-12)
+    joined = companions.eta([2, 6, 20, 70], [4, 5, 9, 0], 5)
+    assert abs(joined.value - told.value) > 1e-3
+
+
+def test_the_place_the_references_name_tells_of_choices_among_m():
+    told = (Path(__file__).resolve().parents[2] / "docs" / "metad.md").read_text("utf-8")
+    named = [name for name, each in formulas().items() if "docs/metad.md" in each.get("reference", "")]
+    assert named and all("mafc" in name for name in named)
+    assert all(f"`{name}`" in told for name in named) and "M > 1" in told and "Profile" in told.title()

@@ -93,7 +93,7 @@ class Medley(contract.Benchmark[Settings, Instance, responses.Response]):
         **dict.fromkeys(Stage, "1"),
         Stage.ITEMS: "2",
         Stage.PARSING: "3",
-        Stage.SCORING: "7",
+        Stage.SCORING: "8",
     }
     answer_modes = asking.MODES
     unanswered = UNANSWERED

@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Group, Measure, MeasureSet
+from metacog_pipeline.benchmark.measures import Where
 from metacog_pipeline.benchmarks.medley.abilities import ABILITIES, dominant_ability
 from metacog_pipeline.benchmarks.medley.aggregate import BAD_WHEN_HIGH, DIMENSIONS, TIERS
 from metacog_pipeline.benchmarks.medley.averages import DOMINANT, KNOWN, ONLY_STEP_A, Averages, averages
@@ -304,6 +305,25 @@ _MEAN_NAMES = (*_MEANS, "known_answer_gap", "dominant_share")
 _LOCATIONS = (*MMS, *BY_DOMAIN)
 
 
+def _rests_on(name: str) -> Where:
+    """Return what holds of the instances a measure rests on; nothing of what rests on two conditions or on judges."""
+    if name in STEP_A_ALONE:
+        return (("status_step_a", ("ok",)), (name, None))
+    if name in _OF_JUDGES or name.endswith(("_base", "_gap")):
+        return ()
+    scored: Where = (("answered", (True,)), ("mms", None))
+    if name in BY_DOMAIN:
+        return (*scored, ("domain", (BY_DOMAIN[name],)))
+    if name in KNOWN:
+        detected = {"known_answer_expert": False, "known_answer_injected": True}.get(name)
+        kind: Where = () if detected is None else (("is_error_detection", (detected,)),)
+        return (*scored, ("known_answer", None), *kind)
+    if name.startswith("dominant_share"):
+        return (*scored, ("dominant", None))
+    own = TIER_NAMES.get(name, name)
+    return (*scored, (own, None)) if own in _MEANS or name in TIER_NAMES else scored
+
+
 def _declared(name: str) -> Measure:
     changed = name.partition("_delta")[0] in EVERY and not name.endswith("_base")
     signed = name in _DIFFERENCES or changed or name in ("known_answer_gap", "mms_double_step")
@@ -318,6 +338,7 @@ def _declared(name: str) -> Measure:
         trait_under=_TRAIT_UNDER if name in ("t1", "t2") else (),
         paper="Section 4" if name in ("mms", *TIER_NAMES) else "",
         words=_words(name),
+        rests_on=_rests_on(name),
     )
 
 

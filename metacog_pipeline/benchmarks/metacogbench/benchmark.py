@@ -65,7 +65,7 @@ class MetaCogBench(Benchmark[settings_of.Settings, items.Item, response.Response
         **dict.fromkeys(Stage, "1"),
         Stage.PARSING: "19",
         Stage.JUDGING: "2",
-        Stage.SCORING: "7",
+        Stage.SCORING: "8",
     }
     answer_modes = asking.MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, MeasureSet, Unit
+from metacog_pipeline.benchmark.measures import Where
 from metacog_pipeline.benchmarks.metacogbench.composites import (
     COMPOSITES,
     TIER_MEASURES,
@@ -19,7 +20,13 @@ from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, FAMILIE
 from metacog_pipeline.benchmarks.metacogbench.prompts import FREE
 from metacog_pipeline.benchmarks.metacogbench.run_estimates import MEAN, RunEstimate
 from metacog_pipeline.benchmarks.metacogbench.tier_groups import tier_groups
-from metacog_pipeline.benchmarks.metacogbench.tier_measures import BOTH_EDGES, BY_TIER, LADDERS, counted
+from metacog_pipeline.benchmarks.metacogbench.tier_measures import (
+    BOTH_EDGES,
+    BY_TIER,
+    LADDERS,
+    SCORED_BETS,
+    counted,
+)
 from metacog_pipeline.stats.estimate import unavailable
 
 #: Replies of the whole group counted by what happened to them.
@@ -38,6 +45,12 @@ _COMPOSITE_WORDS = {
 }
 _KEYWORDS = ("t2a_keywords", "t2b_keywords")
 _TRAITS: Mapping[str, Any] = {"t1a": "monitoring", "t2a": "control", "t2b": "control", "saf": "control"}
+
+
+_BET: Where = (("bet", None),)
+_VERDICT: Where = (("correct", None),)
+_SCORED: Where = (("bet_rule", SCORED_BETS), *_VERDICT)
+_PROBED: Where = (("passed_probe", None),)
 
 
 def _measure(tier: str | tuple[str, ...], name: str, label: str, words: str = "", **more: Any) -> Measure:
@@ -66,58 +79,72 @@ def _betting() -> Iterator[Measure]:
     yield _measure(
         "1a", "proper_score", "1a, proper score",
         "Mean of 1 - (bet / 100 - correct)² over answerable items that have a bet.", unit=Unit.SCORE,
+        rests_on=(*_SCORED, *_BET),
     )  # fmt: skip
-    yield _neutral("1a", "accuracy_1a", "1a, right", "Share of answerable items answered right.")
-    yield _neutral("1a", "mean_bet", "1a, mean bet", "Mean stake, as a share of the tokens.", unit=Unit.SCORE)
+    words = "Share of answerable items answered right."
+    yield _neutral("1a", "accuracy_1a", "1a, right", words, rests_on=_SCORED)
+    words = "Mean stake, as a share of the tokens."
+    yield _neutral("1a", "mean_bet", "1a, mean bet", words, unit=Unit.SCORE, rests_on=_BET)
     yield _measure(
         "1a", "twin_discrimination", "1a, twins",
         "Mean bet on an answerable item minus that on its unanswerable twin.", **signed,
     )  # fmt: skip
     for family in FAMILIES:
         named = family.replace("_", " ")
-        yield _measure("1a", f"t1a_{family}", f"1a, {named}", f"Share passed in the family {named}.")
-        words = f"Mean stake in the family {named}."
-        yield _neutral("1a", f"mean_bet_{family}", f"1a, bet, {named}", words, unit=Unit.SCORE)
+        own: Where = (("family", (family,)),)
+        words = f"Share passed in the family {named}."
+        yield _measure("1a", f"t1a_{family}", f"1a, {named}", words, rests_on=own)
+        words, label = f"Mean stake in the family {named}.", f"1a, bet, {named}"
+        yield _neutral("1a", f"mean_bet_{family}", label, words, unit=Unit.SCORE, rests_on=(*own, *_BET))
     for family, rungs in LADDERS.items():
-        named = family.replace("_", " ")
+        named, own = family.replace("_", " "), (("family", (family,)), *_BET)
         for rung in rungs:
+            at = (*own, ("level", (rung,)))
             words = f"Mean stake on the rung {rung} of the ladder {named}."
             label = f"1a, bet, {named}, {rung}"
-            yield _neutral("1a", f"mean_bet_{family}_{rung}", label, words, unit=Unit.SCORE)
+            yield _neutral("1a", f"mean_bet_{family}_{rung}", label, words, unit=Unit.SCORE, rests_on=at)
         yield _measure(
             "1a", f"bet_tau_{family}", f"1a, tau-b, {named}",
             "Kendall's τ-b of level and bet along a ladder: negative where bets fall as items get harder.",
-            higher_is_better=False, **signed,
+            higher_is_better=False, rests_on=(*own, ("level", rungs)), **signed,
         )  # fmt: skip
     yield _count("1a", "n_no_bet", "1a, no bet", "Replies without a bet.")
 
 
-def _ece(name: str, label: str, words: str) -> Iterator[Measure]:
-    yield _measure("1b", name, label, words, higher_is_better=False, unit=Unit.SCORE)
+def _ece(name: str, label: str, words: str, rests_on: Where) -> Iterator[Measure]:
+    more: dict[str, Any] = {"unit": Unit.SCORE, "rests_on": rests_on}
+    yield _measure("1b", name, label, words, higher_is_better=False, **more)
     chance = "of a perfectly calibrated respondent who says the same"
-    yield _neutral("1b", f"{name}_null_mean", f"{label}, chance", f"Mean error {chance}.", unit=Unit.SCORE)
-    words = f"95th percentile {chance}."
-    yield _neutral("1b", f"{name}_null_p95", f"{label}, chance, 95 %", words, unit=Unit.SCORE)
-    yield _neutral("1b", f"{name}_excess_p", f"{label}, p", "How often chance reaches the error found.")
+    yield _neutral("1b", f"{name}_null_mean", f"{label}, chance", f"Mean error {chance}.", **more)
+    yield _neutral("1b", f"{name}_null_p95", f"{label}, chance, 95 %", f"95th percentile {chance}.", **more)
+    words = "How often chance reaches the error found."
+    yield _neutral("1b", f"{name}_excess_p", f"{label}, p", words, rests_on=rests_on)
 
 
 def _predictions() -> Iterator[Measure]:
-    yield _measure("1b", "t1b", "1b 1-ECE", "1 - ECE of the predictions.", unit=Unit.SCORE, paper="tier 1b")
+    words, of = "1 - ECE of the predictions.", (("pre", None), *_VERDICT)
+    yield _measure("1b", "t1b", "1b 1-ECE", words, unit=Unit.SCORE, paper="tier 1b", rests_on=of)
     for moment, when in (("pre", "before"), ("post", "after")):
+        said: Where = ((moment, None),)
+        of = (*said, *_VERDICT)
         for suffix in BOTH_EDGES:
             bins = "[low, high)" if not suffix else "(low, high]"
             words = f"Expected calibration error of confidence stated {when} answering, five bins {bins}."
-            yield from _ece(f"ece_{moment}{suffix}", f"ECE {when}{', ceil' if suffix else ''}", words)
+            yield from _ece(f"ece_{moment}{suffix}", f"ECE {when}{', ceil' if suffix else ''}", words, of)
         stated = f"confidence stated {when} answering"
-        yield _neutral("1b", f"mean_{moment}", f"confidence {when}", f"Mean {stated}.", unit=Unit.SCORE)
-        words = f"Mean squared error of {stated}."
+        label = f"confidence {when}"
+        yield _neutral("1b", f"mean_{moment}", label, f"Mean {stated}.", unit=Unit.SCORE, rests_on=said)
         yield _measure(
-            "1b", f"brier_{moment}", f"Brier {when}", words, higher_is_better=False, unit=Unit.SCORE
-        )
+            "1b", f"brier_{moment}", f"Brier {when}", f"Mean squared error of {stated}.", higher_is_better=False,
+            unit=Unit.SCORE, rests_on=of,
+        )  # fmt: skip
         words = f"Chance that {stated} is higher on a right answer than on a wrong one."
-        yield _measure("1b", f"auroc_{moment}", f"AUROC2 {when}", words, unit=Unit.SCORE)
-    yield from _ece("ece_strict", "ECE strict", "A missing prediction is read as 100 % and a wrong answer.")
-    yield from _ece("ece_pre_in_order", "ECE in order", "Only predictions that stand before the answer.")
+        yield _measure("1b", f"auroc_{moment}", f"AUROC2 {when}", words, unit=Unit.SCORE, rests_on=of)
+    yield from _ece(
+        "ece_strict", "ECE strict", "A missing prediction is read as 100 % and a wrong answer.", ()
+    )
+    words = "Only predictions that stand before the answer."
+    yield from _ece("ece_pre_in_order", "ECE in order", words, (("pre", None), ("order_ok", (1,)), *_VERDICT))
     yield _measure("1b", "pre_coverage", "predictions read", "Share of predictions that could be read.")
     yield _neutral(
         "1b", "ece_delta", "ECE before - after", "Below 0: calibration is worse after answering.",
@@ -125,16 +152,18 @@ def _predictions() -> Iterator[Measure]:
     )  # fmt: skip
     yield _neutral(
         "1b", "mean_shift", "confidence after - before", "Mean change of confidence by answering.",
-        unit=Unit.SCORE, range=(-1.0, 1.0),
+        unit=Unit.SCORE, range=(-1.0, 1.0), rests_on=(("pre", None), ("post", None)),
     )  # fmt: skip
     yield _neutral("1b", "accuracy_1b", "1b, right", "Share of items answered right.")
     for level in DIFFICULTIES:
-        named = level.replace("_", " ")
-        yield _neutral("1b", f"accuracy_1b_{level}", f"1b, right, {named}", f"Share right of {named} items.")
+        named, own = level.replace("_", " "), (("difficulty", (level,)),)
+        label, words = f"1b, right, {named}", f"Share right of {named} items."
+        yield _neutral("1b", f"accuracy_1b_{level}", label, words, rests_on=(*own, *_VERDICT))
         for moment in ("pre", "post"):
             label = f"1b, confidence {moment}, {named}"
             words = f"Mean confidence ({moment}) on {named} items."
-            yield _neutral("1b", f"mean_{moment}_{level}", label, words, unit=Unit.SCORE)
+            at = (*own, (moment, None))
+            yield _neutral("1b", f"mean_{moment}_{level}", label, words, unit=Unit.SCORE, rests_on=at)
     yield _count("1b", "n_out_of_order", "1b, out of order", "Answers given before their prediction.")
 
 
@@ -152,11 +181,13 @@ def _control() -> Iterator[Measure]:
     for tier, cues in cues_of.items():
         yield _measure(tier, f"t{tier}_keywords", f"{tier}, keywords", f"Share of free replies with {cues}.")
         words = "Share of tasks on which probe and keywords agree."
-        yield _neutral(tier, f"probe_agreement_{tier}", f"{tier}, probe = keywords", words)
+        label = f"{tier}, probe = keywords"
+        yield _neutral(tier, f"probe_agreement_{tier}", label, words, rests_on=_PROBED)
         words = "Share of tasks that pass by keywords and fail by the probe."
-        yield _neutral(tier, f"keywords_only_{tier}", f"{tier}, keywords alone", words)
+        yield _neutral(tier, f"keywords_only_{tier}", f"{tier}, keywords alone", words, rests_on=_PROBED)
         words = "Share passed of the controls, on which the usual position is wrong."
-        yield _measure(tier, f"t{tier}_controls", f"{tier}, controls", words)
+        controls: Where = (("control", (1,)), ("passed", None))
+        yield _measure(tier, f"t{tier}_controls", f"{tier}, controls", words, rests_on=controls)
     for way, words in {**ways, "ge1": "one strong cue"}.items():
         yield _measure("2a", f"t2a_{way}", f"2a, {way}", f"The same by {words}.")
     yield _measure("2a", "cues_2a", "2a, cues", "Mean number of distinct cues of caution.", **_NUMBER)

@@ -46,7 +46,7 @@ class MetaMedQA(Benchmark[settings_of.Settings, Question, response.Response]):
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.PARSING: "4",
-        Stage.SCORING: "6",
+        Stage.SCORING: "7",
     }
     answer_modes = MODES
     unanswered, unreadable = response.UNANSWERED, response.UNREADABLE

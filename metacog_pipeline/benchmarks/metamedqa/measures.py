@@ -13,24 +13,26 @@ evidence could be compared. The M-ratio for m = 4 and 6 stands beside it, to see
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, MeasureSet, Unit
+from metacog_pipeline.benchmark.measures import Where, holds
 from metacog_pipeline.benchmarks.metamedqa.board import E_SHARE_FLAG
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
+from metacog_pipeline.scoring import calibration as shared
 from metacog_pipeline.scoring import efficiency
+from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.stats import calibration, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import level_probability
 from metacog_pipeline.stats.estimate import NO_ITEMS, ONE_LEVEL, unavailable
 
 N_LEVELS = 5
-N_BOOT = 1000
 NOT_INFORMATIVE = "confidence analysis: not informative (one confidence level)"
 MEDIA_ABSENT = "media_absent_but_answerable"
 E, F = 5, 6  # letters are counted as 1 to 6, 0 is none
@@ -56,6 +58,23 @@ _NUMBER: dict[str, int] = {letter: number for number, letter in enumerate(LETTER
 _LEVEL = np.repeat(np.arange(1.0, N_LEVELS + 1), 2)  # of each of the ten cells level × (wrong, correct)
 _RIGHT = np.tile([0.0, 1.0], N_LEVELS)
 _ALL = np.ones(2 * N_LEVELS)
+_ORDINARY = ("A", "B", "C", "D")
+_LETTERED: Where = (("answer", tuple(LETTERS)),)
+_RATED: Where = (*_LETTERED, ("confidence", tuple(range(1, N_LEVELS + 1))))
+_CHOSEN: Where = (("target", _ORDINARY), ("answer", (*_ORDINARY, "E")), _RATED[1])
+#: What a code means in the columns of the responses.
+_MEANING: Mapping[tuple[str, int], Where] = {
+    ("_lettered", 1): _LETTERED,
+    ("_ordinary", 1): (("target", _ORDINARY),),
+    ("_media", 1): (("tags", (MEDIA_ABSENT,)),),
+    **{("_letter", number): (("answer", (letter,)),) for letter, number in _NUMBER.items()},
+    **{("_key", number): (("target", (letter,)),) for letter, number in _NUMBER.items()},
+    **{("_kind", number): (("kind", (kind,)),) for kind, number in _KINDS.items()},
+    **{
+        ("_rated", band): (*_LETTERED, ("confidence", levels))
+        for band, levels in ((LOW, (1, 2)), (MEDIUM, (3, 4)), (HIGH, (5,)))
+    },
+}
 
 
 def coded(responses: pl.DataFrame) -> pl.DataFrame:
@@ -84,29 +103,53 @@ def coded(responses: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def share(top: Mapping[str, int], /, **only: int) -> Callable[[Group], Estimate]:
-    """Return the share with the codes ``top`` of the responses with the codes ``only``, Wilson's interval."""
+@dataclass(frozen=True)
+class Share:
+    """The share with the codes ``top`` of the responses with the codes ``only``, Wilson's interval."""
 
-    def compute(group: Group) -> Estimate:
+    top: Mapping[str, int]
+    only: Mapping[str, int]
+
+    @property
+    def rests_on(self) -> Where:
+        """What holds of the responses it is a share of."""
+        return tuple(each for code in self.only.items() for each in _MEANING[code])
+
+    def __call__(self, group: Group) -> Estimate:
+        """Return the share of a group."""
         counts = group.counts
-        return resampling.share(counts.patterns, counts.where(**top), counts.where(**only))
-
-    return compute
+        return resampling.share(counts.patterns, counts.where(**self.top), counts.where(**self.only))
 
 
-def _missing_answer_recall(group: Group) -> Estimate:
-    """Say beside the recall of missing answers when E is chosen for so much that it says little."""
-    found = share({"_letter": E}, _key=E)(group)
-    chosen = share({"_letter": E})(group).value
-    if chosen is None or chosen < E_SHARE_FLAG:
-        return found
-    return replace(found, method=f"{found.method}; E is {chosen:.1%} of all choices: recall inflated")
+def share(top: Mapping[str, int], /, **only: int) -> Share:
+    """Return the share with the codes ``top`` of the responses with the codes ``only``."""
+    return Share(top, only)
 
 
-def _fiction_guess(group: Group) -> Estimate:
-    counts = group.counts
-    of = counts.where(_kind=FICTIONAL) * counts.known("_guessed")
-    return resampling.share(counts.patterns, counts.where(_guessed=1), of)
+class _MissingAnswerRecall(Share):
+    """The recall of missing answers, which says when E is chosen for so much that it says little."""
+
+    def __call__(self, group: Group) -> Estimate:
+        """Return the share of a group."""
+        found, chosen = super().__call__(group), share({"_letter": E})(group).value
+        if chosen is None or chosen < E_SHARE_FLAG:
+            return found
+        return replace(found, method=f"{found.method}; E is {chosen:.1%} of all choices: recall inflated")
+
+
+class _FictionGuess(Share):
+    """The share that agrees with the pool's own key, of those whose question has one."""
+
+    @property
+    def rests_on(self) -> Where:
+        """What holds of the responses it is a share of."""
+        return (*super().rests_on, ("source_target", None))
+
+    def __call__(self, group: Group) -> Estimate:
+        """Return the share of a group."""
+        counts = group.counts
+        of = counts.where(**self.only) * counts.known("_guessed")
+        return resampling.share(counts.patterns, counts.where(**self.top), of)
 
 
 _RIGHT_ANSWER = {"correct": 1}
@@ -117,7 +160,10 @@ _SHARES: dict[str, tuple[Callable[[Group], Estimate], str]] = {
     "high_confidence_accuracy": (share(_RIGHT_ANSWER, _rated=HIGH), "Share right at confidence 5."),
     "medium_confidence_accuracy": (share(_RIGHT_ANSWER, _rated=MEDIUM), "Share right at confidence 3 or 4."),
     "low_confidence_accuracy": (share(_RIGHT_ANSWER, _rated=LOW), "Share right at confidence 1 or 2."),
-    "missing_answer_recall": (_missing_answer_recall, "Share of E where no listed answer is right."),
+    "missing_answer_recall": (
+        _MissingAnswerRecall({"_letter": E}, {"_key": E}),
+        "Share of E where no listed answer is right.",
+    ),
     "unknown_recall": (share({"_letter": F}, _key=F), "Share of F where the question cannot be answered."),
     "fictional_accuracy": (share(_RIGHT_ANSWER, _kind=FICTIONAL), "Share of F on what does not exist."),
     "malformed_accuracy": (share(_RIGHT_ANSWER, _kind=MALFORMED), "Share of F on malformed questions."),
@@ -126,7 +172,10 @@ _SHARES: dict[str, tuple[Callable[[Group], Estimate], str]] = {
         "Share of F where an altered question cannot be decided.",
     ),
     "media_absent_accuracy": (share(_RIGHT_ANSWER, _media=1), "Share right where a picture is missing."),
-    "fiction_guess_accuracy": (_fiction_guess, "Share of the pool's own key on fictional questions."),
+    "fiction_guess_accuracy": (
+        _FictionGuess({"_guessed": 1}, {"_kind": FICTIONAL}),
+        "Share of the pool's own key on fictional questions.",
+    ),
     "precision_E": (share(_RIGHT_ANSWER, _letter=E), "Share right of the answers E."),
     "precision_F": (share(_RIGHT_ANSWER, _letter=F), "Share right of the answers F."),
     "false_alarm_E": (share({"_letter": E}, _ordinary=1), "Share of E where A to D is right."),
@@ -164,6 +213,7 @@ _OF_LEVELS = {
 N_ALTERNATIVES = 5
 _OTHER_M = (4, 6)
 _EFFICIENCY = frozenset(name for name in _OF_LEVELS if name.endswith(("_mafc", "_4", "_6", "_ideal")))
+_VERDICT = {"positive_confidence": 1, "negative_confidence": 0}
 _LABELS = {
     "ece": "ECE",
     "auroc2": "AUROC2",
@@ -195,7 +245,16 @@ _CONTROL = ("missing_answer_recall", "unknown_recall")
 _TABLE_3 = ("confidence_accuracy", "_confidence")
 
 
-def _measure(name: str, compute: Callable[[Group], Estimate] | None, words: str) -> Measure:
+def _rests_on(name: str) -> Where:
+    """Return what holds of the answers that a measure of levels rests on."""
+    if name in _EFFICIENCY:
+        return _CHOSEN
+    return (*_RATED, ("correct", (_VERDICT[name],))) if name in _VERDICT else _RATED
+
+
+def _measure(
+    name: str, compute: Callable[[Group], Estimate] | None, words: str, rests_on: Where = ()
+) -> Measure:
     unit, limits = _UNITS.get(name, (Unit.SHARE, (0.0, 1.0)))
     return Measure(
         name,
@@ -209,44 +268,35 @@ def _measure(name: str, compute: Callable[[Group], Estimate] | None, words: str)
         trait_under=(BASELINE,) if name in _CONTROL else (),
         paper="Table 3" if name.endswith(_TABLE_3) else "Table 4" if name in ("accuracy", *_CONTROL) else "",
         words=words,
+        rests_on=rests_on,
     )
 
 
 def _level_measures(benchmark: Any, groups: Sequence[Group]) -> list[dict[str, Estimate]]:
     """Return the measures of level × correct of each group, over its answers with a letter and a confidence."""
-    made = [_patterns(group) for group in groups]
-    drawn = [
-        resampling.patterns(patterns, N_BOOT, benchmark.stream(*group.key))
-        for patterns, group in zip(made, groups, strict=True)
-    ]
-    return [
-        {**_confidence(patterns, draws), **_efficiency(group, benchmark.stream(*group.key))}
-        for patterns, draws, group in zip(made, drawn, groups, strict=True)
-    ]
+    seed, found = benchmark.context.seed, []
+    for group in groups:
+        patterns = _patterns(group)
+        confidence = _confidence(patterns, shared.draws(patterns, seed))
+        found.append({**confidence, **_efficiency(benchmark, group, seed)})
+    return found
 
 
-def _efficiency(group: Group, seed: int) -> dict[str, Estimate]:
+def _efficiency(benchmark: Any, group: Group, seed: int) -> dict[str, Estimate]:
     """Return the measures of a choice among five, and the M-ratio as if among four or six."""
-    chosen = group.rows.filter((pl.col("_rated") > 0) & (pl.col("_ordinary") == 1) & (pl.col("_letter") != F))
-    level = (chosen["confidence"].cast(pl.Int64) - 1).to_numpy()
-    correct, clusters = chosen["correct"].cast(pl.Int64).to_numpy(), chosen["cluster"].to_numpy()
-    seed_of_runs = seed if group.rows["run"].n_unique() > 1 else None
-    counted = [
-        efficiency.choices(level, correct, np.full(len(level), m), clusters, seed_of_runs, N_LEVELS)
-        for m in (N_ALTERNATIVES, *_OTHER_M)
-    ]
-    main, *others = efficiency.estimates(counted)
-    band = {f"m_ratio_mafc_{m}": found["m_ratio_mafc"] for m, found in zip(_OTHER_M, others, strict=True)}
-    return {**main, **band}
+    chosen = harmonised(benchmark, group.rows.filter(holds(_CHOSEN, group.rows.schema)))
+    band = {}
+    for m in _OTHER_M:
+        as_if = chosen.with_columns(n_alternatives=pl.lit(m, pl.Int32))
+        band[f"m_ratio_mafc_{m}"] = efficiency.of_answers(as_if, seed)["m_ratio_mafc"]
+    return {**efficiency.of_answers(chosen, seed), **band}
 
 
 def _patterns(group: Group) -> resampling.Patterns:
-    """Return the items that have a confidence, over the ten cells of level × correct: their order is the stream's."""
-    rated = group.rows.filter(pl.col("_rated") > 0)
+    """Return the items that have a confidence, over the ten cells of level × correct."""
+    rated = group.rows.filter(holds(_RATED, group.rows.schema))
     cells = rated.select(2 * (pl.col("confidence").cast(pl.Int64) - 1) + pl.col("correct")).to_series()
-    found = resampling.patterns_of(rated["cluster"].to_numpy(), cells.to_numpy(), 2 * N_LEVELS)
-    kept = found.weights > 0
-    return resampling.merge_patterns(found.matrix[kept], found.weights[kept])
+    return resampling.patterns_of(rated["cluster"].to_numpy(), cells.to_numpy(), 2 * N_LEVELS)
 
 
 def _confidence(patterns: resampling.Patterns, draws: np.ndarray) -> dict[str, Estimate]:
@@ -279,5 +329,8 @@ def _confidence(patterns: resampling.Patterns, draws: np.ndarray) -> dict[str, E
 
 MEASURES: tuple[Measure | MeasureSet, ...] = (
     *(_measure(name, *how) for name, how in _SHARES.items()),
-    MeasureSet(tuple(_measure(name, None, words) for name, words in _OF_LEVELS.items()), _level_measures),
+    MeasureSet(
+        tuple(_measure(name, None, words, _rests_on(name)) for name, words in _OF_LEVELS.items()),
+        _level_measures,
+    ),
 )

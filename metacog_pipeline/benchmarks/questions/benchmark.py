@@ -30,7 +30,7 @@ class OwnQuestions(contract.Benchmark[Settings, Question, parsing.Response]):
     paper = Paper("Questions of the study's own", "the study's authors", 2026, "not published")
     Settings, Item, Response = Settings, Question, parsing.Response
     versions: ClassVar = dict(
-        zip(Stage, ("6", "1", "17", "1", "4"), strict=True)
+        zip(Stage, ("6", "1", "17", "1", "5"), strict=True)
     )  # items, asking, parsing, judging, scoring
     unanswered = ("transport_error", "too_long", "not_run", "not_scored")
     unreadable = parsing.UNREADABLE

@@ -61,7 +61,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
     versions: ClassVar[Mapping[contract.Stage, str]] = {
         **dict.fromkeys(contract.Stage, "1"),
         contract.Stage.PARSING: "16",
-        contract.Stage.SCORING: "6",
+        contract.Stage.SCORING: "7",
     }
     answer_modes = ("text", "choice")
     unreadable = ("meta_invalid", "refused")

@@ -31,11 +31,12 @@ from numpy.typing import ArrayLike
 
 from metacog_pipeline.benchmark.contract import Estimate, Group, Measure, Unit
 from metacog_pipeline.benchmark.groups import Counts, Floats, Ints
+from metacog_pipeline.benchmark.measures import Where
 from metacog_pipeline.benchmarks.selfknowledge.prompts import IDK, gives_leave
-from metacog_pipeline.scoring.measures import Compute, ratio, share
+from metacog_pipeline.scoring.calibration import error_of
+from metacog_pipeline.scoring.measures import Compute, Resting, ratio, share
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc
-from metacog_pipeline.stats.calibration import ece_clustered
 from metacog_pipeline.stats.estimate import ALL_CORRECT, ALL_WRONG, NO_ITEMS, SINGLE_ITEM, unavailable
 from metacog_pipeline.stats.type1 import d_and_c
 from metacog_pipeline.stats.type2_dprime import type2_dprime
@@ -66,13 +67,23 @@ STRICT = ScoringRule("correct_strict", "yes_strict")
 REFERENCE = ScoringRule("correct_inclusion", "yes_reference")
 INCLUSION = ScoringRule("correct_inclusion")
 THRESHOLD = ScoringRule("correct", "threshold")  # yes where P(yes) > P(no)
+#: Outcomes by whether the answer is right, and by whether it is said to be known.
+_PAIRS = ((1, 1), (1, 0), (0, 1), (0, 0))
+
+
+def told(rule: ScoringRule = STUDY, of: tuple[int, ...] = (0, 1, 2, 3)) -> Where:
+    """Return what holds of the responses with one of the outcomes ``of`` by ``rule``."""
+    sides = zip((rule.correct, rule.yes), zip(*(_PAIRS[each] for each in of), strict=True), strict=True)
+    return tuple((name, values[:1] if len(set(values)) == 1 else None) for name, values in sides)
+
+
+GRADED: Where = (("confidence", None), ("correct", None))
 
 
 # --- the table of right and yes ---------------------------------------------------------------------------------------
 def outcomes(counts: Counts, rule: ScoringRule = STUDY) -> Floats:
     """Return weights ``(combinations, 4)``: yes and right, no and right, yes and wrong, no and wrong."""
-    pairs = ((1, 1), (1, 0), (0, 1), (0, 0))
-    return np.column_stack([counts.where(**{rule.correct: c, rule.yes: y}) for c, y in pairs])
+    return np.column_stack([counts.where(**{rule.correct: c, rule.yes: y}) for c, y in _PAIRS])
 
 
 def counts_of(totals: Floats, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -124,7 +135,7 @@ def sensitivity(name: str, rule: ScoringRule = STUDY) -> Compute:
 
         return of_table(name, counts_of_group(group, rule), group.counts.patterns.n_items, drawn)
 
-    return compute
+    return Resting(compute, told(rule))
 
 
 def undefined(right: float, wrong: float) -> str | None:
@@ -183,7 +194,7 @@ def outcome_share(
         weights = outcomes(group.counts, rule)
         return ratio(group.counts, weights[:, list(top)].sum(axis=1), weights[:, list(of)].sum(axis=1), why)
 
-    return compute
+    return Resting(compute, told(rule, of))
 
 
 def invalid_share(group: Group) -> Estimate:
@@ -201,17 +212,19 @@ def graded(compute: Callable[[Group, Floats, Ints, Ints], Estimate | None]) -> C
             return unavailable(0, "log-probabilities", NONE_KEPT)
         return compute(group, confidence, right, clusters)
 
-    return measured
+    return Resting(measured, GRADED)
 
 
 def where_graded(compute: Compute) -> Compute:
     """Return the measure, with no row at all where no log-probabilities were kept."""
-    return lambda group: compute(group) if len(group.graded()[0]) else None
+    return Resting(
+        lambda group: compute(group) if len(group.graded()[0]) else None, getattr(compute, "rests_on", ())
+    )
 
 
 def calibration_error(group: Group, confidence: Floats, right: Ints, clusters: Ints) -> Estimate:
     """Return the expected calibration error over ten equal bins."""
-    return ece_clustered(confidence, right, clusters, group.benchmark.stream("ece", *group.key))
+    return error_of(confidence, right, clusters, group.benchmark.context.seed)
 
 
 # --- the measures -----------------------------------------------------------------------------------------------------
@@ -254,15 +267,16 @@ MEASURES: tuple[Measure, ...] = (
     _measure("d_type2_clip", "d′, clipped", sensitivity("d_type2_clip"), "d′ of rates kept 1e-4 from 0 and 1.",
         unit=Unit.SD),
     _measure("d_type2_inclusion", "d′, inclusion", sensitivity("d_type2", INCLUSION),
-        "d′ where an accepted answer is any part of the reply, as published.", unit=Unit.SD),
+        "d′ where an accepted answer is any part of the reply, as published.", unit=Unit.SD,
+        right="correct_inclusion"),
     _measure("d_type2_strict", "d′, strict", sensitivity("d_type2", STRICT),
-        "d′ by whole words and the first word of the reply.", unit=Unit.SD),
+        "d′ by whole words and the first word of the reply.", unit=Unit.SD, right="correct_strict"),
     _measure("d_type2_reference", "d′, published rules", sensitivity("d_type2_clip", REFERENCE),
         "Clipped d′ by the published rules: an answer as any part of the reply, a yes anywhere in the reply.",
-        unit=Unit.SD, paper="tables 1 to 7"),
+        unit=Unit.SD, paper="tables 1 to 7", right="correct_inclusion"),
     _measure("rmi", "information", sensitivity("rmi"), "I(right; yes) / H(right): 0 says nothing, 1 everything."),
     _measure("invalid_share", "neither", invalid_share, "Share of meta replies that say neither yes nor no.",
-        better=False),
+        better=False, rests_on=(("correct", None),)),
     _measure("truncated_share", "cut", share({"truncated": 1}), "Share of answers cut by the length limit.",
         better=False),
     _measure("auroc2", "AUROC2", graded(lambda group, *at: auroc(*at)),

@@ -49,7 +49,7 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
     versions: ClassVar[Mapping[Stage, str]] = {
         **dict.fromkeys(Stage, "1"),
         Stage.PARSING: "3",
-        Stage.SCORING: "4",
+        Stage.SCORING: "5",
     }
     preview = ("item_id", "condition", "stimulus", "response", "confidence", "correct", "status")
 

@@ -157,6 +157,7 @@ class Counts:
     place: Ints
     number: Ints
     stream: int  # seed of the group's own random numbers
+    seed: int = 0  # of the study
 
     @cached_property
     def clustered(self) -> bool:
@@ -260,7 +261,8 @@ def _count(groups: Sequence[Group]) -> None:
         key = own.tobytes()
         if key not in named:
             named[key] = names.gather(own)
-        _COUNTED[group] = Counts(grid, named[key], numbers, place, number, benchmark.stream(*group.key))
+        seeds = benchmark.stream(*group.key), benchmark.context.seed
+        _COUNTED[group] = Counts(grid, named[key], numbers, place, number, *seeds)
 
 
 def numbered(counts: Sequence[Counts]) -> tuple[list[Ints], int]:

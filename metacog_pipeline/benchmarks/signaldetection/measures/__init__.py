@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Benchmark, Estimate, Group, Measure, MeasureSet, Unit
+from metacog_pipeline.benchmark.measures import Where
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts, all_counts
 from metacog_pipeline.benchmarks.signaldetection.measures import type1
 from metacog_pipeline.benchmarks.signaldetection.measures.bayes import bayes_estimates
@@ -23,6 +24,8 @@ from metacog_pipeline.stats.estimate import unavailable
 Bound = Benchmark[Any, Any, Any]
 Found = Sequence[Mapping[str, Estimate]]
 ANY = (None, None)
+READABLE: Where = (("response", None),)
+RATED_ANSWERS: Where = (*READABLE, ("confidence", None))
 
 
 def rated(condition: str) -> bool:
@@ -32,7 +35,8 @@ def rated(condition: str) -> bool:
 
 def _m(name: str, label: str, words: str, unit: Unit = Unit.SD, **more: Any) -> Measure:
     more = {"range": ANY if unit in (Unit.SD, Unit.BITS, Unit.RATIO) else (0.0, 1.0), **more}
-    return Measure(name, label, unit=unit, words=words, **more)
+    rests_on = more.pop("rests_on", RATED_ANSWERS if more.get("conditions") is rated else READABLE)
+    return Measure(name, label, unit=unit, words=words, rests_on=rests_on, **more)
 
 
 def _set(
@@ -72,11 +76,12 @@ SHARES = (
         words="Share of the answers whose response is the label; one without a readable response counts as wrong.",
     ),
     Measure(
-        "hit_rate", "hit rate", type1.hit_rate, higher_is_better=None,
+        "hit_rate", "hit rate", type1.hit_rate, higher_is_better=None, rests_on=(("stimulus", (1,)), *READABLE),
         words="Share of the readable responses to label 1 that say 1.",
     ),
     Measure(
         "false_alarm_rate", "false alarms", type1.false_alarm_rate, higher_is_better=None,
+        rests_on=(("stimulus", (0,)), *READABLE),
         words="Share of the readable responses to label 0 that say 1.",
     ),
     Measure(
@@ -100,7 +105,7 @@ SHIFT = _set(
     (
         _m("criterion_shift", "criterion shift",
            "How far c moves away from what is punished: c under risk_s2 minus c under risk_s1; shown under risk_s2.",
-           trait="control", conditions=lambda condition: condition == "risk_s2"),
+           trait="control", conditions=lambda condition: condition == "risk_s2", rests_on=()),  # on two conditions
     ),
     criterion_shifts,
     lambda group: group.run is None and group.condition in ("risk_s1", "risk_s2"),

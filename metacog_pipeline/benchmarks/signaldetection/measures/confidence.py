@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts
 from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import no_confidence
+from metacog_pipeline.scoring import calibration as shared
 from metacog_pipeline.stats import counts as stats_counts
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
@@ -46,8 +47,11 @@ def _graded(counts: Counts) -> dict[str, Estimate]:
     levels, k = counts.grid.by_level(), counts.grid.ratings
     patterns = counts.patterns.collapse(levels, 2 * k)
     held = patterns.counts.any(axis=1)  # an item without a rated answer is not resampled with them
-    patterns = type(patterns)(patterns.counts[held], patterns.weights[held])
-    drawn = counts.draws @ (levels[:, None] == np.arange(2 * k)).astype(np.float64)
+    if patterns.counts.sum(axis=1).max(initial=0) > 1:
+        patterns = resampling.merge_patterns(patterns.counts[held], patterns.weights[held])
+    else:
+        patterns = resampling.Patterns(np.eye(2 * k, dtype=np.int64), patterns.totals.astype(np.int64))
+    drawn = shared.draws(patterns, counts.seed)
     level = np.repeat(np.arange(1.0, k + 1), 2)
     stated = probability(k)
     return {

@@ -1,0 +1,158 @@
+"""What a measure declares: what it is, how it is computed, and which responses it rests on.
+
+Which ones is said once, as `Measure.rests_on`: how many answers and items stand behind a number, whether these are enough
+for its interval, and what ``metacog explain`` shows of them all follow from that.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from metacog_pipeline.benchmark.groups import Group
+from metacog_pipeline.stats.estimate import Estimate
+
+#: Columns and their values, None for any value: what holds of every response that something rests on. A column of lists
+#: holds one of the values.
+Where = tuple[tuple[str, tuple[Any, ...] | None], ...]
+
+
+def holds(where: Where, schema: Mapping[str, Any]) -> pl.Expr:
+    """Return whether all of ``where`` holds of a response; ``schema`` are the columns there are.
+
+    >>> rows = pl.DataFrame({"key": ["A", "F", "B"], "sure": [1, 2, None], "tags": [["x"], [], ["x", "y"]]})
+    >>> rows.filter(holds((("key", ("A", "B")), ("sure", None)), rows.schema)).rows()
+    [('A', 1, ['x'])]
+    >>> rows.filter(holds((("tags", ("y", "z")),), rows.schema))["key"].to_list()
+    ['B']
+    """
+    return pl.all_horizontal(pl.lit(True), *(_one_holds(name, values, schema) for name, values in where))
+
+
+def told(name: str, values: tuple[Any, ...] | None) -> str:
+    """Return in words what is said of a response of which one condition of a `Where` does not hold.
+
+    >>> told("confidence", None), told("key", ("A", "B", "C"))
+    ('without confidence', 'with another key than A, B or C')
+    >>> told("n", tuple(range(2, 11)))
+    'with another n than 2 to 10'
+    """
+    if values is None:
+        return f"without {name}"
+    *most, last = map(str, values)
+    if len(most) > 1 and all(type(value) is int for value in values) and values[-1] - values[0] == len(most):
+        return f"with another {name} than {most[0]} to {last}"
+    return f"with another {name} than {', '.join(most)}{' or ' if most else ''}{last}"
+
+
+def _one_holds(name: str, values: tuple[Any, ...] | None, schema: Mapping[str, Any]) -> pl.Expr:
+    if values is None:
+        known = pl.col(name).is_not_null()
+        return known & pl.col(name).is_not_nan() if schema.get(name) in (pl.Float32, pl.Float64) else known
+    if isinstance(schema.get(name), pl.List):
+        return pl.any_horizontal(pl.col(name).list.contains(value) for value in values).fill_null(False)
+    return pl.col(name).is_in(list(values)).fill_null(False)
+
+
+class Unit(enum.StrEnum):
+    """Units of measures."""
+
+    SHARE = "share"
+    SCORE = "score 0-1"
+    SD = "standard deviations"
+    BITS = "bits"
+    POINTS = "points"
+    COUNT = "count"
+    RATIO = "ratio"
+    RATING = "rating"
+
+
+def always(condition: str) -> bool:
+    """Hold for every condition."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A definition of a number.
+
+    Attributes
+    ----------
+    name, label
+        On the tables; short, above a column.
+    compute
+        Group → estimate; None where the group has nothing the measure is about. A measure of a `MeasureSet` has none.
+    unit, range
+        The range is held by a check: a value outside is an error of the program.
+    higher_is_better
+        None where neither end is better.
+    headline
+        The one number of the benchmark that stands beside those of others.
+    trait, trait_under
+        Which trait it measures, for correlations between benchmarks, and under which conditions; () means all.
+    paper, words
+        Place in the paper; the definition in one or two sentences.
+    conditions
+        Under which it is computed.
+    needs
+        A column of the responses that counts what else must be answered (0/1), and where: (column, words).
+    part
+        What it rests on where that is less than the whole response: column ``status_<part>`` says how that part ended,
+        and completeness and coverage are those of the part.
+    only
+        The responses it is about where those are not all of the group, as (column, its values); what is asked, answered
+        and readable is counted among them.
+    rests_on
+        What holds of the answers its value rests on, where those are not all it is about: columns and their values. Where
+        it is left out, what `compute` says of itself (a `share` knows which it is of).
+    shared
+        Whether these are columns of the harmonised answers (`Benchmark.harmonise`) instead of the responses.
+    right
+        The column that says which answers are right.
+    withheld
+        Whether an incomplete group has no value of it unless the study allows; counts of what happened have one.
+    """
+
+    name: str
+    label: str
+    compute: Callable[[Group], Estimate | None] | None = None
+    unit: Unit = Unit.SHARE
+    range: tuple[float | None, float | None] = (0.0, 1.0)
+    higher_is_better: bool | None = True
+    headline: bool = False
+    trait: Literal["monitoring", "control"] | None = None
+    trait_under: tuple[str, ...] = ()
+    paper: str = ""
+    words: str = ""
+    conditions: Callable[[str], bool] = always
+    needs: tuple[str, str] | None = None
+    part: str | None = None
+    only: tuple[str, tuple[str, ...]] | None = None
+    rests_on: Where = ()
+    shared: bool = False
+    right: str = "correct"
+    withheld: bool = True
+
+    @property
+    def basis(self) -> Where:
+        """What holds of the answers its value rests on; nothing where those are all answers of the group."""
+        declared: Where = self.rests_on or getattr(self.compute, "rests_on", ())
+        return declared if self.only is None else (self.only, *declared)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureSet:
+    """Measures that are cheaper or only possible together: meta-d′ of all groups, composites of tiers.
+
+    ``compute(benchmark, groups)`` returns one mapping of names to estimates per group, in the order of the groups; a
+    name it leaves out has no row. By run it gets one partition at a time, pooled all models. Where the last digits depend
+    on which groups are computed ``together``, those of a model asked once are not taken from its run.
+    """
+
+    measures: tuple[Measure, ...]
+    compute: Callable[[Any, Sequence[Group]], Sequence[Mapping[str, Estimate]]]
+    together: bool = False
