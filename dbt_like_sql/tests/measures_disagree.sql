@@ -1,7 +1,7 @@
 -- One measure of one benchmark, condition and model has one number, whatever table shows it. The board may leave out a number
 -- of which something is said; it never shows another. A single run is all the runs of a model that has one. The number has one
--- interval too; and so has a measure that a benchmark has of its own beside the one of all benchmarks, where both have one value
--- of as many answers.
+-- interval too; and so have the measures of a choice among m that a benchmark has of its own beside those of all benchmarks:
+-- they are computed once. Other pairs rest on confidences as they were stated and in whole percents.
 with
     board as (
         select board.* replace (coalesce(board.estimate, if(est.status = 'ok', null, est.estimate)) as estimate)
@@ -43,7 +43,8 @@ from estimates as own
 inner join calibration as shared
     on own.benchmark = shared.benchmark and own.dataset = shared.dataset and own.condition = shared.condition
     and own.model = shared.model and own.source = shared.source and shared.measure = 'harmonised_' || own.measure
-where own.n = shared.n and abs(own.estimate - shared.estimate) <= 1e-9 * greatest(1, abs(own.estimate))
+where (own.measure = 'auroc2_ideal' or ends_with(own.measure, '_mafc'))
+    and own.n = shared.n and abs(own.estimate - shared.estimate) <= 1e-9 * greatest(1, abs(own.estimate))
     and (coalesce(abs(own.low - shared.low) > 1e-6 * greatest(1, abs(own.low)), (own.low is null) != (shared.low is null))
     or coalesce(abs(own.high - shared.high) > 1e-6 * greatest(1, abs(own.high)), (own.high is null) != (shared.high is null)))
 union all
