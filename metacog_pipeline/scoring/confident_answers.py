@@ -81,7 +81,7 @@ def between_models(family: str = "models_paired") -> Contrast:
     within = ("dataset", "source", "task", "condition", "family", "measure")
     words = "Two models on the items both answered."
     return Contrast(
-        family, compute, "holm", within, words=words, between_models=True, pairs=True, version="3"
+        family, compute, "holm", within, words=words, between_models=True, pairs=True, version="4"
     )
 
 
@@ -97,7 +97,7 @@ def between_conditions(family: str, words: str) -> Contrast:
                 yield from _compared(benchmark, family, (a, a.condition), (b, b.condition), held)
 
     within = ("dataset", "source", "task", "model", "family", "measure")
-    return Contrast(family, compute, "holm", within, words=words, by_model=True, version="2")
+    return Contrast(family, compute, "holm", within, words=words, by_model=True, version="3")
 
 
 def _together(groups: Sequence[Group], *fields: str) -> list[list[Group]]:

@@ -22,8 +22,9 @@ from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.stats.resampling import Patterns
 from metacog_pipeline.stats.resampling.products import item_weights, products
 
-#: Items beyond which a pair draws its own patterns: how often each item is drawn would take 40 MB or more.
-MOST_WEIGHED = 2_000
+#: Items beyond which a pair draws its own patterns, a second for each: how often each item is drawn, which all pairs share,
+#: would take more than 100 MB.
+MOST_WEIGHED = 10_000
 _MOST_SIDES = (
     2  # of a model whose pairs share different items; what is kept of each takes a quarter of a megabyte
 )
