@@ -19,7 +19,7 @@ from metacog_assets.request import ACTIVE
 from metacog_assets.study_file import Bound, bound
 from metacog_pipeline.asking import judging, tasks
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.leaderboard.status import BOARD_NOTE, board_current, helper_states, partition_states
+from metacog_pipeline.leaderboard.status import board_inputs, noted_board
 from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study
@@ -84,14 +84,14 @@ class Catching:
         """Yield a run of the boards; those of a study that has none yet are made by Dagster's own look."""
         from metacog_assets.sensors import boards
 
-        if not self.study.home.leaderboard.exists() or board_current(self.study):
+        if not self.study.home.leaderboard.exists():
+            return
+        built, now = noted_board(self.study), board_inputs(self.study)
+        if built == now:
             return
         if any(other.assets is None or set(other.assets) & set(self.free) for other in under_way):
             return  # which the boards follow
-        note = self.study.home.status / BOARD_NOTE
-        before = note.read_text("utf-8") if note.exists() else ""
-        states = [*partition_states(self.study), *helper_states(self.study)]
-        mark = "boards " + sha256_hex(canonical_json([before, *map(str, states)]))
+        mark = f"boards {sha256_hex(canonical_json([built, now]))}"
         if self._fresh(mark):
             yield dg.RunRequest(asset_selection=boards(), tags={BEHIND: mark})
 

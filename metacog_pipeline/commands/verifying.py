@@ -57,7 +57,7 @@ def verify(study_file: Path, repair: bool) -> None:
         raise StoreError(
             f"{places}: metacog verify {study_file} --repair keeps what can be read and puts the rest aside"
         )
-    by_hand = digests.by_hand(published)
+    by_hand = len(published.by_hand)
     if by_hand == damage:
         raise StoreError(f"{places}, left in place: no run makes that again, what to do stands with each")
     left = f", but for {by_hand} that no run makes again" if by_hand else ""

@@ -104,30 +104,35 @@ def write_status(study: Study) -> str:
     _write(folder, SHARED["stg_helpers"], list(map(_row, helpers)))
     _write(folder, SHARED["stg_boards"], _boards(study))
     _write(folder, SHARED["stg_models"], [*_listed(study), *_retired(study)])
-    return _board_inputs(study, (*states, *helpers))
+    return board_inputs(study, (*states, *helpers))
 
 
 def board_current(study: Study) -> bool:
     """Whether the leaderboard was built from what there is now."""
-    return study.home.leaderboard.exists() and _noted(study, BOARD_NOTE) == _board_inputs(study)
+    return study.home.leaderboard.exists() and noted_board(study) == board_inputs(study)
+
+
+def noted_board(study: Study) -> str:
+    """Return what the leaderboard was built from, as `note_board` wrote it down; nothing before that."""
+    return _noted(study, BOARD_NOTE)
 
 
 def note_board(study: Study, inputs: str | None = None) -> None:
     """Write down what the leaderboard was just built from: ``inputs`` as `write_status` told them, or what is there now."""
-    write_text(study.home.status / BOARD_NOTE, inputs or _board_inputs(study))
+    write_text(study.home.status / BOARD_NOTE, inputs or board_inputs(study))
 
 
 @contextmanager
 def noted_report(study: Study) -> Iterator[None]:
     """Write down at the end of which board the report was made: that of its beginning."""
-    made_of = _noted(study, BOARD_NOTE)
+    made_of = noted_board(study)
     yield
     write_text(study.home.status / REPORT_NOTE, made_of)
 
 
 def report_current(study: Study) -> bool:
     """Whether the report was made of the board there is: a run may have ended between the two."""
-    return _noted(study, REPORT_NOTE) == _noted(study, BOARD_NOTE)
+    return _noted(study, REPORT_NOTE) == noted_board(study)
 
 
 def _noted(study: Study, name: str) -> str:
@@ -142,7 +147,8 @@ def forget_board(study: Study) -> None:
     (study.home.status / BOARD_NOTE).unlink(missing_ok=True)
 
 
-def _board_inputs(study: Study, told: Sequence[PartitionState] | None = None) -> str:
+def board_inputs(study: Study, told: Sequence[PartitionState] | None = None) -> str:
+    """Return the digest of what a leaderboard would be built from now; ``told`` are the states, where they are known."""
     sql = [
         [str(path.name), sha256_hex(path.read_bytes())]
         for path in sorted(shipped("dbt_like_sql").rglob("*.sql"))

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.scoring.confidence_grid import CELLS, GRID, cells_of
+from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import NO_ITEMS, Estimate, unavailable
 from metacog_pipeline.stats.identifiability import FEW_ERRORS
@@ -33,7 +34,6 @@ from metacog_pipeline.stats.resampling.intervals import Z95
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-MEASURES = ("d_mafc", "meta_d_mafc", "m_ratio_mafc", "eta_mafc", "auroc2_ideal")
 NO_ALTERNATIVES = "no answers chosen among 2 to 10 alternatives"
 NEAR_CHANCE = "accuracy not clearly above chance"
 #: Resamples of clustered items. Of 2,000 an end of the interval varies by 1.5 % of its width with the seed, of 400 by
@@ -57,12 +57,12 @@ class Choices:
 
 
 def estimates(groups: Sequence[Choices]) -> list[dict[str, Estimate]]:
-    """Return ``MEASURES`` of every group."""
+    """Return the measures `harmonised_measures.OF_CHOICES` of every group."""
     return [_of(group) for group in groups]
 
 
 def of_answers(chosen: pl.DataFrame, seed: int) -> dict[str, Estimate]:
-    """Return ``MEASURES`` of harmonised answers, all chosen among alternatives (`harmonised_measures.CHOSEN`).
+    """Return `harmonised_measures.OF_CHOICES` of harmonised answers that are all `harmonised_measures.CHOSEN`.
 
     A benchmark's board and the table over all benchmarks ask for the same in turn: the last ones are remembered.
     """
@@ -135,7 +135,7 @@ def _of(group: Choices) -> dict[str, Estimate]:
     method = _method(group)
     if n == 0:
         return dict.fromkeys(
-            MEASURES, unavailable(0, method, NO_ALTERNATIVES if not len(group.m) else NO_ITEMS)
+            OF_CHOICES, unavailable(0, method, NO_ALTERNATIVES if not len(group.m) else NO_ITEMS)
         )
     cell = intervals.Cell(group.right, group.wrong, group.m)
     found = cell.found

@@ -13,6 +13,7 @@ _FOLDS = "in five folds of items, all answers to an item in one: no answer is ju
 _STATED: Where = (("confidence", None),)
 #: Of the harmonised answers with a confidence, those that were chosen among a known number of alternatives.
 CHOSEN: Where = (*_STATED, ("n_alternatives", tuple(range(2, LARGEST_M + 1))))
+#: What is measured of these (`scoring.efficiency`).
 OF_CHOICES = ("d_mafc", "meta_d_mafc", "m_ratio_mafc", "eta_mafc", "auroc2_ideal")
 _MEASURES: tuple[Measure, ...] = (
     Measure("accuracy", "accuracy", words="Share of answers with a confidence that are right."),

@@ -26,8 +26,9 @@ from metacog_pipeline.columns import cell, missing
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.files import file_sha256
 from metacog_pipeline.home import Home
-from metacog_pipeline.scoring import calibration, efficiency, files
+from metacog_pipeline.scoring import calibration, files
 from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES
 from metacog_pipeline.scoring.responses import read_responses
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import Estimate
@@ -176,7 +177,7 @@ def _of_people(study: Study, benchmark: str, kept: Path) -> pl.DataFrame:
         stated = own.filter(pl.col("confidence").is_not_null())
         if stated.height:
             found = calibration.of_answers(stated.with_columns(cluster="model"), study.study.seed)
-            rows += [(dataset, condition, None, name, *_fields(found[name])) for name in efficiency.MEASURES]
+            rows += [(dataset, condition, None, name, *_fields(found[name])) for name in OF_CHOICES]
     for (dataset, condition, model), own in answers.group_by(_WHERE, maintain_order=True):
         rows.append((dataset, condition, model, "accuracy", own["correct"].mean(), own.height, *[None] * 4))
         stated = own.filter(pl.col("confidence").is_not_null())

@@ -34,11 +34,15 @@ _BY_HAND = "; no run makes it again: copy it back, or import it once more"
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Files as they were noted (``same``), changed or gone since (``damage``, one line each), and made since (``new``)."""
+    """Files as they were noted (``same``), changed or gone since (``damage``, one line each), and made since (``new``).
+
+    ``by_hand`` are the damaged ones that no run makes again.
+    """
 
     same: int
     damage: dict[Path, str]
     new: int
+    by_hand: frozenset[Path]
 
 
 def begin(home: Home) -> bool:
@@ -122,7 +126,8 @@ def compare(home: Home) -> Compared:
                 f"{path}: cannot be read ({error.strerror}): check its permissions and the disk"
             ) from None
     same = len(present) - new - sum(path.exists() for path in damage) if noted else 0
-    return Compared(same, damage, new)
+    by_hand = {home.path / name for name in noted if _made_by_no_run(name)} & damage.keys()
+    return Compared(same, damage, new, frozenset(by_hand))
 
 
 def _begun(home: Home) -> float:
@@ -141,14 +146,9 @@ def repair(compared: Compared) -> list[Path]:
     """
     return [
         put_aside(path)
-        for path, why in compared.damage.items()
-        if path.exists() and path.name != COPY_NAME and not why.endswith(_BY_HAND)
+        for path in compared.damage
+        if path.exists() and path.name != COPY_NAME and path not in compared.by_hand
     ]
-
-
-def by_hand(compared: Compared) -> int:
-    """Return how many damaged files no run makes again."""
-    return sum(why.endswith(_BY_HAND) for why in compared.damage.values())
 
 
 def _made_by_no_run(name: str) -> bool:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.leaderboard.explanation import formulas
-from metacog_pipeline.scoring.efficiency import MEASURES, Choices, estimates, of_answers
+from metacog_pipeline.scoring.efficiency import Choices, estimates, of_answers
+from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES
 from metacog_pipeline.stats.mafc import companions
 from tests.tables import every
 
@@ -22,7 +23,7 @@ def of(right, wrong, m=4, draws=None):
 
 def test_an_ordinary_table_gives_numbers_with_intervals():
     found = of([4, 18, 26, 64, 126], [7, 8, 13, 15, 19])
-    for name in MEASURES:
+    for name in OF_CHOICES:
         assert found[name].status == "ok" and found[name].value is not None, name
     assert found["m_ratio_mafc"].low == pytest.approx(0.284, abs=2e-3)
 
@@ -53,7 +54,7 @@ def test_few_errors_keep_their_interval():
 
 def test_no_known_alternatives_is_a_reason_of_its_own():
     (found,) = estimates([Choices(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0, dtype=int))])
-    assert all("alternatives" in found[name].status for name in MEASURES)
+    assert all("alternatives" in found[name].status for name in OF_CHOICES)
 
 
 COUNTS = st.lists(st.integers(0, 30), min_size=3, max_size=3)
