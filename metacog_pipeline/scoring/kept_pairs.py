@@ -4,7 +4,7 @@ A row of such a contrast rests on the responses of one or two models, the seed a
 none of these changed it is read, not computed. So a model that is added costs its own rows only. What holds over all rows
 (corrections, verdicts) is not kept.
 
-One file per contrast below the study's ``cache`` (`study.kept`).
+One file per contrast, and its parts, below the study's ``cache`` (`study.kept`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from metacog_pipeline.errors import one_line
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.scoring.estimates import FAILED
 from metacog_pipeline.scoring.schemas import COMPARISON
-from metacog_pipeline.study.kept import KEY, read_kept, write_kept
+from metacog_pipeline.study.kept import KEY, add_kept, read_kept
 
 #: The models a row rests on: two, or one.
 Of = tuple[str, ...]
@@ -74,8 +74,8 @@ def rows_of(
         return _ordered(old)
     new = _computed(benchmark, contrast, groups, lacking)
     ended = new.filter(~pl.col("status").str.starts_with(FAILED).fill_null(False))
-    found = pl.concat([old, ended])
-    write_kept(found, path)
+    if ended.height:
+        add_kept(ended, old, path)
     return _ordered(pl.concat([old, new]))
 
 

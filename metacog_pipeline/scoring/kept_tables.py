@@ -15,7 +15,7 @@ from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.scoring.kept_pairs import Kept
-from metacog_pipeline.study.kept import KEY, read_kept, write_kept
+from metacog_pipeline.study.kept import KEY, add_kept, read_kept
 
 VERSION = "1"
 _GROUP, _PLACE = "group", "place"  # a group among those of its model, and among all
@@ -44,9 +44,10 @@ def rows_of(
         for number, (_, group) in enumerate(theirs)
         for row in each.of_group(benchmark, group)
     ]
-    found = pl.concat([old, pl.DataFrame(made, schema=schema, orient="row")])
+    new = pl.DataFrame(made, schema=schema, orient="row")
     if made:
-        write_kept(found, path)
+        add_kept(new, old, path)
+    found = pl.concat([old, new])
     order = [
         (keys[model], number, place)
         for model, theirs in own.items()

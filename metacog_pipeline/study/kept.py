@@ -18,6 +18,8 @@ from metacog_pipeline.files import replacing
 from metacog_pipeline.study.frames import MARK
 
 KEY = "made_from"
+MOST_PARTS = 8  # beside a file: each is opened and decoded on its own
+_FEW = 4  # times as many rows as are added, or more, stay as they are
 _BLANK = b"0" * 64  # stands for the mark while the digest is taken
 _BETWEEN = 2  # bytes of Parquet's metadata between a name and its value: kind and length
 
@@ -35,9 +37,34 @@ def computed_once(
 
 
 def read_kept(path: Path, schema: pl.Schema) -> pl.DataFrame:
-    """Return the rows kept at ``path``, each under a digest of its own; none where they are not what was written."""
-    found = read_whole(path)
-    return found if found is not None and found.schema == schema else schema.to_frame()
+    """Return the rows kept at ``path`` and in its parts, each under a digest of its own; of no file that was changed."""
+    rows = schema.to_frame()
+    for each in (path, *_parts(path)):
+        found = read_whole(each)
+        if found is None or found.schema != schema:
+            continue
+        if rows.height:  # two processes may have computed the same
+            rows = rows.filter(~pl.col(KEY).is_in(found[KEY].unique().implode()))
+        rows = pl.concat([rows, found])
+    return rows
+
+
+def add_kept(new: pl.DataFrame, old: pl.DataFrame, path: Path) -> None:
+    """Keep ``new`` rows beside the ``old`` ones that were read: in a part of their own while both are few.
+
+    Pairs of 80 models are 40 times as many as those of one more. Else all are written, but not what nobody asked for.
+    """
+    parts = _parts(path)
+    if len(parts) < MOST_PARTS and _FEW * new.height <= old.height:
+        write_kept(new, path.with_suffix(f".{len(parts) + 1}{path.suffix}"))
+        return
+    write_kept(pl.concat([old, new]), path)
+    for each in parts:
+        each.unlink(missing_ok=True)
+
+
+def _parts(path: Path) -> list[Path]:
+    return sorted(path.parent.glob(f"{path.stem}.[0-9]{path.suffix}"))
 
 
 def read_whole(path: Path, made_from: str = "") -> pl.DataFrame | None:

@@ -13,6 +13,7 @@ from metacog_pipeline.benchmark.contract import Comparison, Contrast
 from metacog_pipeline.scoring import comparisons as comparing
 from metacog_pipeline.scoring.kept_pairs import Kept
 from metacog_pipeline.scoring.schemas import COMPARISON
+from metacog_pipeline.study.kept import MOST_PARTS
 
 
 class Study:
@@ -96,6 +97,51 @@ def test_a_pair_without_rows_is_not_computed_again(study):
     study.tests(study.kept())
     kept = study.kept()
     assert written(study.tests(kept)) == written(study.tests(None)) and kept.computed == 0
+
+
+def many(folder: Path) -> Study:
+    """A study of so many models that the pairs of one more are few."""
+    return Study(folder, **{f"m{place:02}": place * place / 7 for place in range(20)})
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (folder / "bench").iterdir()}
+
+
+def test_pairs_of_one_more_model_do_not_have_those_of_all_written_again(tmp_path):
+    study = many(tmp_path)
+    study.tests(study.kept())
+    before = files(tmp_path)
+    for number in range(MOST_PARTS + 2):
+        study.values[f"more{number}"] = 0.3 + number / 10
+        kept = study.kept()
+        found = study.tests(kept)
+        assert written(found) == written(study.tests(None)) and kept.computed == len(study.values) - 1
+        there = files(tmp_path)
+        same = there["pairs.parquet"] == before["pairs.parquet"]
+        assert (same, len(there)) == (
+            (True, number + 2) if number < MOST_PARTS else (False, number - MOST_PARTS + 1)
+        )
+    del study.values["m03"], study.values["more2"]
+    kept = study.kept()
+    assert written(study.tests(kept)) == written(study.tests(None)) and not kept.computed
+
+
+@pytest.mark.parametrize("harm", ["cut", "gone", "twice"])
+def test_a_part_that_is_damaged_gone_or_twice_there_costs_its_own_pairs(tmp_path, harm):
+    study = many(tmp_path)
+    study.tests(study.kept())
+    study.values["more"] = 0.3
+    whole = study.tests(study.kept())
+    part = tmp_path / "bench" / "pairs.1.parquet"
+    if harm == "cut":
+        part.write_bytes(part.read_bytes()[:-100])
+    elif harm == "gone":
+        part.unlink()
+    else:
+        (tmp_path / "bench" / "pairs.2.parquet").write_bytes(part.read_bytes())
+    kept = study.kept()
+    assert written(study.tests(kept)) == written(whole) and kept.computed == (0 if harm == "twice" else 20)
 
 
 @pytest.mark.parametrize("harm", ["cut", "empty", "text", "a number", "another study", "other columns"])
