@@ -15,6 +15,7 @@ from metacog_pipeline.benchmark.contract import Benchmark, Measure, MeasureSet
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.scoring.basis import Behind, answers_behind, behind
+from metacog_pipeline.scoring.row_order import ordered
 from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
@@ -36,19 +37,19 @@ def groups_of(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame, *, by_r
     ``scored`` are responses with derived columns; ``by_run`` keeps runs apart, else they are pooled.
     """
     keys = ["dataset", *benchmark.grouped_by, "condition", "model", *(["run"] if by_run else [])]
-    order = dict.fromkeys([*keys, "run", "item_id"])
+    order = list(dict.fromkeys([*keys, "run", "item_id"]))
     found, first = [], 0
-    ordered = scored.sort(*order, maintain_order=True)
+    whole = ordered(scored, order)
     answered = ~pl.col("status").is_in(benchmark.unanswered)
     unreadable = answered & pl.col("status").is_in((*benchmark.unreadable, "unparsable"))
-    facts = ordered.group_by(keys, maintain_order=True).agg(
+    facts = whole.group_by(keys, maintain_order=True).agg(
         _asked=pl.len(),
         _answered=answered.sum(),
         _unreadable=unreadable.sum(),
         _simulated=(pl.col("source") == "simulated").any(),
     )
     for named in facts.iter_rows(named=True):
-        own = ordered.slice(first, named["_asked"])
+        own = whole.slice(first, named["_asked"])
         first += own.height
         rows = own if named["_answered"] == own.height else own.filter(answered)
         for scoring in benchmark.scorings:
