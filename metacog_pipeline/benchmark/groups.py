@@ -27,6 +27,7 @@ Ints = NDArray[np.int64]
 N_DRAWS = (
     10_000  # resamples of a group's clusters: the ends of a 95 % interval vary by about 1 % of its width
 )
+_MOST_DIGITS = 39  # of base 3 in a whole number of 64 bits
 UNPARSABLE = "unparsable"  # status of a response whose reader failed
 
 
@@ -70,10 +71,22 @@ def counted(rows: pl.DataFrame, coded: Sequence[str], clusters: Ints, n: int) ->
     if not rows.height:
         return np.zeros((n, 0), np.int64), {name: np.zeros(0, np.int64) for name in coded}
     values = rows.select(pl.col(name).fill_null(-1).cast(pl.Int64) for name in coded).to_numpy()
-    found, index = np.unique(values, axis=0, return_inverse=True)
+    found, index = _combinations(values)
     flat = np.bincount(clusters * len(found) + index.ravel(), minlength=n * len(found))
     codes = {name: found[:, place] for place, name in enumerate(coded)}
     return flat.reshape(n, len(found)).astype(np.int64), codes
+
+
+def _combinations(values: Ints) -> tuple[Ints, Ints]:
+    """Return the different rows of ``values`` in order, and which of them each row is."""
+    columns = values.shape[1]
+    if columns > _MOST_DIGITS or values.min(initial=0) < -1 or values.max(initial=0) > 1:
+        return np.unique(values, axis=0, return_inverse=True)
+    # As one number of base 3 a row is sorted in a tenth of the time.
+    powers = 3 ** np.arange(columns - 1, -1, -1)
+    number = (values + 1) @ powers
+    found, index = np.unique(number, return_inverse=True)
+    return found[:, None] // powers % 3 - 1, index
 
 
 @dataclass(frozen=True, eq=False)

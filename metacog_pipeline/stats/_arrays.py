@@ -132,29 +132,31 @@ def quantiles_of(values: Floats, shares: Sequence[float]) -> Floats:
     n = values.shape[-1]
     if n < _MANY:
         return quantiles(np.sort(values, axis=-1), shares)
-    before, _, t = _places(n, shares)
-    rows = [_two_each(row, before.tolist()) for row in values.reshape(-1, n)]
-    a, b = np.moveaxis(np.reshape(rows, (*values.shape[:-1], len(before), 2)), -1, 0)
+    before, after, t = _places(n, shares)
+    both = _stand_at(values.reshape(-1, n), [*before.tolist(), *after.tolist()])
+    a, b = np.moveaxis(both.reshape(*values.shape[:-1], 2, len(before)), -2, 0)
     return _between(a, b, t)
 
 
-def _two_each(values: Floats, places: Sequence[int]) -> list[tuple[float, float]]:
-    """Return for each of ``places`` the numbers that stand there and behind when ``(n,)`` values are in order."""
-    n, sample = len(values), np.sort(values[::_SAMPLED])
-    apart = len(sample) // 25  # how far off a sample may be: six standard errors at 0.025
-    found = []
-    for place in places:
-        near = place * len(sample) // n
-        if 2 * place < n:
-            few = values[values <= sample[min(near + apart, len(sample) - 1)]]
-            own = place
-        else:
-            few = values[values >= sample[max(near - apart, 0)]]
-            own = place - (n - len(few))
-        if not 0 <= own < len(few) - 1:  # the sample was far off
-            few, own = values, place
-        few = np.sort(few)
-        found.append((few[own], few[min(own + 1, len(few) - 1)]))
+def _stand_at(rows: Floats, places: Sequence[int]) -> Floats:
+    """Return the numbers that stand at ``places`` when each of ``rows`` ``(R, n)`` is in order, ``(R, places)``."""
+    n = rows.shape[1]
+    samples = np.sort(rows[:, ::_SAMPLED], axis=1)
+    size = samples.shape[1]
+    apart = size // 25  # how far off a sample may be: six standard errors at 0.025
+    lowest = max((place for place in places if 2 * place < n), default=0)
+    highest = min((place for place in places if 2 * place >= n), default=n - 1)
+    till = samples[:, min(lowest * size // n + apart, size - 1)].tolist()
+    since = samples[:, max(highest * size // n - apart, 0)].tolist()
+    found = np.empty((len(rows), len(places)))
+    for row, low, high, own in zip(rows, till, since, found, strict=True):
+        few = row.compress((row <= low) | (row >= high))
+        few.sort()
+        out = n - len(few)
+        if lowest < len(few) and out <= highest and few[lowest] <= low and few[highest - out] >= high:
+            own[:] = [few[place if 2 * place < n else place - out] for place in places]
+        else:  # the sample was far off
+            own[:] = np.sort(row)[places]
     return found
 
 

@@ -9,6 +9,8 @@ interval of `score_interval`, because DeLong's own covers 39 to 95 % where error
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -201,7 +203,8 @@ def auroc(confidence: ArrayLike, correct: ArrayLike, items: ArrayLike | None = N
     if status is not None:
         return unavailable(len(stated), _method(table, items is not None), status)
     _, item = np.unique(rows, return_inverse=True)
-    return _with_interval(table, item, 2 * index + right, np.ones(len(item), dtype=np.int64))
+    scored = _scored(table, item, 2 * index + right, np.ones(len(item), dtype=np.int64))
+    return _with_intervals([scored])[0]
 
 
 def auroc_from_patterns(patterns: Patterns) -> Estimate:
@@ -226,14 +229,39 @@ def auroc_from_patterns(patterns: Patterns) -> Estimate:
     >>> auroc_from_patterns(items).value
     0.8
     """
+    return aurocs_from_patterns([patterns])[0]
+
+
+def aurocs_from_patterns(many: Sequence[Patterns]) -> list[Estimate]:
+    """Return `auroc_from_patterns` of each; the intervals of all are searched for together.
+
+    Parameters
+    ----------
+    many
+        Items over 2 L cells each.
+
+    Examples
+    --------
+    >>> items = Patterns(np.eye(4, dtype=int), np.array([4, 1, 1, 4]))
+    >>> aurocs_from_patterns([items, items])[1] == auroc_from_patterns(items)
+    True
+    """
+    found = [_of_patterns(each) for each in many]
+    known = iter(_with_intervals([each for each in found if isinstance(each, _Scored)]))
+    return [next(known) if isinstance(each, _Scored) else each for each in found]
+
+
+def _of_patterns(patterns: Patterns) -> _Scored | Estimate:
+    """Return the area without its interval, or why there is none."""
     if patterns.counts.shape[1] % 2:
         raise ValueError(f"{patterns.counts.shape[1]} cells are no levels × (wrong, correct)")
-    clustered = bool((patterns.counts.sum(axis=1) > 1).any())
-    status = _why_not(patterns.totals)
+    totals = patterns.totals
+    status = _why_not(totals)
     if status is not None:
-        return unavailable(int(patterns.totals.sum()), _method(patterns.totals, clustered), status)
+        clustered = bool((patterns.counts.sum(axis=1) > 1).any())
+        return unavailable(int(totals.sum()), _method(totals, clustered), status)
     pattern, cell = np.nonzero(patterns.counts)
-    return _with_interval(patterns.totals, pattern, cell, patterns.counts[pattern, cell], patterns.weights)
+    return _scored(totals, pattern, cell, patterns.counts[pattern, cell], patterns.weights)
 
 
 def _method(table: Ints, clustered: bool) -> str:
@@ -252,10 +280,20 @@ def _why_not(table: Ints) -> str | None:
     return ONE_LEVEL if int((table[0::2] + table[1::2] > 0).sum()) == 1 else None
 
 
-def _with_interval(
-    table: Ints, cluster: Ints, cell: Ints, number: Ints, weights: Ints | None = None
-) -> Estimate:
-    """Estimate from long-form clusters: ``number`` observations in ``cell`` of ``cluster``, ``weights`` times."""
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """An area, the items that hold right and wrong answers, its variance (NaN: none), answers and method."""
+
+    value: float
+    right: float
+    wrong: float
+    variance: float
+    n: int
+    method: str
+
+
+def _scored(table: Ints, cluster: Ints, cell: Ints, number: Ints, weights: Ints | None = None) -> _Scored:
+    """Return the area of long-form clusters: ``number`` observations in ``cell`` of ``cluster``, ``weights`` times."""
     wrong, right = table[0::2].astype(np.float64), table[1::2].astype(np.float64)
     n_wrong, n_right = float(wrong.sum()), float(right.sum())
     placement = _placements(wrong, right)
@@ -278,7 +316,21 @@ def _with_interval(
             weight @ b**2
         )
         variance = max(variance + 2 * items / (items - 1) * float(weight @ (a * b)), 0.0)
-    low, high = (float(end) for end in score_interval(value, i_right, i_wrong, variance))
-    # Perfect separation has no spread at all: a standard error of 0 would claim too much.
-    sem = None if math.isnan(variance) or value in (0.0, 1.0) else math.sqrt(variance)
-    return Estimate(value, min(low, value), max(high, value), n, method, sem=sem)
+    return _Scored(value, i_right, i_wrong, variance, n, method)
+
+
+def _with_intervals(scored: Sequence[_Scored]) -> list[Estimate]:
+    """Return the estimates of areas."""
+    value, right, wrong, variance = (
+        np.array([getattr(each, name) for each in scored], dtype=np.float64)
+        for name in ("value", "right", "wrong", "variance")
+    )
+    found = []
+    for each, *ends in zip(scored, *score_interval(value, right, wrong, variance), strict=True):
+        low, high = map(float, ends)
+        # Perfect separation has no spread at all: a standard error of 0 would claim too much.
+        sem = None if math.isnan(each.variance) or each.value in (0.0, 1.0) else math.sqrt(each.variance)
+        found.append(
+            Estimate(each.value, min(low, each.value), max(high, each.value), each.n, each.method, sem=sem)
+        )
+    return found

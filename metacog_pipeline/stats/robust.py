@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats._arrays import Floats, Ints, floats, whole
@@ -158,7 +158,7 @@ def resampled_locations(
     return _resampled(_table(values), (statistic,), n_boot, seed, share)[statistic]
 
 
-def rank_distribution(scores: ArrayLike, draws: Floats) -> Ranks:
+def rank_distribution(scores: ArrayLike, draws: Floats, digits: int | None = None) -> Ranks:
     """Return the ranks of models from their scores ``(models,)`` and resampled scores ``(B, models)``.
 
     Parameters
@@ -167,6 +167,8 @@ def rank_distribution(scores: ArrayLike, draws: Floats) -> Ranks:
         One score for each model; more is better.
     draws
         The scores over resampled items.
+    digits
+        Scores that are equal to so many decimal places share a rank; None: only those that are equal.
 
     Examples
     --------
@@ -180,10 +182,12 @@ def rank_distribution(scores: ArrayLike, draws: Floats) -> Ranks:
     models = observed.shape[1]
     if table.shape[1] != models:
         raise ValueError(f"draws are of {table.shape[1]} models, scores of {models}")
+    if digits is not None:
+        observed = observed.round(digits)
     tally = np.zeros(models * (models + 1))
     step = max(1, _CACHED // max(models, 1))
     for start in range(0, len(table), step):
-        order, ranks = _ordered_ranks(table[start : start + step])
+        order, ranks = _ordered_ranks(np.ascontiguousarray(table[start : start + step]), digits)
         tally += np.bincount((order * (models + 1) + ranks).ravel(), minlength=len(tally))
     tally = tally.reshape(models, models + 1)[:, 1:]  # without those that have no rank
     known = tally.sum(axis=1)
@@ -252,27 +256,36 @@ def _location(table: Floats, statistic: Location, share: float, ordered: Floats 
     """Return the location of each row; ``ordered`` is the table with sorted rows, where it is known already."""
     if not table.shape[1]:
         return np.full(len(table), np.nan)
+    if statistic in _BY_ORDER:
+        return _by_order(np.sort(table, axis=1) if ordered is None else ordered, statistic, share)
     here = ~np.isnan(table)
     n = here.sum(axis=1)
-    if ordered is None:
-        ordered = np.sort(table, axis=1) if statistic in _BY_ORDER else table  # NaN at the end
-    if statistic == "median":
-        rows = np.arange(len(table))
-        return np.where(n > 0, (ordered[rows, (n - 1) // 2] + ordered[rows, n // 2]) / 2, np.nan)
     with np.errstate(invalid="ignore"):  # 0 / 0 of a row without items
-        if statistic == "trimmed_mean":
-            # 0.1 · 130 must be 13 whatever the last bit says.
-            dropped = np.floor(share * n + 1e-9).astype(np.int64)
-            place = np.arange(table.shape[1])[None, :]
-            kept = (place >= dropped[:, None]) & (place < (n - dropped)[:, None])
-            found: Floats = np.where(kept, ordered, 0.0).sum(axis=1) / (n - 2 * dropped)
-            return found
         known = np.where(here, table, 0.0)
         mean: Floats = known.sum(axis=1) / n
         if statistic == "double_step":
             gap = np.where(here, table - mean[:, None], 0.0)
             mean = mean - np.sqrt((gap * gap).sum(axis=1) / n)
     return mean
+
+
+def _by_order(ordered: Floats, statistic: Location, share: float) -> Floats:
+    """Return the median or trimmed mean of each row of sorted values, NaN at their end."""
+    ordered = np.ascontiguousarray(ordered)  # so that the sums do not depend on how it lies in memory
+    items = ordered.shape[1]
+    n = np.array([items])  # of all rows, in a third of the time
+    if np.isnan(ordered[:, -1]).any():
+        n = items - np.isnan(ordered).sum(axis=1)
+    if statistic == "median":
+        rows = np.arange(len(ordered))
+        return np.where(n > 0, (ordered[rows, (n - 1) // 2] + ordered[rows, n // 2]) / 2, np.nan)
+    # 0.1 · 130 must be 13 whatever the last bit says.
+    dropped = np.floor(share * n + 1e-9).astype(np.int64)
+    place = np.arange(items)[None, :]
+    kept = (place >= dropped[:, None]) & (place < (n - dropped)[:, None])
+    with np.errstate(invalid="ignore"):  # 0 / 0 of a row without items
+        found: Floats = np.where(kept, ordered, 0.0).sum(axis=1) / (n - 2 * dropped)
+    return found
 
 
 def _competition_ranks(scores: Floats) -> Ints:
@@ -283,15 +296,34 @@ def _competition_ranks(scores: Floats) -> Ints:
     return ranks
 
 
-def _ordered_ranks(scores: Floats) -> tuple[Ints, Ints]:
-    """Return the order of each row, the largest first, and in that order 1 + the number of larger scores; 0 for NaN."""
+def _ordered_ranks(scores: Floats, digits: int | None = None) -> tuple[Ints, NDArray[np.int32]]:
+    """Return the order of each row, the largest first, and in that order 1 + the number of larger scores; 0 for NaN.
+
+    ``digits`` as of `rank_distribution`.
+    """
+    if digits is not None:
+        bits = scores.shape[1].bit_length()
+        whole_scores = np.rint(scores * 10.0**digits)
+        if (np.abs(whole_scores) < 2.0 ** (62 - bits)).all():
+            # A score and whose it is are one number: sorting these takes a third of the time of looking up the order.
+            packed = (-whole_scores.astype(np.int64) << bits) | np.arange(scores.shape[1])
+            packed.sort(axis=1)
+            return packed & (2**bits - 1), _places(packed >> bits)
+        scores = scores.round(digits)
     falling = -scores
     ordered = np.sort(falling, axis=1)  # NaN at the end; a third of the time of looking them up in order
-    ranks = np.ones(scores.shape, dtype=np.int64)  # the place of the first of those that are equal
-    ranks[:, 1:] = np.where(ordered[:, 1:] != ordered[:, :-1], np.arange(2, scores.shape[1] + 1), 1)
-    np.maximum.accumulate(ranks, axis=1, out=ranks)
+    ranks = _places(ordered)
     ranks[np.isnan(ordered)] = 0
     return np.argsort(falling, axis=1), ranks
+
+
+def _places(ordered: Floats | Ints) -> NDArray[np.int32]:
+    """Return the place, from 1, of the first of those that are equal, in rows that are in order."""
+    places = np.ones(ordered.shape, dtype=np.int32)
+    later = np.arange(2, ordered.shape[1] + 1, dtype=np.int32)
+    np.multiply(ordered[:, 1:] != ordered[:, :-1], later, out=places[:, 1:])
+    np.maximum.accumulate(places, axis=1, out=places)
+    return places
 
 
 def _table(values: ArrayLike) -> Floats:

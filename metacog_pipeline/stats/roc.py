@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.stats import two_intervals
 from metacog_pipeline.stats._arrays import Floats, Ints, binary, floats, ratio, same_length, whole
@@ -56,6 +57,15 @@ class Densities:
     wrong: Floats
     n_correct: Ints
     n_wrong: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MovedArea:
+    """An area with its interval, and how much each of the ``items``, which rise, moves it; ``(items,)`` both."""
+
+    area: Estimate
+    items: NDArray[Any]
+    moved: Floats
 
 
 def roc_curve(confidence: ArrayLike, correct: ArrayLike) -> Roc:
@@ -136,15 +146,34 @@ def confidence_densities(confidence: ArrayLike, correct: ArrayLike, bins: int = 
     return Densities(edges, density(n_correct), density(n_wrong), n_correct, n_wrong)
 
 
-def area_difference(
-    first: tuple[ArrayLike, ArrayLike, ArrayLike], second: tuple[ArrayLike, ArrayLike, ArrayLike]
-) -> Estimate:
-    """Return the area of the first minus that of the second.
+def moved_area(confidence: ArrayLike, correct: ArrayLike, item: ArrayLike) -> MovedArea:
+    """Return the area under the type-2 ROC and what each item makes of it, for `area_difference`.
+
+    Parameters
+    ----------
+    confidence, correct, item
+        Of each answer, ``(N,)``: finite numbers, 0/1, and which item it is to.
+
+    >>> found = moved_area([0.9, 0.8, 0.8, 0.3], [1, 1, 0, 0], ["a", "b", "c", "d"])
+    >>> found.area.value, found.moved.tolist()
+    (0.875, [0.0625, -0.0625, -0.0625, 0.0625])
+    """
+    area = auroc(confidence, correct, item)
+    items, place = np.unique(np.asarray(item), return_inverse=True)
+    if area.value is None:
+        return MovedArea(area, items, np.zeros(len(items)))
+    each = _influence(np.asarray(confidence, dtype=np.float64), np.asarray(correct), area.value)
+    moved = np.bincount(place, weights=each, minlength=len(items))
+    return MovedArea(area, items, moved.astype(np.float64))
+
+
+def area_difference(first: MovedArea, second: MovedArea) -> Estimate:
+    """Return the first area minus the second; one that is compared with many others is made once.
 
     Parameters
     ----------
     first, second
-        Confidences, outcomes (0/1) and items, each ``(N,)``; items that both share make the two correlate.
+        Areas (`moved_area`); items that both share make the two correlate.
 
     Returns
     -------
@@ -156,23 +185,22 @@ def area_difference(
     Examples
     --------
     >>> first, second = [0.9, 0.8, 0.8, 0.6, 0.5, 0.3], [0.5, 0.8, 0.6, 0.6, 0.5, 0.3]
-    >>> items, correct = range(6), [1, 1, 0, 1, 0, 0]
-    >>> found = area_difference((first, correct, items), (second, correct, items))
+    >>> areas = [moved_area(each, [1, 1, 0, 1, 0, 0], range(6)) for each in (first, second)]
+    >>> found = area_difference(*areas)
     >>> round(found.value, 3), round(found.sem, 3)
     (0.056, 0.205)
     """
-    items = np.unique(np.concatenate([np.asarray(first[2]), np.asarray(second[2])]))
-    areas: list[Estimate] = []
-    influences = []
-    for confidence, correct, item in (first, second):
-        area = auroc(confidence, correct, item)
-        if area.value is None:
-            return unavailable(len(items), PAIRED, area.status)
-        areas.append(area)
-        each = _influence(np.asarray(confidence, dtype=np.float64), np.asarray(correct), area.value)
-        place = np.searchsorted(items, np.asarray(item))
-        influences.append(np.bincount(place, weights=each, minlength=len(items)))
-    n, value = len(items), float(areas[0].value or 0.0) - float(areas[1].value or 0.0)
+    items = first.items
+    influences = [first.moved, second.moved]
+    if not np.array_equal(items, second.items):
+        items = np.union1d(items, second.items)
+        influences = [np.zeros(len(items)) for _ in influences]
+        for influence, side in zip(influences, (first, second), strict=True):
+            influence[np.searchsorted(items, side.items)] = side.moved
+    for side in (first, second):
+        if side.area.value is None:
+            return unavailable(len(items), PAIRED, side.area.status)
+    n, value = len(items), float(first.area.value or 0.0) - float(second.area.value or 0.0)
     if n < 2:
         return Estimate(value, None, None, n, PAIRED, "single item")
     moved = influences[0] - influences[1]
@@ -181,7 +209,7 @@ def area_difference(
         return Estimate(value, None, None, n, PAIRED, NO_SPREAD)
     spread = math.sqrt(float(influences[0] @ influences[0]) * float(influences[1] @ influences[1]))
     together = float(influences[0] @ influences[1]) / spread if spread > 0 else 0.0
-    low, high, _ = two_intervals.difference(areas[0], areas[1], together)
+    low, high, _ = two_intervals.difference(first.area, second.area, together)
     # Areas of 0 and of 1 have no influence of any item; their own intervals still tell how sure they are.
     return Estimate(value, low, high, n, PAIRED, sem=sem if sem > 1e-12 else None)
 

@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.benchmarks.medley import profiles
+from metacog_pipeline.benchmarks.medley.averages import all_averages, averages
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
+from metacog_pipeline.scoring.estimates import groups_of
 from metacog_pipeline.scoring.schemas import COMPARISON
-from tests.medley.bound import SCORED, compared, estimated
+from tests.medley.bound import SCORED, Bound, compared, estimated
 from tests.tables import every
 
 N = 30
@@ -50,6 +52,31 @@ def compare(*tables, n_boot=200):
 
 def noise(seed, mean=0.5, spread=0.05, n=N):
     return np.clip(mean + spread * np.random.default_rng(seed).standard_normal(n), 0, 1)
+
+
+def test_averages_of_many_groups_are_those_of_each_alone():
+    """With one run, with two, with some instances that do not count, and with none that does."""
+    some = pl.when(pl.col("position") > 3).then(pl.lit(True)).otherwise(pl.lit(False))
+    frame = pl.concat(
+        [
+            scored("one", noise(0)),
+            scored("two", noise(1)),
+            scored("two", noise(2), run=2),
+            scored("some", noise(3)).with_columns(answered=some, status_step_a=pl.lit("failed")),
+            scored("none", noise(4)).with_columns(answered=pl.lit(False)),
+        ]
+    )
+    together, apart = (groups_of(Bound(), frame, by_run=False) for _ in range(2))
+    for made, group in zip(all_averages(together), apart, strict=True):
+        alone = averages(group)
+        assert made.items.equals(alone.items) and made.items.schema == alone.items.schema
+        assert made.first.equals(alone.first) and made.dominant == alone.dominant
+        told = ("scored", "covered", "incomplete")
+        assert [getattr(made, name) for name in told] == [getattr(alone, name) for name in told]
+    found = {group.model: known for group, known in zip(together, all_averages(together), strict=True)}
+    assert [found[name].items.height for name in ("one", "two", "some", "none")] == [N, N, N - 4, 0]
+    mean = (noise(1) + noise(2)) / 2
+    assert found["two"].items["mms"].to_numpy() == pytest.approx(mean) and found["some"].first.is_empty()
 
 
 def test_a_constant_advantage_on_shared_instances_is_found_through_their_spread():

@@ -95,6 +95,18 @@ def test_groups_hold_every_reply_once_and_rates_are_shares(make_observed):
     for model in ("a", "b", "c"):
         own = found.filter(model=model, measure="t2b")
         assert own.filter(words="all")["n"].item() == own.filter(pl.col("words") != "all")["n"].sum() == 10
+        seen = pl.concat(frames).filter(pl.col("model") == model, pl.col("tier") == "2b")
+        everything = own.filter(words="all").row(0, named=True)
+        assert (
+            everything["mean_words"] == seen["words"].mean() and everything["rate"] == seen["passed"].mean()
+        )
+        by_length = found.filter(pl.col("words") != "all", measure="t2b")
+        together = by_length.group_by("words").agg(
+            pl.col("n").sum().alias("all"), shared=pl.col("n").min() > 0
+        )
+        quarters = own.join(together.filter("shared"), on="words")
+        matched = (quarters["rate"] * quarters["all"]).sum() / quarters["all"].sum()
+        assert everything["matched"] == pytest.approx(matched)
     known = found.drop_nulls("low")
     assert known.height and known.filter(pl.col("low") > pl.col("matched")).is_empty()
     assert found["rate"].drop_nulls().is_between(0, 1).all()

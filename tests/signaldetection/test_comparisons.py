@@ -11,8 +11,9 @@ from polars.testing import assert_frame_equal
 
 from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS, criteria, paired
 from metacog_pipeline.benchmarks.signaldetection.contrasts.criteria import RISKS
-from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import influences
-from metacog_pipeline.benchmarks.signaldetection.grid import counts_of
+from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import all_influences, influences
+from metacog_pipeline.benchmarks.signaldetection.grid import Grid, Totals, counts_of, numbered
+from metacog_pipeline.benchmarks.signaldetection.measures import meta_d
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import type1_of
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.scoring import comparisons, kept_pairs
@@ -465,3 +466,32 @@ def test_from_replies_to_verdicts_over_two_runs(answered, many_items, folder):
         assert two["value"] == one["value"] and two["se"] < one["se"]
         assert 0.8 < two["value"] / (1.0 if two["b"] == "risk_s1" and two["a"] == "risk_s2" else 0.5) < 1.2
     assert all(row["verdict"] == "significant" for row in rows(found, "bayes_optimality"))
+
+
+def test_influences_of_groups_together_are_those_of_each_alone():
+    items = items_of(150)
+    frames = [model(items, d=0.4 * k, c=0.2 * k, seed=k, model=f"m{k}") for k in range(5)]
+    frames[1] = frames[1].filter(pl.col("position") > 9)  # on other items
+    unread = pl.col("position").is_in([3, 4, 140])
+    frames[2] = frames[2].with_columns(response=pl.when(~unread).then("response"))
+    frames[3] = frames[3].with_columns(response=pl.lit(1, pl.Int8))  # has no d′
+    repeated = pl.concat([frames[4], frames[4].with_columns(run=pl.lit(2, pl.Int32))])
+    counts = [counts_of(group) for group in groups(pl.concat([*frames[:4], repeated]))]
+    numbers, _ = numbered(counts)
+    for place, together in enumerate(all_influences(counts, numbers)):
+        alone = influences(counts[place], numbers[place])
+        for name in ("value", "variance", "items", "influence"):
+            assert getattr(alone, name).tobytes() == getattr(together, name).tobytes(), name
+    assert [len(each.items) for each in all_influences(counts, numbers)] == [150, 140, 147, 0, 150]
+
+
+def test_what_tells_nothing_is_found_together_as_alone():
+    rng, grid = np.random.default_rng(3), Grid(3)
+    totals = rng.integers(0, 3, (200, grid.places)) * rng.integers(0, 2, (200, grid.places))
+    totals[:40, grid.width :] = 0
+    totals[40:80, 3:6] = totals[40:80, grid.width + 3 : grid.width + 6] = 0
+    cells = [Totals(grid, each) for each in totals.astype(float)]
+    together = meta_d.untold(cells)
+    meta_d._UNTOLD.clear()
+    assert together == [(meta_d.no_confidence(each), meta_d.no_meta_d(each)) for each in cells]
+    assert len({why for _, why in together}) > 4

@@ -6,7 +6,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
-from metacog_pipeline.stats.auroc import auroc, auroc_from_patterns, auroc_statistic, score_interval
+from metacog_pipeline.stats.auroc import (
+    auroc,
+    auroc_from_patterns,
+    auroc_statistic,
+    aurocs_from_patterns,
+    score_interval,
+)
 from metacog_pipeline.stats.resampling import Patterns, patterns_of
 from metacog_pipeline.stats.resampling import patterns as resample
 
@@ -163,3 +169,9 @@ def test_the_interval_of_one_area_is_that_of_many():
     many = score_interval(area, right, wrong, variance)
     alone = [score_interval(*each) for each in zip(area, right, wrong, variance, strict=True)]
     assert [list(map(float, ends)) for ends in alone] == np.transpose(many).tolist()
+
+
+@given(st.lists(tables, max_size=5))
+def test_areas_together_are_those_of_each_to_the_bit(many):
+    patterns = [Patterns(np.eye(each.size, dtype=int), each.ravel()) for each in many]
+    assert aurocs_from_patterns(patterns) == [auroc_from_patterns(each) for each in patterns]

@@ -7,7 +7,7 @@ from metacog_pipeline.stats import agreement, agreement_many, measured_coverage,
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.confidence_measures import measures
 from metacog_pipeline.stats.mafc.fit import fit
-from metacog_pipeline.stats.roc import area_difference
+from metacog_pipeline.stats.roc import area_difference, moved_area
 
 SIX = [1, 1, 1, 0, 0, 0]
 
@@ -77,7 +77,9 @@ def test_full_agreement_of_many_raters_has_no_interval_and_says_so():
     ("second", "value"), [([0.1, 0.2, 0.3, 0.7, 0.9, 0.8], 1.0), ([0.9, 0.8, 0.1, 0.3, 0.2, 0.1], 0.278)]
 )
 def test_areas_of_0_and_1_differ_with_an_interval(second, value):
-    found = area_difference(([0.9, 0.8, 0.7, 0.3, 0.2, 0.1], SIX, range(6)), (second, SIX, range(6)))
+    found = area_difference(
+        moved_area([0.9, 0.8, 0.7, 0.3, 0.2, 0.1], SIX, range(6)), moved_area(second, SIX, range(6))
+    )
     assert found.value == pytest.approx(value, abs=1e-3)
     assert found.status == "ok"
     assert found.low < found.value <= found.high

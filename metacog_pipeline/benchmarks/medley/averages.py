@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Group
@@ -21,6 +22,7 @@ KNOWN = (
     "known_answer_expert",
     "known_answer_injected",
 )
+_GROUP, _NONE = "_group", -1  # the number of a group; that of what a group without rows has
 DOMINANT = tuple(f"dominant_share_{name}" for name in ABILITIES)
 
 
@@ -54,39 +56,47 @@ def averages(group: Group) -> Averages:
 def all_averages(groups: Sequence[Group]) -> list[Averages]:
     """Return the same of many groups; those not looked at before are derived and sorted together, in less time."""
     if new := list(dict.fromkeys(group for group in groups if group not in _KEPT)):
-        frames = [group.frame.with_columns(_group=pl.lit(number)) for number, group in enumerate(new)]
-        derived = _with_derived(pl.concat(frames, how="diagonal_relaxed"))
-        frame = derived.sort("_group", "item_id", maintain_order=True)
-        parts = [
-            frame.filter(kept).partition_by("_group", as_dict=True)
-            for kept in (pl.col("answered"), pl.col("status_step_a") == "ok")
-        ]
-        for number, group in enumerate(new):
-            counted, read = (part.get((number,), frame.clear()) for part in parts)
-            _KEPT[group] = _averages(group, counted, read)
+        rows = pl.concat([group.frame for group in new], how="diagonal_relaxed")
+        number = np.repeat(np.arange(len(new)), [group.frame.height for group in new])
+        derived = _with_derived(rows.with_columns(pl.Series(_GROUP, number)))
+        frame = derived.sort(_GROUP, "item_id", maintain_order=True)
+        counted, read = (frame.filter(kept) for kept in (pl.col("answered"), pl.col("status_step_a") == "ok"))
+        items = _averaged(counted, ("domain",), (*NUMBERS, *KNOWN, *DOMINANT))
+        first = _averaged(read, (), STEP_A_ALONE)
+        dominant = _parts(counted.select(_GROUP, "dominant").drop_nulls())
+        scored, of_read = (np.bincount(rows[_GROUP], minlength=len(new)).tolist() for rows in (counted, read))
+        alone = set(number[(rows["status"] == ALONE).fill_null(False).to_numpy()].tolist())
+        for place, group in enumerate(new):
+            _KEPT[group] = Averages(
+                items[place] if place in items else items[_NONE],
+                first[place] if place in first else first[_NONE],
+                tuple(dominant[place]["dominant"]) if place in dominant else (),
+                scored[place],
+                of_read[place] if place in alone else scored[place],
+                ONLY_STEP_A if place in alone else group.incomplete,
+            )
     return [_KEPT[group] for group in groups]
 
 
-def _averages(group: Group, counted: pl.DataFrame, read: pl.DataFrame) -> Averages:
-    """Return the averages of a group of which ``counted`` was answered and of ``read`` the first step can be read."""
-    alone = (group.frame["status"] == ALONE).any()
-    return Averages(
-        _averaged(counted, ("domain",), (*NUMBERS, *KNOWN, *DOMINANT)),
-        _averaged(read, (), STEP_A_ALONE),
-        tuple(counted["dominant"].drop_nulls()),
-        counted.height,
-        read.height if alone else counted.height,
-        ONLY_STEP_A if alone else group.incomplete,
-    )
+def _averaged(rows: pl.DataFrame, fixed: Sequence[str], values: Sequence[str]) -> dict[int, pl.DataFrame]:
+    """Return by group one row per instance: ``fixed`` columns as they are, ``values`` averaged over the instance's rows."""
+    wanted = rows.select(_GROUP, "item_id", *fixed, *values)
+    parts = _parts(wanted)
+    if wanted.select(pl.struct(_GROUP, "item_id").n_unique()).item() < wanted.height:  # several runs
+        parts = {
+            group: part.group_by("item_id", maintain_order=True).agg(
+                *(pl.first(name) for name in fixed), *(pl.mean(name) for name in values)
+            )
+            if part["item_id"].n_unique() < part.height
+            else part
+            for group, part in parts.items()
+        }
+    return parts | {_NONE: wanted.clear().drop(_GROUP)}
 
 
-def _averaged(rows: pl.DataFrame, fixed: Sequence[str], values: Sequence[str]) -> pl.DataFrame:
-    """Return one row per instance: ``fixed`` columns as they are, ``values`` averaged over the instance's rows."""
-    if rows["item_id"].n_unique() == rows.height:  # one run: nothing to average
-        return rows.select("item_id", *fixed, *values)
-    return rows.group_by("item_id", maintain_order=True).agg(
-        *(pl.first(name) for name in fixed), *(pl.mean(name) for name in values)
-    )
+def _parts(rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
+    parts = rows.partition_by(_GROUP, as_dict=True, include_key=False)
+    return {int(group): part for (group,), part in parts.items()}
 
 
 def _with_derived(scored: pl.DataFrame) -> pl.DataFrame:

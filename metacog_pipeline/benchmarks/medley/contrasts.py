@@ -115,13 +115,19 @@ def _scored(
 
 
 def _matrix(groups: Sequence[Group], column: str = "mms") -> tuple[Floats, list[str]]:
-    """Return a column as models × instances, NaN where a model has none, and the instances."""
+    """Return a column as models × instances, NaN where a model has none, and the instances; not to be written to."""
+    return _matrix_of(tuple(groups), column)
+
+
+@functools.lru_cache(maxsize=2)  # most families look at the same groups
+def _matrix_of(groups: tuple[Group, ...], column: str) -> tuple[Floats, list[str]]:
     frames = [averages(group).items for group in groups]
     ids = sorted({name for frame in frames for name in frame["item_id"]})
     place = {name: i for i, name in enumerate(ids)}
     values = np.full((len(frames), len(ids)), np.nan)
     for row, frame in enumerate(frames):
         values[row, [place[name] for name in frame["item_id"]]] = frame[column].to_numpy()
+    values.flags.writeable = False
     return values, ids
 
 
@@ -235,7 +241,8 @@ def overlap(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison]:
         within = replace(base, a="instances with an analyst of its family", b="instances without")
         for group in own:
             items = averages(group).items
-            shown = items["item_id"].is_in(list(kin.get(group.model, ()))).to_numpy()
+            of_kin = kin.get(group.model, frozenset())
+            shown = np.array([name in of_kin for name in items["item_id"]], dtype=np.bool_)
             values = items["mms"].to_numpy()
             yield _ranksum(replace(within, model=group.model), values[shown], values[~shown])
         whole = location(_matrix(own)[0])
@@ -388,8 +395,7 @@ def size_slopes(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Compariso
 
 
 def _means(frame: pl.DataFrame) -> Floats:
-    means: Floats = frame.mean().cast(pl.Float64).to_numpy()[0]
-    return means
+    return np.array([column.mean() for column in frame.get_columns()], dtype=np.float64)
 
 
 # --- within a model, between conditions -------------------------------------------------------------------------------
@@ -446,8 +452,10 @@ def characters(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison
 def _models(groups: Sequence[Group]) -> Iterator[tuple[Comparison, dict[str, Group]]]:
     """Yield the groups of each model by condition, where ``normal`` is one of these."""
     for base, own in _worlds(groups):
-        for model in dict.fromkeys(group.model for group in own):
-            arms = {group.condition: group for group in own if group.model == model}
+        by_model: dict[str, dict[str, Group]] = {}
+        for group in own:
+            by_model.setdefault(group.model, {})[group.condition] = group
+        for model, arms in by_model.items():
             if NORMAL in arms:
                 yield replace(base, model=model), arms
 
@@ -476,7 +484,7 @@ def _behaviour(arms: Mapping[str, Group]) -> dict[str, float | None]:
 
 
 def _mean(values: pl.Series) -> float | None:
-    known = values.drop_nulls()
+    known = values.drop_nulls() if values.null_count() else values
     return float(known.to_numpy().mean()) if len(known) else None
 
 

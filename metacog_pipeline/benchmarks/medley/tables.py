@@ -140,43 +140,43 @@ def profiles(benchmark: Any, scored: Scored) -> pl.DataFrame:
         labels.setdefault((row.dataset, row.model), {}).update(quadrant=row.a, profile=row.verdict)
     for row in contrasts.characters(benchmark, scored.groups):
         labels.setdefault((row.dataset, row.model), {})["character"] = row.verdict
+    keys = ("dataset", "scoring", "model", "source")
+    found: dict[tuple[Any, ...], dict[tuple[str, str], tuple[Any, ...]]] = {}
+    for *names, condition, measure, value, low, high, method in scored.estimates.select(
+        *keys, "condition", "measure", "estimate", "low", "high", "method"
+    ).iter_rows():
+        where = condition.removesuffix(f" {names[1]}")
+        found.setdefault(tuple(names), {})[where, measure] = value, low, high, method
     rows = []
-    keys = ["dataset", "scoring", "model", "source"]
-    for names, own in scored.estimates.group_by(keys, maintain_order=True):
-        told = dict(zip(keys, names, strict=True))
+    for names_of, own in found.items():
+        told = dict(zip(keys, names_of, strict=True))
         label = labels.get((told["dataset"], told["model"]), {})
         words = str(told["scoring"]).partition(":")[2] or "house"
-        rows.append({**told, **label, "wording": words, **_numbers(own, str(told["scoring"]))})
+        rows.append({**told, **label, "wording": words, **_numbers(own)})
     if benchmark.settings.dataset == "published":
         rows += _printed()
     schema = schema_of(Profile)
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
-def _numbers(own: pl.DataFrame, scoring: str) -> dict[str, Any]:
-    found = {
-        (row["condition"].removesuffix(f" {scoring}"), row["measure"]): row
-        for row in own.iter_rows(named=True)
-    }
-
-    def of(condition: str, measure: str, what: str = "estimate") -> Any:
-        return found.get((condition, measure), {}).get(what)
-
+def _numbers(found: Mapping[tuple[str, str], tuple[Any, ...]]) -> dict[str, Any]:
+    """Return the numbers of a profile; ``found`` has value, ends and method by condition and measure."""
+    nothing = (None, None, None, "")
     changes: dict[str, Any] = {}
     for condition in (ADVERSARIAL, STRIPPED):
         for part in ("", "_scoring", "_behaviour"):
-            measure = f"{condition}_delta{part}"
-            changes[f"{condition}{part or '_delta'}"] = of(condition, measure)
-            changes |= {f"{condition}{part}_{end}": of(condition, measure, end) for end in ("low", "high")}
-    share = found.get((NORMAL, "dominant_share"), {})
-    dominant = re.search(r"dominant: (\w+)", share.get("method", ""))
+            value, low, high, _ = found.get((condition, f"{condition}_delta{part}"), nothing)
+            changes[f"{condition}{part or '_delta'}"] = value
+            changes |= {f"{condition}{part}_low": low, f"{condition}{part}_high": high}
+    share, _, _, method = found.get((NORMAL, "dominant_share"), nothing)
+    dominant = re.search(r"dominant: (\w+)", method)
     return {
         **changes,
-        "crowd_pull": of(ADVERSARIAL, "changed_from_normal"),
-        "argument_pull": of(STRIPPED, "changed_from_normal"),
-        **{name: of(NORMAL, f"ipsative_{name}") for name in ABILITIES},
-        "dominant": dominant[1] if dominant and share.get("estimate") is not None else None,
-        "dominant_share": share.get("estimate"),
+        "crowd_pull": found.get((ADVERSARIAL, "changed_from_normal"), nothing)[0],
+        "argument_pull": found.get((STRIPPED, "changed_from_normal"), nothing)[0],
+        **{name: found.get((NORMAL, f"ipsative_{name}"), nothing)[0] for name in ABILITIES},
+        "dominant": dominant[1] if dominant and share is not None else None,
+        "dominant_share": share,
     }
 
 

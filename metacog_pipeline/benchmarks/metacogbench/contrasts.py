@@ -158,8 +158,8 @@ def _ranks(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
             if len(found) < 2:
                 continue
             # Equal rates may differ in the last digits: they are one rank.
-            values = np.array([value for _, value, _, _ in found]).round(12)
-            ranks = rank_distribution(values, np.column_stack([draws for _, _, draws, _ in found]).round(12))
+            values = [value for _, value, _, _ in found]
+            ranks = rank_distribution(values, np.array([draws for _, _, draws, _ in found]).T, digits=12)
             for place, (model, _, _, n) in enumerate(found):
                 value, low, high = (float(each[place]) for each in (ranks.observed, ranks.low, ranks.high))
                 yield world.base(
@@ -185,10 +185,10 @@ def _judges(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
 
 def _of_sums(row: Comparison, value: float, draws: Floats, moved: Floats) -> Comparison:
     """Return the row of a difference that is the sum of what it is on each item, ``moved``."""
-    row = resampled(row, value, draws, len(moved))
-    return tested(
-        row, [len(moved)], int(np.count_nonzero(moved)), lambda swapped: (1 - 2.0 * swapped) @ moved
-    )
+    n, differ = len(moved), int(np.count_nonzero(moved))
+    (found,) = resampled([value], draws[None])
+    found |= {"value": value, "n": n, "note": row.note}
+    return replace(row, **tested(found, [n], differ, lambda swapped: (1 - 2.0 * swapped) @ moved))
 
 
 _WHERE = ("dataset", "source", "family", "measure")

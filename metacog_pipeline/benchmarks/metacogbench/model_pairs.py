@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -36,6 +37,8 @@ SAME = 1e-12  # resamples this close to 0 count on both sides
 Tiers = Mapping[str, TierGroup]
 #: What the headline of a tier is the rate of; None: 1 minus the calibration error of the predictions.
 HEADLINE: Mapping[str, str | None] = {tier: None if tier == "1b" else "passed" for tier in TIER_MEASURES}
+#: What a row says besides what it is about: values of fields of `Comparison`.
+Fields = dict[str, Any]
 #: From the ways to exchange items to the difference of each way; None where there is none.
 Exchanged = Callable[[NDArray[np.bool_]], Floats | None]
 #: A tier of two models on the items both answered, and how many were lost on either side.
@@ -46,25 +49,26 @@ _COMPOSED: WeakKeyDictionary[Group, dict[tuple[str, ...], Mapping[str, RunEstima
 _TIERS_OF = {name: tiers_of(name) for name in COMPOSITES}
 
 
-def of_two(base: Callable[[str], Comparison], first: Group, second: Group) -> Iterator[Comparison]:
-    """Yield a row of ``first`` minus ``second`` per tier both were asked, and per composite; ``base`` gives its row."""
+def of_two(base: Callable[..., Comparison], first: Group, second: Group) -> Iterator[Comparison]:
+    """Yield a row of ``first`` minus ``second`` per tier both were asked, and per composite; ``base`` makes a row from the
+    name of the measure and other fields."""
     shared = _shared(tier_groups(first), tier_groups(second))
     kept = {name: each for name, each in shared.items() if each[0].n_items}
     own = headlines(first, {name: each[0] for name, each in kept.items()})
     other = headlines(second, {name: each[1] for name, each in kept.items()})
     differ = {name: _differ(one, two, HEADLINE[name]) for name, (one, two, _, _) in kept.items()}
-    for name, of in _rest_on(shared).items():
+    rest_on = _rest_on(shared)
+    found = differences({name: (own[name], other[name]) for name in rest_on if name in own and name in other})
+    for name, of in rest_on.items():
         lost = _lost([shared[tier] for tier in of])
-        row = base(name) if lost is None else replace(base(name), note=lost)
-        if name not in own or name not in other:
-            yield replace(row, status=NO_SHARED)
+        if name not in found:
+            yield base(name, note=lost, status=NO_SHARED)
             continue
-        row = difference(row, own[name], other[name])
         tiers = [kept[tier][:2] for tier in of]
         unlike = sum(differ[tier] for tier in of)
-        yield tested(
-            row, [each.n_items for each, _ in tiers], unlike, partial(_exchanged_together, tiers, name)
-        )
+        exchanged = partial(_exchanged_together, tiers, name)
+        told = tested({**found[name], "note": lost}, [each.n_items for each, _ in tiers], unlike, exchanged)
+        yield base(name, **told)
 
 
 def of_tier(base: Comparison, first: TierGroup, second: TierGroup, column: str | None) -> Comparison:
@@ -79,13 +83,14 @@ def of_tier(base: Comparison, first: TierGroup, second: TierGroup, column: str |
     column
         What a `rate` is that of; None: the calibration error of the predictions.
     """
-    sides = [predicted(tier) if column is None else rate(tier, column) for tier in (first, second)]
-    row, differ = difference(base, *sides), _differ(first, second, column)
-    return tested(row, [first.n_items], differ, partial(_exchanged, first, second, column))
+    one, two = (predicted(tier) if column is None else rate(tier, column) for tier in (first, second))
+    found = {**differences({base.measure: (one, two)})[base.measure], "note": base.note}
+    exchanged = partial(_exchanged, first, second, column)
+    return replace(base, **tested(found, [first.n_items], _differ(first, second, column), exchanged))
 
 
-def tested(row: Comparison, sizes: Sequence[int], differ: int, exchanged: Exchanged) -> Comparison:
-    """Return a row of resamples with the p it is judged by.
+def tested(found: Fields, sizes: Sequence[int], differ: int, exchanged: Exchanged) -> Fields:
+    """Return what a row of resamples says, with the p it is judged by.
 
     Up to 12 items that is the p of all exchanges between the two sides. Above it is that of the resamples; these are too
     narrow where items are few, so it is not below Student's, nor below the least p of all exchanges. An exchange of items
@@ -93,7 +98,7 @@ def tested(row: Comparison, sizes: Sequence[int], differ: int, exchanged: Exchan
 
     Parameters
     ----------
-    row
+    found
         The difference with what its resamples say; without a p it stays as it is.
     sizes
         How many items each tier has.
@@ -103,40 +108,53 @@ def tested(row: Comparison, sizes: Sequence[int], differ: int, exchanged: Exchan
         From ``(ways, items)``, whether an item is exchanged, to the difference of each way, ``(ways,)``; None where items
         cannot be exchanged.
     """
-    if row.p is None:
-        return row
+    p, statistic = found.get("p"), found.get("statistic")
+    if p is None:
+        return found
     if sum(sizes) <= exact.MOST_SWAPPED:
         moved = exchanged(exact.exchanges(sum(sizes)))
-        note = "; ".join(each for each in (RUNS_DIFFER if moved is None else exact.NOTE, row.note) if each)
-        return replace(row, p=None if moved is None else exact.exchange_p(moved), note=note)
-    student = 0.0 if row.statistic is None else resampling.wald_p(row.statistic, max(min(sizes) - 1, 1))
-    p = max(row.p, student, exact.least_p(differ))
-    return row if p == row.p else replace(row, p=p)
+        note = "; ".join(
+            each for each in (RUNS_DIFFER if moved is None else exact.NOTE, found["note"]) if each
+        )
+        return {**found, "p": None if moved is None else exact.exchange_p(moved), "note": note}
+    student = 0.0 if statistic is None else resampling.wald_p(statistic, max(min(sizes) - 1, 1))
+    return {**found, "p": max(p, student, exact.least_p(differ))}
 
 
-def difference(base: Comparison, first: RunEstimate, second: RunEstimate) -> Comparison:
-    """Return the row of ``first`` minus ``second``, over the same resampled items.
+def differences(sides: Mapping[str, tuple[RunEstimate, RunEstimate]]) -> dict[str, Fields]:
+    """Return by measure what a row says of the first minus the second, over the same resampled items.
 
     ``p`` is twice the smaller share of resamples on either side of 0; ``statistic`` the difference over its standard error.
     """
-    n = min(first.n, second.n)
-    if first.value is None or second.value is None:
-        return replace(base, n=n, status="undefined in one of them")
-    value = first.value - second.value
-    if first.draws is None or second.draws is None or n < 2:
-        return replace(base, value=value, n=n, status="single item")
-    return resampled(base, value, first.draws - second.draws, n)
+    found: dict[str, Fields] = {}
+    drawn: dict[str, Floats] = {}
+    for name, (first, second) in sides.items():
+        n, one, two = min(first.n, second.n), first.value, second.value
+        if one is None or two is None:
+            found[name] = {"n": n, "status": "undefined in one of them"}
+        elif first.draws is None or second.draws is None or n < 2:
+            found[name] = {"n": n, "value": one - two, "status": "single item"}
+        else:
+            found[name] = {"n": n, "value": one - two}
+            drawn[name] = first.draws - second.draws
+    told = resampled([found[name]["value"] for name in drawn], np.array(list(drawn.values())))
+    for name, own in zip(drawn, told, strict=True):
+        found[name] |= own
+    return found
 
 
-def resampled(base: Comparison, value: float, draws: Floats, n: int) -> Comparison:
-    """Return the row of a difference with what its resamples say."""
-    found = resampling.difference(value, draws, tolerance=SAME)
-    if found.low is None:
-        return replace(base, value=value, n=n, status=OFTEN_UNDEFINED)
-    p = resampling.p_value(draws, SAME) if found.p is None else found.p
-    return replace(
-        base, value=value, se=found.se, low=found.low, high=found.high, statistic=found.statistic, p=p, n=n
-    )
+def resampled(values: Sequence[float], draws: Floats) -> list[Fields]:
+    """Return what rows of differences say, from their resamples, ``(rows, B)``."""
+    rows: list[Fields] = []
+    found = resampling.differences(values, draws, tolerance=SAME) if values else []
+    for each, own in zip(found, draws, strict=True):
+        if each.low is None or each.high is None:
+            rows.append({"status": OFTEN_UNDEFINED})
+            continue
+        p = resampling.p_value(own, SAME) if each.p is None else each.p
+        low, high = min(each.low, each.value), max(each.high, each.value)
+        rows.append({"se": each.se, "low": low, "high": high, "statistic": each.statistic, "p": p})
+    return rows
 
 
 def common(first: TierGroup, second: TierGroup) -> tuple[TierGroup, TierGroup]:

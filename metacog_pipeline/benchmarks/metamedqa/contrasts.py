@@ -11,7 +11,7 @@ not finish are left out save on shared items, and simulated ones never meet meas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal
@@ -56,14 +56,14 @@ class Compared:
     """Responses whose groups are compared, one row per group and item.
 
     For every measure ``<measure>.sum`` and ``<measure>.n`` over the item's runs; ``e`` and ``rows`` for the share of E.
-    Column ``group`` names the groups, which are ``models`` under a condition or ``conditions`` of a model; ``base`` is a
-    comparison that says which.
+    Column ``group`` names the groups, which are ``models`` under a condition or ``conditions`` of a model; ``named`` holds
+    the fields of a comparison that say which.
     """
 
     what: str
     frame: pl.DataFrame
     groups: tuple[str, ...]
-    base: Comparison
+    named: Mapping[str, str]
 
     @cached_property
     def summary(self) -> dict[str, tuple[object, ...]]:
@@ -88,8 +88,7 @@ class Compared:
         self, family: str, measure: str, a: str | None = None, b: str | None = None, **values: Any
     ) -> Comparison:
         """Return a comparison of two of the groups."""
-        named = f"{family}_{self.what}"
-        return replace(self.base, family=named, measure=measure, a=a, b=b, **values)
+        return Comparison(f"{family}_{self.what}", measure, a, b, **{**self.named, **values})
 
 
 def _contrast(
@@ -141,8 +140,7 @@ def _sets(groups: tuple[Group, ...], what: str, whole: bool) -> tuple[Compared, 
         names = own["group"].unique().sort().to_list()
         if BASELINE in names:
             names = [BASELINE, *(name for name in names if name != BASELINE)]
-        base = Comparison("", "", dataset=key[0], source=key[1], **{held: key[2]})
-        found.append(Compared(what, own, tuple(names), base))
+        found.append(Compared(what, own, tuple(names), {"dataset": key[0], "source": key[1], held: key[2]}))
     return tuple(found)
 
 
@@ -294,48 +292,51 @@ def rows_of_pairs(
     if not len(hits) or not pairs:
         return
     found = paired_shares(hits, asked, pairs)
-    here = asked > 0
-    own = here.sum(axis=0)
+    given, runs = np.ascontiguousarray(hits.T), np.ascontiguousarray(asked.T)
+    here = runs > 0
+    own, once = here.sum(axis=1).tolist(), int(runs.max()) == 1
     for at, (i, j) in enumerate(pairs):
         n = int(found.n[at])
-        both = here[:, i] & here[:, j]
+        both = here[i] & here[j]
         if n <= exact.MOST_SWAPPED:
             least = _exact_p(hits[both], asked[both], i, j)
         else:
-            differ = (hits[both, i] != hits[both, j]) | (asked[both, i] != asked[both, j])
-            least = exact.least_p(int(differ.sum()))
-        row = compared.row(
-            "paired", measure, compared.groups[i], compared.groups[j], n=n, note=lost_items(own[i], own[j], n)
-        )
-        yield _difference(row, found, at, least)
-        if int(asked[both][:, [i, j]].max(initial=1)) == 1:
-            yield _mcnemar(replace(row, family=f"mcnemar_{compared.what}"), found, at)
+            differ = ((given[i] != given[j]) | (runs[i] != runs[j])) & both
+            least = exact.least_p(int(np.count_nonzero(differ)))
+        names, lost = (compared.groups[i], compared.groups[j]), lost_items(own[i], own[j], n)
+        yield compared.row("paired", measure, *names, n=n, **_difference(found, at, n, least, lost))
+        if once or int(runs[[i, j]][:, both].max(initial=1)) == 1:
+            yield compared.row("mcnemar", measure, *names, n=n, **_mcnemar(found, at, n))
 
 
-def _difference(row: Comparison, found: PairedShares, at: int, least: float | None) -> Comparison:
-    """Return the row of one pair; ``least``: the p of all exchanges where they are made, else the least that they give."""
-    n, lost = row.n, row.note
+def _difference(
+    found: PairedShares, at: int, n: int, least: float | None, lost: str | None
+) -> dict[str, Any]:
+    """Return what a row says of one pair of ``n`` shared items; ``least``: the p of all exchanges where they are made, else
+    the least that they give."""
     if n < 2:
-        return replace(
-            row, value=float(found.value[at]) if n else None, status=SINGLE_ITEM if n else NO_ITEMS
-        )
+        value = float(found.value[at]) if n else None
+        return {"value": value, "note": lost, "status": SINGLE_ITEM if n else NO_ITEMS}
     p, note = None if np.isnan(found.p[at]) else float(found.p[at]), "score intervals of both, p of Wald's t"
     if p is not None and n <= exact.MOST_SWAPPED:
         p, note = least, exact.NOTE
     elif p is not None and least is not None:
         p = max(p, least)
-    return replace(
-        row, value=float(found.value[at]), low=float(found.low[at]), high=float(found.high[at]), p=p,
-        note="; ".join(each for each in (note, lost) if each),
-        status="ok" if found.sem[at] > 0 else paired.SAME_DIFFERENCE,
-    )  # fmt: skip
+    return {
+        "value": float(found.value[at]),
+        "low": float(found.low[at]),
+        "high": float(found.high[at]),
+        "p": p,
+        "note": "; ".join(each for each in (note, lost) if each),
+        "status": "ok" if found.sem[at] > 0 else paired.SAME_DIFFERENCE,
+    }
 
 
-def _mcnemar(row: Comparison, found: PairedShares, at: int) -> Comparison:
-    test = paired.mcnemar(int(found.first_only[at]), int(found.second_only[at]), row.n)
+def _mcnemar(found: PairedShares, at: int, n: int) -> dict[str, Any]:
+    test = paired.mcnemar(int(found.first_only[at]), int(found.second_only[at]), n)
     note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"
-    value = float(found.value[at]) if row.n else None
-    return replace(row, value=value, statistic=test.chi2, p=test.p_mid, note=note, status=test.status)
+    value = float(found.value[at]) if n else None
+    return {"value": value, "statistic": test.chi2, "p": test.p_mid, "note": note, "status": test.status}
 
 
 def _exact_p(hits: Ints, asked: Ints, i: int, j: int) -> float | None:

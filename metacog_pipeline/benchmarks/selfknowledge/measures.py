@@ -88,7 +88,7 @@ def outcomes(counts: Counts, rule: ScoringRule = STUDY) -> Floats:
 
 def counts_of(totals: Floats, weights: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Return H, F, n1, n0 of totals ``(B, combinations)`` under outcome weights ``(combinations, 4)``."""
-    hits, misses, alarms, rejections = (totals @ weights).T
+    hits, misses, alarms, rejections = weights.T @ totals.T  # whole numbers, each in one piece
     return hits, alarms, hits + misses, alarms + rejections
 
 

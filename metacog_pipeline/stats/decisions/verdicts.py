@@ -92,8 +92,25 @@ def symmetric_interval(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]
     >>> [round(end, 3) for end in symmetric_interval(range(101))]
     [2.5, 97.5]
     """
-    low, high = quantiles_of(_draws("draws", draws), _tails(q)).tolist()
-    return low, high
+    return symmetric_intervals(_draws("draws", draws)[None], q)[0]
+
+
+def symmetric_intervals(draws: Floats, q: float = 0.95) -> list[tuple[float, float]]:
+    """Return `symmetric_interval` of each row.
+
+    Parameters
+    ----------
+    draws
+        Shape ``(rows, draws)``.
+    q
+        Share to cover, above 0 and below 1.
+
+    Examples
+    --------
+    >>> symmetric_intervals(np.arange(82.0).reshape(2, 41), 0.5)
+    [(10.0, 30.0), (51.0, 71.0)]
+    """
+    return [(low, high) for low, high in quantiles_of(floats("draws", draws, 2), _tails(q)).tolist()]
 
 
 def _tails(q: float) -> tuple[float, float]:

@@ -11,6 +11,7 @@ Davison & Hinkley (1997), *Bootstrap Methods and their Application*, eq. 4.11 (t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -226,8 +227,10 @@ def interval_and_p(draws: Floats) -> tuple[float | None, float | None, float | N
 
 
 def _p_of(known: Floats, tolerance: float) -> float:
-    below, above = np.count_nonzero(known <= tolerance), np.count_nonzero(known >= -tolerance)
-    return min(1.0, 2 * (min(int(below), int(above)) + 1) / (len(known) + 1))
+    fewer, n = int(np.count_nonzero(known <= tolerance)), len(known)
+    if 2 * fewer > n:  # those on the other side are at least the rest
+        fewer = min(fewer, int(np.count_nonzero(known >= -tolerance)))
+    return min(1.0, 2 * (fewer + 1) / (n + 1))
 
 
 def wald_p(statistic: float, df: int | None = None) -> float:
@@ -313,7 +316,8 @@ def differences(
     >>> [each.high for each in both] == [difference(0.5, np.arange(101) / 100, "percentile").high, None]
     True
     """
-    whole = np.isfinite(draws).all(axis=1) & (draws.shape[1] > 0)
+    # Of numbers that are not all finite the sum is none; where a sum passes the range of a double a row is done alone.
+    whole = np.isfinite(draws.sum(axis=1)) & (draws.shape[1] > 0)
     ends = np.full((len(draws), 2), np.nan)
     if whole.any():
         ends[whole] = _ends(draws if whole.all() else draws[whole])
@@ -325,12 +329,20 @@ def differences(
     ]
 
 
+def _spread(known: Floats) -> float:
+    """Return ``known.std()``, in half its time."""
+    n = len(known)
+    apart = known - np.add.reduce(known) / n
+    np.multiply(apart, apart, out=apart)
+    return math.sqrt(np.add.reduce(apart) / n)
+
+
 def _told(
     value: float, known: Floats, ends: Sequence[float], drawn: int, tolerance: float, wald: bool
 ) -> Difference:
     """Return a difference whose usable draws and percentiles are known."""
     low, high = ends
-    se = (high - low) / (2 * Z95) if wald else float(known.std())
+    se = (high - low) / (2 * Z95) if wald else _spread(known)
     if se <= tolerance:  # the same in every resample
         same = 1.0 if abs(value) <= tolerance else None
         return Difference(value, low, high, se, None, same, len(known), drawn, wald)

@@ -51,18 +51,24 @@ class Side:
     _sums: NDArray[
         np.floating[Any]
     ]  # in single precision where that is exact: all respondents' are held at once
-    _known: dict[str, Any] = field(default_factory=dict, repr=False)
+    #: What was made of it, by name, for all pairs that share it.
+    known: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def drawn(self) -> Floats:
         """Return the totals of every resample, ``(B, C)``."""
         return self._sums.astype(np.float64)
 
+    @property
+    def sample(self) -> NDArray[np.floating[Any]]:
+        """Return what was observed and the totals of every resample behind, ``(1 + B, C)``, in the precision of `_sums`."""
+        return np.concatenate([self.observed.T, self._sums.T], axis=1, dtype=self._sums.dtype).T
+
     def once(self, name: str, compute: Callable[[Side], T]) -> T:
         """Return what ``compute`` makes of the side, once for all pairs that share it; ``name`` tells apart what."""
-        if name not in self._known:
-            self._known[name] = compute(self)
-        found: T = self._known[name]
+        if name not in self.known:
+            self.known[name] = compute(self)
+        found: T = self.known[name]
         return found
 
     def of(self, name: str, statistic: Statistic) -> tuple[float, Floats]:

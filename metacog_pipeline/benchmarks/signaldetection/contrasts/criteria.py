@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -24,7 +25,7 @@ from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Group
 from metacog_pipeline.benchmarks.signaldetection.contrasts.influence import (
     QUANTITIES,
     Influences,
-    influences,
+    all_influences,
 )
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts, all_counts, number, numbered
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import n_readable, no_type1
@@ -38,7 +39,7 @@ _KNOWN: WeakKeyDictionary[Counts, tuple[NDArray[np.int64], Influences]] = WeakKe
 _WEAKEST_FIRST = ("not_significant", "negligible", "inconclusive", "significant")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Pairs:
     """Pairs of conditions to compare, as places in lists of groups and their influences."""
 
@@ -51,13 +52,15 @@ class _Pairs:
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self.first.tolist(), self.second.tolist(), strict=True)
 
-    def value(self, quantity: int) -> Floats:
-        """Return the value of the quantity in every group."""
-        return np.array([each.value[quantity] for each in self.influences])
+    @cached_property
+    def values(self) -> Floats:
+        """The value of every quantity in every group, ``(quantities, groups)``."""
+        return np.array([each.value for each in self.influences]).T.copy()
 
-    def variance(self, quantity: int) -> Floats:
-        """Return its variance in every group."""
-        return np.array([each.variance[quantity] for each in self.influences])
+    @cached_property
+    def variances(self) -> Floats:
+        """Their variances."""
+        return np.array([each.variance for each in self.influences]).T.copy()
 
 
 def independent(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> Iterator[Comparison]:
@@ -87,26 +90,28 @@ def _families(groups: Sequence[Group]) -> Iterator[_Pairs]:
     for family in families.values():
         counts = all_counts(family)
         items, _ = numbered(counts)
-        moved = [_influences(each, item) for each, item in zip(counts, items, strict=True)]
+        moved = _influences(counts, items)
         subjects = [(group.task or "", group.model) for group in family]
         yield _Pairs(
             family, counts, moved, *condition_pairs(subjects, [group.condition for group in family], RISKS)
         )
 
 
-def _influences(counts: Counts, item: NDArray[np.int64]) -> Influences:
-    """Return the influences of a group's items, computed once for all three families."""
-    known = _KNOWN.get(counts)
-    if known is None or not np.array_equal(known[0], item):
-        known = _KNOWN[counts] = item, influences(counts, item)
-    return known[1]
+def _influences(counts: Sequence[Counts], items: Sequence[NDArray[np.int64]]) -> list[Influences]:
+    """Return the influences of the items of groups, computed once for all three families."""
+    new = [
+        (each, item)
+        for each, item in zip(counts, items, strict=True)
+        if (known := _KNOWN.get(each)) is None or not np.array_equal(known[0], item)
+    ]
+    if new:
+        found = all_influences(*zip(*new, strict=True))
+        _KNOWN.update({each: (item, own) for (each, item), own in zip(new, found, strict=True)})
+    return [_KNOWN[each][1] for each in counts]
 
 
 def _independent(pairs: _Pairs, shown: Sequence[str] = QUANTITIES) -> Iterator[Comparison]:
-    ses = [
-        np.sqrt(pairs.variance(quantity)[pairs.first] + pairs.variance(quantity)[pairs.second])
-        for quantity in range(len(QUANTITIES))
-    ]
+    ses = [np.sqrt(own[pairs.first] + own[pairs.second]) for own in pairs.variances]
     readable = [n_readable(each) for each in pairs.counts]
     n = [readable[i] + readable[j] for i, j in pairs]
     yield from _tests("criterion_z", pairs, ses, n, [None] * len(n), shown)
@@ -115,7 +120,8 @@ def _independent(pairs: _Pairs, shown: Sequence[str] = QUANTITIES) -> Iterator[C
 def _paired(pairs: _Pairs) -> Iterator[Comparison]:
     """Yield tests over the pairs that share items: a family of its own."""
     both = [pairs.influences[i].shared(pairs.influences[j]) for i, j in pairs]
-    defined = [all(np.isfinite(pairs.influences[k].value[0]) for k in pair) for pair in pairs]
+    finite = np.isfinite(pairs.values[0])
+    defined = finite[pairs.first] & finite[pairs.second]
     kept = np.array([n > 0 or not known for n, known in zip(both, defined, strict=True)], dtype=np.bool_)
     sharing = replace(pairs, first=pairs.first[kept], second=pairs.second[kept])
     variances, covariances = [], []
@@ -150,7 +156,7 @@ def _tests(
     by_quantity: dict[str, Contrasts] = {}
     for name in ("d", "c", "c_prime"):  # d′ first: c′ is examined where d′ moved
         quantity = QUANTITIES.index(name)
-        value = pairs.value(quantity)
+        value = pairs.values[quantity]
         by_quantity[name] = contrasts(
             name,
             pairs.first,
@@ -179,16 +185,27 @@ def contrast_rows(
         "value": found.difference, "se": found.se, "low": test.low, "high": test.high, "low_adjusted": test.low_adjusted,
         "high_adjusted": test.high_adjusted, "statistic": test.z, "p": test.p, "p_adjusted": test.p_adjusted,
     }  # fmt: skip
-    told = zip(*([number(x) for x in each.tolist()] for each in numbers.values()), strict=True)
+    told = zip(*map(_plain, numbers.values()), strict=True)
     statuses, verdicts = found.status.tolist(), found.verdict.tolist()
     for place, (base, values, note) in enumerate(zip(bases, told, notes, strict=True)):
-        row = {**base, "measure": found.quantity, **dict(zip(numbers, values, strict=True)), "note": note}
-        if statuses[place] == "ok":
-            row["verdict"] = verdicts[place]
-            row["note"] = "; ".join(said for said in (note, _c_prime_note(found, place)) if said) or None
-        if base.get("status", "ok") == "ok":
-            row["status"] = statuses[place]
-        yield Comparison(**row)
+        status, verdict = statuses[place], None
+        if status == "ok":
+            verdict = verdicts[place]
+            note = "; ".join(said for said in (note, _c_prime_note(found, place)) if said) or None
+        if base.get("status", "ok") != "ok":
+            status = base["status"]
+        own = dict(zip(numbers, values, strict=True))
+        yield Comparison(
+            **{**base, "measure": found.quantity, **own, "verdict": verdict, "note": note, "status": status}
+        )
+
+
+def _plain(values: Floats) -> list[float | None]:
+    """Return plain numbers, None for those that are not finite."""
+    plain: list[float | None] = values.tolist()
+    if np.isfinite(values).all():
+        return plain
+    return [number(each) for each in plain]
 
 
 def _c_prime_note(found: Contrasts, place: int) -> str | None:

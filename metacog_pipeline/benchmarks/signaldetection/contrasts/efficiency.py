@@ -12,7 +12,7 @@ has random numbers of its own, as the comparison requires.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any, Literal
 
@@ -34,6 +34,10 @@ _MEASURES: Mapping[str, tuple[str, float, Scale]] = {
 Family = Callable[[Sequence[Fitted], int], Iterator[Comparison]]
 
 
+_AT_ONCE = 100  # pairs
+_NEEDED = tuple(dict.fromkeys(name for name, _, _ in _MEASURES.values()))
+
+
 def over_posteriors(
     family: Family,
 ) -> Callable[[Benchmark[Any, Any, Any], Sequence[Group]], Iterator[Comparison]]:
@@ -41,7 +45,7 @@ def over_posteriors(
 
     def compute(benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group]) -> Iterator[Comparison]:
         chosen = [group for group in groups if group.complete and group.condition == CONFIDENCE]
-        return family(fitted(benchmark, chosen), benchmark.context.seed)
+        return family(fitted(benchmark, chosen, _NEEDED), benchmark.context.seed)
 
     return compute
 
@@ -51,13 +55,14 @@ def optimality(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
     for fit in fits:
         for measure in ("m_ratio", "log_m_ratio"):
             name, rope, scale = _MEASURES[measure]
-            row = _base(
-                "bayes_optimality", fit, measure, fit.model, OPTIMAL, fit.n, task=fit.task, model=fit.model
+            row = _row(
+                "bayes_optimality", fit, measure, (fit.model, OPTIMAL), fit.n, model=fit.model, task=fit.task
             )
-            if fit.kept is None or fit.why is not None:
-                yield replace(row, status=fit.why or "")
+            if fit.has_draws:
+                found = decisions.against_optimality(fit.drawn(name), rope, scale=scale)
+                yield row(**_found(measure, found))
             else:
-                yield _with(row, decisions.against_optimality(fit.kept.draws[name], rope, scale=scale))
+                yield row(status=fit.why or "")
 
 
 def of_models(
@@ -75,16 +80,16 @@ def between_models(
     """Yield family ``bayes_models``: the wanted pairs of the models of a task, or all of them."""
     for group in _groups(fits, "task").values():
         named = {fit.model: fit for fit in group}
-        for a, b in combinations(named, 2) if wanted is None else wanted:
-            if a in named and b in named:
-                yield from _pair("bayes_models", named[a], named[b], seed)
+        pairs = combinations(named, 2) if wanted is None else wanted
+        yield from _pairs(
+            "bayes_models", [(named[a], named[b]) for a, b in pairs if a in named and b in named], seed
+        )
 
 
 def between_tasks(fits: Sequence[Fitted], seed: int) -> Iterator[Comparison]:
     """Yield family ``bayes_tasks``: the tasks of a model."""
     for group in _groups(fits, "model").values():
-        for a, b in combinations(group, 2):
-            yield from _pair("bayes_tasks", a, b, seed)
+        yield from _pairs("bayes_tasks", list(combinations(group, 2)), seed)
 
 
 def _groups(fits: Sequence[Fitted], held: str) -> dict[tuple[str, ...], list[Fitted]]:
@@ -94,52 +99,56 @@ def _groups(fits: Sequence[Fitted], held: str) -> dict[tuple[str, ...], list[Fit
     return found
 
 
-def _pair(family: str, a: Fitted, b: Fitted, seed: int) -> Iterator[Comparison]:
-    models = family == "bayes_models"
-    names, held = ((a.model, b.model), {"task": a.task}) if models else ((a.task, b.task), {"model": a.model})
-    for measure, (name, rope, scale) in _MEASURES.items():
-        row = _base(family, a, measure, *names, a.n + b.n, **held)
-        if a.kept is None or b.kept is None or a.why is not None or b.why is not None:
-            yield replace(row, status=a.why or b.why or "")
-            continue
-        order = resampling.stream(
+def _pairs(family: str, pairs: Sequence[tuple[Fitted, Fitted]], seed: int) -> Iterator[Comparison]:
+    """Yield the rows of pairs, some at a time: their draws are held at once."""
+    for start in range(0, len(pairs), _AT_ONCE):
+        some = pairs[start : start + _AT_ONCE]
+        by_measure = [_of_measure(family, some, measure, seed) for measure in _MEASURES]
+        for rows in zip(*by_measure, strict=True):
+            yield from rows
+
+
+def _of_measure(
+    family: str, pairs: Sequence[tuple[Fitted, Fitted]], measure: str, seed: int
+) -> Iterator[Comparison]:
+    """Yield the row of each pair in one measure."""
+    name, rope, scale = _MEASURES[measure]
+    drawn = [(a, b) for a, b in pairs if a.has_draws and b.has_draws]
+    seeds = [
+        resampling.stream(
             "signaldetection", seed, family, a.dataset, a.source, a.task, a.model, b.task, b.model, measure
         )
-        yield _with(
-            row, decisions.compare(a.kept.draws[name], b.kept.draws[name], rope, scale=scale, seed=order)
-        )
+        for a, b in drawn
+    ]
+    both = [(a.drawn(name), b.drawn(name)) for a, b in drawn]
+    compared = iter(decisions.compare_each(both, rope, scale=scale, seeds=seeds))
+    for a, b in pairs:
+        if family == "bayes_models":
+            row = _row(family, a, measure, (a.model, b.model), a.n + b.n, task=a.task)
+        else:
+            row = _row(family, a, measure, (a.task, b.task), a.n + b.n, model=a.model)
+        if a.has_draws and b.has_draws:
+            yield row(**_found(measure, next(compared)))
+        else:
+            yield row(status=a.why or b.why or "")
 
 
-def _base(
-    family: str,
-    of: Fitted,
-    measure: str,
-    a: str,
-    b: str,
-    n: int,
-    task: str | None = None,
-    model: str | None = None,
-) -> Comparison:
-    return Comparison(
-        family,
-        measure,
-        a,
-        b,
-        dataset=of.dataset,
-        task=task,
-        condition=CONFIDENCE,
-        model=model,
-        source=of.source,
-        n=n,
-    )
+def _row(
+    family: str, of: Fitted, measure: str, names: tuple[str, str], n: int, **held: Any
+) -> Callable[..., Comparison]:
+    """Return what makes a row of its numbers."""
+    return partial(
+        Comparison, family, measure, *names, dataset=of.dataset, condition=CONFIDENCE, source=of.source, n=n, **held
+    )  # fmt: skip
 
 
-def _with(row: Comparison, found: decisions.Comparison) -> Comparison:
-    row = replace(row, statistic=found.probability, note=f"region of practical equivalence ±{found.rope:g}")
-    if row.measure == "log_m_ratio":
-        if found.log_ratio is None:
-            return replace(row, note=None, status=found.status)
-        return replace(
-            row, value=found.log_ratio, low=found.log_low, high=found.log_high, verdict=found.verdict
-        )
-    return replace(row, value=found.difference, low=found.low, high=found.high, verdict=found.verdict)
+def _found(measure: str, found: decisions.Comparison) -> dict[str, Any]:
+    """Return the columns of a comparison."""
+    own: dict[str, Any] = {"statistic": found.probability}
+    if measure != "log_m_ratio":
+        own |= {"value": found.difference, "low": found.low, "high": found.high}
+    elif found.log_ratio is None:
+        return {**own, "status": found.status}
+    else:
+        own |= {"value": found.log_ratio, "low": found.log_low, "high": found.log_high}
+    return {**own, "verdict": found.verdict, "note": f"region of practical equivalence ±{found.rope:g}"}

@@ -27,12 +27,12 @@ from metacog_pipeline.benchmarks.signaldetection.measures import meta_d
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import both_given, no_outcomes
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE
 from metacog_pipeline.stats import exact, resampling, two_intervals
-from metacog_pipeline.stats.auroc import auroc_from_patterns, auroc_statistic, influences
+from metacog_pipeline.stats.auroc import auroc_statistic, aurocs_from_patterns, influences
 from metacog_pipeline.stats.estimate import OFTEN_UNDEFINED, Estimate
 from metacog_pipeline.stats.paired import mcnemar
 from metacog_pipeline.stats.resampling.intervals import Z95
 from metacog_pipeline.stats.resampling.products import Pair, Side, shared_draws
-from metacog_pipeline.stats.type1 import d_and_c
+from metacog_pipeline.stats.type1 import d_and_c, d_and_c_of_pairs, pair_width
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,6 +43,7 @@ NO_SHARED = "no shared items"
 SAME = "the same in every resample"
 _ROUNDING = 1e-12
 _AT_ONCE = 100  # pairs whose resamples are held at once (8 MB)
+_AT_HAND = 10  # of them whose differences are made at once: few enough to stay in the processor's cache
 
 
 @dataclass(frozen=True)
@@ -70,10 +71,26 @@ class _Models:
         cells = self.grid.by_level()[:, None] == np.arange(2 * self.grid.ratings)
         return _products(self.tables, cells)
 
+    @cached_property
+    def _most(self) -> int:
+        """How often an item was answered at most."""
+        return int(self.tables.sum(axis=2).max(initial=0))
+
     @property
     def once(self) -> bool:
         """Whether no item was asked more than once."""
-        return int(self.tables.sum(axis=2).max(initial=0)) <= 1
+        return self._most <= 1
+
+    @cached_property
+    def width(self) -> int:
+        """What a count of one response is multiplied by to stand in one number with that of the other."""
+        return pair_width(len(self.tables) * self._most)
+
+    @property
+    def to_pairs(self) -> Ints:
+        """The matrix that turns counts by place into those of both responses, one number a stimulus: S2, then S1."""
+        hits, misses, false_alarms, rejections = self.grid.to_outcomes().T
+        return np.stack([hits * self.width + misses, false_alarms * self.width + rejections], axis=1)
 
     def row(self, pair: tuple[int, int], family: str, measure: str, n: int, **found: Any) -> Comparison:
         """Return a row of a pair."""
@@ -119,11 +136,12 @@ def differences(
             stream=stream,
             answered=models.answered,
         )
-        given = drawn(_products(models.tables, models.grid.to_outcomes()))  # all that d′ and c need
+        given = drawn(_products(models.tables, models.to_pairs))  # all that d′ and c need
+        type1 = partial(_type1, models.width)
         if first.condition != CONFIDENCE:
             for some in _batches(given):
                 for name in TYPE1:
-                    yield from _rows(models, some, name, _type1)
+                    yield from _rows(models, some, name, type1)
             continue
         kept = KeptFits(
             benchmark.context.cache("fits"), first.source, first.dataset, first.task, first.condition
@@ -132,10 +150,11 @@ def differences(
         whole = drawn(models.tables, kept=grid.N_BOOT)
         for some in _batches(given):
             for name in TYPE1:
-                yield from _rows(models, some, name, _type1)
+                yield from _rows(models, some, name, type1)
             refitted = list(islice(whole, len(some)))
             for name in FITTED:
                 yield from _rows(models, refitted, name, fits)
+            _score_areas(models, some)
             yield from (_area(models, pair) for pair in some)
         kept.write()
 
@@ -146,8 +165,8 @@ def _products(tables: Ints, weights: ArrayLike) -> Ints:
     return found
 
 
-def _batches(pairs: Iterator[Pair]) -> Iterator[list[Pair]]:
-    while some := list(islice(pairs, _AT_ONCE)):
+def _batches(pairs: Iterator[Pair], size: int = _AT_ONCE) -> Iterator[list[Pair]]:
+    while some := list(islice(pairs, size)):
         yield some
 
 
@@ -160,17 +179,17 @@ def accuracy(
             continue
         answered = models.answered.T.copy()
         right = (_products(models.tables, models.grid.correct()) > 0).T
-        for i, j in models.pairs:
-            both = answered[i] & answered[j]
-            n, one, two = (int(np.count_nonzero(each)) for each in (both, right[i] & both, right[j] & both))
-            shared = int(np.count_nonzero(right[i] & right[j]))
+        i, j = np.array(models.pairs).T
+        both = answered[i] & answered[j]
+        counted = both, right[i] & both, right[j] & both, right[i] & right[j], answered[i], answered[j]
+        numbers = (np.count_nonzero(each, axis=1).tolist() for each in counted)
+        for pair, n, one, two, shared, of_first, of_second in zip(models.pairs, *numbers, strict=True):
             test = mcnemar(one - shared, two - shared, n)
             note = f"only a right {test.first_only}, only b right {test.second_only}; mid-p"
-            lost = lost_items(int(np.count_nonzero(answered[i])), int(np.count_nonzero(answered[j])), n)
             yield models.row(
-                (i, j), "mcnemar", "accuracy", n,
-                value=one / n - two / n if n else None,
-                statistic=test.chi2, p=test.p_mid, note=_joined(note, lost), status=test.status if n else NO_SHARED,
+                pair, "mcnemar", "accuracy", n,
+                value=one / n - two / n if n else None, statistic=test.chi2, p=test.p_mid,
+                note=_joined(note, lost_items(of_first, of_second, n)), status=test.status if n else NO_SHARED,
             )  # fmt: skip
 
 
@@ -192,23 +211,28 @@ def _on_shared_items(groups: Sequence[Group], wanted: Wanted) -> Iterator[_Model
 def tables_of(counts: Sequence[Counts]) -> Ints:
     """Return the answers of several models, items × models × places: the same row is the same item."""
     numbers, n = numbered(counts)
-    tables = [each.by_item(item, n) for each, item in zip(counts, numbers, strict=True)]
-    answered = counts[0].grid.answered().astype(np.int64)
-    return np.stack(tables, axis=1) * answered
+    grid = counts[0].grid
+    tables = np.zeros((n, len(counts), grid.places), dtype=np.int64)
+    model = np.repeat(np.arange(len(counts)), [len(each) for each in numbers])
+    place, number = (np.concatenate([getattr(each, name) for each in counts]) for name in ("place", "number"))
+    tables[np.concatenate(numbers), model, place] = number  # an item stands once at each place
+    tables[:, :, grid.answered() == 0] = 0
+    return tables
 
 
 def _rows(
     models: _Models, pairs: Sequence[Pair], name: str, measured: Callable[[Side], dict[str, _Resampled]]
 ) -> Iterator[Comparison]:
     """Yield the rows of one measure."""
-    sides = [[side.once("measured", measured)[name] for side in pair.sides] for pair in pairs]
-    delta = np.empty((len(pairs), len(sides[0][0].draws)))
-    for row, (one, two) in zip(delta, sides, strict=True):
-        np.subtract(one.draws, two.draws, out=row)
-    values = [one.value - two.value for one, two in sides]
-    told = resampling.differences(values, delta, tolerance=_ROUNDING, wald=name in FITTED)
-    for pair, (one, two), found in zip(pairs, sides, told, strict=True):
-        yield _row(models, pair, name, (one.why or two.why) if pair.n_items else NO_SHARED, found)
+    for some in _batches(iter(pairs), _AT_HAND):
+        sides = [[side.once("measured", measured)[name] for side in pair.sides] for pair in some]
+        delta = np.empty((len(some), len(sides[0][0].draws)))
+        for row, (one, two) in zip(delta, sides, strict=True):
+            np.subtract(one.draws, two.draws, out=row)
+        values = [one.value - two.value for one, two in sides]
+        told = resampling.differences(values, delta, tolerance=_ROUNDING, wald=name in FITTED)
+        for pair, (one, two), found in zip(some, sides, told, strict=True):
+            yield _row(models, pair, name, (one.why or two.why) if pair.n_items else NO_SHARED, found)
 
 
 def _row(models: _Models, pair: Pair, name: str, why: str | None, told: resampling.Difference) -> Comparison:
@@ -239,12 +263,7 @@ def _area(models: _Models, pair: Pair) -> Comparison:
     """Return the difference of AUROC2: interval and p of the two score intervals and what the items make of both."""
     n, lost = pair.n_items, _lost(pair)
     row = partial(models.row, (pair.first, pair.second), "models_paired", "auroc2", n)
-    both = models.answered[:, pair.first] & models.answered[:, pair.second]
-    first, second = (
-        pair.sides
-    )  # of the items that both answered, so that pairs which share them share the areas
-    one = first.once("auroc2", lambda _: _scored_area(models, pair.first, both))
-    two = second.once("auroc2", lambda _: _scored_area(models, pair.second, both))
+    one, two = (side.known["auroc2"] for side in pair.sides)
     why = NO_SHARED if not n else one.why or two.why
     if why is not None:
         return row(note=lost, status=why)
@@ -269,15 +288,25 @@ def _area(models: _Models, pair: Pair) -> Comparison:
     )
 
 
-def _scored_area(models: _Models, place: int, both: NDArray[np.bool_]) -> _Area:
-    """Return the area of one model on the items ``both``, and how far each of all items moves it."""
-    counts = models.by_level[both, place]
-    why = meta_d.no_confidence(Totals(models.grid, models.tables[both, place].sum(axis=0).astype(np.float64)))
-    moved = np.zeros(len(both))
-    moved[both] = influences(counts, counts.sum(axis=0))
-    rated = counts[counts.any(axis=1)]
-    estimate = auroc_from_patterns(resampling.merge_patterns(rated, np.ones(len(rated), dtype=np.int64)))
-    return _Area(estimate, moved, why or (None if estimate.value is not None else estimate.status))
+def _score_areas(models: _Models, pairs: Sequence[Pair]) -> None:
+    """Give each side of ``pairs`` its area on the items that both answered, so that pairs which share them share it."""
+    new: dict[Side, tuple[int, NDArray[np.bool_]]] = {}
+    for pair in pairs:
+        for side, place in zip(pair.sides, (pair.first, pair.second), strict=True):
+            if side not in new and "auroc2" not in side.known:
+                new[side] = place, models.answered[:, pair.first] & models.answered[:, pair.second]
+    counts = [models.by_level[both, place] for place, both in new.values()]
+    totals = [models.tables[both, place].sum(axis=0).astype(np.float64) for place, both in new.values()]
+    why = [each for each, _ in meta_d.untold([Totals(models.grid, each) for each in totals])]
+    rated = [each[each.any(axis=1)] for each in counts]
+    estimates = aurocs_from_patterns(
+        [resampling.merge_patterns(each, np.ones(len(each), dtype=np.int64)) for each in rated]
+    )
+    for side, (_, both), own, reason, estimate in zip(new, new.values(), counts, why, estimates, strict=True):
+        moved = np.zeros(len(both))
+        moved[both] = influences(own, own.sum(axis=0))
+        reason = reason or (None if estimate.value is not None else estimate.status)
+        side.known["auroc2"] = _Area(estimate, moved, reason)
 
 
 def _exact_p(models: _Models, pair: Pair, name: str) -> float | None:
@@ -288,13 +317,13 @@ def _exact_p(models: _Models, pair: Pair, name: str) -> float | None:
     return exact.paired_p(both[:, 0], both[:, 1], lambda each: statistic(each.sum(axis=1), models.grid))
 
 
-def _type1(side: Side) -> dict[str, _Resampled]:
-    """Return d′ and c of the four outcomes."""
-    why = no_outcomes(*side.observed[0].tolist())
-    found = _both(
-        *np.concatenate([side.observed.T, side.drawn.T], axis=1)
-    )  # one alone takes as long as thousands
-    return {name: _Resampled(float(each[0]), each[1:], why) for name, each in found.items()}
+def _type1(width: int, side: Side) -> dict[str, _Resampled]:
+    """Return d′ and c of the four outcomes, those of a stimulus in one number."""
+    s2, s1 = side.observed[0].tolist()
+    why = no_outcomes(*divmod(s2, width), *divmod(s1, width))
+    of_s2, of_s1 = side.sample.T  # with the observed ones: one alone takes as long as thousands
+    found = d_and_c_of_pairs(of_s2, of_s1, width)
+    return {name: _Resampled(float(each[0]), each[1:], why) for name, each in zip(TYPE1, found, strict=True)}
 
 
 def _fits(places: Grid, kept: KeptFits, side: Side) -> dict[str, _Resampled]:

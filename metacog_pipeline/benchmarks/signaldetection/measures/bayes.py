@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.benchmark.contract import Benchmark, Group
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts, all_counts
-from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import no_meta_d
-from metacog_pipeline.benchmarks.signaldetection.measures.posteriors import DRAWS, Kept, posteriors
+from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import untold
+from metacog_pipeline.benchmarks.signaldetection.measures.posteriors import DRAWS, KEPT, Kept, posteriors
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import over
 from metacog_pipeline.stats import counts as stats_counts
+from metacog_pipeline.stats import decisions
 from metacog_pipeline.stats.estimate import Estimate, unavailable
 
 Bound = Benchmark[Any, Any, Any]
@@ -46,6 +47,19 @@ class Fitted:
     n: int
     kept: Kept | None
     why: str | None = None
+    _drawn: dict[str, decisions.Draws] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def has_draws(self) -> bool:
+        """Whether it has draws to compare."""
+        return self.kept is not None and self.why is None
+
+    def drawn(self, name: str) -> decisions.Draws:
+        """Return the draws of a parameter, for all comparisons of the model; only where it has some."""
+        assert self.kept is not None
+        if name not in self._drawn:
+            self._drawn[name] = decisions.Draws(self.kept.draws[name])
+        return self._drawn[name]
 
     @property
     def m_ratio(self) -> float:
@@ -59,17 +73,18 @@ def folder_of(benchmark: Bound) -> Path:
     return benchmark.context.cache("posteriors")
 
 
-def fitted(benchmark: Bound, groups: Sequence[Group]) -> list[Fitted]:
-    """Return the posterior of each group, or the reason its counts have none."""
+def fitted(benchmark: Bound, groups: Sequence[Group], needed: Sequence[str] = KEPT) -> list[Fitted]:
+    """Return the posterior of each group, with draws of the parameters ``needed``, or the reason its counts have none."""
     found: dict[int, Fitted] = {}
     cells: dict[int, Cell] = {}
-    for place, (group, counts) in enumerate(zip(groups, all_counts(groups), strict=True)):
+    every = all_counts(groups)
+    for place, (group, counts, (_, why)) in enumerate(zip(groups, every, untold(every), strict=True)):
         names = (group.dataset, group.source, group.task or "", group.model)
-        if (why := no_meta_d(counts)) is not None:
+        if why is not None:
             found[place] = Fitted(*names, counts.n_rated, None, why)
         else:
             cells[place] = names, counts.rated
-    fits = fitted_counts(list(cells.values()), benchmark.context.seed, folder_of(benchmark))
+    fits = fitted_counts(list(cells.values()), benchmark.context.seed, folder_of(benchmark), needed=needed)
     found |= dict(zip(cells, fits, strict=True))
     return [found[place] for place in range(len(groups))]
 
@@ -86,8 +101,10 @@ def kept_draws(benchmark: Bound, groups: Sequence[Group]) -> dict[str, dict[str,
     }
 
 
-def fitted_counts(cells: Sequence[Cell], seed: int, folder: Path, keep: int = DRAWS) -> list[Fitted]:
-    """Return the posterior of each cell; ``keep`` draws of it are kept in ``folder``."""
+def fitted_counts(
+    cells: Sequence[Cell], seed: int, folder: Path, keep: int = DRAWS, needed: Sequence[str] = KEPT
+) -> list[Fitted]:
+    """Return the posterior of each cell, with draws of ``needed``; ``keep`` draws of it are kept in ``folder``."""
     labelled = [("/".join(names), table) for names, table in cells]
     return [
         Fitted(
@@ -97,7 +114,7 @@ def fitted_counts(cells: Sequence[Cell], seed: int, folder: Path, keep: int = DR
             None if kept.converged else f"posterior {kept.status}: {kept.reason}",
         )
         for (names, table), kept in zip(
-            cells, posteriors(labelled, seed=seed, folder=folder, keep=keep), strict=True
+            cells, posteriors(labelled, seed=seed, folder=folder, keep=keep, needed=needed), strict=True
         )
     ]
 

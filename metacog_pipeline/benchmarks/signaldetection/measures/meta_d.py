@@ -8,10 +8,9 @@ would decide is not shown: groups with one response, and those whose counts as t
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,6 +28,7 @@ from metacog_pipeline.stats.metad.types import Conditional
 from metacog_pipeline.stats.proportions import sem_interval
 
 Floats = NDArray[np.float64]
+Untold = tuple[str | None, str | None]
 
 META_D = ("meta_d", "m_ratio", "m_diff")
 LOG_M_RATIO = "log_m_ratio"
@@ -44,43 +44,58 @@ _NOTHING_TOLD = (identifiability.ALL_CORRECT, identifiability.ALL_WRONG, identif
 _BATCH = 20_000  # resamples fitted at once: bounds memory
 _REMEMBERED = 64  # groups, some 30 kB each
 _LAST: dict[tuple[int, bytes], dict[str, Floats]] = {}
+_MOST_UNTOLD = 4096
+_UNTOLD: dict[tuple[Grid, bytes], Untold] = {}  # measures, posteriors and pairs ask for the same groups
 
 
 def no_confidence(counts: Counts | Totals) -> str | None:
     """Say why the confidence of a group tells nothing about being right, or None where it may."""
-    return _untold(counts.grid, counts.totals.tobytes())[0]
+    return untold([counts])[0][0]
 
 
 def no_meta_d(counts: Counts | Totals) -> str | None:
     """Say why the counts of a group tell nothing about meta-d′, or None where they do: decided without the padding."""
-    return _untold(counts.grid, counts.totals.tobytes())[1]
+    return untold([counts])[0][1]
 
 
-@functools.lru_cache(maxsize=4096)  # measures, posteriors and pairs ask for the same groups
-def _untold(grid: Grid, totals: bytes) -> tuple[str | None, str | None]:
-    """Return why a group's confidence tells nothing about being right, and why its counts tell nothing about meta-d′."""
-    table = Totals(grid, np.frombuffer(totals)).rated
-    why = _no_confidence(table)
-    return why, why or identifiability.reasons_of(table)[0] or None
+def untold(groups: Sequence[Counts | Totals]) -> list[Untold]:
+    """Return `no_confidence` and `no_meta_d` of every group; those not seen before are looked at together."""
+    keys = [(each.grid, each.totals.tobytes()) for each in groups]
+    if any(key not in _UNTOLD for key in keys):
+        if len(_UNTOLD) > _MOST_UNTOLD:
+            _UNTOLD.clear()
+        new = {key: each for key, each in zip(keys, groups, strict=True) if key not in _UNTOLD}
+        totals = np.array([each.totals for each in new.values()])
+        _UNTOLD.update(zip(new, _untold(stats_counts.Counts(*groups[0].grid.rated(totals))), strict=True))
+    return [_UNTOLD[key] for key in keys]
 
 
-def _no_confidence(table: stats_counts.Counts) -> str | None:
-    hits, misses = float(table.hits[0]), float(table.misses[0])
-    false_alarms, rejections = float(table.false_alarms[0]), float(table.correct_rejections[0])
+def _untold(table: stats_counts.Counts) -> Iterator[Untold]:
+    """Yield why the confidence of each cell tells nothing about being right, and its counts nothing about meta-d′."""
+    right, wrong = table.by_confidence
+    statuses = identifiability.statuses(right[:, None], wrong[:, None]).tolist()
+    outcomes = np.stack([table.hits, table.misses, table.false_alarms, table.correct_rejections], axis=1)
+    for own, status, reason in zip(
+        outcomes.tolist(), statuses, identifiability.reasons_of(table), strict=True
+    ):
+        why = _no_confidence(own, status)
+        yield why, why or reason or None
+
+
+def _no_confidence(outcomes: Sequence[float], status: str) -> str | None:
+    hits, misses, false_alarms, rejections = outcomes
     if hits + misses + false_alarms + rejections == 0:
         return NO_ITEMS
     if hits + misses == 0 or false_alarms + rejections == 0:
         return "no rated responses to one stimulus"
     if hits + false_alarms == 0 or misses + rejections == 0:
         return ONE_RESPONSE
-    right, wrong = table.by_confidence
-    status = str(identifiability.statuses(right[:, None], wrong[:, None])[0])
     return identifiability.REASONS[status] if status in _NOTHING_TOLD else None
 
 
 def meta_d_estimates(groups: Sequence[Counts]) -> list[dict[str, Estimate]]:
     """Return meta-d′, M-ratio, M-diff, log M-ratio and both response-conditional meta-d′ of every group."""
-    why = [no_meta_d(counts) for counts in groups]
+    why = [each for _, each in untold(groups)]
     told = [counts for counts, reason in zip(groups, why, strict=True) if reason is None]
     fitted = iter(_fitted(told) if told else ())
     return [

@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -39,17 +40,22 @@ _ABOUT = "about"
 class Kept:
     """What is kept of a posterior.
 
-    ``status`` is ``converged``, or says with ``reason`` why there is no number. ``estimates`` over all draws are ``d1``,
-    ``c1``, ``meta_d``, ``m_ratio``, ``m_ratio_median``, ``m_diff``; ``draws`` are by name of `KEPT`, shape ``(keep,)``, and
-    empty unless converged. ``convergence`` is ``rhat`` (largest), ``ess_bulk`` and ``ess_tail`` (smallest) over all
-    parameters, and ``draws`` before thinning.
+    ``status`` is ``converged``, or says with ``reason`` why there is no number. ``told`` are the fields of `estimates`:
+    over all draws, ``d1``, ``c1``, ``meta_d``, ``m_ratio``, ``m_ratio_median``, ``m_diff``. ``draws`` are by name of
+    `KEPT`, as far as they were needed, shape ``(keep,)``, and empty unless converged. ``convergence`` is ``rhat``
+    (largest), ``ess_bulk`` and ``ess_tail`` (smallest) over all parameters, and ``draws`` before thinning.
     """
 
     status: str
     reason: str
-    estimates: Mapping[str, Estimate]
+    told: Mapping[str, Mapping[str, Any]]
     draws: Mapping[str, Floats]
     convergence: Mapping[str, float | int | None]
+
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """The estimates, made where they are asked for: who compares draws needs none."""
+        return {name: Estimate(**values) for name, values in self.told.items()}
 
     @property
     def converged(self) -> bool:
@@ -58,18 +64,23 @@ class Kept:
 
 
 def posteriors(
-    cells: Sequence[tuple[str, Counts]], *, seed: int, folder: Path, keep: int = DRAWS
+    cells: Sequence[tuple[str, Counts]],
+    *,
+    seed: int,
+    folder: Path,
+    keep: int = DRAWS,
+    needed: Sequence[str] = KEPT,
 ) -> list[Kept]:
     """Return the posteriors of raw counts of cells from ``folder``, sampled and kept where they are not there.
 
     A cell is its label and its counts; with ``seed`` they determine the draws. Two cells with different labels share no
-    random numbers.
+    random numbers. Of what is kept only the draws ``needed`` are read.
     """
     paths = []
     for label, table in cells:
         drawn_from = [MODEL_VERSION, keep, seed, label, table.n_s1.tolist(), table.n_s2.tolist()]
         paths.append(folder / f"{sha256_hex(canonical_json(drawn_from))}.parquet")
-    found = _read(paths)
+    found = _read(paths, needed)
     new = [place for place in range(len(cells)) if place not in found]
     # A few draws for each that is kept: thinning then loses little, and more would cost time without use; with
     # shorter chains the gate often asks for another round.
@@ -91,7 +102,7 @@ def _kept(found: Posterior, keep: int) -> Kept:
     return Kept(
         found.status,
         found.reason,
-        found.estimates(),
+        {name: asdict(estimate) for name, estimate in found.estimates().items()},
         {name: values[thin] for name, values in drawn.items()},
         {
             "rhat": number(max((row.rhat for row in rows), default=None)),
@@ -106,7 +117,7 @@ def _row(found: Kept) -> pl.DataFrame:
     about = {
         "status": found.status,
         "reason": found.reason,
-        "estimates": {name: asdict(estimate) for name, estimate in found.estimates.items()},
+        "estimates": found.told,
         "convergence": dict(found.convergence),
     }
     drawn = {name: [found.draws.get(name, np.empty(0))] for name in KEPT}
@@ -114,14 +125,16 @@ def _row(found: Kept) -> pl.DataFrame:
     return pl.DataFrame({_ABOUT: [canonical_json(about)], **drawn}, schema=schema)
 
 
-def _read(paths: Sequence[Path]) -> dict[int, Kept]:
-    """Return by place what is kept at ``paths``, as far as it is whole."""
-    places, rows = read_rows(paths, [path.stem for path in paths])
+def _read(paths: Sequence[Path], needed: Sequence[str]) -> dict[int, Kept]:
+    """Return by place what is kept at ``paths``, as far as it is whole, with the draws ``needed``."""
+    places, rows = read_rows(paths, [path.stem for path in paths], [_ABOUT, *needed])
     found: dict[int, Kept] = {}
-    for row, place in enumerate(places):
-        about = json.loads(rows[_ABOUT][row])
-        estimates = {name: Estimate(**values) for name, values in about["estimates"].items()}
+    if not places:
+        return found
+    columns = {name: rows[name] for name in needed}
+    for row, (place, written) in enumerate(zip(places, rows[_ABOUT], strict=True)):
+        about = json.loads(written)
         converged = about["status"] == CONVERGED
-        draws = {name: rows[name][row].to_numpy() for name in KEPT} if converged else {}
-        found[place] = Kept(about["status"], about["reason"], estimates, draws, about["convergence"])
+        draws = {name: column[row].to_numpy() for name, column in columns.items()} if converged else {}
+        found[place] = Kept(about["status"], about["reason"], about["estimates"], draws, about["convergence"])
     return found
