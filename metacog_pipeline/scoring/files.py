@@ -29,6 +29,7 @@ from metacog_pipeline.scoring.harmonised import harmonised, harmonised_path
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
 from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.study.frames import mark_of, read_frame, read_frames, write_frame
+from metacog_pipeline.study.many_files import read_many
 from metacog_pipeline.transcripts.store import answers_table
 
 Bound = Benchmark[Any, Any, Any]
@@ -266,13 +267,22 @@ def compare(benchmark: Bound) -> Compared:
         model: _made_of(benchmark, {path: scored[path] for path in map(scored_path, own)})
         for model, own in by_model.items()
     }
-    return _compared(benchmark, present, made_from, mark)
+    return _compared(benchmark, _together(benchmark, "scored", scored), present, made_from, mark)
+
+
+def _together(benchmark: Bound, name: str, files: Mapping[Path, str | None]) -> pl.DataFrame:
+    """Return the rows of files, by path with their marks."""
+    kept = benchmark.context.cache("read") / benchmark.name / f"{name}.parquet"
+    return read_many(list(files), list(files.values()), kept)
 
 
 def _compared(
-    benchmark: Bound, present: Sequence[Partition], made_from: Mapping[str, str], mark: str
+    benchmark: Bound,
+    scored: pl.DataFrame,
+    present: Sequence[Partition],
+    made_from: Mapping[str, str],
+    mark: str,
 ) -> Compared:
-    scored = read_frames([scored_path(each) for each in present])
     judged = _judgements(benchmark, present)
     groups = groups_of(benchmark, scored, by_run=False)
     pooled = sorted((_estimates(benchmark) / "models").glob("[a-z0-9]*.parquet"))
@@ -280,7 +290,9 @@ def _compared(
         scored,
         groups,
         read_frames(judged) if judged else None,
-        read_frames(pooled) if pooled else pl.DataFrame(),
+        _together(benchmark, "estimates", {path: mark_of(path) for path in pooled})
+        if pooled
+        else pl.DataFrame(),
     )
     kept = kept_pairs.Kept(benchmark.context.cache("pairs"), made_from)
     tests = comparisons(benchmark, groups, kept, everything.estimates)

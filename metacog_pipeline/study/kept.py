@@ -36,16 +36,20 @@ def computed_once(
     return kept
 
 
-def read_kept(path: Path, schema: pl.Schema) -> pl.DataFrame:
-    """Return the rows kept at ``path`` and in its parts, each under a digest of its own; of no file that was changed."""
-    rows = schema.to_frame()
+def read_kept(path: Path, schema: pl.Schema | None = None) -> pl.DataFrame:
+    """Return the rows kept at ``path`` and in its parts, each under a digest of its own; of no file that was changed.
+
+    Files of another schema are left out; without one, all are as the first.
+    """
+    rows = pl.DataFrame(schema=schema)
     for each in (path, *_parts(path)):
         found = read_whole(each)
-        if found is None or found.schema != schema:
+        if found is None or found.schema != (schema or found.schema):
             continue
+        schema = found.schema
         if rows.height:  # two processes may have computed the same
             rows = rows.filter(~pl.col(KEY).is_in(found[KEY].unique().implode()))
-        rows = pl.concat([rows, found])
+        rows = pl.concat([rows, found]) if rows.height else found
     return rows
 
 
