@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,12 @@ class Place:
         self._name = name
 
     def __get__(self, folder: _Folder, owner: type[_Folder]) -> Path:
-        return folder.path / self._name
+        return _joined(folder.path, self._name)
+
+
+@functools.lru_cache(maxsize=1024)  # a look at many models asks for the places of its home often
+def _joined(folder: Path, name: str) -> Path:
+    return folder / name
 
 
 @dataclass(frozen=True, slots=True)

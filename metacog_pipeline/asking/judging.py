@@ -182,8 +182,8 @@ def left_to_ask(
 
 def responses_path(partition: Partition) -> Path:
     """Return where a partition's responses, which judges are asked about, are kept."""
-    folder = partition.study.home.responses / partition.benchmark / f"model={partition.spec.name}"
-    return folder / f"run={partition.run}.parquet"
+    below = f"{partition.benchmark}/model={partition.spec.name}/run={partition.run}.parquet"
+    return partition.study.home.responses / below
 
 
 def kept_responses(partition: Partition) -> pl.DataFrame | None:
@@ -194,5 +194,4 @@ def kept_responses(partition: Partition) -> pl.DataFrame | None:
 
 def judgements_path(home: Home, partition: Partition) -> Path:
     """Return where the judgements of one model and run are kept, read."""
-    folder = home.judgements / partition.benchmark / f"model={partition.spec.name}"
-    return folder / f"run={partition.run}.parquet"
+    return home.judgements / f"{partition.benchmark}/model={partition.spec.name}/run={partition.run}.parquet"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack, cast
 
 import polars as pl
 
@@ -23,6 +25,10 @@ from metacog_pipeline.transcripts.parquet import segment_sizes
 from metacog_pipeline.transcripts.segments import segments
 
 Bound = Benchmark[Any, Any, Any]
+T = TypeVar("T")
+Asked = Sequence[tuple[str, Sequence[Item]]]
+#: What was found of each benchmark, by its identity, inside of `one_look`; None outside of it.
+_FOUND: ContextVar[dict[tuple[str, int], tuple[Bound, Any]] | None] = ContextVar("_FOUND", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +70,43 @@ def partitions(benchmark: Bound) -> list[Partition]:
     return [Partition(study, benchmark.name, spec, run) for spec in models(benchmark) for run in study.runs]
 
 
-def asked(benchmark: Bound, spec: ModelSpec | None = None) -> Sequence[tuple[str, Sequence[Item]]]:
+@contextlib.contextmanager
+def one_look() -> Iterator[None]:
+    """Find what a benchmark asks of all its models once in the block: a look at many partitions that changes nothing.
+
+    Within another such block they go on with what it found.
+    """
+    found = _FOUND.get()
+    token = _FOUND.set({} if found is None else found)
+    try:
+        yield
+    finally:
+        _FOUND.reset(token)
+
+
+def _once(benchmark: Bound, what: Callable[[Bound], T]) -> T:
+    """Return ``what`` of a benchmark, found once inside of `one_look`."""
+    found = _FOUND.get()
+    if found is None:
+        return what(benchmark)
+    key = (what.__name__, id(benchmark))
+    if key not in found:
+        found[key] = (benchmark, what(benchmark))  # while it is kept, no other one has its identity
+    return cast(T, found[key][1])
+
+
+def asked(benchmark: Bound, spec: ModelSpec | None = None) -> Asked:
     """Return (condition, its items) in order; a condition whose items are not chosen yet is left out.
 
     With ``spec`` those that this model has to answer: of one whose answers are imported, the benchmark may ask less.
     """
+    found = _once(benchmark, _asked_of_all)
+    if spec is not None and spec.provider == "replay":
+        return benchmark.replayed(spec, found)
+    return found
+
+
+def _asked_of_all(benchmark: Bound) -> Asked:
     every = benchmark.items
     found: list[tuple[str, Sequence[Item]]] = []
     for condition in benchmark.conditions():
@@ -79,8 +117,6 @@ def asked(benchmark: Bound, spec: ModelSpec | None = None) -> Sequence[tuple[str
                 continue
             items = [item for item in items if item.item_id in chosen]
         found.append((condition.name, items))
-    if spec is not None and spec.provider == "replay":
-        return benchmark.replayed(spec, found)
     return found
 
 
@@ -95,9 +131,13 @@ def _items_under(benchmark: Bound, condition: Condition, every: Sequence[Item]) 
 
 def expected(benchmark: Bound, spec: ModelSpec | None = None) -> int:
     """Return the responses of one partition (of ``spec``) over all conditions; 0 before the items are built."""
-    if not items_path(benchmark.context.home, benchmark.name).exists():
+    if not _once(benchmark, _built):
         return 0
     return sum(len(items) for _, items in asked(benchmark, spec))
+
+
+def _built(benchmark: Bound) -> bool:
+    return items_path(benchmark.context.home, benchmark.name).exists()
 
 
 def tasks(benchmark: Bound, spec: ModelSpec) -> list[Task]:
@@ -117,18 +157,28 @@ def tasks(benchmark: Bound, spec: ModelSpec) -> list[Task]:
 def fingerprint(benchmark: Bound, partition: Partition) -> str:
     """Return a digest of everything a partition's answers depend on."""
     depends = {
-        "version": benchmark.versions[Stage.ASKING],
-        "items": items_digest(benchmark.context.home, benchmark.name, benchmark.Item),
-        "conditions": [
-            [name, len(items), benchmark.worded_by(name)] for name, items in asked(benchmark, partition.spec)
-        ],
-        "settings": benchmark.settings.affecting(Stage.ASKING),
+        **_once(benchmark, _asked_alike),
         "model": asked_as(partition.spec),
         "seed": partition.seed,
     }
     if partition.spec.provider == "replay":
+        depends["conditions"] = _worded(benchmark, asked(benchmark, partition.spec))
         depends["imported"] = imported_files(partition)
     return sha256_hex(canonical_json(depends))
+
+
+def _asked_alike(benchmark: Bound) -> dict[str, Any]:
+    """Return what the answers of every model depend on; one whose answers are imported may be asked less."""
+    return {
+        "version": benchmark.versions[Stage.ASKING],
+        "items": items_digest(benchmark.context.home, benchmark.name, benchmark.Item),
+        "conditions": _worded(benchmark, asked(benchmark)),
+        "settings": benchmark.settings.affecting(Stage.ASKING),
+    }
+
+
+def _worded(benchmark: Bound, conditions: Asked) -> list[list[Any]]:
+    return [[name, len(items), benchmark.worded_by(name)] for name, items in conditions]
 
 
 def imported_files(partition: Partition) -> list[list[object]]:

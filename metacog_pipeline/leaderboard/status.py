@@ -60,7 +60,8 @@ _COLUMNS = tuple(each.name for each in fields(PartitionState))
 
 def partition_states(study: Study) -> list[PartitionState]:
     """Return the state of every partition the study asks for, in the order of the study file."""
-    return [state for benchmark in enabled(study) for state in _states(benchmark)]
+    with tasks.one_look():
+        return [state for benchmark in enabled(study) for state in _states(benchmark)]
 
 
 def _states(benchmark: Bound) -> Iterator[PartitionState]:

@@ -71,6 +71,10 @@ COMPACTED_AT_ONCE = (
 )  # bytes of journals that an interrupted session still brings into the Parquet copy
 RUNS_PER_SEED = 100  # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
 
+MOST_SPECS = 4096  # whose digests are remembered
+#: Each spec, by its identity, with its digest: a look at a study asks for that of each of its models many times.
+_ASKED_AS: dict[int, tuple[ModelSpec, str]] = {}
+
 _logger = logging.getLogger(__name__)
 
 
@@ -120,6 +124,17 @@ def profile_fields(profile: Profile | None) -> dict[str, object] | None:
 
 def asked_as(spec: ModelSpec) -> str:
     """Return a digest of what decides how a model is asked: address, id, mode, tokens; not prices or rates."""
+    if spec.provider == "transformers":  # what its folder holds now
+        return _asked_as(spec)
+    known = _ASKED_AS.get(id(spec))
+    if known is None or known[0] is not spec:
+        if len(_ASKED_AS) >= MOST_SPECS:
+            _ASKED_AS.clear()
+        known = _ASKED_AS[id(spec)] = (spec, _asked_as(spec))
+    return known[1]
+
+
+def _asked_as(spec: ModelSpec) -> str:
     always = ("temperature", "max_tokens", "top_logprobs", "token_ids", "choice_field")
     unset = {"api": "auto", "api_version": None, "stream": None}
     fields = {

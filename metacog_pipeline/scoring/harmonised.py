@@ -46,8 +46,8 @@ def harmonised(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.
 
 def harmonised_path(partition: Partition) -> Path:
     """Return where the harmonised responses of one model and run are kept."""
-    folder = partition.study.home.harmonised / partition.benchmark
-    return folder / f"model={partition.spec.name}" / f"run={partition.run}.parquet"
+    below = f"{partition.benchmark}/model={partition.spec.name}/run={partition.run}.parquet"
+    return partition.study.home.harmonised / below
 
 
 def answers(study: Study, models: frozenset[str] | None = None) -> pl.DataFrame:

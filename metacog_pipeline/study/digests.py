@@ -162,18 +162,28 @@ def _derived(home: Home, below: Path | None = None) -> Iterator[tuple[str, str]]
     if below is not None and below.is_file():
         yield below.relative_to(home.path).as_posix(), str(below)
         return
-    for place, names, files in os.walk(root if below is None else str(below)):
-        if place == root:
-            names[:] = [name for name in names if name not in _ELSEWHERE]  # not walked into
-        names.sort()
+    folders = [root if below is None else str(below)]
+    while folders:
+        place = folders.pop()
         within = "" if place == root else f"{place[len(root) + 1 :]}/".replace(os.sep, "/")
-        unhashed = _UNHASHED if place == str(home.status) else ()
-        for name in sorted(files):
-            if name.startswith(".") or ASIDE in name or name == MANIFEST_NAME or name in unhashed:
-                continue
-            if name.startswith("journal-") and segment_number(Path(name)):
-                continue
-            yield within + name, f"{place}{os.sep}{name}"
+        skipped = _ELSEWHERE if place == root else _UNHASHED if place == str(home.status) else ()
+        with contextlib.suppress(OSError), os.scandir(place) as entries:  # gone meanwhile, or not to be read
+            for entry in entries:
+                name = entry.name
+                if name in skipped:
+                    continue
+                if entry.is_dir():
+                    if not entry.is_symlink():
+                        folders.append(entry.path)
+                elif _is_derived(name):
+                    yield within + name, entry.path
+
+
+def _is_derived(name: str) -> bool:
+    """Whether a file of this name is made from answers or sources: not hidden, put aside, a manifest or a journal."""
+    if name.startswith(".") or ASIDE in name or name == MANIFEST_NAME:
+        return False
+    return not (name.startswith("journal-") and segment_number(Path(name)))
 
 
 def _noted(home: Home) -> dict[str, list[Any]] | None:

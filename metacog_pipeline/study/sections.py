@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -63,13 +64,7 @@ class Settings(Section):
 
     def affecting(self, stage: Stage) -> dict[str, Any]:
         """Return the keys whose change makes ``stage`` the first stale one, with their values as JSON."""
-        kept = {
-            name
-            for name, field in type(self).model_fields.items()
-            if isinstance(field.json_schema_extra, dict)
-            and field.json_schema_extra.get("stage") == stage.value
-        }
-        return self.model_dump(mode="json", include=kept)
+        return self.model_dump(mode="json", include=_affecting(type(self), stage))
 
     @classmethod
     def imported(cls, home: Home) -> Path:
@@ -79,6 +74,16 @@ class Settings(Section):
     def check(self, study: Study) -> Iterable[str]:
         """Yield what is wrong with these keys in this study: what, the value, what to do, one line each."""
         return ()
+
+
+@functools.lru_cache(maxsize=256)
+def _affecting(settings: type[Settings], stage: Stage) -> set[str]:
+    """Return the names of the keys whose change makes ``stage`` the first stale one."""
+    return {
+        name
+        for name, field in settings.model_fields.items()
+        if isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get("stage") == stage.value
+    }
 
 
 def each_once(value: tuple[str, ...]) -> tuple[str, ...]:
