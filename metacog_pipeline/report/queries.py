@@ -108,13 +108,13 @@ class About:
     units: int
 
 
-def rows(home: Home, sql: str, *, kept: bool = True) -> list[tuple[Any, ...]]:
-    """Return the rows of a query; inside of `asked_once` they are ``kept``.
+def rows(home: Home, sql: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a query; inside of `asked_once` they are kept.
 
     Raises `StoreError` where the leaderboard is of another version.
     """
     asked = _ASKED.get()
-    if asked is None or not kept:
+    if asked is None:
         return list(read_table(home, sql).rows)
     if (home, sql) not in asked:
         asked[home, sql] = list(read_table(home, sql).rows)

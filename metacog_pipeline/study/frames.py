@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -46,6 +47,12 @@ def write_frame(frame: pl.DataFrame, path: Path, made_from: str) -> None:
 def mark_of(path: Path) -> str | None:
     """Return the digest of what the file at ``path`` was made from; ``None`` without a readable file."""
     try:
-        return pl.read_parquet_metadata(path).get(MARK)
+        state = path.stat()
+        return _mark(path, (state.st_ino, state.st_mtime_ns, state.st_ctime_ns, state.st_size))
     except (OSError, pl.exceptions.PolarsError):
         return None
+
+
+@functools.lru_cache(maxsize=65_536)  # a run looks at the marks of all files of a study several times
+def _mark(path: Path, state: tuple[int, ...]) -> str | None:
+    return pl.read_parquet_metadata(path).get(MARK)
