@@ -182,8 +182,7 @@ def left_to_ask(
 
 def responses_path(partition: Partition) -> Path:
     """Return where a partition's responses, which judges are asked about, are kept."""
-    below = f"{partition.benchmark}/model={partition.spec.name}/run={partition.run}.parquet"
-    return partition.study.home.responses / below
+    return partition.study.home.responses / f"{partition.benchmark}/{partition.table}"
 
 
 def kept_responses(partition: Partition) -> pl.DataFrame | None:
@@ -194,4 +193,4 @@ def kept_responses(partition: Partition) -> pl.DataFrame | None:
 
 def judgements_path(home: Home, partition: Partition) -> Path:
     """Return where the judgements of one model and run are kept, read."""
-    return home.judgements / f"{partition.benchmark}/model={partition.spec.name}/run={partition.run}.parquet"
+    return home.judgements / f"{partition.benchmark}/{partition.table}"

@@ -93,6 +93,11 @@ class Partition:
         return PartitionFolder(self.study.home, self.benchmark, self.spec.name, self.run)
 
     @property
+    def table(self) -> str:
+        """Where a table made from its answers is kept, below the folder of the benchmark's tables of that sort."""
+        return f"model={self.spec.name}/run={self.run}.parquet"
+
+    @property
     def seed(self) -> int:
         """The sampling seed sent to providers that take one."""
         return self.study.study.seed * RUNS_PER_SEED + self.run

@@ -58,12 +58,12 @@ class Compared:
 # --- where ------------------------------------------------------------------------------------------------------------
 def scored_path(partition: Partition) -> Path:
     """Return where a partition's responses with derived columns are kept."""
-    return _of_run(partition.study.home.scored / partition.benchmark, partition)
+    return partition.study.home.scored / f"{partition.benchmark}/{partition.table}"
 
 
 def run_estimates_path(partition: Partition) -> Path:
     """Return where the estimates of one run are kept."""
-    return _of_run(partition.study.home.estimates / partition.benchmark / "runs", partition)
+    return partition.study.home.estimates / f"{partition.benchmark}/runs/{partition.table}"
 
 
 def model_estimates_path(benchmark: Bound, model: str) -> Path:
@@ -78,10 +78,6 @@ def table_path(benchmark: Bound, name: str) -> Path:
 
 def _estimates(benchmark: Bound) -> Path:
     return benchmark.context.home.estimates / benchmark.name
-
-
-def _of_run(folder: Path, partition: Partition) -> Path:
-    return folder / f"model={partition.spec.name}" / f"run={partition.run}.parquet"
 
 
 # --- one model and run ------------------------------------------------------------------------------------------------

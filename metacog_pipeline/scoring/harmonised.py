@@ -46,8 +46,7 @@ def harmonised(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.
 
 def harmonised_path(partition: Partition) -> Path:
     """Return where the harmonised responses of one model and run are kept."""
-    below = f"{partition.benchmark}/model={partition.spec.name}/run={partition.run}.parquet"
-    return partition.study.home.harmonised / below
+    return partition.study.home.harmonised / f"{partition.benchmark}/{partition.table}"
 
 
 def answers(study: Study, models: frozenset[str] | None = None) -> pl.DataFrame:

@@ -32,8 +32,6 @@ _MEASURES: Mapping[str, tuple[str, float, Scale]] = {
     "d": ("d1", ROPE_D, "difference"),
 }
 Family = Callable[[Sequence[Fitted], int], Iterator[Comparison]]
-
-
 _AT_ONCE = 100  # pairs
 _NEEDED = tuple(dict.fromkeys(name for name, _, _ in _MEASURES.values()))
 
