@@ -26,6 +26,7 @@ from tests.performance import null_studies
 pytestmark = pytest.mark.bench
 
 FEW, MANY, REPEATS = 5, 80, 3
+ADDED = (999, 0.55, 0.55)  # its number, and parameters in the middle of those of the others
 #: What is asked in a whole run: the questions that come with the package.
 ASKED = {
     "metamedqa": ['dataset = "sample"', 'conditions = ["baseline", "role-full"]'],
@@ -77,14 +78,18 @@ def test_one_more_model(name, tmp_path, figure, monkeypatch):
     )  # fmt: skip
 
 
-def _study(folder: Path, asked: Mapping[str, list[str]], models: int) -> Path:
-    """Write a study of as many simulated models, each with parameters of its own; one more leaves them as they are."""
+def _study(folder: Path, asked: Mapping[str, list[str]], models: int, added: bool = False) -> Path:
+    """Write a study of as many simulated models, each with parameters of its own, and of one that is ``added``.
+
+    That one is the same in studies of any size: what it answers takes as long to read.
+    """
     drawn = random.Random(0)
+    observers = [(place, drawn.uniform(0.2, 0.9), drawn.uniform(0.2, 0.9)) for place in range(models)]
     text = ['[study]\nname = "growing"\nhome = "home"\n']
-    for place in range(models):
-        numbers = (f"{each} = {drawn.uniform(0.2, 0.9):.3f}" for each in ("accuracy", "metacognition"))
+    for place, accuracy, metacognition in [*observers, *([ADDED] if added else [])]:
         own = f'name = "m{place:03d}"\nprovider = "simulated"\nfamily = "family-{place}"'
-        text += ["[[models]]", own, "[models.observer]", *numbers, f"seed = {place}", ""]
+        numbers = f"accuracy = {accuracy:.3f}\nmetacognition = {metacognition:.3f}\nseed = {place}"
+        text += ["[[models]]", own, "[models.observer]", numbers, ""]
     path = folder / "study.toml"
     text += [line for name, lines in asked.items() for line in (f"[benchmarks.{name}]", *lines, "")]
     path.write_text("\n".join(text), encoding="utf-8")
@@ -111,7 +116,7 @@ def test_a_whole_run_of_one_more_model(names, tmp_path, figure):
         for models, seconds in taken.items():
             own = tmp_path / f"{models}-{repeat}"
             shutil.copytree(tmp_path / str(models), own)
-            seconds.append(_run(_study(own, asked, models + 1)))
+            seconds.append(_run(_study(own, asked, models, added=True)))
             shutil.rmtree(own)
     few, many = (min(seconds) for seconds in taken.values())
     figure(
