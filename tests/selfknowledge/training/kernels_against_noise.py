@@ -1,4 +1,5 @@
-"""Run with TRITON_INTERPRET=1: the kernels on a processor beside the numbers of ``noise``. Prints one line of JSON."""
+"""The kernels beside the numbers of ``noise`` on a processor: on a card, or, run as a script with TRITON_INTERPRET=1, on
+the processor. The script prints one line of JSON."""
 
 import json
 
@@ -21,13 +22,14 @@ class Odd(nn.Module):
 
 def bits(model):
     kind = {2: torch.int16, 4: torch.int32}
-    return [p.detach().reshape(-1).view(kind[p.element_size()]).clone() for p in model.parameters()]
+    return [p.detach().reshape(-1).view(kind[p.element_size()]).cpu().clone() for p in model.parameters()]
 
 
-def main():
+def compared(device):
+    """Return whether perturbed, updated and digested weights are those of the processor, six answers for each type."""
     found = []
     for dtype in (torch.float32, torch.bfloat16):
-        models = Odd(dtype), Odd(dtype)
+        models = Odd(dtype), Odd(dtype).to(device)
         own, fused = (
             Weights(model, block=1000, fused=kind) for model, kind in zip(models, (False, True), strict=True)
         )
@@ -39,8 +41,8 @@ def main():
         found.append(own.digest() == fused.digest())
         found.append(all(torch.equal(a, b) for a, b in zip(*map(bits, models), strict=True)))
         found.append(abs(norms[0] - norms[1]) < 1e-5 * norms[0])
-    print(json.dumps(found))
+    return found
 
 
 if __name__ == "__main__":
-    main()
+    print(json.dumps(compared("cpu")))

@@ -94,10 +94,11 @@ def perturb(master: Tensor, piece: Any, seed: int, scale: float) -> None:
     """Write master plus scale times the noise of a seed into a piece of a tensor."""
     keys, _ = _members([(seed, 1.0)], piece.name, master.device)
     factor = torch.tensor([scale], device=master.device)
-    _perturb[_grid(piece)](
-        master, piece.part, keys, _table(master.device), piece.start, piece.count, factor, BLOCKS,
-        enable_fp_fusion=False,
-    )  # fmt: skip
+    with _card_of(master):
+        _perturb[_grid(piece)](
+            master, piece.part, keys, _table(master.device), piece.start, piece.count, factor, BLOCKS,
+            enable_fp_fusion=False,
+        )  # fmt: skip
 
 
 def update(master: Tensor, piece: Any, steps: Sequence[tuple[int, float]]) -> Tensor:
@@ -105,11 +106,18 @@ def update(master: Tensor, piece: Any, steps: Sequence[tuple[int, float]]) -> Te
     keys, weights = _members(steps, piece.name, master.device)
     grid = _grid(piece)
     squares = torch.zeros(grid, device=master.device)
-    _update[grid](
-        master, piece.part, keys, weights, _table(master.device), squares, piece.start, piece.count, len(steps), BLOCKS,
-        enable_fp_fusion=False,
-    )  # fmt: skip
+    with _card_of(master):
+        _update[grid](
+            master, piece.part, keys, weights, _table(master.device), squares, piece.start, piece.count, len(steps), BLOCKS,
+            enable_fp_fusion=False,
+        )  # fmt: skip
     return squares.sum()
+
+
+def _card_of(tensor: Tensor) -> Any:
+    """Make the card of a tensor the current one: Triton starts there, wherever its tensors are."""
+    guard: Any = torch.cuda.device_of
+    return guard(tensor)
 
 
 def _grid(piece: Any) -> tuple[int]:
