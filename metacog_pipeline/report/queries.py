@@ -20,10 +20,13 @@ CALIBRATION = """
     select source, benchmark, condition, model, measure, estimate, low, high, status from calibration
     order by source, benchmark, condition, model
 """
+# Of models whose numbers are withheld, for answers lack, no curve is drawn either.
 STATED = """
     select source, benchmark, condition, model, round_even(100 * confidence, 0)::integer as percent,
         count(*) as n, sum(correct)::bigint as n_correct
-    from responses where confidence is not null
+    from responses anti join (select * from calibration where method = 'withheld')
+        using (source, benchmark, dataset, condition, model)
+    where confidence is not null
     group by all order by source, benchmark, condition, model, percent
 """
 # Only the lines that are drawn: those of a hundred models are thirty thousand points.

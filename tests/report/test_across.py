@@ -3,12 +3,14 @@
 import itertools
 from collections.abc import Callable
 
+import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.report import queries
 from metacog_pipeline.report.confidence import reliability_line, roc_line
 from metacog_pipeline.report.figures import Point, lines
 from metacog_pipeline.report.page import build_report
@@ -33,6 +35,21 @@ def test_a_type_2_roc_starts_at_nothing_ends_at_all_and_never_falls(use):
     points = [(x, point.value) for x, point in line]
     assert points[0] == (0.0, 0.0) and points[-1] == pytest.approx((1.0, 1.0))
     assert all(a[0] <= b[0] and a[1] <= b[1] for a, b in itertools.pairwise(points))
+
+
+def test_no_curve_is_drawn_of_a_model_whose_numbers_are_withheld():
+    place = "'measured' as source, 'b' as benchmark, 'd' as dataset, 'c' as condition"
+    board = duckdb.connect()
+    board.execute(f"""
+        create table responses as select {place}, model, 0.8 as confidence, true as correct
+            from (values ('whole'), ('lacks'), ('labelled')) as given (model);
+        create table calibration as select {place}, model, method
+            from (values ('whole', 'wilson'), ('lacks', 'withheld'), ('labelled', 'wilson')) as given (model, method)
+    """)
+    assert [row[3:] for row in board.execute(queries.STATED).fetchall()] == [
+        ("labelled", 80, 1, 1),
+        ("whole", 80, 1, 1),
+    ]
 
 
 @given(USE)
