@@ -65,9 +65,8 @@ def main(
                 if watch:
                     code = following.watch(launcher(True))
             else:
-                with following.working():
+                with following.working(), digests.noted_at_end(current_study().home):
                     code = launch_until_answered(launcher, benchmarks, models, runs, force)
-                    digests.note(current_study().home)
             if code == 0 and not (benchmarks or models or runs or detach):
                 state = unchanged.state_of(current_study())  # before the look: what changes later is seen
                 if nothing_left(launcher(False)):

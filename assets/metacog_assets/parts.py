@@ -164,14 +164,13 @@ def board(tables: Mapping[str, str]) -> tuple[Any, dict[str, dict[str, str]], di
 
     study = current_study()
     home = study.home
-    digests.begin(home)
-    inputs = status.write_status(study)
-    with one_instance(home):
-        report = build.build(home)
-        texts.grow_texts(home)
-    status.note_board(study, inputs)
-    shared.publish(home)
-    digests.note(study.home)  # a run of the UI has no command that notes them at its end
+    with digests.publishing(home):
+        inputs = status.write_status(study)
+        with one_instance(home):
+            report = build.build(home)
+            texts.grow_texts(home)
+        status.note_board(study, inputs)
+        shared.publish(home)
     with read.one_connection(home):
         columns = read.columns_of(home)
         facts = {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from metacog_pipeline import registry
 from metacog_pipeline.home import Home
@@ -81,8 +82,9 @@ _HEADLINES = """
     select source, model, benchmark, estimate, low, high, n, coverage, percentile, low_n
     from leaderboard where headline and source <> 'published' and estimate is not null order by source, model, benchmark
 """
-#: What was asked inside of `asked_once`, with the rows; None outside of it.
-_ASKED: ContextVar[dict[tuple[Home, str], list[tuple[Any, ...]]] | None] = ContextVar("_ASKED", default=None)
+T = TypeVar("T")
+#: What was asked inside of `asked_once`, with the rows, and what was made; None outside of it.
+_ASKED: ContextVar[dict[tuple[Home, object], Any] | None] = ContextVar("_ASKED", default=None)
 _HUNDREDS = ("share", "score 0-1")  # units of measures of 0 to 1: a point is a hundredth
 
 
@@ -132,6 +134,22 @@ def asked_once() -> Iterator[None]:
         yield
     finally:
         _ASKED.reset(token)
+
+
+def made_once(make: Callable[[Home], T]) -> Callable[[Home], T]:
+    """Return ``make`` so that it makes the same only once inside of `asked_once`: papers show parts of the page."""
+
+    @functools.wraps(make)
+    def made(home: Home) -> T:
+        asked = _ASKED.get()
+        if asked is None:
+            return make(home)
+        if (home, make) not in asked:
+            asked[home, make] = make(home)
+        found: T = asked[home, make]
+        return found
+
+    return made
 
 
 def asked(home: Home) -> list[str]:

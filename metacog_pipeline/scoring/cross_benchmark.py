@@ -17,13 +17,13 @@ from metacog_pipeline.scoring.calibration import CALIBRATION as CALIBRATION_SCHE
 from metacog_pipeline.scoring.calibration import with_curves
 from metacog_pipeline.scoring.confidence_curves import CURVES as CURVES_SCHEMA
 from metacog_pipeline.scoring.correlations import correlations
-from metacog_pipeline.scoring.files import model_estimates_path
+from metacog_pipeline.scoring.files import pooled_estimates
 from metacog_pipeline.scoring.harmonised import answers, paths
 from metacog_pipeline.scoring.model_pairs import paired
 from metacog_pipeline.scoring.traits import traits, values
 from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.frames import mark_of, read_frames, write_frame
+from metacog_pipeline.study.frames import mark_of, write_frame
 from metacog_pipeline.study.kept import read_rows, write_kept
 
 CALIBRATION, CURVES, TRAITS, CORRELATIONS = "calibration", "curves", "traits", "correlations"
@@ -118,9 +118,5 @@ def _of_models(study: Study, made_from: Mapping[str, str]) -> tuple[pl.DataFrame
 
 
 def _pooled(study: Study) -> dict[str, pl.DataFrame]:
-    found: dict[str, pl.DataFrame] = {}
-    for benchmark in enabled(study):
-        kept = [model_estimates_path(benchmark, spec.name) for spec in study.models]
-        if there := [path for path in kept if path.exists()]:
-            found[benchmark.name] = benchmark.trait_estimates(read_frames(there))
-    return found
+    found = {benchmark: pooled_estimates(benchmark) for benchmark in enabled(study)}
+    return {each.name: each.trait_estimates(rows) for each, rows in found.items() if rows.width}

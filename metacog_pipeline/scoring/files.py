@@ -266,6 +266,13 @@ def compare(benchmark: Bound) -> Compared:
     return _compared(benchmark, _together(benchmark, "scored", scored), present, made_from, mark)
 
 
+def pooled_estimates(benchmark: Bound) -> pl.DataFrame:
+    """Return the pooled estimates of all listed models, in the order of their names; nothing before there are any."""
+    paths = sorted(model_estimates_path(benchmark, spec.name) for spec in benchmark.context.study.models)
+    there = {path: mark_of(path) for path in paths if path.exists()}
+    return _together(benchmark, "estimates", there) if there else pl.DataFrame()
+
+
 def _together(benchmark: Bound, name: str, files: Mapping[Path, str | None]) -> pl.DataFrame:
     """Return the rows of files, by path with their marks."""
     kept = benchmark.context.cache("read") / benchmark.name / f"{name}.parquet"
@@ -281,15 +288,7 @@ def _compared(
 ) -> Compared:
     judged = _judgements(benchmark, present)
     groups = groups_of(benchmark, scored, by_run=False)
-    pooled = sorted((_estimates(benchmark) / "models").glob("[a-z0-9]*.parquet"))
-    everything = Scored(
-        scored,
-        groups,
-        read_frames(judged) if judged else None,
-        _together(benchmark, "estimates", {path: mark_of(path) for path in pooled})
-        if pooled
-        else pl.DataFrame(),
-    )
+    everything = Scored(scored, groups, read_frames(judged) if judged else None, pooled_estimates(benchmark))
     kept = kept_pairs.Kept(benchmark.context.cache("pairs"), made_from)
     tests = comparisons(benchmark, groups, kept, everything.estimates)
     failures = [f"{benchmark.name}_comparisons: {why}" for why in failures_in(tests)]

@@ -28,6 +28,7 @@ from metacog_pipeline.transcripts.segments import segment_number
 NOTE = "digests.json"
 _ELSEWHERE = ("ledger", "dagster")
 _BEGUN = ".unpublished"
+_AT_END = "METACOG_NOTED_AT_END"  # set for the processes of whoever notes everything at the end
 _UNHASHED = (NOTE, unchanged.NOTE)
 _BY_HAND = "; no run makes it again: copy it back, or import it once more"
 
@@ -55,10 +56,23 @@ def begin(home: Home) -> bool:
 
 
 @contextlib.contextmanager
-def publishing(home: Home, below: Path) -> Iterator[None]:
-    """Have what is made ``below`` noted at the end."""
+def noted_at_end(home: Home) -> Iterator[None]:
+    """Have all that is made in the block noted once, at its end; in a block that fails it stays what was made since."""
+    os.environ[_AT_END] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_AT_END]
+    note(home)
+
+
+@contextlib.contextmanager
+def publishing(home: Home, below: Path | None = None) -> Iterator[None]:
+    """Have what is made (``below``) noted at the end, unless all is later (`noted_at_end`)."""
     alone = begin(home)
     yield
+    if _AT_END in os.environ:
+        return
     note(home, below)
     if alone:
         (home.status / _BEGUN).unlink(missing_ok=True)

@@ -195,6 +195,24 @@ def test_one_file_is_noted_alone(study):
     assert after.same == before and home.leaderboard not in after.damage
 
 
+def test_what_is_published_in_a_block_that_notes_at_its_end_is_noted_there(study):
+    home = load_study(study).home
+    items = home.items / "metamedqa.parquet"
+    with digests.noted_at_end(home):
+        with digests.publishing(home, home.items):
+            items.write_bytes(b"made anew")
+        assert digests.compare(home).damage == {}, "made since, and noted later"
+        assert digests.compare(home).new == 1
+    assert digests.compare(home).new == 0
+    with pytest.raises(KeyError), digests.noted_at_end(home), digests.publishing(home, home.items):
+        items.write_bytes(b"made once more")
+        raise KeyError
+    assert digests.compare(home).new == 1, "what a command that failed made is no damage"
+    with digests.publishing(home, home.items):
+        items.write_bytes(b"made by the UI")
+    assert digests.compare(home).new == 0
+
+
 def test_a_damaged_note_of_digests_is_named_and_put_aside(study):
     note = study.parent / "home" / "study" / digests.NOTE
     note.write_text("[1, 2", encoding="utf-8")

@@ -256,6 +256,21 @@ def test_a_board_on_which_nothing_is_asked_is_read_too(make_home):
     assert sections(queries.board(home)) == sections(board(home))
 
 
+def test_a_part_is_made_once_for_all_that_show_it_and_anew_elsewhere():
+    made = []
+
+    @queries.made_once
+    def part(home: Home) -> str:
+        made.append(home)
+        return home.path.name
+
+    one, two = Home(Path("one")), Home(Path("two"))
+    with queries.asked_once():
+        assert [part(each) for each in (one, two, one)] == ["one", "two", "one"]
+    assert made == [one, two]
+    assert part(one) == "one" and made == [one, two, one]
+
+
 def test_parts_of_the_pages_ask_for_the_same_rows_once(make_home, monkeypatch):
     home, asked = make_home(), []
     read = queries.read_table
