@@ -102,7 +102,9 @@ def torn_file_error(home: Home, files: Iterable[str]) -> StoreError | None:
 
 def of_dataset(dataset: Dataset, paths: Iterable[str]) -> list[str]:
     """Return those of ``paths`` that belong to ``dataset``."""
-    return [*filter(dataset.matches, paths)]
+    # A home has thousands, each held against every dataset: how most begin tells sooner that they do not belong.
+    begins = tuple(glob.partition("*")[0] for glob in dataset.patterns)
+    return [path for path in paths if path.startswith(begins) and dataset.matches(path)]
 
 
 def _files(folder: str | Path, within: str) -> Iterator[tuple[str, os.DirEntry[str]]]:

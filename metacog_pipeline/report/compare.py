@@ -7,7 +7,7 @@ many models opens as fast as one of two. Nothing is computed here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,11 @@ KIND = ("benchmark", "family", "measure", "better", "under", "primary", "items")
 # common, their kind, stands once, numbered in the order in which the tests of a pair are shown.
 _OF_KIND = ("benchmark", '"primary"', "measure", "family", "dataset", "task", "condition", "scoring")
 _TESTS = f"""
-    with tests as (
-        select * from comparisons where model is null and source <> 'published'
-            and a in (select model from models) and b in (select model from models)
+    with place as (select model, row_number() over (order by source, model) - 1 as number from models),
+    tests as (
+        select tests.*, one.number as first, other.number as second from comparisons as tests
+        inner join place as one on one.model = tests.a inner join place as other on other.model = tests.b
+        where tests.model is null and tests.source <> 'published'
     ),
     kinds as (
         select *, concat_ws(', ', dataset, task, condition, scoring) as under, row_number() over (
@@ -43,6 +45,7 @@ _TESTS = f"""
         from (select distinct {", ".join(_OF_KIND)} from tests)
     )
 """
+_PAIRS = f"{_TESTS} select first, second from tests group by all order by any_value(a), any_value(b)"
 _KINDS = f"""{_TESTS}
     select kinds.benchmark, family, coalesce(label, kinds.measure), higher_is_better, under, "primary", condition
     from kinds left join measures on measures.benchmark = kinds.benchmark and measures.measure = kinds.measure
@@ -52,21 +55,16 @@ _NUMBERS = ", ".join(
     f"case when isfinite({each}) then {each} end"
     for each in ("value", "low", "high", "coalesce(p_adjusted, p)")
 )
-# By kind, a, b: as one number, which is sorted in half the time. There are fewer than a million models.
-_IN_ORDER = "(kind << 40) + (a << 20) + b"
+# By kind and models: as one number, which is sorted in half the time. There are fewer than a million models.
+_IN_ORDER = "(kind << 40) + (first << 20) + second"
 # One row per test: the number of its file, where it stands in it, and the test as JSON, written by the database: there may
 # be a hundred thousand.
-_WRITTEN = f"""{_TESTS},
-    place as (select model, row_number() over (order by source, model) - 1 as number from models),
-    placed as (
-        select one.number as a, other.number as b, kind, json_array(one.number, other.number, kind, {_NUMBERS}, n, verdict,
-            nullif(status, 'ok'), nullif(concat_ws('; ',
-                case when low_n then 'low_n: too few answers for this interval' end, note), ''))::varchar as test
-        from tests
-        inner join place as one on one.model = tests.a inner join place as other on other.model = tests.b
-        inner join kinds on {" and ".join(f"kinds.{each} is not distinct from tests.{each}" for each in _OF_KIND)}
-    )
-    select least(a, b) as file, {_IN_ORDER} as place, test from placed
+_WRITTEN = f"""{_TESTS}
+    select least(first, second) as file, {_IN_ORDER} as place,
+        json_array(first, second, kind, {_NUMBERS}, n, verdict, nullif(status, 'ok'), nullif(concat_ws('; ',
+            case when low_n then 'low_n: too few answers for this interval' end, note), ''))::varchar as test
+    from tests
+    inner join kinds on {" and ".join(f"kinds.{each} is not distinct from tests.{each}" for each in _OF_KIND)}
 """
 _ABOUT = (
     "Differences on the items both models answered, from the tests of the study: nothing is computed anew for this table. "
@@ -83,18 +81,16 @@ def parts(home: Home, report: Path, explored: frozenset[str] = frozenset()) -> I
     """
     folder = report / FOLDER
     models = [model for _, model in queries.models(home)]
-    place = {model: number for number, model in enumerate(models)}
-    pairs = queries.rows(home, f"{_TESTS} select distinct a, b from tests order by all")
+    pairs = [(first, second) for first, second in queries.rows(home, _PAIRS)]
     kept = {_file(folder, *each) for each in _written(home)} if pairs else set()
     for old in set(folder.glob("pairs-*.js")) - kept:
         old.unlink()
     if pairs:
-        numbered = [(place[a], place[b]) for a, b in pairs]
         kinds = [
             (*kind, _items(kind[0], condition) if explored else None)
             for *kind, condition in queries.rows(home, _KINDS)
         ]
-        body = _chooser(models, numbered, _first_pair(home, place, numbered), kinds)
+        body = _chooser(models, pairs, _first_pair(home, models, pairs), kinds)
         yield Part("compare", "Compare two models", body)
 
 
@@ -130,8 +126,9 @@ def _file(folder: Path, first: int, rows: bytes) -> Path:
     return path
 
 
-def _first_pair(home: Home, place: Mapping[str, int], pairs: Sequence[tuple[int, int]]) -> tuple[int, int]:
+def _first_pair(home: Home, models: Sequence[str], pairs: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """Return the pair shown first: the two that stand highest on the first headline, where they were tested."""
+    place = {model: number for number, model in enumerate(models)}
     tested = {frozenset(pair) for pair in pairs}
     ranked = queries.rows(
         home,
