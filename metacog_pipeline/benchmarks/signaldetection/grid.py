@@ -243,18 +243,13 @@ def _count(groups: Sequence[Group]) -> None:
     frame = pl.concat(frames, how="vertical_relaxed")
     of_group = np.repeat(np.arange(len(groups)), [group.frame.height for group in groups])
     names = frame["item_id"].unique().sort()
-    counted = (
-        frame.select(
-            pl.Series("group", of_group),
-            item=pl.col("item_id").rank("dense").cast(pl.Int64) - 1,
-            place=grid.place_of(benchmark.unanswered),
-        )
-        .group_by("group", "item", "place")
-        .agg(number=pl.len().cast(pl.Int64))
-        .sort("group", "item", "place")
-    )
-    ends = np.searchsorted(counted["group"].to_numpy(), np.arange(1, len(groups)))
-    parts = [np.split(counted[name].to_numpy(), ends) for name in ("item", "place", "number")]
+    item = frame["item_id"].cast(pl.Enum(names)).to_physical().to_numpy()
+    place = frame.select(grid.place_of(benchmark.unanswered)).to_series().to_numpy()
+    # Group, item and place as one number, which is sorted in a third of the time.
+    places = grid.places
+    found, counted = np.unique((of_group * len(names) + item) * places + place, return_counts=True)
+    ends = np.searchsorted(found, np.arange(1, len(groups)) * (len(names) * places))
+    parts = (np.split(each, ends) for each in (found // places % len(names), found % places, counted))
     named: dict[bytes, pl.Series] = {}  # groups that hold the same items share their names
     for group, item, place, number in zip(groups, *parts, strict=True):
         own, numbers = np.unique(item, return_inverse=True)

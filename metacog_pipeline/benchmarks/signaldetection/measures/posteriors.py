@@ -3,7 +3,7 @@
 A file ``<folder>/<digest>.parquet`` (`study.kept`) holds draws of d₁, c₁, meta-d and M-ratio, `DRAWS` of them or as many as
 asked for, evenly thinned, and the status, the estimates over all draws and what convergence looked like. The digest covers
 counts, seed, label and the version of the model. A posterior that has not converged is kept too, without draws: its status
-is its result.
+is its result. What is needed of many stands together in ``<folder>/<names>.parquet`` besides, a copy that may be deleted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from metacog_pipeline.stats.bayes.single import CHAINS, Posterior, bayes_metad_e
 from metacog_pipeline.stats.bayes.together import AT_ONCE
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate
-from metacog_pipeline.study.kept import read_rows, write_kept
+from metacog_pipeline.study.kept import KEY, add_kept, read_kept, read_rows, write_kept
+from metacog_pipeline.study.many_files import MANY
 
 Floats = NDArray[np.float64]
 
@@ -80,7 +81,7 @@ def posteriors(
     for label, table in cells:
         drawn_from = [MODEL_VERSION, keep, seed, label, table.n_s1.tolist(), table.n_s2.tolist()]
         paths.append(folder / f"{sha256_hex(canonical_json(drawn_from))}.parquet")
-    found = _read(paths, needed)
+    found = _read(paths, needed, folder)
     new = [place for place in range(len(cells)) if place not in found]
     # A few draws for each that is kept: thinning then loses little, and more would cost time without use; with
     # shorter chains the gate often asks for another round.
@@ -121,13 +122,19 @@ def _row(found: Kept) -> pl.DataFrame:
         "convergence": dict(found.convergence),
     }
     drawn = {name: [found.draws.get(name, np.empty(0))] for name in KEPT}
-    schema = {_ABOUT: pl.String(), **dict.fromkeys(KEPT, pl.List(pl.Float64()))}
-    return pl.DataFrame({_ABOUT: [canonical_json(about)], **drawn}, schema=schema)
+    return pl.DataFrame({_ABOUT: [canonical_json(about)], **drawn}, schema=_schema(KEPT))
 
 
-def _read(paths: Sequence[Path], needed: Sequence[str]) -> dict[int, Kept]:
+def _schema(names: Sequence[str]) -> dict[str, pl.DataType]:
+    return {_ABOUT: pl.String(), **dict.fromkeys(names, pl.List(pl.Float64()))}
+
+
+def _read(paths: Sequence[Path], needed: Sequence[str], folder: Path) -> dict[int, Kept]:
     """Return by place what is kept at ``paths``, as far as it is whole, with the draws ``needed``."""
-    places, rows = read_rows(paths, [path.stem for path in paths], [_ABOUT, *needed])
+    if len(paths) < MANY:
+        places, rows = read_rows(paths, [path.stem for path in paths], [_ABOUT, *needed])
+    else:
+        places, rows = _together(paths, needed, folder / f"{'-'.join(needed)}.parquet")
     found: dict[int, Kept] = {}
     if not places:
         return found
@@ -138,3 +145,18 @@ def _read(paths: Sequence[Path], needed: Sequence[str]) -> dict[int, Kept]:
         draws = {name: column[row].to_numpy() for name, column in columns.items()} if converged else {}
         found[place] = Kept(about["status"], about["reason"], about["estimates"], draws, about["convergence"])
     return found
+
+
+def _together(paths: Sequence[Path], needed: Sequence[str], kept: Path) -> tuple[list[int], pl.DataFrame]:
+    """Return what `read_rows` does, from one file of what is needed of many: it is read in a third of the time."""
+    place = {path.stem: number for number, path in enumerate(paths)}
+    old = read_kept(kept, pl.Schema({**_schema(needed), KEY: pl.String()}))
+    if set(old[KEY]) - place.keys():
+        old = old.filter(pl.col(KEY).is_in(list(place)))
+    lacking = sorted(place.keys() - set(old[KEY]))
+    there, new = read_rows([paths[place[name]] for name in lacking], lacking, [_ABOUT, *needed])
+    if there:
+        added = new.with_columns(pl.Series(KEY, [lacking[number] for number in there]))
+        add_kept(added, old, kept)
+        old = pl.concat([old, added])
+    return [place[name] for name in old[KEY]], old
