@@ -3,7 +3,7 @@
 For the tests alone responses are made by hand (`null_studies`), and groups are made from them anew, as in a run. They have
 no target of their own: 80 pairs take more than 5, and a run that does nothing else takes some ten seconds. A whole run asks
 simulated models the sample questions of one benchmark, or of five, through Dagster to the report; each figure is the least
-of three. Choose one with ``-k``: a study of 80 models of signal detection takes six minutes to make.
+of five. Choose one with ``-k``: a study of 80 models of signal detection takes six minutes to make.
 """
 
 import random
@@ -25,7 +25,7 @@ from tests.performance import null_studies
 
 pytestmark = pytest.mark.bench
 
-FEW, MANY, REPEATS = 5, 80, 3
+FEW, MANY, REPEATS = 5, 80, 5
 ADDED = (999, 0.55, 0.55)  # its number, and parameters in the middle of those of the others
 #: What is asked in a whole run: the questions that come with the package.
 ASKED = {
