@@ -45,7 +45,7 @@ _TESTS = f"""
         from (select distinct {", ".join(_OF_KIND)} from tests)
     )
 """
-_PAIRS = f"{_TESTS} select first, second from tests group by all order by any_value(a), any_value(b)"
+_PAIRS = f"{_TESTS} select first, second from tests group by first, second, a, b order by a, b"
 _KINDS = f"""{_TESTS}
     select kinds.benchmark, family, coalesce(label, kinds.measure), higher_is_better, under, "primary", condition
     from kinds left join measures on measures.benchmark = kinds.benchmark and measures.measure = kinds.measure

@@ -26,7 +26,7 @@ from metacog_pipeline.files import canonical_json
 from metacog_pipeline.scoring.estimates import FAILED
 from metacog_pipeline.scoring.row_order import ordered
 from metacog_pipeline.scoring.schemas import COMPARISON
-from metacog_pipeline.study.kept import KEY, add_kept, read_kept
+from metacog_pipeline.study.kept import KEY, add_kept, read_wanted
 
 #: The models a row rests on: two, or one.
 Of = tuple[str, ...]
@@ -60,10 +60,7 @@ def rows_of(
     made_from = {name: f"\n{name}\n{kept.models[name]}".encode() for name in names}
     wanted = {of: _digest(begun, made_from, of) for of in every}
     path = kept.folder / benchmark.name / f"{contrast.family}.parquet"
-    whole = read_kept(path, _SCHEMA)
-    keys = pl.Series(wanted.values(), dtype=pl.String)
-    old = whole.filter(pl.col(KEY).is_in(keys.implode()))
-    there = set(old[KEY].unique())
+    old, there = read_wanted(path, set(wanted.values()), _SCHEMA)
     lacking = {of: key for of, key in wanted.items() if key not in there}
     if contrast.pairs:
         kept.computed += len(lacking)

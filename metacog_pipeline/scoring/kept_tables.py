@@ -15,7 +15,7 @@ from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.scoring.kept_pairs import Kept
-from metacog_pipeline.study.kept import KEY, add_kept, read_kept
+from metacog_pipeline.study.kept import KEY, add_kept, read_wanted
 
 VERSION = "1"
 _GROUP, _PLACE = "group", "place"  # a group among those of its model, and among all
@@ -35,8 +35,7 @@ def rows_of(
         own.setdefault(group.model, []).append((place, group))
     keys = {model: _digest(each, model, kept.models[model]) for model in own}
     path = kept.folder / benchmark.name / "tables" / f"{each.name}.parquet"
-    old = read_kept(path, schema).filter(pl.col(KEY).is_in(list(keys.values())))
-    there = set(old[KEY].unique())
+    old, there = read_wanted(path, set(keys.values()), schema)
     made = [
         (*row, keys[model], number)
         for model, theirs in own.items()

@@ -8,7 +8,7 @@ unread, so that what it held is computed again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from io import BytesIO
 from pathlib import Path
 
@@ -51,6 +51,17 @@ def read_kept(path: Path, schema: pl.Schema | None = None) -> pl.DataFrame:
             rows = rows.filter(~pl.col(KEY).is_in(found[KEY].unique().implode()))
         rows = pl.concat([rows, found]) if rows.height else found
     return rows
+
+
+def read_wanted(
+    path: Path, wanted: Set[str], schema: pl.Schema | None = None
+) -> tuple[pl.DataFrame, Set[str]]:
+    """Return the rows that `read_kept` finds under the digests ``wanted``, and which of these there are."""
+    rows = read_kept(path, schema)
+    there: Set[str] = set(rows[KEY].unique()) if rows.width else set()
+    if there - wanted:
+        rows = rows.filter(pl.col(KEY).is_in(list(wanted)))
+    return rows, there & wanted
 
 
 def add_kept(new: pl.DataFrame, old: pl.DataFrame, path: Path) -> None:

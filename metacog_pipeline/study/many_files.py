@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.study.frames import read_frame, read_frames
-from metacog_pipeline.study.kept import KEY, add_kept, read_kept
+from metacog_pipeline.study.kept import KEY, add_kept, read_wanted
 
 MANY = 20  # files, fewer of which are read as soon
 _LARGEST = 2**26  # bytes, more of which take longer to read than to be opened
@@ -36,10 +36,7 @@ def read_many(paths: Sequence[Path], marks: Sequence[str | None], kept: Path) ->
         f"{path.parent.name}/{path.name} {mark}": n
         for n, (path, mark) in enumerate(zip(paths, marks, strict=True))
     }
-    found = read_kept(kept)
-    there = set(found[KEY].unique()) if found.width else set()
-    if there - places.keys():
-        found = found.filter(pl.col(KEY).is_in(list(places)))
+    found, there = read_wanted(kept, places.keys())
     new = [
         read_frame(paths[n]).with_columns(pl.lit(key).alias(KEY))
         for key, n in places.items()

@@ -25,7 +25,7 @@ from metacog_pipeline.stats.bayes.single import CHAINS, Posterior, bayes_metad_e
 from metacog_pipeline.stats.bayes.together import AT_ONCE
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate
-from metacog_pipeline.study.kept import KEY, add_kept, read_kept, read_rows, write_kept
+from metacog_pipeline.study.kept import KEY, add_kept, read_rows, read_wanted, write_kept
 from metacog_pipeline.study.many_files import MANY
 
 Floats = NDArray[np.float64]
@@ -150,13 +150,11 @@ def _read(paths: Sequence[Path], needed: Sequence[str], folder: Path) -> dict[in
 def _together(paths: Sequence[Path], needed: Sequence[str], kept: Path) -> tuple[list[int], pl.DataFrame]:
     """Return what `read_rows` does, from one file of what is needed of many: it is read in a third of the time."""
     place = {path.stem: number for number, path in enumerate(paths)}
-    old = read_kept(kept, pl.Schema({**_schema(needed), KEY: pl.String()}))
-    if set(old[KEY]) - place.keys():
-        old = old.filter(pl.col(KEY).is_in(list(place)))
-    lacking = sorted(place.keys() - set(old[KEY]))
-    there, new = read_rows([paths[place[name]] for name in lacking], lacking, [_ABOUT, *needed])
-    if there:
-        added = new.with_columns(pl.Series(KEY, [lacking[number] for number in there]))
+    old, there = read_wanted(kept, place.keys(), pl.Schema({**_schema(needed), KEY: pl.String()}))
+    lacking = sorted(place.keys() - there)
+    found, new = read_rows([paths[place[name]] for name in lacking], lacking, [_ABOUT, *needed])
+    if found:
+        added = new.with_columns(pl.Series(KEY, [lacking[number] for number in found]))
         add_kept(added, old, kept)
         old = pl.concat([old, added])
     return [place[name] for name in old[KEY]], old
