@@ -29,7 +29,7 @@ def open_study(path: str | Path) -> OpenStudy:
     StudyError
         With file, key, value and what is allowed, on one line.
     """
-    from metacog_pipeline.commands.options import opened
+    from metacog_pipeline.cli.options import opened
 
     if not isinstance(path, str | Path):
         raise StudyError(f"open_study: give the path of a study file, not {path!r}")
@@ -76,7 +76,7 @@ class OpenStudy:
         MetacogError
             The run ended without boards; its own message stands on standard error.
         """
-        from metacog_pipeline.commands.running import launch, refuse_unknown
+        from metacog_pipeline.cli.running import launch, refuse_unknown
 
         refuse_unknown(self.study, benchmarks, models, runs)
         code = launch(

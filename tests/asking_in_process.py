@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.querying.partition import SessionResult
-from metacog_pipeline.querying.session import Partition, query_partition
-from metacog_pipeline.querying.types import Task
+from metacog_pipeline.asking.partition import SessionResult
+from metacog_pipeline.asking.session import Partition, query_partition
+from metacog_pipeline.asking.types import Task
 
 
 def ask(benchmark: Any, partition: Partition, todo: Sequence[Task] | None = None) -> SessionResult:

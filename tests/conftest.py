@@ -19,9 +19,9 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 
-from metacog_pipeline.commands import running
+from metacog_pipeline.asking.types import Answer, Ask
+from metacog_pipeline.cli import running
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
-from metacog_pipeline.querying.types import Answer, Ask
 from tests import compiled
 from tests.draws import few_draws
 from tests.folders import in_memory

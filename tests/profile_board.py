@@ -11,12 +11,12 @@ import pytest
 
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, serving
+from metacog_pipeline.asking.partition import SessionResult
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.server import profile as profiles
 from metacog_pipeline.llm.types import Status, usable
-from metacog_pipeline.querying.partition import SessionResult
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.store import read_partition
 from tests.asking_in_process import ask

@@ -23,7 +23,7 @@ BENCHMARK_FILES = {
 #: From a provider's reply to a board: every hop of the way, as the modules and functions a reader follows.
 HOPS = (
     "metacog_pipeline.llm.client:HttpChatModel.complete",
-    "metacog_pipeline.querying.asking:StepAsker.__call__",
+    "metacog_pipeline.asking.asking:StepAsker.__call__",
     "metacog_pipeline.transcripts.store:PartitionStore.keep",
     "metacog_pipeline.scoring.files:read",
     "metacog_pipeline.benchmark.contract:Benchmark.parse",
@@ -259,7 +259,7 @@ def told_otherwise(word: str, source: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("word", "folders"),
-    [("home", CODE), ("folder", ("metacog_pipeline/transcripts", "metacog_pipeline/querying"))],
+    [("home", CODE), ("folder", ("metacog_pipeline/transcripts", "metacog_pipeline/asking"))],
     ids=["home", "partition"],
 )
 def test_functions_take_a_home_or_a_partition_and_only_it_knows_what_lies_where(word, folders):

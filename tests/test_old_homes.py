@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.asking.session import query_partition
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.cli import cli
 from metacog_pipeline.leaderboard.read import run_query
-from metacog_pipeline.querying.session import query_partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
 

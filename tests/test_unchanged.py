@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from metacog_pipeline.cli import cli
-from metacog_pipeline.commands import running
+from metacog_pipeline.cli import cli, running
 from metacog_pipeline.study import load_study, unchanged
 
 STUDY = """

@@ -18,9 +18,9 @@ from metacog_assets.partitions import MODELS, RUNS
 from metacog_assets.request import ACTIVE
 from metacog_assets.study_file import Bound, bound
 from metacog_pipeline.asking import judging, tasks
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.leaderboard.status import board_inputs, noted_board
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import mark_of

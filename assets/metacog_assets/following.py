@@ -25,11 +25,11 @@ from metacog_assets.request import ACTIVE, BY, COMMAND, ID, TASK, Request
 from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import bound, current_study
 from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking.spent import spent_figures
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.shared import catch_up
 from metacog_pipeline.leaderboard.status import PartitionState, helper_states, partition_states
-from metacog_pipeline.querying.spent import spent_figures
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.schema import Record

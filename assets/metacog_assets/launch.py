@@ -24,10 +24,10 @@ from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import Bound, bound
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.asking.session import INTERRUPTED, WAITING, Partition
+from metacog_pipeline.asking.unusable import to_ask_again
+from metacog_pipeline.asking.variables import REASK, UNUSABLE
 from metacog_pipeline.errors import MetacogError, StudyError
-from metacog_pipeline.querying.session import INTERRUPTED, WAITING, Partition
-from metacog_pipeline.querying.unusable import to_ask_again
-from metacog_pipeline.querying.variables import REASK, UNUSABLE
 from metacog_pipeline.scoring import choices, files
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.left_out import left_out

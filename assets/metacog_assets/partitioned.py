@@ -16,9 +16,9 @@ from metacog_assets import apart
 from metacog_assets.figures import Done, Place, Waits
 from metacog_assets.reporting import EXIT_CODE, PARTITIONS, SOME_FAILED, progress_lines
 from metacog_assets.study_file import Bound, bound
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError, reason_of
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
 
 STATE_TAG = "metacog/state"  # "waiting" of a run that left batches under way

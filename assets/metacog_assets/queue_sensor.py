@@ -28,12 +28,12 @@ from metacog_assets.request import ACTIVE, BY, ENDED, ID, QUEUE, STAGES, TASK, R
 from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import Bound, bound, current_study
 from metacog_pipeline.asking import batches, construction, tasks
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.errors import MetacogError, StoreError
 from metacog_pipeline.instance_file import ACCOUNT_TAG
 from metacog_pipeline.leaderboard.shared import catch_up
 from metacog_pipeline.leaderboard.status import board_current
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring import choices
 from metacog_pipeline.study import Study
 

@@ -9,7 +9,7 @@ import dagster as dg
 from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
 
 from metacog_assets.partitions import MODELS
-from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.asking.session import Partition
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from metacog_assets.figures import Fact
 from metacog_assets.partitioned import partitions_of
 from metacog_assets.study_file import bound
 from metacog_pipeline.asking import planning
+from metacog_pipeline.asking.variables import LANE
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.querying.variables import LANE
 
 
 class Lane(Enum):

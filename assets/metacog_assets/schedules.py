@@ -12,8 +12,8 @@ import dagster as dg
 from metacog_assets.partitions import MODELS
 from metacog_assets.study_file import bound, current_study
 from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.querying.session import Partition
 
 MONTHLY = "0 6 1 * *"  # at six on the first of the month
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from metacog_assets.launch import Launcher, launch
 from metacog_assets.reporting import SOME_FAILED
 from metacog_pipeline.asking import batches
+from metacog_pipeline.asking.session import INTERRUPTED
+from metacog_pipeline.asking.variables import LEAVE_BATCHES, WATCH_PARENT
 from metacog_pipeline.llm.batch import desk
-from metacog_pipeline.querying.session import INTERRUPTED
-from metacog_pipeline.querying.variables import LEAVE_BATCHES, WATCH_PARENT
 
 
 def launch_until_answered(

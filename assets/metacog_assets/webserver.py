@@ -18,8 +18,8 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from metacog_pipeline.asking.variables import UI_NAMES
 from metacog_pipeline.ports import LOOPBACK_NAMES, is_loopback
-from metacog_pipeline.querying.variables import UI_NAMES
 
 
 class OwnNamesOnly:

@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
+from metacog_pipeline.asking.session import asked_as
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
@@ -13,7 +14,6 @@ from metacog_pipeline.llm.costs import priced
 from metacog_pipeline.llm.local.weights import weights_digest
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.llm.wire import base_url, key_of
-from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study import Study
 
 LOCAL_ENDINGS = (".local", ".internal", ".lan", ".localhost")

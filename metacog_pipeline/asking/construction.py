@@ -11,11 +11,11 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.asking import roles
+from metacog_pipeline.asking.session import asked_as
 from metacog_pipeline.benchmark.contract import Benchmark, Checked, Made, Stage, Step
 from metacog_pipeline.benchmark.item_files import as_frame, items_path, read_rows, step_path, write_rows
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 
 Bound = Benchmark[Any, Any, Any]

@@ -19,6 +19,7 @@ from metacog_pipeline import ports, preparing
 from metacog_pipeline.asking import before_spending
 from metacog_pipeline.asking.asked_at_all import require_askable
 from metacog_pipeline.asking.renamed import rename_problem
+from metacog_pipeline.asking.spent import spent_figures
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import (
     BudgetError,
@@ -36,7 +37,6 @@ from metacog_pipeline.llm.reach import unreachable
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import base_url, key_variable
-from metacog_pipeline.querying.spent import spent_figures
 from metacog_pipeline.study import Study
 
 MIB = 2**20
@@ -156,7 +156,7 @@ async def _model(
 
 
 async def _probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
-    from metacog_pipeline.querying.probing import probe
+    from metacog_pipeline.asking.probing import probe
 
     return await probe(study, spec, retries=IMPATIENT)
 

@@ -12,6 +12,17 @@ from typing import Any
 
 import polars as pl
 
+from metacog_pipeline.asking.asking import Profile, Tally
+from metacog_pipeline.asking.cost_estimate import CostEstimate, estimate_partition, stored_answers, under_way
+from metacog_pipeline.asking.panel import (
+    Panelist,
+    panel_identities,
+    panel_profile,
+    query_panel,
+)
+from metacog_pipeline.asking.partition import Progress, SessionResult
+from metacog_pipeline.asking.session import Partition, asked_as
+from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Benchmark, Judging, Stage
 from metacog_pipeline.benchmark.item_files import items_digest
 from metacog_pipeline.benchmark.schema import schema_of
@@ -19,17 +30,6 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.asking import Profile, Tally
-from metacog_pipeline.querying.panel import (
-    Panelist,
-    panel_identities,
-    panel_profile,
-    query_panel,
-)
-from metacog_pipeline.querying.partition import Progress, SessionResult
-from metacog_pipeline.querying.planning import CostEstimate, estimate_partition, stored_answers, under_way
-from metacog_pipeline.querying.session import Partition, asked_as
-from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study.frames import read_frame
 from metacog_pipeline.transcripts.folder import judgements_of, write_manifest
 from metacog_pipeline.transcripts.store import answers_table

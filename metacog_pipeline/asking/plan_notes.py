@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from metacog_pipeline.asking import before_spending
+from metacog_pipeline.asking.pricing import Price, thinking_at_most
 from metacog_pipeline.asking.renamed import rename_problem
+from metacog_pipeline.asking.spent import spent_figures
 from metacog_pipeline.llm.breaker import bill_problem
 from metacog_pipeline.llm.costs import LEAST_CACHED_TOKENS, priced
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.pricing import Price, thinking_at_most
-from metacog_pipeline.querying.spent import spent_figures
 from metacog_pipeline.study import Study
 
 if TYPE_CHECKING:

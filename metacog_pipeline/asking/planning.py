@@ -7,18 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
 
-from metacog_pipeline.asking import before_spending, construction, judging, roles, tasks
+from metacog_pipeline.asking import before_spending, construction, judging, pricing, roles, tasks
+from metacog_pipeline.asking.asking import Profile
+from metacog_pipeline.asking.cost_estimate import CostEstimate, estimate_partition, stored_answers, under_way
 from metacog_pipeline.asking.plan_notes import plan_notes
+from metacog_pipeline.asking.pricing import Price
+from metacog_pipeline.asking.session import Partition, few
+from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Benchmark, Judging
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.spec import Lane, ModelSpec
-from metacog_pipeline.querying import pricing
-from metacog_pipeline.querying.asking import Profile
-from metacog_pipeline.querying.planning import CostEstimate, estimate_partition, stored_answers, under_way
-from metacog_pipeline.querying.pricing import Price
-from metacog_pipeline.querying.session import Partition, few
-from metacog_pipeline.querying.types import Task
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import judgements_of
 

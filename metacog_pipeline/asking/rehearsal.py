@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmark.contract import Benchmark, Item
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
-from metacog_pipeline.querying.types import Answer
 
 REPLY = "42"
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from metacog_pipeline.asking.session import asked_as
+from metacog_pipeline.asking.variables import RENAMED
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.batch import records
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import base_url
-from metacog_pipeline.querying.session import asked_as
-from metacog_pipeline.querying.variables import RENAMED
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders, read_manifest
 from metacog_pipeline.transcripts.segments import segments

@@ -14,23 +14,23 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.benchmark.contract import Benchmark, Inputs, Role, Step
-from metacog_pipeline.benchmark.item_files import items_path, write_rows
-from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
-from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.home import Home
-from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying import session
-from metacog_pipeline.querying.asking import Profile, Tally
-from metacog_pipeline.querying.partition import Progress, SessionResult
-from metacog_pipeline.querying.planning import (
+from metacog_pipeline.asking import session
+from metacog_pipeline.asking.asking import Profile, Tally
+from metacog_pipeline.asking.cost_estimate import (
     CostEstimate,
     estimate_partition,
     identities,
     stored_answers,
     under_way,
 )
-from metacog_pipeline.querying.types import Task
+from metacog_pipeline.asking.partition import Progress, SessionResult
+from metacog_pipeline.asking.types import Task
+from metacog_pipeline.benchmark.contract import Benchmark, Inputs, Role, Step
+from metacog_pipeline.benchmark.item_files import items_path, write_rows
+from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.home import Home
+from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.store import answers_table
 

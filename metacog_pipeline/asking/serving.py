@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from metacog_pipeline.asking import construction, judging, roles
+from metacog_pipeline.asking import construction, judging, probing, roles
+from metacog_pipeline.asking.asking import SIMULATED_PREFIX
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Respondent
 from metacog_pipeline.errors import SourceError, StudyError, suggestion
@@ -17,8 +18,6 @@ from metacog_pipeline.llm.server.running import print_at_once
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
-from metacog_pipeline.querying import probing
-from metacog_pipeline.querying.asking import SIMULATED_PREFIX
 from metacog_pipeline.study import Study
 
 PROBED = '{"answer": "yes"}'

@@ -12,14 +12,14 @@ from typing import Any, TypeVar, Unpack, cast
 
 import polars as pl
 
+from metacog_pipeline.asking.session import Partition, asked_as
+from metacog_pipeline.asking.types import Answer, Ask, CallOptions, Task
 from metacog_pipeline.benchmark.contract import Benchmark, Choice, Condition, Item, Stage
 from metacog_pipeline.benchmark.item_files import items_digest, items_path
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, write_text
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Message
-from metacog_pipeline.querying.session import Partition, asked_as
-from metacog_pipeline.querying.types import Answer, Ask, CallOptions, Task
 from metacog_pipeline.transcripts.folder import kept_folders
 from metacog_pipeline.transcripts.parquet import segment_sizes
 from metacog_pipeline.transcripts.segments import segments

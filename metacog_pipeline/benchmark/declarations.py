@@ -13,11 +13,11 @@ from typing import Any, Literal, Protocol
 import polars as pl
 from pydantic import BaseModel
 
+from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
-from metacog_pipeline.querying.types import Ask, Task
 
 Json = Any
 

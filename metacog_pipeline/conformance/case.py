@@ -16,13 +16,13 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.asking import construction, rehearsal, tasks
+from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.contract import Benchmark, Estimate, MeasureSet, Scored
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.item_files import unusable
 from metacog_pipeline.conformance.installed import misnamed
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.llm.types import Completion
-from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metacog_pipeline.asking import judging, roles, tasks
-from metacog_pipeline.asking.logs.exported import ABOUT
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.exporting import spreadsheets
@@ -30,7 +30,7 @@ from metacog_pipeline.exporting.facts import Facts, may_copy, without_prompts
 from metacog_pipeline.exporting.folders import refuse_taken
 from metacog_pipeline.files import canonical_json, file_sha256, replacing, sha256_hex
 from metacog_pipeline.home import Home
-from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.interchange.logs.exported import ABOUT
 from metacog_pipeline.scoring import people
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 from metacog_pipeline.transcripts.store import read_manifest, read_partition

@@ -20,13 +20,13 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline import __version__
 from metacog_pipeline.asking import construction, judging, tasks
-from metacog_pipeline.asking.logs import exported
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.benchmark.contract import Source
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.exporting.cleaning import Cleaner
 from metacog_pipeline.files import read_toml, sha256_hex
+from metacog_pipeline.interchange.logs import exported
 from metacog_pipeline.leaderboard.read import columns_of, one_connection, query_table
 from metacog_pipeline.scoring import files as scored_files
 from metacog_pipeline.scoring import printed

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 import pyarrow.parquet as pq
 
-from metacog_pipeline.asking.logs.exported import ANSWERS
 from metacog_pipeline.exporting.citing import bibtex
 from metacog_pipeline.exporting.facts import Facts
+from metacog_pipeline.interchange.logs.exported import ANSWERS
 
 _SHOWN_FIRST = "leaderboard"
 _OWN = {

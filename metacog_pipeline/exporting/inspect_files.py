@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline import __version__
-from metacog_pipeline.asking.logs.exported import CALLS
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.exporting import samples
 from metacog_pipeline.exporting.facts import Facts
 from metacog_pipeline.exporting.samples import Sample
 from metacog_pipeline.files import sha256_hex
+from metacog_pipeline.interchange.logs.exported import CALLS
 
 SCORER = "metacog"
 _EPOCH = (1980, 1, 1, 0, 0, 0)

@@ -35,13 +35,13 @@ from inspect_ai.solver import Generate, TaskState, solver
 
 from metacog_pipeline import __version__, registry
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.asking.imported import imported_record
-from metacog_pipeline.asking.logs.exported import CALLS
+from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.imported import imported_record
+from metacog_pipeline.interchange.logs.exported import CALLS
 from metacog_pipeline.leaderboard.output import plain
 from metacog_pipeline.llm.types import Message, Status
-from metacog_pipeline.querying.types import Answer
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.responses import read_responses

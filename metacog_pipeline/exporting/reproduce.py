@@ -19,13 +19,13 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline import __version__, parquet_bounds
 from metacog_pipeline.asking import construction, judging, roles, tasks
-from metacog_pipeline.asking.logs.exported import ABOUT, IMPORTED, STUDY
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound, bound, enabled
 from metacog_pipeline.errors import SourceError, StoreError, StudyError, one_line
 from metacog_pipeline.exporting import bundle, spreadsheets
 from metacog_pipeline.exporting.facts import Facts, named_paths, sources
 from metacog_pipeline.files import file_sha256, replacing, shipped
+from metacog_pipeline.interchange.logs.exported import ABOUT, IMPORTED, STUDY
 from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import MARK

@@ -13,8 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.asking.logs.exported import ANSWERS, MARKED
 from metacog_pipeline.exporting.facts import Facts
+from metacog_pipeline.interchange.logs.exported import ANSWERS, MARKED
 from metacog_pipeline.leaderboard.output import plain
 
 

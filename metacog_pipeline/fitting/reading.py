@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from metacog_pipeline import columns as named
 from metacog_pipeline import parquet_bounds
-from metacog_pipeline.asking import answer_files
-from metacog_pipeline.asking.answer_files import CsvHead
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange import answer_files
+from metacog_pipeline.interchange.answer_files import CsvHead
 
 _CLOSE = 0.6
 _BLOCK = 32 * 2**20  # bytes of CSV parsed together; a row must fit

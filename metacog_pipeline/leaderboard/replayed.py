@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from metacog_pipeline.asking import construction, judging, tasks
+from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError, reason_of
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.status import note_board, write_status
 from metacog_pipeline.leaderboard.texts import grow_texts
-from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.scoring import cross_benchmark, files, printed
 from metacog_pipeline.study import Study, digests
 

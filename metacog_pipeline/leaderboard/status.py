@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, judging, roles, tasks
+from metacog_pipeline.asking.asking import source_of
+from metacog_pipeline.asking.session import Partition, asked_as
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex, shipped, write_text
 from metacog_pipeline.leaderboard.declared import first_condition
 from metacog_pipeline.leaderboard.staging import SHARED, Dataset
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.asking import source_of
-from metacog_pipeline.querying.session import Partition, asked_as
 from metacog_pipeline.scoring import comparisons, cross_benchmark, files, people, printed
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import judgements_of

@@ -7,9 +7,9 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.contract import Benchmark, Choice, Condition
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import read_responses
 

@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Benchmark
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import read_frame
 

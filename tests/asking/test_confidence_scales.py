@@ -2,12 +2,12 @@
 
 import pytest
 
-from metacog_pipeline.asking.import_cells import RowError
-from metacog_pipeline.asking.import_scale import Confidence
-from metacog_pipeline.asking.question_rules import QuestionRows
 from metacog_pipeline.columns import parse_scale
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.fitting.trials import Columns, trials
+from metacog_pipeline.interchange.import_cells import RowError
+from metacog_pipeline.interchange.import_scale import Confidence
+from metacog_pipeline.interchange.question_rules import QuestionRows
 from tests.tables import every
 
 MIXED = "two scales seem to be mixed"

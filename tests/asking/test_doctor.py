@@ -10,12 +10,12 @@ import pytest
 from metacog_pipeline.asking import doctor
 from metacog_pipeline.asking.doctor import Finding, examine, exit_code
 from metacog_pipeline.asking.planning import plan_study
+from metacog_pipeline.asking.session import asked_as
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.reach import unreachable
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study import Study, load_study
 
 KEY = "sk-cAnArY/9f3b71d2c04e+5a66"

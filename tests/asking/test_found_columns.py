@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.imported import Imported, ImportOptions
 from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.benchmarks.metacogbench.prompts import item_steps
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.imported import Imported, ImportOptions
 from metacog_pipeline.study import load_study
 
 STUDY = """

@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.asking.import_rules import RowRules
-from metacog_pipeline.asking.importing import ImportOptions, importer_of
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.columns import parse_scale
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.querying.session import Partition
+from metacog_pipeline.interchange.import_rules import RowRules
+from metacog_pipeline.interchange.importing import ImportOptions, importer_of
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from metacog_pipeline import registry
-from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking import session, tasks
+from metacog_pipeline.asking.session import asked_as
 from metacog_pipeline.conformance import try_benchmark
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying import session
-from metacog_pipeline.querying.session import asked_as
 
 
 @pytest.fixture(scope="module")

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.asking import pricing
+from metacog_pipeline.asking.asking import Profile
+from metacog_pipeline.asking.cost_estimate import CostEstimate, DryAsker, PromptCache
 from metacog_pipeline.asking.planning import Plan, PlanRow, plan_study
+from metacog_pipeline.asking.session import asked_as
 from metacog_pipeline.cli import main
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
-from metacog_pipeline.querying import pricing
-from metacog_pipeline.querying.asking import Profile
-from metacog_pipeline.querying.planning import CostEstimate, DryAsker, PromptCache
-from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study import Study, load_study
 from tests import homes
 from tests.tables import every

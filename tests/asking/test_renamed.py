@@ -8,10 +8,10 @@ import pytest
 from metacog_pipeline.asking.doctor import examine
 from metacog_pipeline.asking.planning import plan_study
 from metacog_pipeline.asking.renamed import refuse, rename_problem
+from metacog_pipeline.asking.session import asked_as
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.batch.records import Batch, BatchRecord
 from metacog_pipeline.llm.wire import base_url
-from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.folder import PartitionFolder, write_manifest
 from tests.tables import every

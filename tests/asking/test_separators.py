@@ -1,7 +1,7 @@
 """What separates the cells of a table is told by its name and its header, names in quotes put aside."""
 
-from metacog_pipeline.asking.answer_files import AnswerFile, csv_head
 from metacog_pipeline.fitting import reading
+from metacog_pipeline.interchange.answer_files import AnswerFile, csv_head
 from tests.tables import every
 
 

@@ -2,12 +2,11 @@
 
 import pytest
 
-from metacog_pipeline.asking import construction, serving
+from metacog_pipeline.asking import construction, probing, serving
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.llm.server.app import SimulatedProvider, UnknownQuestion
 from metacog_pipeline.llm.server.dialects import Asked, Problem
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
-from metacog_pipeline.querying import probing
 from metacog_pipeline.study import load_study
 
 STUDY = """

@@ -15,8 +15,8 @@ import json, os, signal, sys, time
 from metacog_assets import apart
 from metacog_assets.figures import Stopped, Waits
 from metacog_assets.showing import markdown
-from metacog_pipeline.querying.endings import patiently
-from metacog_pipeline.querying.session import INTERRUPTED
+from metacog_pipeline.asking.endings import patiently
+from metacog_pipeline.asking.session import INTERRUPTED
 
 def about(number):
     apart.say(f"line {number}")

@@ -7,9 +7,9 @@ import httpx
 from dagster import AssetKey, SensorResult, SkipReason, build_sensor_context
 
 from metacog_assets.batch_sensor import batches_ended
+from metacog_pipeline.asking.session import WAITING
+from metacog_pipeline.asking.variables import LEAVE_BATCHES
 from metacog_pipeline.llm.batch import desk
-from metacog_pipeline.querying.session import WAITING
-from metacog_pipeline.querying.variables import LEAVE_BATCHES
 from metacog_pipeline.transcripts.store import PartitionFolder, read_manifest
 from tests.assets.conftest import model
 from tests.simulated_server import ServerThread

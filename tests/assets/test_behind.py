@@ -15,10 +15,10 @@ from metacog_assets.definitions import defs
 from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import bound, current_study
 from metacog_pipeline.asking import judging, tasks
+from metacog_pipeline.asking.session import Partition, record_failure
 from metacog_pipeline.benchmark.bound import bound as benchmark_of
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.server.faults import FaultPlan
-from metacog_pipeline.querying.session import Partition, record_failure
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import read_frame, write_frame

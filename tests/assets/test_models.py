@@ -4,9 +4,9 @@ import pytest
 from dagster import AssetKey
 
 from metacog_assets.models import HOW, how_it_answers, models_table
+from metacog_pipeline.asking.session import asked_as
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study import load_study
 
 STUDY = """

@@ -11,9 +11,9 @@ from metacog_assets.definitions import defs
 from metacog_assets.run_settings import Asking, Lane
 from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import current_study
+from metacog_pipeline.asking.session import Partition
+from metacog_pipeline.asking.variables import LANE
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.querying.session import Partition
-from metacog_pipeline.querying.variables import LANE
 
 KEY = AssetKey("metamedqa_transcripts")
 ITEMS = 6

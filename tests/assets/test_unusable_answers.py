@@ -6,8 +6,8 @@ import pytest
 
 from metacog_assets.launch import Launcher, launch
 from metacog_assets.study_file import current_study
+from metacog_pipeline.asking.variables import REASK
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
-from metacog_pipeline.querying.variables import REASK
 from metacog_pipeline.transcripts.store import PartitionFolder, read_partition
 from tests.simulated_server import ServerThread
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.asking.importing import imported_record
 from metacog_pipeline.cli import main
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.home import Home
+from metacog_pipeline.interchange.importing import imported_record
 from metacog_pipeline.transcripts import raw
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import PartitionFolder, PartitionStore

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.files import shipped
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records
 

@@ -2,7 +2,7 @@
 
 import json
 
-from metacog_pipeline.commands import running
+from metacog_pipeline.cli import running
 
 
 def test_a_study_of_simulated_models_can_start(metacog, study):

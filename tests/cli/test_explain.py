@@ -265,7 +265,7 @@ def test_samples_know_of_an_item_drawn_twice_what_its_benchmark_knows_of_it(meta
 
 def test_it_starts_without_dagster():
     code = (
-        "import sys, metacog_pipeline.commands.explaining; "
+        "import sys, metacog_pipeline.cli.explaining; "
         "print([name for name in ('dagster', 'polars', 'duckdb') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

@@ -10,8 +10,7 @@ from typing import Any
 import click
 import pytest
 
-from metacog_pipeline.cli import cli
-from metacog_pipeline.commands import printing, running
+from metacog_pipeline.cli import cli, printing, running
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.study import load_study
 from tests.cli.scoring import scored

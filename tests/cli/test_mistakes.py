@@ -8,7 +8,7 @@ import re
 import click
 import pytest
 
-from metacog_pipeline.commands import mistakes
+from metacog_pipeline.cli import mistakes
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.study import study_file

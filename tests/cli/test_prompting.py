@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from metacog_pipeline.commands.prompting import prompt
+from metacog_pipeline.cli.prompting import prompt
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
 

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from metacog_pipeline.commands import running
+from metacog_pipeline.cli import running
 from metacog_pipeline.study import load_study
 
 NAMES = [

@@ -56,8 +56,8 @@ def test_a_command_there_is_not_is_none():
 FOR_A_BOARD = (
     *("cli", "columns", "deploy", "errors", "files", "home", "instance_file", "quick_end", "registry"),
     *(
-        "commands",
-        *(f"commands.{each}" for each in ("boards", "mistakes", "options", "printing", "prompting")),
+        "cli",
+        *(f"cli.{each}" for each in ("boards", "mistakes", "options", "printing", "prompting")),
     ),
     *("study", "study.allowed", "study.sections", "study.study_file"),
     *("benchmark", "benchmark.display", "benchmarks"),
@@ -98,9 +98,9 @@ def test_a_study_file_is_read_and_its_board_printed_without_a_statistic(tmp_path
     file.write_text(STUDY, encoding="utf-8")
     loaded = loaded_by(
         "from pathlib import Path\n"
-        "import metacog_pipeline.cli, metacog_pipeline.commands.boards\n"
+        "import metacog_pipeline.cli, metacog_pipeline.cli.boards\n"
         "from metacog_pipeline.leaderboard.columns import board_of\n"
-        f"study = metacog_pipeline.commands.boards.opened(Path({str(file)!r}))\n"
+        f"study = metacog_pipeline.cli.boards.opened(Path({str(file)!r}))\n"
         "assert len(study.enabled) == 5 and all(board_of(name).legend for name in study.enabled)"
     )
     assert not set(TOO_MUCH) & set(loaded)
@@ -114,7 +114,7 @@ def test_a_run_with_nothing_to_do_loads_no_dagster_and_no_statistic(tmp_path):
     file = tmp_path / "study.toml"
     file.write_text(STUDY, encoding="utf-8")
     loaded = loaded_by(
-        "from pathlib import Path\nfrom metacog_pipeline.commands import running\n"
+        "from pathlib import Path\nfrom metacog_pipeline.cli import running\n"
         f"study = running.load_study(Path({str(file)!r}))\n"
         "study.prepare()\n"
         "running.unchanged.note(study, running.unchanged.state_of(study))\n"

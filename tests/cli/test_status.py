@@ -7,9 +7,9 @@ import pytest
 
 from metacog_pipeline import ports
 from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
 from tests.asking_in_process import ask
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import metacog_pipeline as mp
-from metacog_pipeline.commands.starting import row_of
+from metacog_pipeline.cli.starting import row_of
 from metacog_pipeline.errors import MetacogError, StudyError
 
 HELP = [sys.executable, "-m", "metacog_pipeline", "init", "--help"]

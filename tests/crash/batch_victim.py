@@ -20,12 +20,12 @@ from typing import Any
 import httpx
 
 import metacog_pipeline.benchmarks.metamedqa.benchmark  # noqa: F401  (once, not in every child)
+from metacog_pipeline.asking.session import Partition, query_partition
+from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.batch import calls, desk, records
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.types import Message
-from metacog_pipeline.querying.session import Partition, query_partition
-from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionStore
 

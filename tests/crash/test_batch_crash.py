@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.types import ChatRequest
-from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_partition
 from tests.crash.batch_victim import two_steps

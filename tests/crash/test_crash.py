@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking.partition import workers
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.asking import steps
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.server import FaultPlan
-from metacog_pipeline.querying.partition import workers
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import read_manifest, read_partition

@@ -28,7 +28,7 @@ from typing import Any
 import httpx
 import pyarrow.parquet as pq
 
-from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking import session, tasks
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.files import sha256_hex
@@ -39,7 +39,6 @@ from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import IN_PROCESS
 from metacog_pipeline.llm.types import ChatModel, ChatRequest, Completion
 from metacog_pipeline.llm.wire import HttpCall, wire_for
-from metacog_pipeline.querying import session
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts import store
 from metacog_pipeline.transcripts.identity import answer_id

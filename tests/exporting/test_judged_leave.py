@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.asking import construction, judging, tasks
-from metacog_pipeline.asking.logs import exported
-from metacog_pipeline.asking.logs.importing import LogOptions
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.medley.judging import suite
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.logs import exported
+from metacog_pipeline.interchange.logs.importing import LogOptions
 from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study

@@ -11,9 +11,9 @@ import duckdb
 import polars as pl
 import pytest
 
-from metacog_pipeline.asking.logs import exported
 from metacog_pipeline.exporting import lakes, writer
 from metacog_pipeline.exporting.facts import Facts
+from metacog_pipeline.interchange.logs import exported
 from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.read import query_table
 from metacog_pipeline.study import load_study

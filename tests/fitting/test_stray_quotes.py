@@ -7,9 +7,9 @@ import random
 import polars as pl
 import pytest
 
-from metacog_pipeline.asking.answer_files import AnswerFile
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.fitting import reading
+from metacog_pipeline.interchange.answer_files import AnswerFile
 from tests.tables import every
 
 N = 12

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA, sources
 from metacog_pipeline.benchmarks.metamedqa.construction import pipeline
 from metacog_pipeline.benchmarks.metamedqa.construction.records import load_quirks
@@ -22,7 +23,6 @@ from metacog_pipeline.files import shipped
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring import files, printed
 from metacog_pipeline.sources import content_digest
 from metacog_pipeline.study import Study, load_study

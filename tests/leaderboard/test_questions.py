@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from metacog_pipeline.commands import boards
+from metacog_pipeline.cli import boards
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import one_connection, run_query

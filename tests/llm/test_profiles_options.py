@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from metacog_pipeline.asking import probing
 from metacog_pipeline.llm.batch import desk
 from metacog_pipeline.llm.server import Fault, FaultPlan
-from metacog_pipeline.querying import probing
 from tests.profile_board import standing
 
 ONE = ("metamedqa",)

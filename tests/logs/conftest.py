@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.asking.imported import ImportOptions
-from metacog_pipeline.asking.logs import importing, inspect_log, reading, tables
 from metacog_pipeline.columns import Scale
+from metacog_pipeline.interchange.imported import ImportOptions
+from metacog_pipeline.interchange.logs import importing, inspect_log, reading, tables
 
 FIXTURES = Path(__file__).parent / "fixtures"
 Entries = dict[str, Any]

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.asking import question_files
-from metacog_pipeline.asking.logs import inspect_log, matching, sample
-from metacog_pipeline.asking.logs.sample import Sample
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.answers.question_rows import Question
 from metacog_pipeline.benchmark.schema import AsJson
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.home import Home
+from metacog_pipeline.interchange import question_files
+from metacog_pipeline.interchange.logs import inspect_log, matching, sample
+from metacog_pipeline.interchange.logs.sample import Sample
 from metacog_pipeline.llm.types import Completion, Status
 from tests.tables import every
 

@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.asking.logs import importing, reading
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.logs import importing, reading
 from metacog_pipeline.leaderboard.read import run_query
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records
 from tests.logs.conftest import FIXTURES, entries_of, written
@@ -187,7 +187,7 @@ def test_tasks_of_several_logs_stand_apart_and_nobody_lacks_what_was_not_asked(t
     assert [item.task for item in into.items] == ["general"] * 8 + ["mixed"] * 3
     per = {(c, item.task) for c, items in tasks.asked(into) for item in items}
     assert per == {("verbal_percent", "general"), ("answer_only", "mixed")}
-    from metacog_pipeline.asking import question_rules
+    from metacog_pipeline.interchange import question_rules
 
     journals = list(done.study.home.path.rglob("journal-*.jsonl"))
     read = [question_rules._answered(path, path.stat().st_size) for path in journals]
@@ -251,7 +251,7 @@ def test_a_study_that_asks_models_keeps_its_runs_and_its_text(take, tmp_path):
 
 
 def test_a_bomb_and_deep_json_are_refused(take, tmp_path, monkeypatch):
-    from metacog_pipeline.asking.logs import inspect_log
+    from metacog_pipeline.interchange.logs import inspect_log
 
     path = tmp_path / "bomb.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from metacog_pipeline import columns
-from metacog_pipeline.asking.import_cells import RowError
-from metacog_pipeline.asking.imported import ImportOptions
-from metacog_pipeline.asking.logs import every_eval, harness, inspect_log
-from metacog_pipeline.asking.question_rules import QuestionRows
+from metacog_pipeline.interchange.import_cells import RowError
+from metacog_pipeline.interchange.imported import ImportOptions
+from metacog_pipeline.interchange.logs import every_eval, harness, inspect_log
+from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.transcripts.logprobs import decode_logprobs, encode_logprobs
 from tests.logs.test_tables import PERCENT, read, refused, rows, said, table
 

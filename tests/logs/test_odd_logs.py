@@ -6,10 +6,10 @@ from itertools import chain
 
 import pytest
 
-from metacog_pipeline.asking.imported import ImportOptions
-from metacog_pipeline.asking.logs import tables
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.imported import ImportOptions
+from metacog_pipeline.interchange.logs import tables
 from metacog_pipeline.transcripts.folder import kept_folders
 from metacog_pipeline.transcripts.store import kept_records
 from tests.logs.conftest import FIXTURES, entries_of, lines, samples, written

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.asking.logs import reading
-from metacog_pipeline.asking.question_rules import QuestionRows
 from metacog_pipeline.benchmark.answers import sureness
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.logs import reading
+from metacog_pipeline.interchange.question_rules import QuestionRows
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
 from tests.logs.conftest import lines, samples
 

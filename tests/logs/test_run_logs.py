@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from metacog_pipeline.asking.logs import reading
+from metacog_pipeline.interchange.logs import reading
 from tests.logs.conftest import lines, samples
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.medley.asking import ask_item
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, instance_from_published
@@ -13,7 +14,6 @@ from metacog_pipeline.benchmarks.medley.presentation import MASKING
 from metacog_pipeline.benchmarks.medley.prompts import load_wording
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
-from metacog_pipeline.querying.types import Answer
 
 
 def build_reply(confidences, reasoning=(), assessment="", **more):

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.types import Answer, Task
 from metacog_pipeline.benchmark.contract import Checked
 from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley.construction import drafts, simulated_authors, steps, tables
@@ -33,7 +34,6 @@ from metacog_pipeline.benchmarks.medley.construction.wording import load_words
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, Instance, KnownAnswer
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
-from metacog_pipeline.querying.types import Answer, Task
 from metacog_pipeline.study import load_study
 from tests.medley.bound import replace
 from tests.tables import every

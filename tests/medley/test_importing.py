@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.asking.importing import ImportOptions, parse_mapping, read_table
 from metacog_pipeline.benchmarks.medley.importing import Rows, analyst_answers, to_replay
 from metacog_pipeline.benchmarks.medley.responses import ALONE
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.importing import ImportOptions, parse_mapping, read_table
 from tests.medley.any_json import JSON
 from tests.medley.bound import estimated, scores
 from tests.medley.bound import read as observe

@@ -8,6 +8,11 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from metacog_pipeline.asking.asking import Profile, Session
+from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers
+from metacog_pipeline.asking.partition import WorkerPool, query_tasks
+from metacog_pipeline.asking.session import Partition, keep_imported, query_partition
+from metacog_pipeline.asking.types import Answer, Task
 from metacog_pipeline.benchmarks.medley.asking import ANSWER_TOKENS, MODES, ask_item, constraint, steps
 from metacog_pipeline.benchmarks.medley.importing import analyst_answers
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, CONDITIONS, STEPS
@@ -16,11 +21,6 @@ from metacog_pipeline.benchmarks.medley.prompts import load_wording
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Completion, ErrorKind, JsonObject, Status
-from metacog_pipeline.querying.asking import Profile, Session
-from metacog_pipeline.querying.partition import WorkerPool, query_tasks
-from metacog_pipeline.querying.planning import estimate_partition, stored_answers
-from metacog_pipeline.querying.session import Partition, keep_imported, query_partition
-from metacog_pipeline.querying.types import Answer, Task
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 from tests.medley.bound import read as observe

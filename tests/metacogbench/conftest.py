@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.benchmarks.metacogbench.items import DIFFICULTIES, TIERS, Factor, Field, Item, changed
 from metacog_pipeline.benchmarks.metacogbench.prompts import load_wording
 from metacog_pipeline.benchmarks.metacogbench.scoring_rules import LOW_BET
 from metacog_pipeline.llm.types import Message, Status
-from metacog_pipeline.querying.types import Answer
 from metacog_pipeline.scoring.schemas import response_schema
 from tests.cli.conftest import metacog
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmark.contract import Context, Scored
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench, tier_groups
 from metacog_pipeline.benchmarks.metacogbench.asking import ask_item
@@ -20,7 +21,6 @@ from metacog_pipeline.benchmarks.metacogbench.settings import Settings
 from metacog_pipeline.benchmarks.metacogbench.simulated import SimulatedRespondent
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Sampling, Status
-from metacog_pipeline.querying.types import Answer
 from metacog_pipeline.scoring.comparisons import comparisons, table
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.responses import read_responses

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from metacog_pipeline.asking.asking import Profile
+from metacog_pipeline.asking.cost_estimate import estimate_partition
+from metacog_pipeline.asking.types import Answer, Ask, Task
 from metacog_pipeline.benchmarks.metacogbench import prompts
 from metacog_pipeline.benchmarks.metacogbench.asking import ANSWER_TOKENS, MODES, ask_item, constraint, silent
 from metacog_pipeline.benchmarks.metacogbench.items import CONDITIONS, Item
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject, Status
-from metacog_pipeline.querying.asking import Profile
-from metacog_pipeline.querying.planning import estimate_partition
-from metacog_pipeline.querying.types import Answer, Ask, Task
 from tests.metacogbench.helpers import Chat
 
 SPEC = ModelSpec(name="m", provider="openai", model="x")

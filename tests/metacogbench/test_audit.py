@@ -7,13 +7,13 @@ import pytest
 from click.testing import CliRunner
 
 from metacog_pipeline.asking.judging import responses_path
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.item_files import items_path, write_rows
 from metacog_pipeline.benchmarks.metacogbench.audit import KEY_COLUMNS, draw, figures, for_raters, key_table
 from metacog_pipeline.benchmarks.metacogbench.audit_commands import key_path
 from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Item
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import write_frame

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import load_study
 
 HEAD = '[study]\nname = "s"\n\n[[models]]\nname = "careful"\nprovider = "simulated"\n\n[benchmarks.metacogbench]\n'

@@ -8,11 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from metacog_pipeline.asking.imported import Imported, ImportOptions
-from metacog_pipeline.asking.importing import read_table
 from metacog_pipeline.benchmarks.metamedqa.importing import Rows
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE, load_wording
+from metacog_pipeline.interchange.imported import Imported, ImportOptions
+from metacog_pipeline.interchange.importing import read_table
 
 
 def read_answers(

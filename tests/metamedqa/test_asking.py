@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.metamedqa.asking import MODES, first_messages, steps
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import Wording
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject, Message, OneOf, Status, TokenBias
-from metacog_pipeline.querying.types import Answer
 from tests.metamedqa.engine import ask_with
 
 SPEC = ModelSpec(name="m", provider="openai", model="x")

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.asking import import_plain
-from metacog_pipeline.asking.imported import Imported, ImportOptions
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.metamedqa.importing import IMPORTER
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange import import_plain
+from metacog_pipeline.interchange.imported import Imported, ImportOptions
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts import whole
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
@@ -50,7 +50,8 @@ def taken(study: Path, name: str, lines: list[str], least: int, monkeypatch: Any
     monkeypatch.setattr(import_plain, "LEAST_BYTES", least)
     kept: list[Any] = []
     monkeypatch.setattr(
-        "metacog_pipeline.asking.importing.keep_imported", lambda partition, records: kept.append(records)
+        "metacog_pipeline.interchange.importing.keep_imported",
+        lambda partition, records: kept.append(records),
     )
     file = study / f"{name}.csv"
     file.write_text("\n".join(["item_id,choice,confidence", *lines]), encoding="utf-8")

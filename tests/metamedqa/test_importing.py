@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.asking.imported import Imported
-from metacog_pipeline.asking.importing import parse_mapping
 from metacog_pipeline.benchmarks.metamedqa.export import SUMMARY_NAMES, samples, summary
 from metacog_pipeline.benchmarks.metamedqa.importing import FIELDS
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.imported import Imported
+from metacog_pipeline.interchange.importing import parse_mapping
 from tests.metamedqa.engine import observe, score
 from tests.metamedqa.reading import read_answers, table
 from tests.tables import every

@@ -14,13 +14,13 @@ import sys
 import time
 from pathlib import Path
 
+from metacog_pipeline.asking.partition import Progress
+from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.asking.tasks import ItemChat
+from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.benchmarks.metamedqa.asking import ask_item
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.benchmarks.metamedqa.prompts import load_wording
-from metacog_pipeline.querying.partition import Progress
-from metacog_pipeline.querying.session import Partition, query_partition
-from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.study import load_study
 
 STUDY = """

@@ -8,9 +8,9 @@ import resource
 import sys
 from pathlib import Path
 
+from metacog_pipeline.asking.session import Partition, query_partition
+from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.llm.types import Message
-from metacog_pipeline.querying.session import Partition, query_partition
-from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.study import load_study
 from tests.performance.asking import peak_mb
 

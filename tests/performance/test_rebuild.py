@@ -14,12 +14,12 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.asking import judging, tasks
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item, Kind, Letter
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.status import write_status
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.transcripts.store import write_manifest

@@ -23,8 +23,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from metacog_pipeline.cli import cli
-from metacog_pipeline.commands import running
+from metacog_pipeline.cli import cli, running
 from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.leaderboard.read import run_query
 from tests import forked

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from metacog_pipeline.asking import spent
 from metacog_pipeline.cli import cli
 from metacog_pipeline.home import Home
-from metacog_pipeline.querying import spent
 from metacog_pipeline.study import digests, load_study, unchanged
 from metacog_pipeline.transcripts import verification
 from metacog_pipeline.transcripts.folder import folder_called

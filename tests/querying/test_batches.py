@@ -10,15 +10,15 @@ from typing import Any
 import httpx
 import pytest
 
+from metacog_pipeline.asking import session
+from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers, under_way
+from metacog_pipeline.asking.partition import SessionResult
+from metacog_pipeline.asking.session import Partition, query_partition
+from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import desk, lane, travel
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Status, Usage
-from metacog_pipeline.querying import session
-from metacog_pipeline.querying.partition import SessionResult
-from metacog_pipeline.querying.planning import estimate_partition, stored_answers, under_way
-from metacog_pipeline.querying.session import Partition, query_partition
-from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.storage.attached import attach
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_partition

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from metacog_pipeline.querying import session
-from metacog_pipeline.querying.endings import ENDINGS, ONE_PRESS_S, heard
+from metacog_pipeline.asking import session
+from metacog_pipeline.asking.endings import ENDINGS, ONE_PRESS_S, heard
 
 
 def test_a_closed_terminal_ends_a_run_unless_it_was_told_to_ignore_that():

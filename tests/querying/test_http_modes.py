@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking import construction, tasks
+from metacog_pipeline.asking.asking import Profile
+from metacog_pipeline.asking.partition import SessionResult
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
-from metacog_pipeline.querying.asking import Profile
-from metacog_pipeline.querying.partition import SessionResult
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts import compaction

@@ -7,6 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from metacog_pipeline.asking.asking import Profile, Session
+from metacog_pipeline.asking.learning import Learnt
+from metacog_pipeline.asking.options import DELIVERY, DROPPED_BLIND
+from metacog_pipeline.asking.partition import SessionResult, WorkerPool, query_tasks
+from metacog_pipeline.asking.search import MOST_CALLS
+from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
@@ -21,12 +27,6 @@ from metacog_pipeline.llm.types import (
     Status,
     Usage,
 )
-from metacog_pipeline.querying.asking import Profile, Session
-from metacog_pipeline.querying.learning import Learnt
-from metacog_pipeline.querying.options import DELIVERY, DROPPED_BLIND
-from metacog_pipeline.querying.partition import SessionResult, WorkerPool, query_tasks
-from metacog_pipeline.querying.search import MOST_CALLS
-from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import PartitionStore
 from tests.tables import every

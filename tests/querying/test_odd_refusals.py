@@ -2,10 +2,10 @@
 
 import pytest
 
+from metacog_pipeline.asking.asking import Profile
+from metacog_pipeline.asking.partition import FORBIDDEN_IN_A_ROW, UNAVAILABLE_S
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status
-from metacog_pipeline.querying.asking import Profile
-from metacog_pipeline.querying.partition import FORBIDDEN_IN_A_ROW, UNAVAILABLE_S
 from tests.querying.test_negotiation import SPEC, Strict, ask, refusal, tasks
 
 ONE_BY_ONE = SPEC.model_copy(update={"max_concurrency": 1})

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from metacog_pipeline.asking.asking import Profile
+from metacog_pipeline.asking.panel import Panelist, panel_identities, panel_profile, query_panel
+from metacog_pipeline.asking.partition import Progress, SessionResult
+from metacog_pipeline.asking.session import INTERRUPTED, Partition, asked_as
+from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
-from metacog_pipeline.querying.asking import Profile
-from metacog_pipeline.querying.panel import Panelist, panel_identities, panel_profile, query_panel
-from metacog_pipeline.querying.partition import Progress, SessionResult
-from metacog_pipeline.querying.session import INTERRUPTED, Partition, asked_as
-from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.store import read_partition
@@ -244,7 +244,7 @@ def test_an_interrupted_panel_takes_no_new_judge_and_is_not_complete(partition, 
 
 
 def test_an_interrupted_session_leaves_a_long_journal_to_the_next(partition, court, monkeypatch):
-    monkeypatch.setattr("metacog_pipeline.querying.session.COMPACTED_AT_ONCE", 0)
+    monkeypatch.setattr("metacog_pipeline.asking.session.COMPACTED_AT_ONCE", 0)
     court.replies["judge-a"] = interrupting
     query(partition, panel("a", CASES))
     assert not list(partition.folder.path.glob("*.parquet"))

@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 
+from metacog_pipeline.asking.probing import probe
+from metacog_pipeline.asking.session import asked_as
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import MODEST_THINKING_TOKENS, Capabilities
-from metacog_pipeline.querying.probing import probe
-from metacog_pipeline.querying.session import asked_as
 from metacog_pipeline.study import Study, load_study
 
 Body = dict[str, Any]

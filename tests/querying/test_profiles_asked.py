@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.partition import SessionResult
+from metacog_pipeline.asking.search import MOST_CALLS
+from metacog_pipeline.asking.session import Partition, asked_as
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
-from metacog_pipeline.querying.partition import SessionResult
-from metacog_pipeline.querying.search import MOST_CALLS
-from metacog_pipeline.querying.session import Partition, asked_as
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
 from tests.asking_in_process import ask as answer

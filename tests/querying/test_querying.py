@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from metacog_pipeline.asking import partition as engine
+from metacog_pipeline.asking import pricing
+from metacog_pipeline.asking import session as session_module
+from metacog_pipeline.asking.asking import Profile, Session, source_of
+from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers
+from metacog_pipeline.asking.partition import SessionResult, WorkerPool, query_tasks
+from metacog_pipeline.asking.reported import other_models
+from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.errors import BudgetError, StoreError
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.halt import NotSent
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.transport import NO_CONNECTION
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Status
-from metacog_pipeline.querying import partition as engine
-from metacog_pipeline.querying import pricing
-from metacog_pipeline.querying import session as session_module
-from metacog_pipeline.querying.asking import Profile, Session, source_of
-from metacog_pipeline.querying.partition import SessionResult, WorkerPool, query_tasks
-from metacog_pipeline.querying.planning import estimate_partition, stored_answers
-from metacog_pipeline.querying.reported import other_models
-from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 from tests.tables import every

@@ -5,14 +5,14 @@ from collections.abc import Callable
 
 import pytest
 
+from metacog_pipeline.asking.asking import Profile
+from metacog_pipeline.asking.options import blamed, named_option
+from metacog_pipeline.asking.search import MOST_CALLS
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.llm.wire import wire_for
-from metacog_pipeline.querying.asking import Profile
-from metacog_pipeline.querying.options import blamed, named_option
-from metacog_pipeline.querying.search import MOST_CALLS
 from tests.querying.test_negotiation import SPEC, Strict, ask, kept, no, refusal, tasks
 from tests.tables import every
 

@@ -6,13 +6,13 @@ import shutil
 
 import pytest
 
+from metacog_pipeline.asking.asking import Profile, request_for
+from metacog_pipeline.asking.spent import NOTE, kept_cost, spent_figures
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.ledger_records import Record, line_of
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.asking import Profile, request_for
-from metacog_pipeline.querying.spent import NOTE, kept_cost, spent_figures
 from metacog_pipeline.transcripts.store import PartitionFolder, PartitionStore
 from tests.transcripts.conftest import _record
 

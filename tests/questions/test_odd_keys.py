@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.asking.logs import matching
 from metacog_pipeline.benchmark.answers import stated
 from metacog_pipeline.benchmark.answers.question_rows import Question, question_of
+from metacog_pipeline.interchange.logs import matching
 from tests.tables import every
 
 

@@ -7,13 +7,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from metacog_pipeline.asking import construction, question_files
+from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.answers import stated, sureness
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmark.contract import Call
 from metacog_pipeline.benchmarks.questions import asking, parsing
 from metacog_pipeline.benchmarks.questions.items import SHIPPED, Item
 from metacog_pipeline.errors import SourceError, StudyError
+from metacog_pipeline.interchange import question_files
 from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.logprobs import encode_logprobs

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
 from metacog_pipeline.benchmarks.selfknowledge.items import BENCHMARK, Item, asked
 from metacog_pipeline.conformance.case import small_study
 from metacog_pipeline.llm.types import Constraint, Message, Status, TokenLogprob
-from metacog_pipeline.querying.types import Answer
 from metacog_pipeline.scoring.responses import read_responses
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
 

@@ -11,12 +11,12 @@ import pytest
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.planning import plan_study
 from metacog_pipeline.asking.serving import respondents
+from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import OneOf
-from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
 from tests.simulated_server import ServerThread

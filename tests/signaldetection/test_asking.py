@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.asking.tasks import ItemChat
+from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.signaldetection.asking import ask, constraint
 from metacog_pipeline.benchmarks.signaldetection.items import Item
 from metacog_pipeline.benchmarks.signaldetection.prompts import Wording
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject, Message, Status
-from metacog_pipeline.querying.types import Answer
 
 SPEC = ModelSpec(name="m", provider="openai", model="x")
 Call = tuple[str, tuple[Message, ...], dict[str, Any]]

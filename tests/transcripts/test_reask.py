@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from metacog_pipeline.asking.cost_estimate import stored_answers
 from metacog_pipeline.llm.types import usable
-from metacog_pipeline.querying.planning import stored_answers
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import PartitionStore, kept_records, read_partition

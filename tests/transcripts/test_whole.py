@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.asking.imported import identified, imported_record
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.interchange.imported import identified, imported_record
 from metacog_pipeline.transcripts import segments
 from metacog_pipeline.transcripts.compaction import compact_folder
 from metacog_pipeline.transcripts.lines import encode_line

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import json
 
+from metacog_pipeline.asking.types import Ask
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, STEPS, Instance
 from metacog_pipeline.benchmarks.medley.labels import LABELS
 from metacog_pipeline.benchmarks.medley.presentation import MASKING, MINIMAL, NUDGED, Masking, presented
@@ -26,7 +27,6 @@ from metacog_pipeline.benchmarks.medley.prompts import (
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Constraint, JsonObject, Status
-from metacog_pipeline.querying.types import Ask
 
 MODES = ("json_schema", "text")
 ANSWER_TOKENS = 10_000  # the least a reply may take; a model row that allows more is taken at its word

@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.partition import Progress
+from metacog_pipeline.asking.session import INTERRUPTED
 from metacog_pipeline.benchmarks.medley import Medley, importing, sources
 from metacog_pipeline.benchmarks.medley.construction import steps, tables
 from metacog_pipeline.benchmarks.medley.construction.gates import Gate, gates_of, verdict
@@ -18,12 +20,10 @@ from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.construction.reproduction import reproduction_report
 from metacog_pipeline.benchmarks.medley.construction.roles import VERIFIERS
 from metacog_pipeline.benchmarks.medley.judging import declared, suite
-from metacog_pipeline.commands import printing
-from metacog_pipeline.commands.options import quiet_option, study_option
+from metacog_pipeline.cli import printing
+from metacog_pipeline.cli.options import quiet_option, study_option
 from metacog_pipeline.errors import ProviderError, SourceError, StudyError
 from metacog_pipeline.progress import ProgressLine, style_for
-from metacog_pipeline.querying.partition import Progress
-from metacog_pipeline.querying.session import INTERRUPTED
 from metacog_pipeline.scoring.files import table_path
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import read_frame

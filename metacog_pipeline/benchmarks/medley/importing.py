@@ -15,14 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.import_cells import RowError, shown
-from metacog_pipeline.asking.import_rules import RowRules, Seen, Texts
-from metacog_pipeline.asking.importing import (
-    Imported,
-    imported_record,
-    importer_of,
-    replayed_partition,
-)
+from metacog_pipeline.asking.session import Partition, keep_imported
 from metacog_pipeline.asking.tasks import chosen_items
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK, EVERY, STEPS, Analyst, Instance
 from metacog_pipeline.benchmarks.medley.labels import claim_confidence
@@ -30,8 +23,15 @@ from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
 from metacog_pipeline.benchmarks.medley.presentation import NORMAL, NUDGED, STRIPPED, applicable
 from metacog_pipeline.benchmarks.medley.prompts import STEP_A
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.import_cells import RowError, shown
+from metacog_pipeline.interchange.import_rules import RowRules, Seen, Texts
+from metacog_pipeline.interchange.importing import (
+    Imported,
+    imported_record,
+    importer_of,
+    replayed_partition,
+)
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.session import Partition, keep_imported
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records

@@ -11,16 +11,16 @@ import click
 import polars as pl
 
 from metacog_pipeline.asking.judging import judgements_path, responses_path
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmarks.metacogbench import audit as auditing
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK, TIERS
-from metacog_pipeline.commands import printing
-from metacog_pipeline.commands.options import study_argument
+from metacog_pipeline.cli import printing
+from metacog_pipeline.cli.options import study_argument
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
 from metacog_pipeline.leaderboard.output import FORMATS, Format, render, to_csv
 from metacog_pipeline.leaderboard.read import Rows
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import read_frame
 

@@ -15,7 +15,7 @@ from metacog_pipeline.benchmarks.metacogbench.construction.shipped import items_
 from metacog_pipeline.benchmarks.metacogbench.generators import making
 from metacog_pipeline.benchmarks.metacogbench.generators.making import GENERATORS
 from metacog_pipeline.benchmarks.metacogbench.items import SETS, TIERS, Item, item_record
-from metacog_pipeline.commands import printing
+from metacog_pipeline.cli import printing
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
 from metacog_pipeline.leaderboard.output import Format, render

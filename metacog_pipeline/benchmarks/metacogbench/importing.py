@@ -15,9 +15,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from metacog_pipeline import columns
-from metacog_pipeline.asking.import_cells import RowError, folded
-from metacog_pipeline.asking.import_rules import RowRules
-from metacog_pipeline.asking.importing import importer_of
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.parsing.response import Response
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
@@ -30,6 +27,9 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
     item_steps,
 )
 from metacog_pipeline.columns import Scale
+from metacog_pipeline.interchange.import_cells import RowError, folded
+from metacog_pipeline.interchange.import_rules import RowRules
+from metacog_pipeline.interchange.importing import importer_of
 
 _LINES = {"pre": "PRE_CONFIDENCE", "answer": "ANSWER", "bet": "BET", "post": "POST_CONFIDENCE"}
 _LINE = re.compile(rf"^\W{{0,9}}(?:{'|'.join(_LINES.values())})\W{{0,3}}:", re.IGNORECASE | re.MULTILINE)

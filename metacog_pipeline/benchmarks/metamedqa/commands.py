@@ -13,6 +13,7 @@ import polars as pl
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.judging import responses_path
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.item_files import items_path
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA, export, sources
 from metacog_pipeline.benchmarks.metamedqa.construction import authoring, reports
@@ -20,11 +21,10 @@ from metacog_pipeline.benchmarks.metamedqa.construction.pipeline import FETCHED
 from metacog_pipeline.benchmarks.metamedqa.construction.records import EDIT_KINDS
 from metacog_pipeline.benchmarks.metamedqa.construction.reports import Inputs, Report
 from metacog_pipeline.benchmarks.metamedqa.items import NAME
-from metacog_pipeline.commands import printing
-from metacog_pipeline.commands.options import study_option
+from metacog_pipeline.cli import printing
+from metacog_pipeline.cli.options import study_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
-from metacog_pipeline.querying.session import Partition
 from metacog_pipeline.scoring.files import run_estimates_path
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import read_frame

@@ -18,9 +18,6 @@ from typing import Any, ClassVar
 import polars as pl
 
 from metacog_pipeline.asking.checksums import NONE
-from metacog_pipeline.asking.import_cells import RowError
-from metacog_pipeline.asking.import_rules import RESPONSE, RowRules, Seen, Texts
-from metacog_pipeline.asking.importing import importer_of
 from metacog_pipeline.benchmark.item_files import HASH, items_path, read_rows
 from metacog_pipeline.benchmarks.metamedqa.import_cells import Kind, folded, letter
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item
@@ -28,6 +25,9 @@ from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
 from metacog_pipeline.columns import Scale
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.import_cells import RowError
+from metacog_pipeline.interchange.import_rules import RESPONSE, RowRules, Seen, Texts
+from metacog_pipeline.interchange.importing import importer_of
 
 _ANSWER = "answer"
 _FROM_ONE = 30  # indices from which it shows that none is 0

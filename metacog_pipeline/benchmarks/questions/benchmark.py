@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from metacog_pipeline.asking.importing import importer_of
-from metacog_pipeline.asking.question_rules import QuestionRows, answered_only
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Stage, Step
 from metacog_pipeline.benchmark.seeded_sample import seeded_sample
@@ -20,6 +18,8 @@ from metacog_pipeline.benchmarks.questions.items import Item as Question
 from metacog_pipeline.benchmarks.questions.settings import Settings
 from metacog_pipeline.benchmarks.questions.simulated import SimulatedRespondent
 from metacog_pipeline.errors import SourceError
+from metacog_pipeline.interchange.importing import importer_of
+from metacog_pipeline.interchange.question_rules import QuestionRows, answered_only
 from metacog_pipeline.llm.spec import ObserverSpec
 
 

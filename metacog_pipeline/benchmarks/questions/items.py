@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.asking import question_files
 from metacog_pipeline.benchmark import contract
 from metacog_pipeline.benchmark.answers.question_rows import Question
 from metacog_pipeline.benchmarks.questions.settings import SAMPLE
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import file_sha256
+from metacog_pipeline.interchange import question_files
 
 NAME = "questions"
 SHIPPED = Path(__file__).with_name("sample.jsonl")

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from metacog_pipeline import columns
-from metacog_pipeline.asking.import_cells import RowError, correctness, folded, shown
-from metacog_pipeline.asking.import_rules import RowRules
-from metacog_pipeline.asking.importing import importer_of
 from metacog_pipeline.benchmarks.selfknowledge import matching
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, Item
 from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, IDK, META, gives_leave
+from metacog_pipeline.interchange.import_cells import RowError, correctness, folded, shown
+from metacog_pipeline.interchange.import_rules import RowRules
+from metacog_pipeline.interchange.importing import importer_of
 
 _PARTS = re.compile(r"\s*[|;]\s*")
 

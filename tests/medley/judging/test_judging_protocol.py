@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from metacog_pipeline.asking.types import Answer
 from metacog_pipeline.benchmarks.medley.judging.asking import (
     JUDGE_TOKENS,
     MODES,
@@ -19,7 +20,6 @@ from metacog_pipeline.benchmarks.medley.judging.prompts import case_hash
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.types import JsonObject, Status
-from metacog_pipeline.querying.types import Answer
 
 
 def asked(case, wording, spec, replies, mode="text"):

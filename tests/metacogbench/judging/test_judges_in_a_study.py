@@ -10,13 +10,13 @@ import polars as pl
 from metacog_pipeline.asking import construction, judging, tasks
 from metacog_pipeline.asking.planning import plan_study
 from metacog_pipeline.asking.serving import respondents
+from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmarks.metacogbench import MetaCogBench
 from metacog_pipeline.benchmarks.metacogbench.judging import JUDGING
 from metacog_pipeline.benchmarks.metacogbench.judging.cases import cases
 from metacog_pipeline.benchmarks.metacogbench.judging.prompts import load_judge_wording, messages
 from metacog_pipeline.leaderboard.status import partition_states
 from metacog_pipeline.llm.types import ChatRequest, Sampling
-from metacog_pipeline.querying.session import Partition, query_partition
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import write_frame

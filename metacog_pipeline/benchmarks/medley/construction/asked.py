@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.benchmark.contract import Inputs, Role
 from metacog_pipeline.benchmarks.medley.construction.drafts import Draft, Seed
 from metacog_pipeline.benchmarks.medley.construction.verification import VERDICTS
@@ -21,7 +22,6 @@ from metacog_pipeline.benchmarks.medley.labels import LABELS
 from metacog_pipeline.benchmarks.medley.parsing import is_error, parse_reply
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.types import Message, Status
-from metacog_pipeline.querying.types import Ask, Task
 
 DIFFICULTIES = ("easy", "moderate", "hard")
 #: {role: the names of its call and of the second one}.

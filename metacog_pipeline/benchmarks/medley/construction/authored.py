@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Check, Checked, Inputs, Made, Respondent, Role
 from metacog_pipeline.benchmarks.medley.construction import asked, steps, tables
 from metacog_pipeline.benchmarks.medley.construction.consensus import MAJORITY_METHOD, jackknife_majority
@@ -28,7 +29,6 @@ from metacog_pipeline.benchmarks.medley.construction.simulated_authors import (
 from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, Consensus, Instance
 from metacog_pipeline.benchmarks.medley.labels import LABELS
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.types import Task
 
 REASON_WORDS = 60  # of one analyst on one claim, at most
 _WORD = "measured "

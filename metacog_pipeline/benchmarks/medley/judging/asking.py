@@ -10,6 +10,7 @@ import functools
 import json
 from collections.abc import Sequence
 
+from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.benchmarks.medley import items
 from metacog_pipeline.benchmarks.medley.judging.cases import Case
 from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, case_hash, messages
@@ -17,7 +18,6 @@ from metacog_pipeline.benchmarks.medley.parsing import BEST_GRADE, CRITERIA, par
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject, Status
-from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.transcripts.folder import judgements_of
 
 BENCHMARK = judgements_of(items.BENCHMARK)

@@ -8,8 +8,10 @@ from typing import Any
 
 import polars as pl
 
+from metacog_pipeline.asking.asking import source_of
 from metacog_pipeline.asking.construction import KeptInputs, result_path
 from metacog_pipeline.asking.tasks import asked
+from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Judging, Scored
 from metacog_pipeline.benchmarks.medley.items import Instance
 from metacog_pipeline.benchmarks.medley.judging import asking, cases, suite
@@ -18,8 +20,6 @@ from metacog_pipeline.benchmarks.medley.judging.rows import JUDGEMENT_SCHEMA, Ju
 from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.asking import source_of
-from metacog_pipeline.querying.types import Task
 
 
 def tasks(benchmark: Any, judge: ModelSpec, responses: pl.DataFrame) -> list[Task]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import polars as pl
 
+from metacog_pipeline.asking.asking import source_of
 from metacog_pipeline.benchmark.contract import Small, schema_of
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.judging.asking import STEPS, eligible
@@ -16,7 +17,6 @@ from metacog_pipeline.benchmarks.medley.judging.prompts import JudgeWording, cas
 from metacog_pipeline.benchmarks.medley.parsing import CRITERIA, JUDGE_DIMENSIONS, parse_judgement
 from metacog_pipeline.benchmarks.medley.responses import ended
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.querying.asking import source_of
 from metacog_pipeline.scoring.responses import Kept, call_of, in_order, total
 
 Grade = Annotated[int | None, pl.Int8]

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from metacog_pipeline.asking.asking import source_of
+from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.benchmark.contract import Flag, Judging, Small, schema_of
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK
 from metacog_pipeline.benchmarks.metacogbench.judging import prompts
@@ -24,8 +26,6 @@ from metacog_pipeline.benchmarks.metacogbench.judging.prompts import load_judge_
 from metacog_pipeline.benchmarks.metacogbench.judging.simulated import SimulatedJudge
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import JsonObject
-from metacog_pipeline.querying.asking import source_of
-from metacog_pipeline.querying.types import Ask, Task
 from metacog_pipeline.scoring.responses import Kept, in_order, why_failed
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
     need_torch,
 )
 from metacog_pipeline.benchmarks.selfknowledge.training.evolution_options import OPTIONS, evolution_from
-from metacog_pipeline.commands import printing
-from metacog_pipeline.commands.options import quiet_option
+from metacog_pipeline.cli import printing
+from metacog_pipeline.cli.options import quiet_option
 from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.progress import ProgressLine, style_for
 

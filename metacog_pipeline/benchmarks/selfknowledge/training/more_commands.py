@@ -22,8 +22,8 @@ from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
     questions_from,
 )
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import D, shown
-from metacog_pipeline.commands import printing
-from metacog_pipeline.commands.options import quiet_option
+from metacog_pipeline.cli import printing
+from metacog_pipeline.cli.options import quiet_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import making_folder
 from metacog_pipeline.leaderboard.read import Rows

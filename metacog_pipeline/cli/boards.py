@@ -1,0 +1,187 @@
+"""``board``, ``compare`` and ``sql``: read the leaderboard."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from metacog_pipeline.cli import printing
+from metacog_pipeline.cli.options import STUDY_FILE, opened, study_option
+from metacog_pipeline.cli.prompting import prompt
+from metacog_pipeline.errors import StoreError, StudyError, suggestion
+from metacog_pipeline.home import Home
+from metacog_pipeline.leaderboard.output import FORMATS, Format, render
+from metacog_pipeline.leaderboard.printing import notes, render_board
+from metacog_pipeline.leaderboard.read import Rows, one_connection, run_query
+from metacog_pipeline.leaderboard.read import board as read_board
+
+
+@click.command()
+@click.argument("benchmark", required=False)
+@study_option
+@click.option("--official", is_flag=True, help="The last board at a moment when nothing was missing.")
+@printing.format_option(*FORMATS)
+def board(benchmark: str | None, study_file: Path, official: bool, form: Format) -> None:
+    """Print the leaderboard of all benchmarks, or of one.
+
+    For people (table, markdown) one line per model; for programs (json, csv) every row of the table `leaderboard`.
+    """
+    home = opened(study_file).home
+    with one_connection(home):
+        rows = read_board(home, benchmark, official=official)
+        click.echo(render_board(rows, form), nl=False)
+        if form in ("table", "markdown"):
+            click.echo(f"\n{notes(home, benchmark)}", nl=False)
+
+
+#: How an argument begins that is SQL with a comment above it, and no option: `-- What …`, not `--output=a file.csv`.
+_COMMENTED = re.compile(r"--(?:[^=]*\s|.*\n)", re.DOTALL)
+
+
+class _Query(click.Command):
+    """A command whose argument may begin with a comment of SQL."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments, those that begin with a comment behind the options."""
+        place = args.index("--") if "--" in args else len(args)
+        given, last = args[:place], args[place + 1 :]
+        said = [each for each in given if _COMMENTED.match(each)]
+        if said:
+            args = [*(each for each in given if each not in said), "--", *said, *last]
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Query)
+@click.argument("query", required=False)
+@click.option("--study", "study_file", metavar="STUDY", type=STUDY_FILE, help="The study file.")
+@click.option(
+    "--store",
+    metavar="ADDRESS",
+    help="Instead: boards published in a store (s3://bucket/prefix), read there.",
+)
+@printing.format_option(*FORMATS)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Write the answer to this file instead: .parquet, .csv or .json.",
+)
+@click.option("--saved", help="Ask one of the queries that come with the program: profile, reliability, …")
+@click.option("--dictionary", is_flag=True, help="Print what every table and column means, as Markdown.")
+def sql(
+    query: str | None,
+    study_file: Path | None,
+    store: str | None,
+    form: Format,
+    output: Path | None,
+    saved: str | None,
+    dictionary: bool,
+) -> None:
+    """Ask the leaderboard's DuckDB file one read-only query.
+
+    Without a query it is read from standard input; on a terminal a prompt with a history takes one after another. Texts of
+    prompts and replies stand in the attached file `texts`: join texts.answers by answer_id.
+    """
+    with _home(study_file, store) as home:
+        _asked(home, query, form, output, saved, dictionary)
+
+
+@contextlib.contextmanager
+def _home(study_file: Path | None, store: str | None) -> Iterator[Home]:
+    """Yield the home of a study, or an empty folder that stands for the boards in a store."""
+    if (study_file is None) == (store is None):
+        raise click.UsageError(
+            "give --study STUDY, or --store ADDRESS where boards were published in a store"
+        )
+    if study_file is not None:
+        yield opened(study_file).home
+        return
+    from metacog_pipeline.leaderboard.shared import standing
+    from metacog_pipeline.storage import attached
+
+    with tempfile.TemporaryDirectory() as folder:
+        home = Home(Path(folder))
+        attached.look_at(home, str(store))
+        found = attached.store_of(home)
+        if found is None or not standing(found):
+            raise StoreError(
+                f"{store}: no boards were published there; metacog run on a host of the study does it"
+            )
+        yield home
+
+
+def _asked(
+    home: Home, query: str | None, form: Format, output: Path | None, saved: str | None, dictionary: bool
+) -> None:
+    if dictionary:
+        from metacog_pipeline.leaderboard import dictionary as said
+
+        if printing.wanted():
+            printing.value(said.tables(home))
+        else:
+            click.echo(said.dictionary(home), nl=False)
+        return
+    if saved is not None:
+        from metacog_pipeline.leaderboard.dictionary import saved_queries
+
+        known = saved_queries()
+        if saved not in known:
+            raise StudyError(
+                f'--saved "{saved}": no such query{suggestion(saved, known)}; there are: {", ".join(sorted(known))}'
+            )
+        query = known[saved]
+    if query is None and output is None and sys.stdin.isatty():
+        prompt(home, lambda said: render(run_query(home, said), form))
+        return
+    if query is None:
+        query = sys.stdin.read()
+    if not query.strip():
+        raise StudyError("query: empty; give one SELECT as an argument or on standard input")
+    if output is not None:
+        from metacog_pipeline.leaderboard.export import export_query
+
+        rows = export_query(home, query, output)
+        printing.say(f"{rows} {'row' if rows == 1 else 'rows'}: {output}", rows=rows, wrote=[str(output)])
+        return
+    click.echo(render(run_query(home, query), form), nl=False)
+
+
+_SHOWN = (
+    *("benchmark", "condition", "measure", "value_a", "value_b"),
+    *("difference", "low", "high", "p_holm", "n_items", "better", "low_n"),
+)
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@study_option
+@printing.format_option(*FORMATS)
+def compare(a: str, b: str, study_file: Path, form: Format) -> None:
+    """Compare models A and B of a study on the items both answered: A minus B, paired.
+
+    Score intervals of accuracy and AUROC2, bootstrap over items with all their runs for the others; Holm's correction
+    over the whole table. One rule for every benchmark: confidence is 0 to 1, ECE has ten bins; a board may have the
+    scale of its paper (MetaMedQA: 1 to 5). ECE and Brier score: less is better. `better` is empty where the data do
+    not favour one at p < 0.05; `low_n`: too few right or wrong answers for the interval to be trusted.
+    """
+    from metacog_pipeline.scoring.cross_benchmark import compare as compare_models
+
+    found = compare_models(opened(study_file), a, b)
+    read = form in ("table", "markdown")
+    shown = found.drop_nulls("difference").select(_SHOWN) if read else found
+    click.echo(render(Rows(tuple(shown.columns), tuple(shown.iter_rows())), form), nl=False)
+    if read:
+        click.echo(
+            "\nOver the n_items both answered; one rule for every benchmark: confidence from 0 to 1, ECE over ten bins. "
+            "A board is over all items, and may have the scale of its paper."
+        )
+    if read and (left := found.height - shown.height):
+        click.echo(
+            f"{left} of {found.height} tests have no value; --format csv says why, in the column status."
+        )

@@ -1,0 +1,143 @@
+"""``explain``: where one number of a board comes from, and whether it comes out again."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from metacog_pipeline.cli import printing
+from metacog_pipeline.cli.options import opened, study_argument
+from metacog_pipeline.errors import MetacogError
+
+FIRST_ITEMS = 8
+FIRST_REASONS = 3
+WIDTH = 110
+LABEL = 12
+
+
+@click.command()
+@study_argument
+@click.argument("benchmark")
+@click.argument("condition")
+@click.argument("model")
+@click.argument("measure")
+@click.option("--items", "every_item", is_flag=True, help="List every item the number rests on.")
+@click.option(
+    "--samples",
+    type=click.IntRange(0, 100_000),
+    default=200,
+    help="Samples to see how often the interval holds; 0: none.",
+)
+@printing.json_option
+def explain(
+    study_file: Path, benchmark: str, condition: str, model: str, measure: str, every_item: bool, samples: int
+) -> None:
+    """Explain one number of a board: its formula, what it rests on, its interval, and the same number recounted.
+
+    The names are those of the board: `metacog board --format csv`. The number is computed again from the responses;
+    where that gives another one than the board has, the exit code is 1.
+    """
+    from metacog_pipeline.leaderboard.explanation import explain as explained
+    from metacog_pipeline.leaderboard.output import printable
+    from metacog_pipeline.leaderboard.read import one_connection
+
+    study = opened(study_file)
+    with one_connection(study.home):
+        found = explained(study, benchmark, condition, model, measure, samples)
+    if printing.wanted():
+        printing.value(found)
+    else:
+        for line in _lines(found, every_item):
+            click.echo(printable(line))
+    if found["differs"] is not None:
+        raise MetacogError(
+            f"explain: the recount differs from the board: {found['differs']}; "
+            f"run `metacog run {study_file}` to make the board anew"
+        )
+
+
+def _lines(found: Mapping[str, Any], every_item: bool) -> Iterator[str]:
+    yield " · ".join(str(found[name]) for name in ("benchmark", "condition", "model", "measure"))
+    yield ""
+    for name in ("words", "formula", "reference", "paper", "unit"):
+        if found[name] and not (name == "formula" and found["formula"] == found["words"]):
+            yield from _entry("what" if name == "words" else name, str(found[name]))
+    board, again = found["board"], found["recount"]
+    yield ""
+    yield from _entry("board", f"{_number(board)}, {found['source']}")
+    if again is not None:
+        equal = "equals the board" if found["differs"] is None else f"DIFFERS: {found['differs']}"
+        yield from _entry("recount", f"{_number(again)}: {equal}")
+    yield from _entry("status", str(board["status"] or "as printed in the paper"))
+    if board["method"]:
+        yield from _entry("method", str(board["method"]))
+    yield from _entry("n", f"{board['n']:,}" if board["n"] is not None else "not stated")
+    if again is not None:
+        yield from _left_out(found)
+        yield from _coverage(found)
+    yield from _behind(found, every_item)
+
+
+def _left_out(found: Mapping[str, Any]) -> Iterator[str]:
+    left = found["left_out"]
+    said = [_reason(each) for each in left]
+    lead = f"{found['asked']:,} responses asked for"
+    if found["items"] is None:
+        said.append("the measure does not say which responses it rests on")
+    yield from _entry("left out", f"{'; '.join(said) or 'nothing'}; of {lead}")
+
+
+def _coverage(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how often the interval held in simulations."""
+    made = found["simulated"]
+    if made["percent"] is None:
+        said = f"not simulated: {made['why']}" if made["why"] else "no sample had an interval"
+    else:
+        said = (
+            f"{made['percent']:.1f} % (± {made['error']:.1f}) of the intervals of {made['samples']} samples of as many "
+            "items drawn from these held their value"
+        )
+        if made["without_interval"]:
+            said += f"; {made['without_interval']} had no interval"
+    why = "; low_n: too few right or wrong answers for this interval, or its coverage is not in the table"
+    low_n = why if found["board"]["low_n"] else ""
+    yield from _entry("coverage", said + low_n)
+
+
+def _reason(left: Mapping[str, Any]) -> str:
+    several = list(left["reasons"].items())
+    told = ", ".join(f"{n:,} {why}" for why, n in several[:FIRST_REASONS])
+    more = f", {len(several) - FIRST_REASONS} other reasons" if len(several) > FIRST_REASONS else ""
+    return f"{left['n']:,} {left['why']}" + (f" ({told}{more})" if told else "")
+
+
+def _behind(found: Mapping[str, Any], every_item: bool) -> Iterator[str]:
+    yield ""
+    yield "SQL behind it (metacog sql --study STUDY)"
+    for query in found["sql"]:
+        yield f"  {query}"
+    items = found["items"]
+    if items:
+        shown = items if every_item else items[:FIRST_ITEMS]
+        more = "" if len(shown) == len(items) else ", … (all with --items)"
+        yield ""
+        yield f"Items ({len(items):,})"
+        yield from textwrap.wrap(", ".join(shown) + more, WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _entry(name: str, words: str) -> Iterator[str]:
+    lead = f"  {name:<{LABEL}}"
+    yield from textwrap.wrap(words, WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead)) or [lead]
+
+
+def _number(values: Mapping[str, Any]) -> str:
+    """Return an estimate with its interval, in six figures."""
+    if values["estimate"] is None:
+        return "no value"
+    if values["low"] is None or values["high"] is None:
+        return f"{values['estimate']:.6g}, no interval"
+    return f"{values['estimate']:.6g} [{values['low']:.6g}, {values['high']:.6g}]"

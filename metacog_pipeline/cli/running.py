@@ -1,0 +1,381 @@
+"""``plan``, ``run``, ``ui`` and ``serve``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from metacog_pipeline.asking.endings import heard
+from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, RENAMED, UI_NAMES, UNUSABLE, WATCH_PARENT
+from metacog_pipeline.cli import printing
+from metacog_pipeline.cli.options import opened, quiet_option, study_argument, study_option
+from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.ports import UI_HOST, UI_PORT, is_loopback, port_for
+from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
+from metacog_pipeline.study import Study, load_study, unchanged
+
+if TYPE_CHECKING:
+    from metacog_pipeline.asking.pricing import Price
+
+SIGNALLED = 128  # a process ended by signal n is reported as 128 + n
+
+
+@click.command()
+@study_argument
+@printing.json_option
+def plan(study_file: Path) -> None:
+    """Print calls, tokens and dollars before a cent is spent.
+
+    One row per model and benchmark: what is already answered, what is left to ask, and what it would cost, expected to at
+    most, online and through batches. Below: what would keep a model from being asked, what is known of how each answers,
+    what prompt caching saves, and where the budget would stop it. Asks nobody.
+    """
+    from metacog_pipeline.asking.planning import plan_study
+    from metacog_pipeline.leaderboard.output import to_table
+    from metacog_pipeline.leaderboard.read import Rows
+
+    study = opened(study_file)
+    result = plan_study(study)
+    if printing.wanted():
+        printing.value(
+            {"study": study.study.name, "rows": [row.as_data() for row in result.rows], "notes": result.notes}
+        )
+        return
+    rows = tuple(
+        (
+            *(row.model, row.benchmark, row.runs, row.calls, row.answered, row.to_ask),
+            *(row.tokens_in, row.tokens_out, _dollars(row.online, "no price"), _dollars(row.batch, "-")),
+        )
+        for row in result.rows
+    )
+    headings = (
+        *("model", "benchmark", "runs", "calls", "answered", "to ask", "tokens in", "tokens out"),
+        *("dollars online", "dollars batch"),
+    )
+    click.echo(to_table(Rows(headings, rows), title=f"Plan for {study.study.name}"))
+    for line in result.notes:
+        click.echo(line)
+
+
+@click.command()
+@study_argument
+@click.option("--benchmark", "benchmarks", multiple=True, help="Only this benchmark (repeatable).")
+@click.option("--model", "models", multiple=True, help="Only this model (repeatable).")
+@click.option(
+    "--run", "runs", multiple=True, type=click.IntRange(1, 99), help="Only this run number (repeatable)."
+)
+@click.option("--force", is_flag=True, help="Score again what is up to date; answers are never asked again.")
+@click.option(
+    "--reask",
+    type=click.Choice([UNUSABLE, RENAMED]),
+    help="unusable: what was answered with nothing to read, or cut after thinking; old answers are kept, superseded. "
+    "renamed: all of a model whose answers are kept under another name.",
+)
+@click.option(
+    "--lane",
+    type=click.Choice(["online", "batch"]),
+    help="How models are asked in this run, whatever the study says: now, or through the provider's batches.",
+)
+@click.option(
+    "--no-wait", is_flag=True, help="Submit batches and end (exit code 9); run again to go on with them."
+)
+@click.option(
+    "--detach", is_flag=True, help="Queue it for the daemon and return; status --watch says how far it is."
+)
+@quiet_option
+@printing.json_option
+def run(
+    study_file: Path,
+    benchmarks: tuple[str, ...],
+    models: tuple[str, ...],
+    runs: tuple[int, ...],
+    force: bool,
+    reask: str | None,
+    lane: str | None,
+    no_wait: bool,
+    detach: bool,
+    quiet: bool,
+) -> None:
+    """Ask what is missing, score it, rebuild the boards.
+
+    Launches Dagster runs, visible in the UI. What is up to date is left alone; a model that fails does not stop
+    the others and is named at the end (exit code 7). A model with lane = "batch" is asked through its provider's batches,
+    which may take a day: stop the command and run it again as you like, nothing is submitted twice.
+
+    Where [deploy] gives runs to workers, they are queued, one per model and run, and the command says how far they are;
+    Ctrl-C then stops only that.
+    """
+    study = opened(study_file)
+    if study.home.older is not None:
+        click.echo(f"metacog: {study.home.older}", err=True)
+    refuse_unknown(study, benchmarks, models, runs)
+    queued = detach or study.deploy.queued
+    again = reask == UNUSABLE
+    if queued and (
+        given := next((name for name, value in (("--reask", again), ("--lane", lane)) if value), None)
+    ):
+        raise click.UsageError(f"{given} concerns this process, and workers run the study; leave it out")
+    if not (force or again) and nothing_to_do(study, quiet):
+        _say_state(study, 0)
+        return
+    if reask != RENAMED and _others_kept(study):
+        from metacog_pipeline.asking.renamed import refuse
+
+        refuse(study, models)
+    if not quiet and study.study.budget_usd is None:  # under a budget nothing without a price is asked
+        from metacog_pipeline.asking.before_spending import unpriced
+
+        for line in unpriced(study):
+            click.echo(f"metacog: {line}", err=True)
+    if lane is not None:
+        os.environ[LANE] = lane
+    if no_wait:
+        os.environ[LEAVE_BATCHES] = "1"
+    code = launch(
+        study,
+        benchmarks=benchmarks,
+        models=models,
+        runs=runs,
+        flags={"--force": force, "--reask": again, "--detach": detach},
+        quiet=quiet,
+    )
+    _say_state(study, code)
+    sys.exit(code)
+
+
+def _say_state(study: Study, code: int) -> None:
+    """With --json, print how far the study is after a run."""
+    if printing.wanted():
+        from metacog_pipeline.cli.status import state_of
+
+        printing.value({"exit_code": code, **state_of(study)})
+
+
+@click.command()
+@study_argument
+@click.option(
+    "--port",
+    default=UI_PORT,
+    type=click.IntRange(0, 65535),
+    help="Port of the web server; 0 takes the next free one.",
+)
+@click.option("--host", default=UI_HOST, help="Address the web server listens on.")
+@click.option(
+    "--name", "names", multiple=True, help="A name by which others reach this machine; repeat for several."
+)
+@printing.json_option
+def ui(study_file: Path, port: int, host: str, names: tuple[str, ...]) -> None:
+    """Open the Dagster UI on a study; stop it with Ctrl-C.
+
+    Requests that call this server by another name are refused, so that no page of another site can start runs.
+    """
+    study = opened(study_file)
+    study.deploy.check()
+    for name in names:
+        if not re.fullmatch(r"[A-Za-z0-9_.:-]+", name):
+            raise click.BadParameter(f"{name!r} is no host name", param_hint="--name")
+    port = port_for(host, port)
+    study.prepare()
+    command = [sys.executable, "-m", "metacog_assets.ui", "-m", "metacog_assets.definitions"]
+    command += ["--port", str(port), "--host", host]
+    # Dagster imports from it before anything else; nothing of the user's lies there.
+    command += ["--working-directory", str(study.home.dagster)]
+    if not is_loopback(host):
+        click.echo(
+            f"warning: whoever reaches {host}:{port} can start runs that spend money, there is no password; "
+            "keep it behind a proxy that asks for one",
+            err=True,
+        )
+    os.environ[UI_NAMES] = " ".join((host, *names))
+    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    boards, runs = f"{address}/assets/leaderboard/leaderboard", f"{address}/runs"
+    said = (
+        f"Dagster UI of {study.study.name}: {address}\n"
+        f"  boards: {boards}\n"
+        f"  runs of metacog run: {runs} (the timeline under Overview shows those started in the UI only)"
+    )
+    printing.say(said, address=address, boards=boards, runs=runs)
+    printing.flush()
+    sys.exit(call(command, study, "lines", whole_group=True))  # progress goes into the log of each run
+
+
+@click.command()
+@study_option
+@click.option("--port", default=8765, type=click.IntRange(0, 65535), help="0 picks a free port.")
+@click.option(
+    "--fault", "faults", multiple=True, metavar="NAME=SHARE", help="Share of calls that get a fault."
+)
+@click.option("--latency", default=0.0, help="Seconds before each answer.")
+@click.option("--seed", default=0, help="Decides which calls get a fault.")
+@click.option("--profile", help="Refuse and answer as this provider does, for example openai-reasoning.")
+@click.option("--key-env", help="Variable with the only key that a profile takes; any key where not given.")
+@printing.json_option
+def serve(
+    study_file: Path,
+    port: int,
+    faults: tuple[str, ...],
+    latency: float,
+    seed: int,
+    profile: str | None,
+    key_env: str | None,
+) -> None:
+    """Serve the study's simulated models over HTTP, with faults on request.
+
+    Speaks the OpenAI-compatible, Anthropic and Gemini protocols on 127.0.0.1. Point a model at it with
+    base_url = "http://127.0.0.1:PORT/v1" and the name of a simulated model as its model id.
+
+    With --profile it accepts what that provider accepts and nothing else, thinks before it answers where that provider's
+    models do, and wants a key. An unknown name is answered with all there are.
+    """
+    from metacog_pipeline.asking.serving import serve_study
+
+    key = None if key_env is None else os.environ.get(key_env, "").strip()
+    if key == "":
+        raise click.UsageError(
+            f"--key-env {key_env}: the variable is not set or empty; export the key under it"
+        )
+    serve_study(
+        load_study(study_file),
+        port=port,
+        faults=faults,
+        latency_s=latency,
+        seed=seed,
+        profile=profile,
+        key=key,
+        announce=_announce,
+    )
+
+
+def _announce(line: str) -> None:
+    """Say where a server listens, at once."""
+    printing.say(line, address=line.rpartition(" ")[2])
+    printing.flush()
+
+
+def _dollars(price: Price | None, none: str) -> str:
+    """Return what is expected and the most it costs, as people read it."""
+    if price is None:
+        return none
+    expected, most = f"{price.expected:.4f}", f"{price.at_most:.4f}"
+    return most if expected == most else f"{expected} to {most}"
+
+
+def refuse_unknown(
+    study: Study, benchmarks: Sequence[str], models: Sequence[str], runs: Sequence[int]
+) -> None:
+    """Raise StudyError with the first benchmark, model or run that the study does not have."""
+    for name in models:
+        study.model(name)
+    known = study.enabled
+    for name in benchmarks:
+        if name not in known:
+            raise StudyError(
+                f'--benchmark "{name}": not enabled in {study.path.name}{suggestion(name, known)}; '
+                f"it has: {', '.join(known)}"
+            )
+    for number in runs:
+        if number not in study.runs:
+            raise StudyError(f"--run {number}: the study has runs 1 to {study.study.runs}; raise study.runs")
+
+
+def _others_kept(study: Study) -> bool:
+    """Whether answers or batches may be kept of a model that the study does not list; what looks closer loads much more."""
+    listed = {f"model={spec.name}" for spec in study.askable}
+    kept = {path.name for path in study.home.transcripts.glob("benchmark=*/model=*")}
+    return bool(kept - listed) or study.home.batches.exists()
+
+
+def nothing_to_do(study: Study, quiet: bool) -> bool:
+    """Whether nothing has changed since a run found nothing to do; says so. No process is started to see it."""
+    found = unchanged.holds(study)
+    if found and not quiet:
+        click.echo("everything is up to date; nothing was asked", err=True)
+    return found
+
+
+def launch(
+    study: Study,
+    *,
+    benchmarks: tuple[str, ...] = (),
+    models: tuple[str, ...] = (),
+    runs: tuple[int, ...] = (),
+    flags: Mapping[str, bool] | None = None,
+    quiet: bool = False,
+) -> int:
+    """Run the study in a process of its own, where Dagster is loaded; return its exit code.
+
+    Where workers run it, it is queued there and followed.
+    """
+    chosen = {**(flags or {}), "--quiet": quiet}
+    if study.deploy.queued and not (chosen.get("--detach") or chosen.get("--watch")):
+        chosen |= {"--detach": True, "--watch": True}
+    study.deploy.check()
+    study.prepare()
+    command = [sys.executable, "-m", "metacog_assets"]
+    for flag, values in (("--benchmark", benchmarks), ("--model", models), ("--run", runs)):
+        for value in values:
+            command += [flag, str(value)]
+    command += [flag for flag, given in chosen.items() if given]
+    return call(command, study, style_for(quiet))
+
+
+def call(command: list[str], study: Study, style: Style, *, whole_group: bool = False) -> int:
+    """Run a command that sees the study, and pass interrupts on to it; return its exit code."""
+    interrupt = _interrupt_group if whole_group else _interrupt
+    environment = {
+        "ARROW_DEFAULT_MEMORY_POOL": "system",  # its own pool keeps some 35 MB of what was freed; a user's choice counts
+        **os.environ,
+        "METACOG_STUDY": str(study.path),
+        "DAGSTER_HOME": str(study.home.dagster),
+        ENVIRONMENT: style,
+        # Reloading definitions in the UI may end the process a run came from, which is no reason to stop that run.
+        WATCH_PARENT: "" if whole_group else "1",
+        # A run of the UI leaves its batches, so that it holds no worker; a sensor goes on with them.
+        LEAVE_BATCHES: "1" if whole_group else os.environ.get(LEAVE_BATCHES, ""),
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONSAFEPATH": "1",  # a polars.py in the folder of the user is not imported
+    }
+    # The child stands in a session of its own, so that it hears of an interrupt once and from here, whoever sent it.
+    # Handlers set before it starts also give it the default ones, which a job in the background would not inherit.
+    child: subprocess.Popen[bytes] | None = None
+    pressed = 0
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed += 1
+        if child is not None:
+            interrupt(child)
+
+    before = {number: signal.signal(number, pass_on) for number in heard()}
+    try:
+        out = sys.stderr.fileno() if printing.wanted() else None  # nothing beside the JSON on standard output
+        child = subprocess.Popen(command, env=environment, start_new_session=True, stdout=out)
+        if pressed:
+            interrupt(child)
+        code = child.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else SIGNALLED - code
+
+
+def _interrupt(child: subprocess.Popen[bytes]) -> None:
+    """Interrupt a command alone; what it started ends with it."""
+    with contextlib.suppress(ProcessLookupError):
+        child.send_signal(signal.SIGINT)
+
+
+def _interrupt_group(child: subprocess.Popen[bytes]) -> None:
+    """Interrupt a command and all it started, as Ctrl-C in a terminal does."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGINT)

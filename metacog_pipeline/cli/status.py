@@ -1,0 +1,169 @@
+"""``status`` and ``batches``: how far a study and its batches are, without Dagster."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from metacog_pipeline.cli import printing
+from metacog_pipeline.cli.options import opened, study_argument
+from metacog_pipeline.study import Study
+
+if TYPE_CHECKING:
+    from metacog_pipeline.leaderboard.status import PartitionState
+
+
+from metacog_pipeline.leaderboard.output import to_table
+from metacog_pipeline.leaderboard.read import Rows
+
+DONE = "complete"
+SHOWN = 12  # lines; a screen holds them with the summary
+
+
+@click.command()
+@study_argument
+@click.option("--all", "everything", is_flag=True, help="List complete partitions as well.")
+@click.option(
+    "--watch", is_flag=True, help="Follow what is queued or under way until it ends; Ctrl-C stops only this."
+)
+@printing.format_option("lines", "json")
+def status(study_file: Path, everything: bool, watch: bool, form: str) -> None:
+    """Say how far a study is: answered, failed and missing per benchmark, dollars spent, whether the boards are current.
+
+    Asks nobody and writes nothing. With --watch it ends with the exit code of what it followed.
+    """
+    from metacog_pipeline.asking.spent import spent_figures
+    from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
+
+    study = opened(study_file)
+    if watch:
+        if everything or form == "json":
+            raise click.UsageError("--watch prints lines as things change; leave out --all and JSON")
+        from metacog_pipeline.cli.running import launch
+
+        sys.exit(launch(study, flags={"--watch": True}))
+    if form == "json":
+        printing.value(state_of(study))
+        return
+    states = [*partition_states(study), *helper_states(study)]
+    money = spent_figures(study.home, study.study.budget_usd)
+    current = board_current(study)
+    for benchmark in dict.fromkeys(state.benchmark for state in states):
+        click.echo(_summary(benchmark, [state for state in states if state.benchmark == benchmark]))
+    shown = states
+    if not everything:  # what failed or stopped on the way says why; what was not asked yet comes last
+        shown = sorted((s for s in states if s.state != DONE), key=lambda s: s.state == "missing")
+    for state in shown if everything else shown[:SHOWN]:
+        why = f": {state.message}" if state.message else ""
+        counts = f"{state.n_answered:,} of {state.n_expected:,}"
+        click.echo(f"  {state.benchmark}, {state.model}, run {state.run}: {state.state}, {counts}{why}")
+    if not everything and len(shown) > SHOWN:
+        click.echo(f"  and {len(shown) - SHOWN} more: --all lists them")
+    of_budget = "" if money.cap is None else f" of ${money.cap:.4f}"
+    click.echo(f"spent ${money.spent:.4f}{of_budget}")
+    if not study.home.leaderboard.exists():
+        click.echo("there are no boards yet: metacog run builds them")
+    elif current:
+        click.echo("the boards are current")
+    else:
+        click.echo("the boards are older than the answers: metacog run renews them")
+
+
+def state_of(study: Study) -> dict[str, Any]:
+    """Return how far a study is, as data."""
+    from metacog_pipeline.asking.spent import spent_figures
+    from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
+
+    money = spent_figures(study.home, study.study.budget_usd)
+    return {
+        "study": study.study.name,
+        "home": str(study.home),
+        "board_current": board_current(study),
+        "spent_usd": money.spent,
+        "budget_usd": money.cap,
+        "partitions": [asdict(state) for state in [*partition_states(study), *helper_states(study)]],
+    }
+
+
+def _summary(benchmark: str, states: Sequence[PartitionState]) -> str:
+    """One line: partitions complete, items answered and failed."""
+    complete = f"{sum(state.state == DONE for state in states)} of {len(states)} model runs complete"
+    answered, expected = sum(s.n_answered for s in states), sum(s.n_expected for s in states)
+    failed = sum(s.n_failed for s in states)
+    lost = f", {failed:,} failed" if failed else ""
+    return f"{benchmark}: {complete}, {answered:,} of {expected:,} items answered{lost}"
+
+
+HEADINGS = (
+    *("batch", "model", "benchmark", "run", "state"),
+    *("at the provider", "age", "requests", "answered", "dollars"),
+)
+HOUR_S, MINUTE_S = 3600.0, 60.0
+
+
+@click.command()
+@study_argument
+@click.option(
+    "--cancel", metavar="BATCH", help="Ask the provider to stop this batch; what it answered is collected."
+)
+@click.option(
+    "--give-up", metavar="BATCH", help="Forget this batch: ask again; its worst case counts as spent."
+)
+@printing.format_option("table", "json")
+def batches(study_file: Path, cancel: str | None, give_up: str | None, form: str) -> None:
+    """List the batches a study has submitted: state, age, requests, cost.
+
+    Dollars are what a batch has cost, or with "<=" the most it can cost, which is set aside. `metacog run` collects
+    what has ended.
+    """
+    from metacog_pipeline.asking import batches as listed
+
+    study = opened(study_file)
+    if cancel is not None:
+        listed.cancel(study, cancel)
+    if give_up is not None:
+        listed.give_up(study, give_up)
+    rows = listed.rows(study)
+    if form == "json":
+        printing.value([asdict(row) for row in rows])
+        return
+    if not rows:
+        click.echo("no batches were submitted")
+        return
+    table = tuple(
+        (
+            *(
+                row.mark,
+                row.model,
+                row.benchmark,
+                row.run,
+                row.state,
+                row.at_provider or "-",
+                _age(row.age_s),
+            ),
+            *(row.requests, "-" if row.answered is None else row.answered),
+            _dollars(row.cost_usd, row.settled),
+        )
+        for row in rows
+    )
+    click.echo(to_table(Rows(HEADINGS, table), title=f"Batches of {study.study.name}"))
+    for row in rows:
+        if row.message is not None:
+            click.echo(f"{row.mark}: {row.message}")
+
+
+def _age(seconds: float) -> str:
+    if seconds >= HOUR_S:
+        return f"{seconds / HOUR_S:.1f} h"
+    return f"{seconds / MINUTE_S:.0f} min" if seconds >= MINUTE_S else f"{seconds:.0f} s"
+
+
+def _dollars(usd: float | None, settled: bool) -> str:
+    if usd is None:
+        return "no price"
+    return f"{usd:.4f}" if settled else f"<= {usd:.4f}"

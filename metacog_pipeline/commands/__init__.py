@@ -1,1 +1,0 @@
-"""The commands behind ``metacog``, grouped by what they are about."""

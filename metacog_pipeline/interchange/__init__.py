@@ -1,0 +1,1 @@
+"""Answers that other programs collected, read into a study."""

@@ -1,0 +1,215 @@
+"""How rows of a table become replies to a benchmark's items: what one benchmark adds to the path that all take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import polars as pl
+
+from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking.checksums import NONE
+from metacog_pipeline.benchmark.contract import Call
+from metacog_pipeline.columns import Scale
+from metacog_pipeline.interchange.import_cells import RowError, folded, shown
+
+ITEM_FIELDS = ("item_id", "position", "question")
+CHECKS = ("key", "correct")
+RESPONSE, STEP = "response", "step"
+Texts = Mapping[str, str]  # a reply by step
+
+
+class Seen(NamedTuple):
+    """What the benchmark's own reader makes of the replies to an item.
+
+    ``right`` is 1, 0 or None; ``answer`` the number of the option chosen, `NONE` where options have none; ``problems``
+    say what cannot be read.
+    """
+
+    right: int | None
+    answer: int = NONE
+    problems: tuple[str, ...] = ()
+
+
+class RowRules:
+    """What a row of a table says about one benchmark. A benchmark overrides what is its own.
+
+    Attributes
+    ----------
+    condition
+        Of rows that name none.
+    own
+        Fields from which a reply is put together, and their usual column names.
+    rated, scale, whole_ratings
+        Fields of `own` that are a confidence, the scale the benchmark asks for, and whether it takes whole numbers only.
+    step_words
+        Other words for a step in a column of steps.
+    usual
+        Usual column names of fields that are not in `own`, where they are not those of every benchmark.
+    made_by
+        The step that a field of `own` is a reply to, where there are several.
+    also
+        Other names of fields in ``--map``.
+    item_word
+        What an item is called in messages.
+    options
+        The names of options by number, where an answer is one of them.
+    given
+        Fields that have a column in the table that is read.
+    objects
+        Whether a reply may be an object, as models give that are asked for JSON.
+    grouped
+        A field that narrows positions down, where they count within a part of the items.
+    """
+
+    condition: ClassVar[str]
+    own: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    rated: ClassVar[tuple[str, ...]] = ()
+    scale: Scale = Scale(0, 1)
+    whole_ratings: ClassVar[bool] = False
+    step_words: ClassVar[Mapping[str, str]] = {}
+    usual: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    made_by: ClassVar[Mapping[str, str]] = {}
+    also: ClassVar[Mapping[str, str]] = {}
+    item_word: ClassVar[str] = "item"
+    options: ClassVar[Sequence[str]] = ()
+    objects: ClassVar[bool] = True
+    grouped: ClassVar[str | None] = None
+    checks: ClassVar[tuple[str, ...]] = CHECKS
+
+    def __init__(self, benchmark: Any) -> None:
+        self.benchmark = benchmark
+        self.given: frozenset[str] = frozenset()
+        self.total = 0  # items there are, where these rules know some of them only
+
+    # what there is
+    @property
+    def name(self) -> str:
+        """The benchmark."""
+        return str(self.benchmark.name)
+
+    @cached_property
+    def items(self) -> Sequence[Any]:
+        """The items answers can be about."""
+        return list(self.benchmark.items)
+
+    @cached_property
+    def _asked(self) -> Mapping[str, frozenset[str]]:
+        return {
+            name: frozenset(item.item_id for item in items) for name, items in tasks.asked(self.benchmark)
+        }
+
+    def expected(self) -> Mapping[str, frozenset[str]]:
+        """Return the ids of the items the study asks, by condition."""
+        return self._asked
+
+    def condition_named(self, text: str) -> str:
+        """Return the condition ``text`` names; raise `RowError` for none of the study's."""
+        plain = text.strip().casefold()
+        for name in self._asked:
+            if name.casefold() == plain:
+                return name
+        raise RowError(f"unknown condition {shown(text)}; the study has {', '.join(self._asked)}")
+
+    def check_asked(self, item: Any, condition: str) -> None:
+        """Raise `RowError` where an item is not asked under a condition."""
+        if condition not in self._asked:
+            raise RowError(f"unknown condition {shown(condition)}; the study has {', '.join(self._asked)}")
+        if item.item_id not in self._asked[condition]:
+            raise RowError(f"{self.item_word} {item.item_id} is not asked under {condition}")
+
+    @cached_property
+    def all_steps(self) -> tuple[str, ...]:
+        """The steps of all conditions."""
+        return tuple(dict.fromkeys(step for name in self._asked for step in self.benchmark.steps(name)))
+
+    def steps(self, item: Any, condition: str) -> tuple[str, ...]:
+        """Return the calls an item takes."""
+        return tuple(self.benchmark.steps(condition))
+
+    def needed(self, item: Any, condition: str) -> tuple[str, ...]:
+        """Return the calls of which an answer is no whole one without."""
+        return self.steps(item, condition)
+
+    def questions(self, item: Any) -> Iterable[str]:
+        """Return the texts that name an item."""
+        return ()
+
+    @property
+    def asks_questions(self) -> bool:
+        """Whether a text names an item."""
+        return any(True for item in self.items[:1] for _ in self.questions(item))
+
+    def fold(self, text: str) -> str:
+        """Return a question's text for comparison."""
+        return folded(text)
+
+    def item_table(self) -> pl.DataFrame | None:
+        """Return ``item_id``, ``item_hash`` and ``target``, the number of the right option, of all items.
+
+        None where every reply depends on its item, or not every item is asked under every condition.
+        """
+        return None
+
+    def plain(self, said: Mapping[str, Any]) -> tuple[str, int] | None:
+        """Return the reply that the fields of `own` make for any item, and the option it chooses; None where it depends."""
+        return None
+
+    def among(self, item_ids: Iterable[str], total: int) -> RowRules:
+        """Return the same rules for some of ``total`` items, those of `item_table`."""
+        self.total = total
+        return self
+
+    # what a row says
+    def bare(self, value: Any) -> str | None:
+        """Return the field of `own` that a cell of raw replies holds, where it is no reply but a bare answer."""
+        return None
+
+    def replies(self, item: Any, condition: str, said: Mapping[str, Any]) -> dict[str, str]:
+        """Return {step: reply} put together from fields of `own` that say something; raise `RowError` without one."""
+        raise RowError(f"there is no reply to {self.item_word} {item.item_id}")
+
+    def seen(self, item: Any, condition: str, texts: Texts) -> Seen:
+        """Return what the benchmark's own reader makes of the replies to an item."""
+        response = self.benchmark.parse(
+            item, condition, {step: Call("ok", text) for step, text in texts.items()}
+        )
+        missing = len(texts) < len(self.steps(item, condition))
+        problem = f"{response.reason} in {self.item_word} {item.item_id}"
+        unreadable = response.status in self.benchmark.unreadable and not missing
+        return Seen(self.right(response), self.answer(response), (problem,) if unreadable else ())
+
+    def right(self, response: Any) -> int | None:
+        """Return whether a response is right, None where it cannot be."""
+        right = getattr(response, "correct", None)
+        return None if right is None else int(right)
+
+    # what proves a row
+    def answer(self, response: Any) -> int:
+        """Return the number of the option a response chooses."""
+        return NONE
+
+    def target(self, item: Any) -> int:
+        """Return the number of an item's right option."""
+        return NONE
+
+    def option(self, item: Any, value: Any) -> int:
+        """Return the number of the option a cell names; raise `RowError` where it names none."""
+        raise RowError(f"{shown(value)} is no option")
+
+    def agrees(self, item: Any, key: str) -> bool:
+        """Return whether a key in words is that of the item, for benchmarks without numbered options."""
+        return True
+
+    def check_choices(self, path: Path) -> None:
+        """Raise `StudyError` where the choices of the whole file cannot be what they are taken for."""
+
+    def states_confidence(self, text: str) -> bool:
+        """Return whether a reply put together here states a confidence."""
+        return False
+
+    def keyed(self, item: Any) -> str:
+        """Return the key of an item for people."""
+        return self.options[self.target(item)] if self.target(item) >= 0 else "nothing"

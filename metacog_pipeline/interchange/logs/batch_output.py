@@ -1,0 +1,106 @@
+"""Results of batches of OpenAI, Anthropic and Gemini, read as our own batches are; a question is named by its id.
+
+Vertex AI gives back the request beside the response, and no id: the question is found by what was asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline.errors import one_line
+from metacog_pipeline.interchange.logs import sample as samples
+from metacog_pipeline.interchange.logs.sample import Sample
+from metacog_pipeline.llm.batch.anthropic import AnthropicBatches
+from metacog_pipeline.llm.batch.gemini import GeminiBatches
+from metacog_pipeline.llm.batch.openai import OpenAiBatches
+from metacog_pipeline.llm.batch.ways import Way
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Status
+from metacog_pipeline.llm.wire import wire_for
+
+VERTEX = "vertex"
+
+
+def provider_of(row: Mapping[str, Any]) -> str | None:
+    """Return whose batch a line is of; None where it is of none."""
+    if "custom_id" in row and "result" in row:
+        return "anthropic"
+    if "custom_id" in row and ("response" in row or "error" in row):
+        return "openai"
+    if "key" in row and ("response" in row or "error" in row):
+        return "gemini"
+    asked = row.get("request")
+    return VERTEX if isinstance(asked, dict) and "contents" in asked and "status" in row else None
+
+
+def asks(row: Mapping[str, Any]) -> bool:
+    """Whether a line is what was sent to a batch of OpenAI, Anthropic or Gemini, not what came back."""
+    named = "custom_id" in row and ("params" in row or {"url", "body"} <= set(row))
+    return (named or {"key", "request"} <= set(row)) and not {"response", "result", "error"} & set(row)
+
+
+def read(path: Path, rows: Iterator[dict[str, Any]], provider: str) -> Iterator[Sample]:
+    """Return the results of a file."""
+    return _vertex(path, rows) if provider == VERTEX else map(_reader(path, provider), rows)
+
+
+def _reader(path: Path, provider: str) -> Callable[[Mapping[str, Any]], Sample]:
+    """Return what reads a line of a provider."""
+    ways: Mapping[str, Callable[[], Way]]
+    ways = {"openai": OpenAiBatches, "anthropic": AnthropicBatches, "gemini": GeminiBatches}
+    way = ways[provider]()
+    spec = ModelSpec.model_validate({"name": "imported", "provider": provider, "model": "imported"})
+    wire = wire_for(spec.provider)
+
+    def one(row: Mapping[str, Any]) -> Sample:
+        line = way.read(dict(row))
+        if line is None:
+            name = row.get("custom_id") or row.get("key")
+            return samples.nothing(name, path.stem, "", "is no result of a batch")
+        if line.why is not None:
+            return samples.nothing(line.custom_id, path.stem, "", f"was not answered: {line.why}")
+        said = wire.read(spec, line.status, {}, line.body, None)
+        if said.status is Status.FAILED:
+            why = f"failed: {said.error_code or said.error_message or line.status}"
+            return samples.nothing(line.custom_id, path.stem, said.model_reported or "", why)
+        called = b'"tool_calls":[{', b'"type":"function_call"', b'"tool_use"', b'"functionCall"'
+        tools = "calls a tool" if any(each in line.body for each in called) else None
+        return Sample(line.custom_id, path.stem, said.model_reported or "", said, unscored=tools)
+
+    return one
+
+
+def _vertex(path: Path, rows: Iterator[dict[str, Any]]) -> Iterator[Sample]:
+    """Yield the results of a batch of Vertex AI; what was asked again is a run more."""
+    one, runs = _reader(path, "gemini"), Counter[str]()
+    for number, row in enumerate(rows, start=1):
+        asked, name = samples.mapping(row.get("request")), f"line {number}"
+        text, more = _asked(asked.get("contents"))
+        runs[text] += 1
+        status, response = row.get("status"), row.get("response")
+        if status or not isinstance(response, dict) or not response:
+            why = f"was not answered: {one_line(str(status or 'no response'), 80)}"
+            yield samples.nothing(name, path.stem, "", why, runs[text])
+            continue
+        made = one({"key": name, "response": response})
+        if made.why is None:
+            config = samples.mapping(asked.get("generationConfig"))
+            made.settings = {own: config[own] for own in ("temperature", "seed", "topP") if own in config}
+            made.said = replace(made.said, started_at=samples.moment(row.get("processed_time")))
+            made.unscored = made.unscored or ("shows a picture or another file" if more else None)
+        made.run, made.asked = runs[text], text
+        yield made
+
+
+def _asked(contents: Any) -> tuple[str, bool]:
+    """Return the text of the last turn of the user, and whether there is more than text."""
+    listed = contents if isinstance(contents, list) else [contents]
+    turns = [each for each in listed if isinstance(each, dict) and each.get("role", "user") == "user"]
+    parts = samples.mapping(turns[-1]).get("parts") if turns else None
+    found = [each for each in (parts if isinstance(parts, list) else [parts]) if isinstance(each, dict)]
+    texts = [each["text"] for each in found if isinstance(each.get("text"), str)]
+    return "\n".join(texts), len(texts) < len(found)

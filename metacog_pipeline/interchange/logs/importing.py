@@ -1,0 +1,431 @@
+"""The way of a log into a study: its models, its runs, its questions, and an answer for every sample that can be used.
+
+Everything is decided before anything is written: a log that is refused leaves study and home as they were.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from metacog_pipeline import registry
+from metacog_pipeline.asking import construction
+from metacog_pipeline.asking.session import Partition, keep_imported
+from metacog_pipeline.benchmark.answers import sureness
+from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.errors import SourceError, StudyError, one_line
+from metacog_pipeline.files import canonical_json, write_text
+from metacog_pipeline.interchange.imported import Imported, ImportOptions, imported_record
+from metacog_pipeline.interchange.importing import takes
+from metacog_pipeline.interchange.logs import matching, study_files
+from metacog_pipeline.interchange.logs.sample import Sample
+from metacog_pipeline.interchange.logs.tables import FIELDS
+from metacog_pipeline.interchange.question_rules import QuestionRows
+from metacog_pipeline.study import Study, load_study
+from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from metacog_pipeline.transcripts.schema import Record
+from metacog_pipeline.transcripts.store import kept_records
+
+TRUSTED = ("correct", "key", "model", "run", "status")
+_NAMED, _TRIED, _TELLING = 3, 200, 20
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """``model`` renames the only model of a log; ``run`` is what its first run becomes; ``benchmark`` names one of the
+    study; ``trust`` takes what disagrees: ``key``, ``model``, ``run`` or ``status``; ``show`` is told how the log was
+    understood."""
+
+    model: str | None = None
+    run: int = 1
+    benchmark: str | None = None
+    trust: tuple[str, ...] = ()
+    show: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an import did: the study, answers kept and known before, and (name, reason) of what was not kept or scored."""
+
+    study: Study
+    kept: int
+    known: int
+    left_out: tuple[tuple[str, str, str], ...]
+
+
+def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: LogOptions) -> Done:
+    """Keep the answers of a log as those of replayed models; StudyError where it is refused, nothing is kept then."""
+    samples = list(found)
+    study = load_study(study_path) if study_path.exists() else None
+    usable = [each for each in samples if each.why is None]
+    if not usable:
+        first = next((f": {_called(each)} {each.why}" for each in samples), "")
+        raise StudyError(f"{path}: none of its {len(samples)} samples can be used{first}; nothing was kept")
+    for each in usable:
+        each.run += options.run - 1
+    names = _models(path, study, usable, options)
+    name, adopts = _benchmark(path, study, usable, options)
+    if not adopts:
+        assert study is not None
+        return _into_another(path, study, name, samples, names, options)
+    if unknown := [each for each in options.trust if each not in TRUSTED]:
+        raise StudyError(f"--trust {unknown[0]}: give one of {', '.join(TRUSTED)}; nothing was kept")
+    settings = registry.part(name, "Settings")
+    condition = _condition(usable)
+    items = _items(study, name)
+    matched = matching.match(path, items, usable, options.trust)
+    usable = [each for each in usable if each.why is None]
+    if not usable:
+        raise StudyError(
+            f"{path}: none of its {len(samples)} samples can be used: {samples[0].why}; nothing was kept"
+            + ("; name the study that asks its questions with --study" if samples[0].question is None else "")
+        )
+    tables, lacks = [], None
+    if study is None or name not in study.benchmarks:
+        tables = [f'[benchmarks.{name}]\nitems = []\nconditions = ["{condition}"]\nallow_incomplete = true']
+    elif condition not in study.benchmarks[name].model_dump()["conditions"]:
+        lacks = name, condition
+    if study is not None:  # a conflict is found before the study file is changed
+        _refuse_others(path, study, name, condition, usable, names, matched, options)
+    told = study_files.fitted(study_path, study, names, max(each.run for each in usable), tables, lacks)
+    told.prepare()
+    if matched.new:
+        matching.keep_new(settings.imported(told.home), matched)
+    into = bound(told, name)
+    if not construction.items_current(into):
+        construction.build(into)
+    kept, known = _keep(into, told, condition, usable, names, matched)
+    _tell(samples, names, matched, into, options, condition)
+    return Done(told, kept, known, _left_out(samples))
+
+
+def _called(each: Sample) -> str:
+    """Return what a sample is called in a sentence: a table's say that they are rows, a log's may be a bare number."""
+    return each.name if each.name.startswith(("row ", "line ")) else f"sample {each.name}:"
+
+
+# --- what the log is about --------------------------------------------------------------------------------------------
+def _models(path: Path, study: Study | None, usable: Sequence[Sample], options: LogOptions) -> dict[str, str]:
+    """Return {model in the log: its name here}; refuse two models under one name."""
+    reported: dict[str, Counter[str]] = {}
+    for each in usable:
+        each.model = each.model or options.model or ""
+        reported.setdefault(each.model, Counter())[each.said.model_reported or each.model] += 1
+    if "" in reported:
+        raise StudyError(f"{path}: does not say which model answered; name it with --model; nothing was kept")
+    for model, counted in reported.items():
+        if len(counted) > 1 and "model" not in options.trust:
+            told = ", ".join(f"{name} ({n})" for name, n in counted.most_common(_NAMED))
+            raise StudyError(
+                f"{path}: under the name {model} answered {len(counted)} models: {told}; nothing was kept; take them for "
+                "one with --trust model"
+            )
+    if options.model is None:
+        return study_files.names_of(study, reported)
+    if len(reported) > 1:
+        raise StudyError(
+            f"{path}: holds {len(reported)} models, {', '.join(list(reported)[:_NAMED])}; leave --model out"
+        )
+    if options.model != study_files.slug(options.model):
+        raise StudyError(f'--model "{options.model}": use lower-case letters, digits, dots, hyphens')
+    return dict.fromkeys(reported, options.model)
+
+
+def _benchmark(
+    path: Path, study: Study | None, usable: Sequence[Sample], options: LogOptions
+) -> tuple[str, bool]:
+    """Return the benchmark the samples are about, and whether their questions become items of it."""
+    own = _own_questions()
+    enabled = () if study is None else study.enabled
+    if options.benchmark is not None:
+        if options.benchmark != own and options.benchmark not in enabled:
+            raise StudyError(
+                f'import: "{options.benchmark}" is not enabled in the study; it has: {", ".join(enabled) or "none"}'
+            )
+        return options.benchmark, options.benchmark == own
+    for name in enabled:
+        if study is None or registry.part(name, "Settings").takes_questions:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            if _fits(bound(study, name), _table(Path(folder) / f"{path.stem}.jsonl", usable[:_TRIED])):
+                return name, False
+    return own, True
+
+
+def brings_questions(
+    study: Study | None,
+    path: Path,
+    about: tuple[str | None, int | None, str | None],
+    pairs: Sequence[str],
+    options: ImportOptions,
+) -> bool:
+    """Whether a table that is not about items of the study may bring questions of its own.
+
+    ``about`` is the model, run and benchmark that were named: with model and run it may be about questions that are there.
+    """
+    own = _own_questions()
+    model, run, benchmark = about
+    if benchmark not in (None, own):
+        return False
+    if study is None or (benchmark == own and own not in study.enabled):
+        return True
+    names = [benchmark] if benchmark is not None else list(study.enabled)
+    if own not in names and len(names) == 1:
+        return False
+    mapped = {pair.partition("=")[0] for pair in pairs}
+    if not mapped <= {*FIELDS} and any(takes(bound(study, name), pairs) for name in names):
+        return False
+    fits = [name for name in names if _fits(bound(study, name), path, pairs, options)]
+    return not fits or (fits == [own] and (model is None or run is None))
+
+
+def _fits(into: Any, path: Path, pairs: Sequence[str] = (), options: ImportOptions | None = None) -> bool:
+    """Whether a table is about the items of a benchmark that can tell."""
+    misfit = None if into.importer is None else into.importer.misfit
+    return misfit is not None and misfit(into, path, pairs, options or ImportOptions()) is None
+
+
+def _own_questions() -> str:
+    return next(name for name in registry.names() if registry.part(name, "Settings").takes_questions)
+
+
+def _condition(usable: Sequence[Sample]) -> str:
+    """Return under which condition the answers of a log stand: by the confidence most of them have."""
+    stated = sum(sureness.states(each.said.text) for each in usable)
+    if 2 * stated >= len(usable):
+        return QuestionRows.in_words
+    letters = sum(bool(each.said.logprobs) and len(each.said.text.strip()) <= 3 for each in usable)
+    return QuestionRows.by_logprob if 2 * letters >= len(usable) else QuestionRows.unstated
+
+
+def _items(study: Study | None, name: str) -> Sequence[Any]:
+    if study is None or name not in study.enabled:
+        return ()
+    into = bound(study, name)
+    try:
+        if not construction.items_current(into):
+            construction.build(into)
+        return list(into.items)
+    except SourceError:  # no file is named and nothing was imported yet
+        return ()
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+def _mode(each: Sample, graded: bool) -> str:
+    if each.unscored is not None:
+        return f"unscored: {each.unscored}"
+    return ("graded: ?" if each.right is None else f"graded: {int(each.right)}") if graded else "import"
+
+
+_last: list[Any] = [None, "{}"]  # samples of one log share their settings
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    if _last[0] is not settings:
+        _last[:] = settings, canonical_json(dict(settings))
+    return str(_last[1])
+
+
+def _told(each: Sample) -> dict[str, Any]:
+    """Return the fields of a record that say how the log says the answer was asked and what it cost."""
+    said, usage = each.said, each.said.usage
+    told: dict[str, Any] = {
+        "model_id": each.model,
+        "model_reported": said.model_reported,
+        "status": said.status.value,
+        "request_json": _settings(each.settings),
+        "finish_reason": said.finish_reason,
+        "logprobs_json": encode_logprobs(said.logprobs),
+        "cost_usd": said.cost_usd,
+        "latency_s": said.latency_s,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "reasoning_text": said.reasoning_text,
+    }
+    if said.started_at is not None:
+        told["started_at"] = said.started_at
+    return told
+
+
+def _records(
+    into: Any, condition: str, usable: Sequence[Sample], names: Mapping[str, str], matched: matching.Matched
+) -> dict[tuple[str, int], list[Record]]:
+    items = {item.item_id: (item.item_hash, item.kind == "graded") for item in into.items}
+    found: dict[tuple[str, int], dict[str, Record]] = {}
+    now = datetime.now(UTC)
+    for each in usable:
+        item_id, model = matched.items[each.task, each.name], names[each.model]
+        digest, graded = items[item_id]
+        text, mode = each.said.text, _mode(each, graded)
+        if graded and each.right is None and each.unscored is None:
+            each.unscored = "has no short right answer, and the log no verdict"
+        identity = [into.name, model, each.run, item_id, condition, text, mode]
+        record = imported_record(
+            into.name, (item_id, digest), model=model, run=each.run, condition=condition, step=QuestionRows.step,
+            text=text, identity=identity, at=now, also={"mode": mode, **_told(each)},
+        )  # fmt: skip
+        first = found.setdefault((model, each.run), {}).setdefault(item_id, record)
+        if first is not record:
+            same = "; both are the same" if first.answer_id == record.answer_id else "; the first one counts"
+            each.why = f"is given twice in one run{same}"
+    return {place: list(own.values()) for place, own in found.items()}
+
+
+def _refuse_others(
+    path: Path, study: Study, name: str, condition: str, usable: Sequence[Sample], names: Mapping[str, str],
+    matched: matching.Matched, options: LogOptions,
+) -> None:  # fmt: skip
+    """Refuse a log whose answers are others than those kept of the same model, run and item."""
+    if "run" in options.trust or name not in study.enabled:
+        return
+    texts: dict[tuple[str, int], dict[str, str]] = {}
+    for each in usable:
+        own = texts.setdefault((names[each.model], each.run), {})
+        own.setdefault(matched.items[each.task, each.name], each.said.text)  # of two the first one counts
+    for (model, run), own in texts.items():
+        spec = next((each for each in study.models if each.name == model), None)
+        if spec is None:
+            continue
+        if spec.provider != "replay":
+            raise StudyError(
+                f'{path}: model "{model}" of the study is asked, not replayed; name another with --model'
+            )
+        partition = Partition(study, name, spec, run)
+        there = (each for each in kept_records(partition.folder) if each.condition == condition)
+        kept = {each.item_id: each.text for each in there}
+        if other := [item_id for item_id, text in own.items() if kept.get(item_id, text) != text]:
+            raise StudyError(
+                f"{path}: run {run} of {model} has other answers to {len(other)} of these questions, such as {other[0]}; "
+                "nothing was kept; import it as another run with --run, as another model with --model, or in their place "
+                "with --trust run"
+            )
+
+
+def _keep(
+    into: Any, study: Study, condition: str, usable: Sequence[Sample], names: Mapping[str, str], matched: matching.Matched
+) -> tuple[int, int]:  # fmt: skip
+    kept = known = 0
+    for (model, run), records in _records(into, condition, usable, names, matched).items():
+        partition = Partition(study, into.name, study.model(model), run)
+        there = {(each.item_id, each.condition): each.answer_id for each in kept_records(partition.folder)}
+        new = [each for each in records if there.get((each.item_id, each.condition)) != each.answer_id]
+        keep_imported(partition, new)
+        kept, known = kept + len(new), known + len(records) - len(new)
+    return kept, known
+
+
+# --- benchmarks with items of their own -------------------------------------------------------------------------------
+def _table(path: Path, samples: Sequence[Sample]) -> Path:
+    """Write samples as a table that every benchmark's import reads."""
+    with path.open("w", encoding="utf-8") as out:
+        for each in samples:
+            asked = each.question or {}
+            name = None if each.asked else each.name
+            row = {"item_id": name, "question": asked.get("question") or each.asked or None}
+            row["response"] = each.said.text
+            out.write(json.dumps({name: value for name, value in row.items() if value is not None}) + "\n")
+    return path
+
+
+def _into_another(
+    path: Path,
+    study: Study,
+    name: str,
+    samples: Sequence[Sample],
+    names: Mapping[str, str],
+    options: LogOptions,
+) -> Done:
+    scored: dict[tuple[str, int], list[Sample]] = {}
+    for each in samples:
+        if each.why is None and each.unscored is None:
+            scored.setdefault((each.model, each.run), []).append(each)
+    before = study.path.read_text("utf-8")
+    told = study_files.fitted(study.path, study, names, max((run for _, run in scored), default=1))
+    into, kept = bound(told, name), 0
+    assert into.importer is not None
+    rejected: list[tuple[str, str, str]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for keep in (False, True):  # what is refused, is before anything is kept
+            for (model, run), own in scored.items():
+                table = _table(Path(folder) / f"{path.stem}.jsonl", own)
+                enrich = partial(_enriched, own)
+                how = ImportOptions(trust=options.trust, show=options.show, enrich=enrich, keep=keep)
+                about = names[model], run, (), into.importer.condition
+                try:
+                    done = into.importer.read(into, table, *about, how)
+                except StudyError:
+                    if not keep and told is not study:
+                        write_text(study.path, before)
+                    raise
+                if keep:
+                    kept += len(done.records)
+                    rejected += [(own[each.row - 1].name, "not taken", each.reason) for each in done.rejected]
+    return Done(told, kept, 0, (*_left_out(samples), *rejected))
+
+
+def _enriched(samples: Sequence[Sample], found: Imported) -> tuple[Record, ...]:
+    pairs = zip(found.records, found.rows, strict=True)
+    return tuple(replace(record, **_told(samples[row - 1])) for record, row in pairs)
+
+
+# --- what is told -----------------------------------------------------------------------------------------------------
+def _left_out(samples: Iterable[Sample]) -> tuple[tuple[str, str, str], ...]:
+    left = [each for each in samples if each.why is not None or each.unscored is not None]
+    what = ("kept, not scored", "not kept")
+    return tuple((each.name, what[each.why is not None], str(each.why or each.unscored)) for each in left)
+
+
+def _tell(
+    samples: Sequence[Sample], names: Mapping[str, str], matched: matching.Matched, into: Any, options: LogOptions,
+    condition: str,
+) -> None:  # fmt: skip
+    """Show how the log was understood, line by line."""
+    if options.show is None:
+        return
+    runs = sorted({each.run for each in samples if each.why is None})
+    models = ", ".join(name if name == model else f"{name} ({model})" for model, name in names.items())
+    options.show(
+        f"{len(samples)} samples of {models}, runs {runs[0]} to {runs[-1]}, as answers to {into.name} {condition}"
+    )
+    stated = sum(sureness.states(each.said.text) for each in samples if each.why is None)
+    if stated and condition != QuestionRows.in_words:
+        options.show(
+            f"{stated} answers state a confidence, fewer than half: none of these counts; import the models that state one "
+            "from a file of their own"
+        )
+    options.show("questions found by " + ", ".join(f"{by}: {n}" for by, n in matched.by.items()))
+    for why, n in Counter((each[1], each[2]) for each in _left_out(samples)).most_common(5):
+        options.show(f"{n} {'sample' if n == 1 else 'samples'} {why[0]}: {one_line(why[1], 120)}")
+    scored = [each for each in samples if each.why is None and each.unscored is None]
+    judged = [each for each in scored if each.right is not None]
+    items = {item.item_id: item for item in into.items}
+    rules = QuestionRows(into)
+
+    def right(each: Sample) -> int | None:
+        item = items[matched.items[each.task, each.name]]
+        return rules.seen(item, condition, {QuestionRows.step: each.said.text}).right
+
+    def graded(each: Sample) -> bool:
+        return bool(items[matched.items[each.task, each.name]].kind == "graded")
+
+    other = [each for each in judged if not graded(each) and right(each) not in (None, int(bool(each.right)))]
+    first = [each for each in samples if each.why is None and not graded(each)][:_TRIED]
+    if len(first) >= _TELLING and not any(map(right, first)):
+        options.show(
+            f"none of the first {len(first)} answers is right by the key: is it the right answers, and in the form of the "
+            f"replies? such as {one_line(str(items[matched.items[first[0].task, first[0].name]].answer), 40)!r}"
+        )
+    if other:
+        told = ", ".join(each.name for each in other[:_NAMED])
+        options.show(
+            f"log and study differ on right or wrong in {len(other)} of {len(judged)} samples: {told}; the study counts"
+        )
