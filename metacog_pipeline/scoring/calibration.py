@@ -34,6 +34,7 @@ from metacog_pipeline.scoring.confidence_grid import (
     part_interval,
 )
 from metacog_pipeline.scoring.harmonised_measures import CHOSEN, DECLARED
+from metacog_pipeline.scoring.schemas import CALIBRATION, CURVES
 from metacog_pipeline.stats import calibration_interval, confidence_measures, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.calibration import brier_from_patterns, debiased, ece_clustered
@@ -49,16 +50,6 @@ N_BOOT = 1000
 _WHOLE = 1e-9  # of a percent: rounding
 FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; the status says so
 
-#: One row per benchmark, condition, model and measure over all runs.
-CALIBRATION = pl.Schema(
-    {
-        **dict.fromkeys(("benchmark", "dataset", "condition", "model", "source", "measure"), pl.String),
-        **dict.fromkeys(("estimate", "low", "high", "sem"), pl.Float64),
-        **dict.fromkeys(("n", "n_items", "n_without_confidence"), pl.Int64),
-        **dict.fromkeys(("method", "status"), pl.String),
-        "low_n": pl.Boolean,
-    }
-)
 _remembered: dict[tuple[str, int, int], dict[str, Estimate]] = {}
 _MOST_REMEMBERED = 64
 _DECLARED = {each.name: each for each in DECLARED}
@@ -71,7 +62,7 @@ def calibration(answers: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl
     Parameters
     ----------
     answers
-        Rows of ``harmonised.HARMONISED``. Answers without a confidence are counted and take no part.
+        Rows of `schemas.HARMONISED`. Answers without a confidence are counted and take no part.
     """
     return with_curves(answers, seed=seed, n_boot=n_boot)[0]
 
@@ -79,7 +70,7 @@ def calibration(answers: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl
 def with_curves(
     answers: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the same, and the points of risk against coverage in `confidence_curves.CURVES`."""
+    """Return the same, and the points of risk against coverage in `CURVES`."""
     rows: list[dict[str, object]] = []
     points: list[dict[str, object]] = []
     for key, part in sorted(answers.partition_by(_CELL, as_dict=True).items(), key=lambda each: str(each[0])):
@@ -90,7 +81,7 @@ def with_curves(
         points += confidence_curves.points(named, drawn)
     return (
         pl.DataFrame(rows, schema=CALIBRATION, orient="row"),
-        pl.DataFrame(points, schema=confidence_curves.CURVES, orient="row"),
+        pl.DataFrame(points, schema=CURVES, orient="row"),
     )
 
 

@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-import polars as pl
 
 from metacog_pipeline.stats import selective
 from metacog_pipeline.stats.trials import Trials
 
 RISK_COVERAGE = "risk_coverage"
-_COLUMNS: dict[str, Any] = {
-    **dict.fromkeys(("benchmark", "dataset", "condition", "model", "source", "curve"), pl.String),
-    "position": pl.Int32,
-    **dict.fromkeys(("x", "y", "low", "high", "threshold"), pl.Float64),
-    **dict.fromkeys(("n", "n_items"), pl.Int64),
-}
-#: One row per point: x the coverage, y the risk, threshold the lowest confidence kept, n the answers kept.
-CURVES = pl.Schema(_COLUMNS)
 
 
 def points(named: Mapping[str, object], made: Trials) -> Iterator[dict[str, object]]:

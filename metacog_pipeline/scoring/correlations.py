@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from metacog_pipeline.scoring.schemas import CORRELATION
 from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.convergence import disattenuated_each, rank_correlations, reliability
 from metacog_pipeline.stats.estimate import Estimate
@@ -26,21 +27,6 @@ VERSION = "4"
 N_BOOT = 2000
 LEVEL = 0.05
 Floats = NDArray[np.float64]
-
-#: One row per pair of measures; ``source`` keeps simulated observers and models apart.
-CORRELATION = pl.Schema(
-    {
-        **dict.fromkeys(("source", "a", "b", "trait_a", "trait_b", "benchmark_a", "benchmark_b"), pl.String),
-        "kind": pl.String,
-        "n_models": pl.Int64,
-        **dict.fromkeys(("spearman", "low", "high", "p", "p_adjusted"), pl.Float64),
-        "n_tests": pl.Int64,
-        **dict.fromkeys(("verdict", "status"), pl.String),
-        **dict.fromkeys(("reliability_a", "reliability_b", "disattenuated", "disattenuated_low"), pl.Float64),
-        "disattenuated_high": pl.Float64,
-        "disattenuated_status": pl.String,
-    }
-)
 
 
 def correlations(values: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:

@@ -13,13 +13,13 @@ from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.scoring import calibration as calibrating
 from metacog_pipeline.scoring import correlations as correlating
 from metacog_pipeline.scoring import incomplete, people
-from metacog_pipeline.scoring.calibration import CALIBRATION as CALIBRATION_SCHEMA
 from metacog_pipeline.scoring.calibration import with_curves
-from metacog_pipeline.scoring.confidence_curves import CURVES as CURVES_SCHEMA
 from metacog_pipeline.scoring.correlations import correlations
 from metacog_pipeline.scoring.files import pooled_estimates
 from metacog_pipeline.scoring.harmonised import answers, paths
 from metacog_pipeline.scoring.model_pairs import paired
+from metacog_pipeline.scoring.schemas import CALIBRATION as CALIBRATION_SCHEMA
+from metacog_pipeline.scoring.schemas import CURVES as CURVES_SCHEMA
 from metacog_pipeline.scoring.traits import traits, values
 from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.study import Study

@@ -15,20 +15,11 @@ from metacog_pipeline.asking import tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Benchmark
+from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import read_frame
 
 LONGEST = 280  # characters of a response that are kept beside its reading, to see what it was
-_COLUMNS: dict[str, Any] = {
-    **dict.fromkeys(("benchmark", "dataset", "condition", "model", "source"), pl.String),
-    "run": pl.Int32,
-    **dict.fromkeys(("item_id", "cluster"), pl.String),
-    **dict.fromkeys(("correct", "confidence"), pl.Float64),
-    "n_alternatives": pl.Int32,
-    "response": pl.String,
-}
-#: One row per response that could be read; ``correct`` 0 or 1, ``confidence`` 0..1 or null, ``cluster`` the unit of chance.
-HARMONISED = pl.Schema(_COLUMNS)
 
 
 def harmonised(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.DataFrame:

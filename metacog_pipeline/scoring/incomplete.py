@@ -78,7 +78,7 @@ def _lacks(path: Path, unanswered: Sequence[str]) -> bool:
 
 
 def told(measured: pl.DataFrame, lacks: pl.DataFrame) -> pl.DataFrame:
-    """Return rows of ``calibration.CALIBRATION`` without the numbers of what ``lacks`` answers, or with a label."""
+    """Return rows of `schemas.CALIBRATION` without the numbers of what ``lacks`` answers, or with a label."""
     missing = pl.format("incomplete: {} of {} not answered", "lacking", "asked")
     label = pl.when(pl.col("status") == OK).then(missing).otherwise(pl.format("{}; {}", "status", missing))
     has, hidden = pl.col("lacking").is_not_null(), pl.col("shown").not_().fill_null(False)

@@ -50,7 +50,7 @@ def paired(answers: pl.DataFrame, a: str, b: str, *, seed: int, n_boot: int = N_
     Parameters
     ----------
     answers
-        Rows of ``harmonised.HARMONISED`` of at least these two models. Accuracy is of all readable answers, the other
+        Rows of `schemas.HARMONISED` of at least these two models. Accuracy is of all readable answers, the other
         measures of those with a stated confidence.
     """
     rows: list[dict[str, object]] = []
@@ -78,7 +78,7 @@ class Model:
 
     @classmethod
     def of(cls, answers: pl.DataFrame) -> Model:
-        """Return the model whose ``answers``, rows of ``harmonised.HARMONISED``, are given."""
+        """Return the model whose ``answers``, rows of `schemas.HARMONISED`, are given."""
         item = answers["cluster"].to_numpy()
         right = answers["correct"].to_numpy().astype(np.int64)
         confidence = answers["confidence"].cast(pl.Float64).to_numpy()

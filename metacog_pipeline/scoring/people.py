@@ -30,6 +30,7 @@ from metacog_pipeline.scoring import calibration, files
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES
 from metacog_pipeline.scoring.responses import read_responses
+from metacog_pipeline.scoring.schemas import CALIBRATION
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study import Study
@@ -151,7 +152,7 @@ def _answers(benchmark: Bound, name: str, records: Sequence[Record]) -> pl.DataF
 # --- numbers ----------------------------------------------------------------------------------------------------------
 def measured(study: Study, models: pl.DataFrame) -> pl.DataFrame:
     """Return rows of the table ``calibration``: the group of people, and the percentile of each of ``models``' rows."""
-    made = [calibration.CALIBRATION.to_frame()]
+    made = [CALIBRATION.to_frame()]
     for benchmark in enabled(study):
         kept = path_of(study.home, benchmark.name)
         if not kept.exists():
@@ -161,7 +162,7 @@ def measured(study: Study, models: pl.DataFrame) -> pl.DataFrame:
             *_group(benchmark.name, values),
             *_placed(study, values, models.filter(benchmark=benchmark.name)),
         ]
-        made.append(pl.DataFrame(rows, schema=calibration.CALIBRATION, orient="row"))
+        made.append(pl.DataFrame(rows, schema=CALIBRATION, orient="row"))
     return pl.concat(made)
 
 

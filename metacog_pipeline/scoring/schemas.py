@@ -1,4 +1,4 @@
-"""The columns of responses, estimates and comparisons: one schema each for all benchmarks."""
+"""The columns of every table that benchmarks share, from responses to curves; the leaderboard reads them with these."""
 
 from __future__ import annotations
 
@@ -63,6 +63,74 @@ PUBLISHED_CLAIM = pl.Schema(
         **dict.fromkeys(("benchmark", "place", "subject", "quantity", "method"), pl.String),
         **dict.fromkeys(("published", "recomputed", "low", "high", "difference", "tolerance"), pl.Float64),
         **dict.fromkeys(("expected", "verdict", "note"), pl.String),
+    }
+)
+
+#: One response that could be read, alike for every benchmark: ``correct`` 0 or 1, ``confidence`` 0..1 or null, ``cluster``
+#: the unit of chance.
+HARMONISED = pl.Schema(
+    {
+        **dict.fromkeys(("benchmark", "dataset", "condition", "model", "source"), pl.String),
+        "run": pl.Int32,
+        **dict.fromkeys(("item_id", "cluster"), pl.String),
+        **dict.fromkeys(("correct", "confidence"), pl.Float64),
+        "n_alternatives": pl.Int32,
+        "response": pl.String,
+    }
+)
+#: One measure of confidence of one model under one condition, over all runs.
+CALIBRATION = pl.Schema(
+    {
+        **dict.fromkeys(("benchmark", "dataset", "condition", "model", "source", "measure"), pl.String),
+        **dict.fromkeys(("estimate", "low", "high", "sem"), pl.Float64),
+        **dict.fromkeys(("n", "n_items", "n_without_confidence"), pl.Int64),
+        **dict.fromkeys(("method", "status"), pl.String),
+        "low_n": pl.Boolean,
+    }
+)
+#: One pair of measures over the models that have both; ``source`` keeps simulated observers and models apart.
+CORRELATION = pl.Schema(
+    {
+        **dict.fromkeys(("source", "a", "b", "trait_a", "trait_b", "benchmark_a", "benchmark_b"), pl.String),
+        "kind": pl.String,
+        "n_models": pl.Int64,
+        **dict.fromkeys(("spearman", "low", "high", "p", "p_adjusted"), pl.Float64),
+        "n_tests": pl.Int64,
+        **dict.fromkeys(("verdict", "status"), pl.String),
+        **dict.fromkeys(("reliability_a", "reliability_b", "disattenuated", "disattenuated_low"), pl.Float64),
+        "disattenuated_high": pl.Float64,
+        "disattenuated_status": pl.String,
+    }
+)
+#: One point of a curve; of risk against coverage x is the coverage, y the risk, threshold the lowest confidence kept.
+CURVES = pl.Schema(
+    {
+        **dict.fromkeys(("benchmark", "dataset", "condition", "model", "source", "curve"), pl.String),
+        "position": pl.Int32,
+        **dict.fromkeys(("x", "y", "low", "high", "threshold"), pl.Float64),
+        **dict.fromkeys(("n", "n_items"), pl.Int64),
+    }
+)
+#: One verdict of one judge on one response, in one dimension.
+JUDGEMENT = pl.Schema(
+    {
+        **dict.fromkeys(("benchmark", "dataset", "condition", "model"), pl.String),
+        "run": pl.Int32,
+        **dict.fromkeys(("item_id", "judge", "judge_model", "relation", "dimension"), pl.String),
+        "value": pl.Float64,
+        **dict.fromkeys(("status", "reason", "answer_id"), pl.String),
+        "cost_usd": pl.Float64,
+        **dict.fromkeys(("source", "facts"), pl.String),
+    }
+)
+#: How far judges agree, with each other or with rules, in one dimension.
+AGREEMENT = pl.Schema(
+    {
+        **dict.fromkeys(("benchmark", "dataset", "source", "condition", "judge", "relation"), pl.String),
+        **dict.fromkeys(("model", "reading", "measure", "dimension", "a", "b"), pl.String),
+        **dict.fromkeys(("estimate", "low", "high"), pl.Float64),
+        "n": pl.Int64,
+        **dict.fromkeys(("method", "status", "facts"), pl.String),
     }
 )
 

@@ -75,7 +75,7 @@ def values(
     Parameters
     ----------
     calibration
-        Rows of ``calibration.CALIBRATION``.
+        Rows of `schemas.CALIBRATION`.
     estimates
         Benchmark → its pooled estimates (columns condition, model, measure, estimate, sem, source).
     """

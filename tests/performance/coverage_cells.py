@@ -21,7 +21,7 @@ from metacog_pipeline.benchmarks.signaldetection.measures.meta_d import meta_d_e
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import type1_estimates
 from metacog_pipeline.scoring import calibration as shared
 from metacog_pipeline.scoring import efficiency, model_pairs
-from metacog_pipeline.scoring.harmonised import HARMONISED
+from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import calibration, coverage, measured_coverage, observers, resampling
 from metacog_pipeline.stats.auroc import auroc_from_patterns
 from metacog_pipeline.stats.estimate import Estimate

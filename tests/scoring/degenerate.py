@@ -9,12 +9,12 @@ import polars as pl
 from metacog_pipeline.benchmark.contract import Scored
 from metacog_pipeline.conformance import Tried
 from metacog_pipeline.scoring import comparisons as comparing
-from metacog_pipeline.scoring.calibration import CALIBRATION, calibration
+from metacog_pipeline.scoring.calibration import calibration
 from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.model_pairs import PAIRED_SCHEMA, paired
-from metacog_pipeline.scoring.schemas import COMPARISON, ESTIMATE
+from metacog_pipeline.scoring.schemas import CALIBRATION, COMPARISON, ESTIMATE
 
 Change = Callable[[pl.DataFrame, random.Random], pl.DataFrame]
 _CLAIMS = tuple(f"{step}_c{number}" for step in "aps" for number in range(1, 6))

@@ -14,8 +14,8 @@ from metacog_pipeline.scoring.calibration import CALIBRATION, PREFIX, measures, 
 from metacog_pipeline.scoring.calibration import calibration as calibrated
 from metacog_pipeline.scoring.confidence_curves import CURVES
 from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, cells_of
-from metacog_pipeline.scoring.harmonised import HARMONISED
 from metacog_pipeline.scoring.harmonised_measures import DECLARED
+from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import calibration
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.resampling import patterns_of

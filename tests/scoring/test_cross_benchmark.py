@@ -9,7 +9,7 @@ import pytest
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.scoring import cross_benchmark
-from metacog_pipeline.scoring.harmonised import HARMONISED
+from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.study.frames import read_frame, write_frame
 
 

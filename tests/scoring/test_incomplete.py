@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.scoring import incomplete
-from metacog_pipeline.scoring.calibration import CALIBRATION
+from metacog_pipeline.scoring.schemas import CALIBRATION
 
 ROW = {"benchmark": "b", "dataset": "d", "condition": "1b free", "model": "one", "measure": "harmonised_ece",
        "estimate": 0.2, "low": 0.1, "high": 0.3, "sem": 0.05, "n": 7, "method": "bootstrap", "status": "ok",

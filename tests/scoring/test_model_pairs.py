@@ -10,9 +10,9 @@ import pytest
 
 from metacog_pipeline.scoring import confident_answers, model_pairs, pair_sides
 from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, SUMS, of_sums
-from metacog_pipeline.scoring.harmonised import HARMONISED
 from metacog_pipeline.scoring.model_pairs import PAIRED_SCHEMA, paired
 from metacog_pipeline.scoring.pair_sides import drawn, paired_sides
+from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import exact, measured_coverage
 from metacog_pipeline.stats.paired import mcnemar
 

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 from metacog_pipeline import registry
-from metacog_pipeline.scoring.calibration import CALIBRATION
 from metacog_pipeline.scoring.correlations import CORRELATION, correlations, kind
+from metacog_pipeline.scoring.schemas import CALIBRATION
 from metacog_pipeline.scoring.traits import VALUE_SCHEMA, Trait, traits, values
 
 
