@@ -275,10 +275,6 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
         return estimates
 
     # scoring
-    def draws(self, groups: Sequence[Group]) -> Mapping[str, Mapping[str, Any]]:
-        """Return posterior draws of pooled groups: label → parameter → array (chain, draw); none by default."""
-        return {}
-
     def stream(self, *names: object) -> int:
         """Return the seed that belongs to ``names``, after the benchmark and the study's seed."""
         return resampling.stream(self.name, self.context.seed, *names)

@@ -1,24 +1,20 @@
-"""Results leave in the formats that others read, and whole, as an archive from which the boards can be made again.
+"""Export: the results of a study in the formats of other programs, and as one archive that can be reproduced.
 
 ================  =====================================================================================
-``facts``         all that leaves, read from a study in one place: texts without secrets, items by licence
+``facts``         all that is exported, read from a study in one place: texts without secrets, items by licence
 ``cleaning``      keys, addresses with credentials and personal paths are taken out of every text
 ``folders``       a target that is there already is not overwritten; what is written is whole or absent
-``spreadsheets``  ``csv``
-``lakes``         ``ducklake``, where DuckDB has the extension
-``hub``           ``hf``: Parquet splits and a data set card
+``hub``           ``hf`` and ``csv``: tables as Parquet or CSV, and a dataset card
 ``samples``       what a model said about an item, the unit of logs of other programs
 ``every_eval``    ``eee``: Every Eval Ever
 ``inspect_files`` ``inspect``: logs of inspect_ai
 ``inspect_tasks`` every benchmark as a task of inspect_ai
-``trackers``      ``mlflow`` and ``wandb``: offline runs
-``draws``         ``arviz``: posterior draws
 ``bundle``        one archive that a paper can cite
 ``reproduce``     the boards of an archive made again, and compared
 ``citing``        BibTeX of papers, data sets and software behind the boards
 ================  =====================================================================================
 
-What `asking.logs.exported` reads back is column by column what `facts.Facts.answers` gives.
+What `interchange.logs.exported` reads back is column by column what `facts.Facts.answers` gives.
 """
 
 from __future__ import annotations
@@ -30,14 +26,10 @@ from typing import Any
 
 #: Format → what writes it, ``module:function``: ``write(facts, folder)`` fills an empty folder and returns lines about it.
 FORMATS = {
-    "arviz": "draws:write",
-    "csv": "spreadsheets:write",
-    "ducklake": "lakes:write",
+    "csv": "hub:write_csv",
     "eee": "every_eval:write",
-    "hf": "hub:write",
+    "hf": "hub:write_parquet",
     "inspect": "inspect_files:write",
-    "mlflow": "trackers:write_mlflow",
-    "wandb": "trackers:write_wandb",
 }
 
 

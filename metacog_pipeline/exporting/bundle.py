@@ -24,10 +24,10 @@ from metacog_pipeline.asking import judging, roles, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound
-from metacog_pipeline.exporting import spreadsheets
 from metacog_pipeline.exporting.citing import bibtex
 from metacog_pipeline.exporting.facts import Facts, may_copy, without_prompts
 from metacog_pipeline.exporting.folders import refuse_taken
+from metacog_pipeline.exporting.tables import write_csv
 from metacog_pipeline.files import canonical_json, file_sha256, replacing, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.interchange.logs.exported import ABOUT
@@ -54,7 +54,7 @@ def write(facts: Facts, folder: Path) -> dict[str, Any]:
             _some(path, folder / "choices")
     (folder / TABLES).mkdir()
     for name, frame in facts.tables():
-        spreadsheets.write_table(folder / TABLES / f"{name}.csv", frame)
+        write_csv(folder / TABLES / f"{name}.csv", frame)
     (folder / "CITE.bib").write_text(bibtex(facts.study), encoding="utf-8")
     made = {"python": platform.python_version(), **{name: version(name) for name in _LIBRARIES}}
     about = facts.write_about(folder, {"format": "bundle", "bundle_format": FORMAT, "libraries": made})

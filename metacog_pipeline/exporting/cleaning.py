@@ -54,11 +54,6 @@ class Cleaner:
             return [self.value(each) for each in value]
         return self.text(value) if isinstance(value, str) else value
 
-    def leaks(self, data: bytes) -> str | None:
-        """Return which kind of thing that must not leave ``data`` holds; None for nothing."""
-        kinds = {REMOVED: "a key", PLACE: "a path of this machine"}
-        return next((kinds[self._known[each]] for each in self._order if each.encode() in data), None)
-
     def _column(self, name: str) -> pl.Expr:
         found = pl.col(name).str.replace_all(_CREDENTIALS, "${1}")
         if self._order:

@@ -1,4 +1,7 @@
-"""``hf``: a folder that Hugging Face's libraries load: Parquet splits, and a card that says what they are and how made."""
+"""``hf`` and ``csv``: the tables of a study with a dataset card: fields, licences, how it was made.
+
+``hf`` is a folder that Hugging Face's libraries load; ``csv`` has a file per table.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,13 @@ from typing import Any
 import polars as pl
 import pyarrow.parquet as pq
 
+from metacog_pipeline.exporting import tables
 from metacog_pipeline.exporting.citing import bibtex
 from metacog_pipeline.exporting.facts import Facts
 from metacog_pipeline.interchange.logs.exported import ANSWERS
 
+Configs = dict[str, dict[str, pl.DataFrame]]  # configuration → split → rows
+Paths = dict[tuple[str, str], str]  # configuration and split → file in the folder
 _SHOWN_FIRST = "leaderboard"
 _OWN = {
     ANSWERS: "One row: one call and its answer, the splits are benchmarks. `metacog import` reads these again.",
@@ -21,30 +27,50 @@ _OWN = {
 }
 
 
-def write(facts: Facts, folder: Path) -> list[str]:
-    """Write every table, the items, the responses and the calls as Parquet, and the card."""
-    configs: dict[str, dict[str, pl.DataFrame]] = {name: {"test": frame} for name, frame in facts.tables()}
+def write_parquet(facts: Facts, folder: Path) -> list[str]:
+    """Write a Parquet file per split in the layout of Hugging Face's libraries, and the card."""
+    configs = _configs(facts)
+    paths: Paths = {}
+    for name, splits in configs.items():
+        for split, frame in splits.items():
+            paths[name, split] = f"data/{name}/{split}.parquet"
+            path = folder / paths[name, split]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(frame.to_arrow(), path, compression="zstd")
+    return _described(facts, folder, "hf", configs, paths)
+
+
+def write_csv(facts: Facts, folder: Path) -> list[str]:
+    """Write a CSV file per table, the calls of all benchmarks in one, and the card."""
+    together = {name: {"test": pl.concat(splits.values())} for name, splits in _configs(facts).items()}
+    for name, splits in together.items():
+        tables.write_csv(folder / f"{name}.csv", splits["test"])
+    return _described(facts, folder, "csv", together, {(name, "test"): f"{name}.csv" for name in together})
+
+
+def _configs(facts: Facts) -> Configs:
+    """Return every table, the items, the responses and the calls, as configurations of a data set."""
+    configs: Configs = {name: {"test": frame} for name, frame in facts.tables()}
     for benchmark in facts.benchmarks():
         configs[f"items-{benchmark.name}"] = {"test": facts.items(benchmark)}
         if (found := facts.responses(benchmark)).height:
             configs[f"responses-{benchmark.name}"] = {"test": found}
         if (found := facts.answers(benchmark)).height:
             configs.setdefault(ANSWERS, {})[benchmark.name] = found
-    for name, splits in configs.items():
-        for split, frame in splits.items():
-            path = folder / "data" / name / f"{split}.parquet"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(frame.to_arrow(), path, compression="zstd")
+    return configs
+
+
+def _described(facts: Facts, folder: Path, form: str, configs: Configs, paths: Paths) -> list[str]:
+    """Write what goes with the tables: verdicts of judges, ``metacog.json``, the card; return the line about them."""
     facts.write_judged(folder)
-    about = facts.write_about(folder, {"format": "hf"})
-    (folder / "README.md").write_text(_card(facts, about, configs), encoding="utf-8")
-    return [
-        f"{len(configs)} configurations, {sum(f.height for s in configs.values() for f in s.values()):,} rows"
-    ]
+    about = facts.write_about(folder, {"format": form})
+    (folder / "README.md").write_text(_card(facts, about, configs, paths), encoding="utf-8")
+    rows = sum(frame.height for splits in configs.values() for frame in splits.values())
+    return [f"{len(configs)} tables, {rows:,} rows"]
 
 
-def _card(facts: Facts, about: dict[str, Any], configs: dict[str, dict[str, pl.DataFrame]]) -> str:
-    text = [*_head(about, configs), *_made(about), *_licences(about), "## Fields", ""]
+def _card(facts: Facts, about: dict[str, Any], configs: Configs, paths: Paths) -> str:
+    text = [*_head(about, configs, paths), *_made(about), *_licences(about), "## Fields", ""]
     meaning = facts.described()
     for name, splits in configs.items():
         frame = next(iter(splits.values()))
@@ -60,14 +86,14 @@ def _card(facts: Facts, about: dict[str, Any], configs: dict[str, dict[str, pl.D
     return "\n".join([*text, "## Cite", "", "```bibtex", bibtex(facts.study).rstrip(), "```", ""])
 
 
-def _head(about: dict[str, Any], configs: dict[str, dict[str, pl.DataFrame]]) -> list[str]:
+def _head(about: dict[str, Any], configs: Configs, paths: Paths) -> list[str]:
     lines = ["---", f"pretty_name: {json.dumps(about['study'])}", "license: other", "configs:"]
     for name in sorted(configs, key=lambda each: (each != _SHOWN_FIRST, each)):
         lines += [f"- config_name: {json.dumps(name)}", "  data_files:"]
         for split in configs[name]:
             lines += [
                 f"  - split: {split.replace('-', '_')}",
-                f"    path: {json.dumps(f'data/{name}/{split}.parquet')}",
+                f"    path: {json.dumps(paths[name, split])}",
             ]
     return [*lines, "---", ""]
 

@@ -22,8 +22,9 @@ from metacog_pipeline.asking import construction, judging, roles, tasks
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound, bound, enabled
 from metacog_pipeline.errors import SourceError, StoreError, StudyError, one_line
-from metacog_pipeline.exporting import bundle, spreadsheets
+from metacog_pipeline.exporting import bundle
 from metacog_pipeline.exporting.facts import Facts, named_paths, sources
+from metacog_pipeline.exporting.tables import write_csv
 from metacog_pipeline.files import file_sha256, replacing, shipped
 from metacog_pipeline.interchange.logs.exported import ABOUT, IMPORTED, STUDY
 from metacog_pipeline.leaderboard import replayed
@@ -261,7 +262,7 @@ def compare(study: Study, archive: Path) -> Iterator[Table]:
             yield Table(name, 0, "is only in the bundle" if name in there else "is not in the bundle")
             continue
         own = folder / f"{name}.csv"
-        rows = spreadsheets.write_table(own, made[name])
+        rows = write_csv(own, made[name])
         same = own.read_bytes() == there[name].read_bytes()
         yield Table(name, rows, None if same else _first_difference(there[name], own))
 

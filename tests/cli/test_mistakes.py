@@ -320,7 +320,7 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("sql --study study.toml select+model,avg(estimate)+from+leaderboard", ('"model"', "add: group by model")),
     ("sql --study study.toml select+1;select+2", ("2 statements", "exactly one SELECT")),
     ("sql --study study.toml from+leaderboard --output .", ("--output .", ".parquet, .csv, .json")),
-    ("export study.toml --format exel --to out", ('export: --format "exel"', "give one of arviz, csv")),
+    ("export study.toml --format exel --to out", ('export: --format "exel"', "give one of csv, eee")),
     ("export study.toml --format csv --to ok.csv", ("ok.csv: is there already", "nothing is overwritten")),
     ("export study.toml --format csv", ("export: --to is missing", "metacog export STUDY --to DIR")),
     ("cite study.toml --format apa", ("cite: --format: no such option", "--json")),

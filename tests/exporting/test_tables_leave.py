@@ -1,17 +1,15 @@
 """csv and hf: what is exported is read back with the libraries it is for, and imported again gives the same board."""
 
-import contextlib
 import csv
 import json
 import shutil
 import subprocess
 from pathlib import Path
 
-import duckdb
 import polars as pl
 import pytest
 
-from metacog_pipeline.exporting import lakes, writer
+from metacog_pipeline.exporting import writer
 from metacog_pipeline.exporting.facts import Facts
 from metacog_pipeline.interchange.logs import exported
 from metacog_pipeline.leaderboard import read
@@ -69,22 +67,6 @@ def test_all_that_leaves_is_of_one_board(metacog, made, tmp_path, monkeypatch, c
     assert len(opened) == 1
 
 
-def test_a_lake_holds_every_table_and_is_refused_in_one_line_without_the_extension(metacog, made, tmp_path):
-    facts = Facts.of(load_study(made))
-    with contextlib.closing(duckdb.connect()) as lake:
-        lake.execute("attach ':memory:' as lake")  # DuckLake takes the same statements
-        rows = lakes.fill(lake, facts)
-        assert rows["answers"] == 20 and {"leaderboard", "items_of_questions"} < rows.keys()
-        for name, count in rows.items():
-            assert lake.execute(f'select count(*) from lake."{name}"').fetchone() == (count,)
-        try:
-            lake.execute("load ducklake")
-        except duckdb.Error:
-            done = metacog("export", made, "--to", tmp_path / "out", "--format", "ducklake", code=2)
-            assert "no extension ducklake" in str(done.exception) and "\n" not in str(done.exception)
-            assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize("form", ["csv", "eee", "hf", "inspect"])
 def test_the_same_study_gives_the_same_bytes_and_nothing_is_overwritten(metacog, made, tmp_path, form):
     for name in ("one", "two"):
@@ -103,6 +85,12 @@ def test_texts_that_a_spreadsheet_would_run_are_marked(out):
         rows = {row["item_id"]: row for row in csv.DictReader(file)}
     assert rows["'=odd"]["question"] == "'" + QUESTIONS[-1]["question"]
     assert not any(cell.startswith(("=", "@")) for row in rows.values() for cell in row.values())
+
+
+def test_a_card_beside_csv_names_a_file_for_each_table(out):
+    card = (out / "README.md").read_text(encoding="utf-8")
+    listed = {line.split('"')[1] for line in card.splitlines() if line.strip().startswith("path:")}
+    assert listed == {path.name for path in out.glob("*.csv")} > {"leaderboard.csv", "transcripts.csv"}
 
 
 def test_the_card_names_splits_fields_licences_and_how_it_was_made(metacog, made, tmp_path):

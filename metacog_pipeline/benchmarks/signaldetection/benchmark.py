@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
 import polars as pl
 
 from metacog_pipeline.benchmark import contract
-from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Group, Paper, Respondent, Stage, Step
+from metacog_pipeline.benchmark.contract import Calls, Chat, Condition, Paper, Respondent, Stage, Step
 from metacog_pipeline.benchmark.wording import words_of
 from metacog_pipeline.benchmarks.signaldetection import asking, board, parsing, published
 from metacog_pipeline.benchmarks.signaldetection.construction import STEPS, sources, wanted
@@ -17,7 +17,6 @@ from metacog_pipeline.benchmarks.signaldetection.contrasts import CONTRASTS
 from metacog_pipeline.benchmarks.signaldetection.importing import IMPORTER
 from metacog_pipeline.benchmarks.signaldetection.items import Item as Trial
 from metacog_pipeline.benchmarks.signaldetection.measures import MEASURES, rated
-from metacog_pipeline.benchmarks.signaldetection.measures.bayes import kept_draws
 from metacog_pipeline.benchmarks.signaldetection.prompts import CONFIDENCE, Wording, load_wording
 from metacog_pipeline.benchmarks.signaldetection.questions import QUESTIONS
 from metacog_pipeline.benchmarks.signaldetection.settings import Settings
@@ -109,10 +108,6 @@ class SignalDetection(contract.Benchmark[Settings, Trial, parsing.Response]):
             confidence=0.5 + (pl.col("confidence") - 1) / (2 * steps),
             n_alternatives=pl.lit(2, pl.Int32),
         )
-
-    def draws(self, groups: Sequence[Group]) -> Mapping[str, Mapping[str, Any]]:
-        """Return the draws of the Bayesian fit of each task and model."""
-        return kept_draws(self, [each for each in groups if rated(each.condition)])
 
     def scored_by(self) -> Any:
         """Return K, which the counts are made over."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -113,20 +112,3 @@ def summarise(draws: Draws, known: Mapping[str, Diagnostic]) -> dict[str, Summar
     trust = np.array([[known[name].rhat, known[name].ess_bulk, known[name].ess_tail] for name in names]).T
     rows = np.stack([mean, sd, median, low, high, *shortest, errors, *ends, *trust], axis=1)
     return {name: Summary(*map(float, row)) for name, row in zip(names, rows, strict=True)}
-
-
-def inference_data(draws: Draws, **attributes: Any) -> dict[str, Any]:
-    """Return the draws in ArviZ's layout.
-
-    ``posterior`` holds arrays ``(chain, draw)`` or ``(chain, draw, criterion)``, ``dims`` and ``coords`` name the third
-    axis (criteria 1 .. K-1, ascending on the evidence axis), ``attrs`` keeps ``attributes``: pass the parts to
-    ``arviz.from_dict``.
-    """
-    vectors = {name: values for name, values in draws.items() if values.ndim == 3}
-    criteria = {values.shape[2] for values in vectors.values()}
-    return {
-        "posterior": {name: np.asarray(values) for name, values in draws.items()},
-        "dims": {name: ["criterion"] for name in vectors},
-        "coords": {"criterion": np.arange(1, max(criteria, default=0) + 1)},
-        "attrs": {"inference_library": "metacog_pipeline", **attributes},
-    }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metacog_pipeline.stats.bayes.draws import columns, diagnose, inference_data, summarise, with_ratios
+from metacog_pipeline.stats.bayes.draws import columns, diagnose, summarise, with_ratios
 from metacog_pipeline.stats.decisions import hdi
 
 
@@ -39,12 +39,3 @@ def test_a_summary_is_that_of_the_pooled_draws_and_leaves_out_what_is_held_fixed
     assert (row.mean, row.sd) == pytest.approx((flat.mean(), flat.std(ddof=1)))
     assert (row.q025, row.median, row.q975) == pytest.approx(tuple(np.quantile(flat, [0.025, 0.5, 0.975])))
     assert (row.hdi_low, row.hdi_high) == hdi(flat)
-
-
-def test_the_layout_names_every_axis():
-    layout = inference_data(some(), seed=3)
-    assert set(layout) == {"posterior", "dims", "coords", "attrs"}
-    assert layout["dims"] == {"t2c_rs1": ["criterion"]}
-    assert layout["coords"]["criterion"].tolist() == [1, 2]
-    assert layout["attrs"]["seed"] == 3
-    assert all(values.shape[:2] == (4, 300) for values in layout["posterior"].values())

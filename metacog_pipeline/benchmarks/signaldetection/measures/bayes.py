@@ -89,18 +89,6 @@ def fitted(benchmark: Bound, groups: Sequence[Group], needed: Sequence[str] = KE
     return [found[place] for place in range(len(groups))]
 
 
-def kept_draws(benchmark: Bound, groups: Sequence[Group]) -> dict[str, dict[str, Any]]:
-    """Return the kept draws of each group that converged, parameter → (1, draw): all chains, evenly thinned."""
-    found = zip(fitted(benchmark, groups), groups, strict=True)
-    return {
-        "/".join(filter(None, (fit.dataset, fit.task, group.condition, fit.model))): {
-            name: values.reshape(1, -1) for name, values in fit.kept.draws.items()
-        }
-        for fit, group in found
-        if fit.kept is not None and fit.kept.converged
-    }
-
-
 def fitted_counts(
     cells: Sequence[Cell], seed: int, folder: Path, keep: int = DRAWS, needed: Sequence[str] = KEPT
 ) -> list[Fitted]:
