@@ -86,18 +86,15 @@ class OpenStudy:
             raise MetacogError(f"run: ended with exit code {code}; its message stands on standard error")
         return self.sql("from progress")
 
-    def board(self, benchmark: str | None = None, *, official: bool = False) -> pl.DataFrame:
-        """Return the table ``leaderboard``: a row per benchmark, condition, model, measure and source.
-
-        ``official`` takes the last board at a moment when nothing was missing.
-        """
+    def board(self, benchmark: str | None = None) -> pl.DataFrame:
+        """Return the table ``leaderboard``: a row per benchmark, condition, model, measure and source."""
         import polars as pl
 
         from metacog_pipeline.leaderboard import read
 
         if benchmark is not None:
             _refuse_no_text("board", benchmark=benchmark)
-        rows = read.board(self.study.home, benchmark, official=official)
+        rows = read.board(self.study.home, benchmark)
         return pl.DataFrame(
             list(rows.rows), schema=list(rows.columns), orient="row", infer_schema_length=None
         )

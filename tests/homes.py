@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.home import Home
+from metacog_pipeline.leaderboard.datasets import Dataset
 from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.scoring import printed
 from metacog_pipeline.study import Study, load_study
@@ -21,9 +22,14 @@ from metacog_pipeline.study import Study, load_study
 _KEPT = tempfile.TemporaryDirectory(prefix="metacog-homes-")
 
 
+@functools.cache
+def _datasets() -> tuple[Dataset, ...]:
+    return tuple(load_project().datasets.values())
+
+
 def columns_of(path: str) -> dict[str, str]:
     """Return the columns, with their DuckDB types, of the dataset the file at ``path`` (below the home) belongs to."""
-    for dataset in load_project().datasets.values():
+    for dataset in _datasets():
         if dataset.matches(path):
             return dict(dataset.columns)
     raise AssertionError(f"{path} belongs to no dataset")

@@ -16,7 +16,7 @@ from metacog_assets import parts, work
 
 STAGES = {
     work: ("make", "answer", "read", "judge", "estimate"),
-    parts: ("scores", "published", "all_benchmarks", "board", "official", "report"),
+    parts: ("scores", "published", "all_benchmarks", "board", "report"),
 }
 
 

@@ -66,12 +66,6 @@ FOLLOW_WHAT_THERE_IS = (
     NEWS | (dg.AutomationCondition.missing().since_last_handled() & ~dg.AutomationCondition.in_progress())
 ).with_label("follow what there is")
 
-# The official board waits until every partition of every model is there. Unlike eager(), this also holds when
-# everything was complete before automation was switched on.
-WHEN_COMPLETE = (FOLLOW_WHAT_THERE_IS & _THERE & ~dg.AutomationCondition.any_deps_in_progress()).with_label(
-    "when every partition is complete"
-)
-
 EVERY_S = (
     10  # a look at the demo's graph takes a third of a second; a board follows a backfill within three looks
 )

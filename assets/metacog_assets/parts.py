@@ -159,16 +159,13 @@ def all_benchmarks() -> dict[str, int]:
 def board(tables: Mapping[str, str]) -> tuple[Any, dict[str, dict[str, str]], dict[str, dict[str, Fact]]]:
     """Build the leaderboard file; return its report, the columns of tables, and what ``tables`` (name → schema) hold."""
     from metacog_assets.table_previews import shown
-    from metacog_pipeline.leaderboard import build, read, shared, status, texts
-    from metacog_pipeline.leaderboard.database import one_instance
+    from metacog_pipeline.leaderboard import build, read, shared, status
 
     study = current_study()
     home = study.home
     with digests.publishing(home):
         inputs = status.write_status(study)
-        with one_instance(home):
-            report = build.build(home)
-            texts.grow_texts(home)
+        report = build.build(home)
         status.note_board(study, inputs)
         shared.publish(home)
     with read.one_connection(home):
@@ -177,18 +174,6 @@ def board(tables: Mapping[str, str]) -> tuple[Any, dict[str, dict[str, str]], di
             name: shown(home, schema, name, list(columns.get(name, {}))) for name, schema in tables.items()
         }
     return report, {name: dict(each) for name, each in columns.items()}, facts
-
-
-def official() -> int:
-    """Publish the board as the official one; return its rows."""
-    from metacog_pipeline.leaderboard import shared
-    from metacog_pipeline.leaderboard.official import publish_official
-
-    home = current_study().home
-    with digests.publishing(home, home.leaderboard):
-        rows = publish_official(home)
-        shared.publish(home)
-    return rows
 
 
 def report() -> Path:

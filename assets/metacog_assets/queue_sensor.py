@@ -23,9 +23,8 @@ from metacog_assets import request as asked
 from metacog_assets.answer_assets import later_arms
 from metacog_assets.jobs import JOBS
 from metacog_assets.launch import MOST_PASSES, QUIET, assets_of, job_of, stale_steps, todo
-from metacog_assets.publishing import wanted_boards
 from metacog_assets.request import ACTIVE, BY, ENDED, ID, QUEUE, STAGES, TASK, Request
-from metacog_assets.sensors import sync_partitions
+from metacog_assets.sensors import boards, sync_partitions
 from metacog_assets.study_file import Bound, bound, current_study
 from metacog_pipeline.asking import batches, construction, tasks
 from metacog_pipeline.asking.session import Partition
@@ -167,7 +166,7 @@ def next_runs(study: Study, instance: dg.DagsterInstance, request: Request) -> l
     if batches.waiting(study):
         raise MetacogError("waiting for batches (see: metacog batches STUDY)")
     if not look.passes("publish") and (request.force or not board_current(study)):
-        work.start("publish", "publish", wanted_boards(study))
+        work.start("publish", "publish", boards())
         return work.requests
     return None
 

@@ -7,17 +7,15 @@ import dagster as dg
 from metacog_assets.automation import EVERY_S
 from metacog_assets.partitions import MODELS
 from metacog_assets.study_file import current_study
-from metacog_assets.tables import OFFICIAL
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.study import Study
 
 
 def boards() -> list[dg.AssetKey]:
-    """Return what stands over all models, but for the official board, which waits until nothing is missing."""
+    """Return what stands over all models."""
     from metacog_assets.benchmarks import ASSETS
 
-    tables = dg.AssetSelection.tag("layer", "tables") - dg.AssetSelection.assets(OFFICIAL)
-    return sorted(tables.resolve(ASSETS))
+    return sorted(dg.AssetSelection.tag("layer", "tables").resolve(ASSETS))
 
 
 def changes(study: Study, instance: dg.DagsterInstance) -> tuple[list[str], list[str]]:

@@ -6,18 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 import dagster as dg
 
 from metacog_assets import apart, parts
-from metacog_assets.automation import FOLLOW_WHAT_THERE_IS, WHEN_COMPLETE
+from metacog_assets.automation import FOLLOW_WHAT_THERE_IS
 from metacog_assets.figures import ROWS, URI, Fact
 from metacog_assets.marking import LINEAGE, SCHEMA, lineage, owners, table_schema, tags
 from metacog_assets.reporting import LEFT_EMPTY, one_line_failure
 from metacog_pipeline import registry
-from metacog_pipeline.leaderboard.build import BuildReport
+from metacog_pipeline.leaderboard.build import BuildResult
 from metacog_pipeline.leaderboard.glossary import meaning
 from metacog_pipeline.leaderboard.models import Project, SqlModel, tables_behind
 
 TESTED, BOARD = "tests", "leaderboard"
 POOL = "board"  # one process writes; a second board waits for its turn
-_COMPLETE = ("_transcripts", "_run_estimates")  # what the official board waits for
 _VIEWS = {"kept_items": "stg_items"}  # made before the tables, from a dataset of its own
 Produced = Sequence[tuple[str, dg.AssetKey]]
 
@@ -33,11 +32,8 @@ def key_of(table: str) -> dg.AssetKey:
     return dg.AssetKey(["leaderboard", table])
 
 
-OFFICIAL = key_of("leaderboard_official")
-
-
 def table_assets(project: Project, produced: Produced, asked: Sequence[str]) -> list[dg.AssetsDefinition]:
-    """Return the tables of the leaderboard file, the official board, and the report.
+    """Return the tables of the leaderboard file, and the report.
 
     Parameters
     ----------
@@ -47,7 +43,7 @@ def table_assets(project: Project, produced: Produced, asked: Sequence[str]) -> 
         Benchmarks of the study; tables of others are left out.
     """
     models = [model for model in project.models if model.benchmark is None or model.benchmark in asked]
-    return [_tables(project, models, produced), _official(produced), _report()]
+    return [_tables(project, models, produced), _report()]
 
 
 def _tables(project: Project, models: Sequence[SqlModel], produced: Produced) -> dg.AssetsDefinition:
@@ -114,13 +110,16 @@ def _reads(
 
 
 def _result(
-    report: BuildReport,
+    report: BuildResult,
     project: Project,
     model: SqlModel,
     columns: Mapping[str, Mapping[str, str]],
     shown: Mapping[str, Fact],
 ) -> dg.MaterializeResult:
-    facts = report.facts(model.name)
+    made = next(each for each in report.tables if each.name == model.name)
+    facts: dict[str, Fact] = {"rows": made.rows, "seconds": round(made.seconds, 4), "file": str(report.path)}
+    if made.reason is not None:
+        facts["reason"] = made.reason
     own = columns.get(model.name, {})
     read = {
         key_of(name): columns[name] for name in tables_behind(model.reads, project.parts) if name in columns
@@ -129,7 +128,7 @@ def _result(
         asset_key=key_of(model.name),
         metadata={
             **facts,
-            ROWS: int(facts.get("rows", 0)),
+            ROWS: made.rows,
             URI: f"{report.path.as_uri()}#{model.schema}.{model.name}",
             SCHEMA: table_schema(own, {name: meaning(model.header, name) or "" for name in own}),
             LINEAGE: lineage(own, read),
@@ -139,9 +138,9 @@ def _result(
     )
 
 
-def _tested(report: BuildReport) -> dg.AssetCheckResult:
+def _tested(report: BuildResult) -> dg.AssetCheckResult:
     """Return that the tests held (a failed one has raised), and which tables are empty because they could not be built."""
-    failed = {"/".join(key_of(table.name).path): table.reason or "" for table in report.failures}
+    failed = {"/".join(key_of(name).path): reason for name, reason in report.failures.items()}
     return dg.AssetCheckResult(
         asset_key=key_of(BOARD),
         check_name=TESTED,
@@ -154,28 +153,6 @@ def _tested(report: BuildReport) -> dg.AssetCheckResult:
 def _tests(project: Project, model: SqlModel) -> list[str]:
     queries = [test.name for test in project.tests if model.name in test.reads]
     return [f"key: {', '.join(model.header.key)}", *map(str, model.header.assertions), *queries]
-
-
-def _official(produced: Produced) -> dg.AssetsDefinition:
-    scored = {key for _, key in produced if key.path[-1].endswith(_COMPLETE)}
-
-    @dg.asset(
-        key=OFFICIAL,
-        group_name="details",
-        deps=[key_of("leaderboard"), *sorted(scored)],
-        kinds={"duckdb"},
-        pool=POOL,
-        automation_condition=WHEN_COMPLETE,
-        owners=owners(),
-        tags=tags("tables"),
-    )
-    def leaderboard_official() -> dg.MaterializeResult:
-        """The board at a moment when every partition of every model was complete."""
-        with one_line_failure():
-            rows = apart.call(apart.BOARDS, None, parts.official)
-        return dg.MaterializeResult(metadata={ROWS: rows})
-
-    return leaderboard_official
 
 
 def _report() -> dg.AssetsDefinition:

@@ -1,7 +1,6 @@
 -- One row: one call to a model and how it ended; texts are in transcripts.duckdb, by answer_id.
 -- Key: none; the same call may be kept for two readers, and one that failed or was unusable may be repeated under its answer_id.
 -- Source: transcripts, the readable copy of the journals.
--- Grows: by file.
 -- columns:
 --   status: ok, refused, truncated or failed
 --   finish_detail: more than finish_reason says, where the provider does

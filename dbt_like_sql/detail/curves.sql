@@ -2,7 +2,6 @@
 -- against coverage.
 -- Key: benchmark, dataset, condition, model, curve, position.
 -- Source: curves of the benchmarks, cross_benchmark/curves.parquet.
--- Grows: by model.
 -- #NOT_NULL(benchmark, dataset, condition, model, curve, position)
 -- #SET{source: measured|simulated}
 -- columns:

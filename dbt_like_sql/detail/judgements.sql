@@ -1,7 +1,6 @@
 -- One row: one verdict of one judge on one response of a listed model, in one dimension.
 -- Key: benchmark, dataset, condition, model, run, item_id, judge, dimension.
 -- Source: judgements of the benchmarks.
--- Grows: by file.
 -- #NOT_NULL(benchmark, dataset, condition, model, run, item_id, judge, status)
 -- columns:
 --   judge: self, or a row of [[judges]]; judge_model: who was asked

@@ -1,7 +1,6 @@
 -- One row: one measure of one listed model, condition and run.
 -- Key: benchmark, dataset, condition, model, run, measure.
 -- Source: estimates/*/runs; models and runs the study lists, data sets it asks.
--- Grows: by file.
 -- #NOT_NULL(benchmark, dataset, condition, model, run, measure, source)
 -- #SET{source: measured|simulated}
 select

@@ -1,7 +1,6 @@
 -- One row: what one model has cost on one benchmark, retired models and superseded answers included: it was all paid for.
 -- Key: benchmark, model.
 -- Source: calls, study/models.parquet.
--- Grows: by model.
 -- #NOT_NULL(benchmark, model, calls)
 -- columns:
 --   calls: calls kept, whatever their end

@@ -1,7 +1,6 @@
 -- One row: one measure of one listed model under one condition over all its runs, with how it was made.
 -- Key: benchmark, dataset, condition, model, measure.
 -- Source: estimates/*/models; models the study lists, data sets it asks.
--- Grows: by file.
 -- #NOT_NULL(benchmark, dataset, condition, model, measure, source)
 -- #SET{source: measured|simulated}
 select

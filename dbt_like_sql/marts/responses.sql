@@ -2,7 +2,6 @@
 -- Calibration, reliability diagrams and ROC curves are made of these.
 -- Key: benchmark, dataset, condition, model, run, item_id.
 -- Source: responses of the benchmarks, harmonised by each.
--- Grows: by file.
 -- #NOT_NULL(benchmark, dataset, condition, model, run, item_id, correct, source)
 -- #SET{source: measured|simulated}
 -- columns:

@@ -25,16 +25,15 @@ from metacog_pipeline.leaderboard.read import board as read_board
 @click.command()
 @click.argument("benchmark", required=False)
 @study_option
-@click.option("--official", is_flag=True, help="The last board at a moment when nothing was missing.")
 @printing.format_option(*FORMATS)
-def board(benchmark: str | None, study_file: Path, official: bool, form: Format) -> None:
+def board(benchmark: str | None, study_file: Path, form: Format) -> None:
     """Print the leaderboard of all benchmarks, or of one.
 
     For people (table, markdown) one line per model; for programs (json, csv) every row of the table `leaderboard`.
     """
     home = opened(study_file).home
     with one_connection(home):
-        rows = read_board(home, benchmark, official=official)
+        rows = read_board(home, benchmark)
         click.echo(render_board(rows, form), nl=False)
         if form in ("table", "markdown"):
             click.echo(f"\n{notes(home, benchmark)}", nl=False)
@@ -63,7 +62,7 @@ class _Query(click.Command):
 @click.option(
     "--store",
     metavar="ADDRESS",
-    help="Instead: boards published in a store (s3://bucket/prefix), read there.",
+    help="Instead: boards published in a store (s3://bucket/prefix).",
 )
 @printing.format_option(*FORMATS)
 @click.option(
@@ -93,7 +92,7 @@ def sql(
 
 @contextlib.contextmanager
 def _home(study_file: Path | None, store: str | None) -> Iterator[Home]:
-    """Yield the home of a study, or an empty folder that stands for the boards in a store."""
+    """Yield the home of a study, or a folder with a copy of the boards in a store."""
     if (study_file is None) == (store is None):
         raise click.UsageError(
             "give --study STUDY, or --store ADDRESS where boards were published in a store"
@@ -101,14 +100,14 @@ def _home(study_file: Path | None, store: str | None) -> Iterator[Home]:
     if study_file is not None:
         yield opened(study_file).home
         return
-    from metacog_pipeline.leaderboard.shared import standing
+    from metacog_pipeline.leaderboard.shared import fetch
     from metacog_pipeline.storage import attached
 
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder))
         attached.look_at(home, str(store))
-        found = attached.store_of(home)
-        if found is None or not standing(found):
+        fetch(home)
+        if not home.leaderboard.is_file():
             raise StoreError(
                 f"{store}: no boards were published there; metacog run on a host of the study does it"
             )

@@ -10,8 +10,7 @@ import polars as pl
 
 from metacog_pipeline.conformance.case import Broken, Tried, held
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.leaderboard.checks import check_model, check_query
-from metacog_pipeline.leaderboard.failures import NotHeldError
+from metacog_pipeline.leaderboard.checks import NotHeldError, check_model, check_query
 from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.scoring.comparisons import as_table
 from metacog_pipeline.scoring.printed import fitted

@@ -41,7 +41,7 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 #: Tables that tell when and on which disk a board was built, not what is on it.
-_OF_THE_BUILD = ("inputs", "snapshot", "leaderboard_official")
+_OF_THE_BUILD = ("inputs", "snapshot")
 _TEXTS_OF_ITEMS = ("question", "key", "facts")
 
 

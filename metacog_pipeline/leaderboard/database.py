@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import shutil
+import re
 import time
 from collections.abc import Iterator
-from contextvars import ContextVar
 from pathlib import Path
 
 import duckdb
@@ -16,14 +15,14 @@ from metacog_pipeline.errors import StoreError, StudyError, one_line
 from metacog_pipeline.files import replacing
 from metacog_pipeline.home import Home
 
-OFFICIAL = "leaderboard_official"  # the table no SQL file makes and every rebuild carries over
 _LOCK_WAIT_S = 60.0
-_NEW = "new_board"  # what a database that is being made is attached as
-_INSTANCE: ContextVar[tuple[Path, duckdb.DuckDBPyConnection] | None] = ContextVar("_INSTANCE", default=None)
+_HELD = re.compile(
+    r"Could not set lock on file .*?(?:held in (?P<program>.*?) \(PID (?P<pid>\d+)\)|$)", re.DOTALL
+)
 
 
-def open_database(folder: Path) -> duckdb.DuckDBPyConnection:
-    """Open a database in memory with relative paths starting at ``folder``, mostly a home.
+def open_database(folder: Path, file: Path | None = None) -> duckdb.DuckDBPyConnection:
+    """Open ``file``, or a database in memory, with relative paths starting at ``folder``, mostly a home.
 
     Extensions are neither downloaded nor loaded from outside: what is built in (Parquet, CSV, JSON) is enough.
 
@@ -39,7 +38,7 @@ def open_database(folder: Path) -> duckdb.DuckDBPyConnection:
             f"study.home: {resolved} holds {' '.join(unusable)}, which DuckDB cannot search; choose another folder"
         )
     return duckdb.connect(
-        ":memory:",
+        str(file or ":memory:"),
         config={
             "file_search_path": resolved,
             "autoinstall_known_extensions": False,
@@ -48,52 +47,26 @@ def open_database(folder: Path) -> duckdb.DuckDBPyConnection:
     )
 
 
-@contextlib.contextmanager
-def one_instance(home: Home) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield DuckDB as it was started for ``home``, once for all blocks within this one: it takes as long as ten tables.
-
-    Cursors of it share what is attached and the number of threads; temporary tables are those of each.
-    """
-    held = _INSTANCE.get()
-    if held is not None and held[0] == home.path:
-        yield held[1]
-        return
-    instance = open_database(home.path)
-    token = _INSTANCE.set((home.path, instance))
-    try:
-        yield instance
-    finally:
-        _INSTANCE.reset(token)
-        instance.close()
-
-
-@contextlib.contextmanager
-def attached(instance: duckdb.DuckDBPyConnection, **files: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a cursor of ``instance`` to which ``files`` are attached read-only, by name. Raises as `attach` does."""
-    connection = instance.cursor()
-    try:
-        for name, file in files.items():
-            attach(connection, file, name)
-        yield connection
-    finally:
-        connection.close()
-        for name in files:
-            instance.execute(f"detach database if exists {identifier(name)}")
-
-
 def attach(connection: duckdb.DuckDBPyConnection, file: Path, name: str) -> None:
     """Attach ``file`` read-only as ``name``.
 
     Raises
     ------
     StoreError
-        If the file is missing, or is not a DuckDB database this version can read.
+        If the file is missing, another process has it open for writing, or this version cannot read it.
     """
     if not file.is_file():
         raise StoreError(f"{file}: no leaderboard there yet; build it with metacog run STUDY")
     try:
         connection.execute(f"attach {text(str(file))} as {identifier(name)} (read_only)")
     except duckdb.Error as error:
+        if held := _HELD.search(str(error)):
+            holder = (
+                f"process {held['pid']} ({Path(held['program']).name})" if held["pid"] else "another process"
+            )
+            raise StoreError(
+                f"{file}: {holder} has it open for writing; wait until it closes the file, or end it, and ask again"
+            ) from None
         raise StoreError(
             f"{file}: not readable as a DuckDB file ({one_line(str(error), 200)}); "
             "move it away and run metacog run STUDY: the board is rebuilt from the kept answers"
@@ -101,10 +74,8 @@ def attach(connection: duckdb.DuckDBPyConnection, file: Path, name: str) -> None
 
 
 @contextlib.contextmanager
-def new_database(
-    instance: duckdb.DuckDBPyConnection, target: Path, *, copy: bool
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection to a database that becomes ``target`` when the block ends well; ``copy`` starts from ``target``.
+def new_database(home: Home, target: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a connection to a new database file that takes the place of ``target`` when the block ends well.
 
     Raises
     ------
@@ -113,24 +84,15 @@ def new_database(
     """
     try:
         with replacing(target) as temporary:
-            if copy:
-                shutil.copyfile(target, temporary)
-            else:
-                temporary.unlink()  # DuckDB refuses an empty file
-            log = temporary.with_name(f"{temporary.name}.wal")
-            connection = instance.cursor()
+            temporary.unlink()  # DuckDB refuses an empty file
+            connection = open_database(home.path, temporary)
             try:
-                connection.execute(f"attach {text(str(temporary))} as {_NEW} (type duckdb)")
-                connection.execute(f"use {_NEW}")
-                # What is committed goes into the file at once: a log beside it would be written, and then read into it.
-                connection.execute("set checkpoint_threshold = '1 byte'")
+                # One thread: sums of floats are the same in every bit, whatever the machine.
+                connection.execute("set threads = 1")
                 yield connection
-                connection.execute("checkpoint")
             finally:
                 connection.close()
-                with contextlib.suppress(duckdb.Error):  # of a full disk; what was raised before says so
-                    instance.execute(f"detach database if exists {_NEW}")
-                log.unlink(missing_ok=True)
+                temporary.with_name(f"{temporary.name}.wal").unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(
             f"{target}: cannot be written ({error.strerror or error}); free space or check the study's home"

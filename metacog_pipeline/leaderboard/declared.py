@@ -8,7 +8,7 @@ from metacog_pipeline import registry
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.item_files import items_path
 from metacog_pipeline.benchmark.schema import columns_with_words
-from metacog_pipeline.leaderboard.explanation import formulas
+from metacog_pipeline.leaderboard.glossary import formulas
 from metacog_pipeline.scoring.calibration import PREFIX
 from metacog_pipeline.scoring.estimates import measures_of
 from metacog_pipeline.scoring.harmonised_measures import AMONG_PEOPLE, DECLARED

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from metacog_pipeline import registry
@@ -14,13 +11,12 @@ from metacog_pipeline.errors import StoreError, StudyError, suggestion
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.database import identifier, text
-from metacog_pipeline.leaderboard.glossary import terms
+from metacog_pipeline.leaderboard.glossary import formulas, terms
 from metacog_pipeline.scoring.calibration import PREFIX
 from metacog_pipeline.scoring.recount import Recount, items_of, recount
 from metacog_pipeline.scoring.simulated_coverage import SAMPLES, Simulated, simulated
 from metacog_pipeline.study import Study
 
-FILE = Path(__file__).with_name("formulas.toml")
 TABLES = (
     "estimates",
     "calibration",
@@ -30,12 +26,6 @@ COMPARED = ("estimate", "low", "high", "n", "status")
 LIKE = 1e-9  # a fit that is repeated among others ends some 1e-12 beside
 MOST_NAMES = 20  # listed in a message
 PUBLISHED = "published"
-
-
-@functools.lru_cache(maxsize=1)
-def formulas() -> Mapping[str, Mapping[str, str]]:
-    """Return formula and reference of measures that are shared, by measure."""
-    return tomllib.loads(FILE.read_text("utf-8"))
 
 
 def explain(

@@ -1,4 +1,4 @@
-"""What every column means, in one place: `glossary.toml`, and the header of a SQL file where its table says it closer."""
+"""What columns and measures mean: `glossary.toml`, `formulas.toml`, and the header of a SQL file for its own table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from metacog_pipeline.leaderboard.header import Header
 
-FILE = Path(__file__).with_name("glossary.toml")
+_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,16 @@ class Term:
 @functools.lru_cache(maxsize=1)
 def terms() -> Mapping[str, Term]:
     """Return the terms by column."""
-    return {name: Term(**entry) for name, entry in tomllib.loads(FILE.read_text("utf-8")).items()}
+    return {
+        name: Term(**entry)
+        for name, entry in tomllib.loads((_FOLDER / "glossary.toml").read_text("utf-8")).items()
+    }
+
+
+@functools.lru_cache(maxsize=1)
+def formulas() -> Mapping[str, Mapping[str, str]]:
+    """Return formula and reference of measures that several benchmarks share, by measure."""
+    return tomllib.loads((_FOLDER / "formulas.toml").read_text("utf-8"))
 
 
 def meaning(header: Header, column: str) -> str | None:

@@ -6,7 +6,6 @@
     -- Key: benchmark, model, measure.
     -- Source: estimates/*/models.
     -- Reads: stg_gates = estimates/medley/gates/*.parquet (dataset varchar, name varchar)
-    -- Grows: by file.
     -- Part of: curves.
     -- #NOT_NULL(model)
     -- #SET{source: measured|published|simulated}
@@ -14,10 +13,8 @@
     --   estimate: point estimate, 0 to 1 for shares
 
 ``Key`` is tested: no two rows share it, nulls taken as equal. ``Reads`` declares a dataset only this benchmark has, its
-patterns separated by ``|`` and its columns with their DuckDB types. ``Grows: by file.`` says that each row comes from one
-file of one model and run, so that only rows of changed files are made again; ``by model`` that each row comes from rows of
-one model in such tables. ``Part of`` makes rows of a shared table, no table
-of its own. ``#SET`` lets nulls pass, ``#NOT_NULL`` does not. The rest is the table's comment in the database.
+patterns separated by ``|`` and its columns with their DuckDB types. ``Part of`` makes rows of a shared table, no table of
+its own. ``#SET`` lets nulls pass, ``#NOT_NULL`` does not. The rest is the table's comment in the database.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.leaderboard.staging import Dataset
+from metacog_pipeline.leaderboard.datasets import Dataset
 
 _LIST = re.compile(r"^#(UNIQUE|NOT_NULL)\(([^()]*)\)$")
 _SET = re.compile(r"^#SET\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*:([^{}]*)\}$")
@@ -59,7 +56,6 @@ class Header:
 
     description: str
     key: tuple[str, ...]
-    grows: Literal["by file", "by model"] | None
     part_of: str | None
     reads: tuple[Dataset, ...]
     assertions: tuple[Assertion, ...]
@@ -91,7 +87,6 @@ def parse_header(sql: str, where: str) -> Header:
             f"{name}: {said}" for name, said in named.items() if name in ("One row", "Key", "Source")
         ),
         key=key,
-        grows=_grows(named.get("Grows"), where),
         part_of=named["Part of"].rstrip(".") if "Part of" in named else None,
         reads=tuple(_dataset(line, where) for line in _reads(text)),
         assertions=tuple(assertions),
@@ -107,22 +102,12 @@ def _named(lines: list[str]) -> dict[str, str]:
         bare = line.strip()
         if bare == "columns:":
             break
-        if match := re.match(r"^(One row|Key|Source|Grows|Part of|Reads): (.+)$", bare):
+        if match := re.match(r"^(One row|Key|Source|Part of|Reads): (.+)$", bare):
             current = match[1]
             found[current] = match[2]
         elif bare and not bare.startswith("#"):
             found[current] = f"{found.get(current, '')} {bare}".strip()
     return found
-
-
-def _grows(said: str | None, where: str) -> Literal["by file", "by model"] | None:
-    if said is None:
-        return None
-    if said == "by file.":
-        return "by file"
-    if said == "by model.":
-        return "by model"
-    raise StoreError(f'{where}: Grows: "{said}" is not known; write "by file." or "by model."')
 
 
 def _key(text: str) -> tuple[str, ...]:

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-import functools
 import graphlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from metacog_pipeline.errors import StoreError, suggestion
 from metacog_pipeline.files import sha256_hex, shipped
-from metacog_pipeline.leaderboard.dependencies import Reads, reads_of, serialized
+from metacog_pipeline.leaderboard.datasets import SHARED, Dataset
 from metacog_pipeline.leaderboard.header import Header, parse_header
-from metacog_pipeline.leaderboard.staging import SHARED, Dataset
 
 MARTS, DETAIL, BENCHMARKS, QUERIES, TESTS = "marts", "detail", "benchmarks", "queries", "tests"
-#: Made in `listing`, before any table: what the study asks now.
+#: Tables that a build makes before any SQL file runs: what the study asks now.
 GIVEN = ("listed", "asked", "asked_benchmarks", "kept_items")
-_OF_LISTED = " where model in (select model from listed)"
 _CLOSING = re.compile(r";(?:\s|;|--[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*\Z")
 _NAME = re.compile(r"^[a-z][a-z0-9_]{0,62}$")
 
 
 @dataclass(frozen=True, slots=True)
 class SqlTest:
-    """A query that must return no row. ``reads`` are the tables it looks at."""
+    """A query that must return no row; ``reads`` are the tables it looks at, ``benchmark`` as of `SqlModel`."""
 
     name: str
     file: str
     sql: str
     reads: tuple[str, ...]
+    benchmark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +68,6 @@ class SqlModel:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnTable:
-    """A table of a benchmark without SQL: whether its rows are of models, and what is said of its columns."""
-
-    benchmark: str
-    table: str
-    dataset: Dataset
-    of_models: bool
-    words: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
 class Project:
     """Every file of a folder: tables in the order they are built, parts of shared ones, tests, saved queries, datasets."""
 
@@ -88,11 +77,14 @@ class Project:
     queries: Mapping[str, str]
     datasets: Mapping[str, Dataset]
 
+    def parts_of(self, view: str) -> list[SqlModel]:
+        """Return the SQL files of benchmarks that add rows to a shared view."""
+        return [part for part in self.parts if f"stg_{part.header.part_of}" == view]
+
     def sources(self, name: str) -> frozenset[str]:
-        """Return the datasets behind a table or view, by view name, through parts but not through tables."""
-        parts = [each for each in self.parts if f"stg_{each.header.part_of}" == name]
-        found = {name} if name in self.datasets else set()
-        for part in parts:
+        """Return the datasets a table or view reads, by view name, through parts but not through tables."""
+        found = {name} & self.datasets.keys()
+        for part in self.parts_of(name):
             found |= {source for read in part.reads for source in self.sources(read)}
         return frozenset(found)
 
@@ -106,36 +98,24 @@ def load_project(folder: Path | None = None) -> Project:
         If a file is not one SELECT, a name is used twice or unknown, or files read each other in a circle.
     """
     root = folder or shipped("dbt_like_sql")
-    paths = sorted(path for path in root.rglob("*.sql") if not path.name.startswith("."))
-    return _parsed(root, tuple((path, path.stat().st_mtime_ns, path.stat().st_size) for path in paths))
-
-
-@functools.lru_cache(maxsize=8)
-def _parsed(root: Path, files: tuple[tuple[Path, int, int], ...]) -> Project:
-    """Read the files once per change: a process that rebuilds after every answered model would parse them each time."""
     found: dict[str, SqlModel] = {}
     tests: list[SqlTest] = []
     queries: dict[str, str] = {}
-    texts = {path: _read(path, str(path.relative_to(root))) for path, _, _ in files}
-    asked = {
-        path: sql for path, sql in texts.items() if _layer(root, path) in (TESTS, MARTS, DETAIL, BENCHMARKS)
-    }
-    with duckdb.connect(":memory:") as connection:
-        parsed = dict(zip(asked, serialized(connection, [*asked.values()]), strict=True))
-    for path, sql in texts.items():
-        layer, file = _layer(root, path), str(path.relative_to(root))
-        if layer == QUERIES:
-            queries[path.stem] = _without_semicolon(sql)
-        if path not in parsed:
-            continue
-        reads = reads_of(parsed[path], file)
-        if layer == TESTS:
-            tests.append(SqlTest(path.stem, file, _without_semicolon(sql), reads.tables))
-            continue
-        model = _model(path, file, layer, sql, reads)
-        if model.name in found:
-            raise StoreError(f"{file} and {found[model.name].file} both make {model.name}; rename one")
-        found[model.name] = model
+    with duckdb.connect(":memory:") as parser:
+        for path in sorted(each for each in root.rglob("*.sql") if not each.name.startswith(".")):
+            file, layer = str(path.relative_to(root)), path.relative_to(root).parts[0]
+            sql = _read(path, file)
+            if layer == QUERIES:
+                queries[path.stem] = _without_semicolon(sql)
+            elif layer == TESTS:
+                tests.append(_test(path, file, sql, _reads(parser, sql, file)))
+            elif layer in (MARTS, DETAIL, BENCHMARKS):
+                model = _model(path, file, layer, sql, _reads(parser, sql, file))
+                if model.name in found:
+                    raise StoreError(
+                        f"{file} and {found[model.name].file} both make {model.name}; rename one"
+                    )
+                found[model.name] = model
     if not found:
         raise StoreError(
             f"{root}: no SQL file in {MARTS}, {DETAIL}, {BENCHMARKS}; is this the folder of the tables?"
@@ -143,43 +123,33 @@ def _parsed(root: Path, files: tuple[tuple[Path, int, int], ...]) -> Project:
     datasets = {**SHARED, **{each.view: each for model in found.values() for each in model.header.reads}}
     parts = tuple(model for model in found.values() if model.header.part_of)
     tables = {name: model for name, model in found.items() if not model.header.part_of}
-    _refuse_unknown([*found.values()], tests, {*tables, *datasets, *GIVEN})
+    _refuse_unknown([*found.values(), *tests], {*tables, *datasets, *GIVEN})
     return Project(tuple(_ordered(tables, parts)), parts, tuple(tests), queries, datasets)
 
 
-def with_own_tables(project: Project, own: Sequence[OwnTable]) -> Project:
-    """Return ``project`` with a plain table for each of ``own``."""
-    made = [
-        SqlModel(
-            name=f"{each.benchmark}_{each.table}",
-            schema="detail",
-            file=f"the files of {each.benchmark}",
-            sql=f"select * from {each.dataset.view}{_OF_LISTED if each.of_models else ''}\n",
-            header=Header(
-                f"One row: of {each.dataset.patterns[0]}.", (), None, None, (), (),
-                {**each.words, "*": f"{each.benchmark} does not say what it means"},
-            ),
-            reads=(each.dataset.view, "listed"),
-            benchmark=each.benchmark,
-        )
-        for each in own
-    ]  # fmt: skip
-    datasets = {**project.datasets, **{each.dataset.view: each.dataset for each in own}}
-    return replace(project, models=(*project.models, *made), datasets=datasets)
+def tables_behind(reads: Iterable[str], parts: Iterable[SqlModel]) -> Iterator[str]:
+    """Yield ``reads``, and the names that parts of a shared view among them read."""
+    parts = tuple(parts)
+    for name in reads:
+        yield name
+        for part in parts:
+            if f"stg_{part.header.part_of}" == name:
+                yield from part.reads
 
 
-def _layer(root: Path, path: Path) -> str:
-    return path.relative_to(root).parts[0]
+def _test(path: Path, file: str, sql: str, reads: tuple[str, ...]) -> SqlTest:
+    owner = path.parent.name if path.parent.parent.name == BENCHMARKS else None
+    return SqlTest(path.stem, file, _without_semicolon(sql), reads, owner)
 
 
-def _model(path: Path, file: str, layer: str, sql: str, reads: Reads) -> SqlModel:
+def _model(path: Path, file: str, layer: str, sql: str, reads: tuple[str, ...]) -> SqlModel:
     return SqlModel(
         name=path.stem,
         schema="main" if layer == MARTS else "detail",
         file=file,
         sql=_without_semicolon(sql),
         header=parse_header(sql, file),
-        reads=reads.tables,
+        reads=reads,
         benchmark=path.parent.name if layer == BENCHMARKS else None,
     )
 
@@ -198,28 +168,48 @@ def _without_semicolon(sql: str) -> str:
     return _CLOSING.sub("", sql).rstrip() + "\n"
 
 
-def _refuse_unknown(models: Iterable[SqlModel], tests: Iterable[SqlTest], known: set[str]) -> None:
-    readers = [(model.file, model.reads) for model in models] + [(test.file, test.reads) for test in tests]
-    for file, names in readers:
-        for name in names:
+def _reads(parser: duckdb.DuckDBPyConnection, sql: str, where: str) -> tuple[str, ...]:
+    """Return the tables a SELECT reads, as DuckDB's own parser says; ``where`` names the file in errors."""
+    [(tree,)] = parser.execute("select json_serialize_sql(?::varchar)", [sql]).fetchall()
+    parsed = json.loads(tree)
+    if parsed.get("error"):
+        raise StoreError(f"{where}: {parsed.get('error_message')}; a file holds one SELECT statement")
+    if len(parsed["statements"]) != 1:
+        raise StoreError(
+            f"{where}: {len(parsed['statements'])} statements; a file holds one SELECT statement"
+        )
+    return tuple(sorted(set(_tables(parsed["statements"]))))
+
+
+def _tables(node: Any, scope: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Yield the tables below a node of a parse tree; ``scope`` holds the common table expressions visible there."""
+    if isinstance(node, list):
+        for child in node:
+            yield from _tables(child, scope)
+    elif isinstance(node, dict):
+        for entry in (node.get("cte_map") or {}).get("map", ()):
+            # An expression does not see itself: `with a as (select * from a)` reads the table a.
+            yield from _tables(entry["value"], scope)
+            scope |= {str(entry["key"]).lower()}
+        name = str(node.get("table_name", "")).lower()
+        if node.get("type") == "BASE_TABLE" and (name not in scope or node.get("schema_name")):
+            yield name
+        for key, child in node.items():
+            if key != "cte_map":
+                yield from _tables(child, scope)
+
+
+def _refuse_unknown(files: Sequence[SqlModel | SqlTest], known: set[str]) -> None:
+    for each in files:
+        for name in each.reads:
             if name not in known:
                 raise StoreError(
-                    f"{file} reads {name}, which no SQL file makes{suggestion(name, known)}; "
+                    f"{each.file} reads {name}, which no SQL file makes{suggestion(name, known)}; "
                     "correct the name or add the file"
                 )
 
 
-def tables_behind(reads: Iterable[str], parts: Iterable[SqlModel]) -> Iterator[str]:
-    """Yield the names behind ``reads``, those that parts of a shared view read among them."""
-    parts = tuple(parts)
-    for name in reads:
-        yield name
-        for part in parts:
-            if f"stg_{part.header.part_of}" == name:
-                yield from part.reads
-
-
-def _ordered(tables: Mapping[str, SqlModel], parts: tuple[SqlModel, ...]) -> list[SqlModel]:
+def _ordered(tables: Mapping[str, SqlModel], parts: Sequence[SqlModel]) -> list[SqlModel]:
     graph = {
         name: sorted(read for read in tables_behind(model.reads, parts) if read in tables)
         for name, model in sorted(tables.items())

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 
 from metacog_pipeline.errors import StoreError, StudyError, suggestion
 from metacog_pipeline.files import shipped
-from metacog_pipeline.home import FOLDERS, LEADERBOARD, TEXTS, Home
+from metacog_pipeline.home import FOLDERS, Home
 from metacog_pipeline.leaderboard import query_mistakes
-from metacog_pipeline.leaderboard.database import OFFICIAL, attach, open_database, text
-from metacog_pipeline.storage.attached import store_of
+from metacog_pipeline.leaderboard.database import attach, open_database, text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # MULTI is what PIVOT becomes
 T = TypeVar("T")
-_UNKNOWN = {
-    "tables": re.compile(r"Table with name \"?(\w+)\"? does not exist"),
-    "columns": re.compile(r"Referenced column \"?(\w+)\"? not found"),
-}
 _HELD: ContextVar[tuple[Home, duckdb.DuckDBPyConnection] | None] = ContextVar("_HELD", default=None)
 _EXPLAIN = re.compile(r"^\s*explain(\s+analyze)?\b", re.IGNORECASE)
 
@@ -45,9 +37,8 @@ class Rows:
 def connect(home: Home) -> duckdb.DuckDBPyConnection:
     """Return a connection to the leaderboard of ``home`` that reads and cannot write.
 
-    Where the home has none, and a store, the one that stands there is read where it is. A file is attached read-only, so
-    the study can be rebuilt meanwhile; a connection opened later sees the new board. Files can be read below the home
-    only, by path relative to it; the settings are locked.
+    The file is attached read-only, so the study can be rebuilt meanwhile; a connection opened later sees the new board.
+    Files can be read below the home only, by path relative to it; the settings are locked.
 
     Raises
     ------
@@ -57,10 +48,9 @@ def connect(home: Home) -> duckdb.DuckDBPyConnection:
     home = Home(home.path.resolve())
     connection = open_database(home.path)
     try:
-        if home.leaderboard.is_file() or not _attached_in_store(connection, home):
-            attach(connection, home.leaderboard, "leaderboard")
-            if home.texts.is_file():
-                attach(connection, home.texts, "texts")
+        attach(connection, home.leaderboard, "leaderboard")
+        if home.texts.is_file():
+            attach(connection, home.texts, "texts")
         connection.execute("use leaderboard")
         connection.execute("set search_path = 'leaderboard.main,leaderboard.detail'")
         # Relative patterns are checked as written, before the search path is applied: both forms must be allowed.
@@ -72,15 +62,6 @@ def connect(home: Home) -> duckdb.DuckDBPyConnection:
         connection.close()
         raise
     return connection
-
-
-def _attached_in_store(connection: duckdb.DuckDBPyConnection, home: Home) -> bool:
-    """Attach the boards that other hosts published, where ``home`` is attached to a store and has none of its own."""
-    if store_of(home) is None:
-        return False
-    from metacog_pipeline.leaderboard.remote import attach_published
-
-    return attach_published(connection, home, {LEADERBOARD: "leaderboard", TEXTS: "texts"})
 
 
 def run_query(home: Home, sql: str) -> Rows:
@@ -128,7 +109,7 @@ def _queried(home: Home, statement: str, take: Callable[[duckdb.DuckDBPyConnecti
         return take(connection, statement)
     except (duckdb.Error, UnicodeError, ValueError, OverflowError) as error:
         # The last three: a value Python cannot hold, such as a date past the year 9999.
-        raise StudyError(f"query: {_told(connection, str(error))}") from None
+        raise StudyError(f"query: {_explained(connection, str(error))}") from None
     finally:
         if held is None or connection is not held[1]:
             connection.close()
@@ -159,34 +140,19 @@ def one_connection(home: Home) -> Iterator[None]:
 
 
 def _tests(statement: str) -> Iterator[tuple[str, str]]:
-    """Yield name and SQL of each test of the warehouse that ``statement`` names: its rows are what is wrong."""
-    files = _test_files()
-    for word in sorted(files.keys() & set(re.findall(r"\w+", statement.lower()))):
-        yield word, files[word].read_text("utf-8")
+    """Yield name and SQL of each test of the SQL folder that ``statement`` names: its rows are what is wrong."""
+    words = set(re.findall(r"\w+", statement.lower()))
+    for path in sorted(shipped("dbt_like_sql", "tests").rglob("*.sql")):
+        if path.stem in words:
+            yield path.stem, path.read_text("utf-8")
 
 
-@functools.lru_cache(maxsize=1)
-def _test_files() -> Mapping[str, Path]:
-    return {path.stem: path for path in shipped("dbt_like_sql", "tests").rglob("*.sql")}
-
-
-def _told(connection: duckdb.DuckDBPyConnection, message: str) -> str:
-    """Return what went wrong and what to do; a table or column of version 0.1 is answered with its name of today."""
-    for kind, pattern in _UNKNOWN.items():
-        if match := pattern.search(message):
-            for old, now in renames()[kind].items():
-                if found := re.fullmatch(old, match[1].lower()):
-                    return f"`{match[1]}` is now `{found.expand(now)}`"
+def _explained(connection: duckdb.DuckDBPyConnection, message: str) -> str:
+    """Return what went wrong and what to do."""
     names = "select distinct table_name from information_schema.tables"
     return query_mistakes.words(
         message, lambda: [str(name) for (name,) in connection.execute(names).fetchall()]
     )
-
-
-@functools.lru_cache(maxsize=1)
-def renames() -> Mapping[str, Mapping[str, str]]:
-    """Return patterns of names of version 0.1 with the names of today, of ``tables`` and of ``columns``."""
-    return tomllib.loads(Path(__file__).with_name("renamed.toml").read_text("utf-8"))
 
 
 def read_table(home: Home, sql: str) -> Rows:
@@ -206,32 +172,21 @@ def read_table(home: Home, sql: str) -> Rows:
         ) from None
 
 
-def board(home: Home, benchmark: str | None = None, *, official: bool = False) -> Rows:
-    """Return the rows of ``leaderboard`` (or of ``leaderboard_official``), of one benchmark or all.
+def board(home: Home, benchmark: str | None = None) -> Rows:
+    """Return the rows of ``leaderboard``, of one benchmark or all.
 
     Raises
     ------
     StudyError
-        If there is no official board yet, or ``benchmark`` is not on the board.
+        If ``benchmark`` is not on the board.
     StoreError
         If there is no leaderboard, or it cannot be read.
     """
-    table = OFFICIAL if official else "leaderboard"
-    if (
-        official
-        and not run_query(home, f"select 1 from duckdb_tables() where table_name = '{OFFICIAL}'").rows
-    ):
-        raise StudyError(
-            "no official board yet: it is published when every model and run of the study is complete; "
-            "the provisional board shows what there is"
-        )
     where = "" if benchmark is None else f"where benchmark = {text(benchmark)}"
-    found = run_query(home, f"from {table} {where} order by benchmark, condition, source, model, measure")
+    found = run_query(home, f"from leaderboard {where} order by benchmark, condition, source, model, measure")
     if benchmark is not None and not found.rows:
-        known = [
-            str(row[0])
-            for row in run_query(home, f"select distinct benchmark from {table} order by all").rows
-        ]
+        rows = run_query(home, "select distinct benchmark from leaderboard order by all").rows
+        known = [str(name) for (name,) in rows]
         listed = ", ".join(known) or "none yet"
         meant = suggestion(benchmark, known)
         raise StudyError(f'benchmark: "{benchmark}" is not on the board{meant}; it has: {listed}')
@@ -259,18 +214,6 @@ def _one_reading_statement(sql: str) -> str:
 
 def _without_comments(sql: str) -> str:
     return re.sub(r"^(\s*(--[^\n]*\n|/\*.*?\*/))*", "", sql, flags=re.DOTALL)
-
-
-def asked_benchmarks(home: Home) -> list[str]:
-    """Return the benchmarks the study asks; before it is known, those that have answers."""
-    found = read_table(
-        home, "select distinct benchmark from progress where role = 'respondent' order by all"
-    ).rows
-    if not found:
-        found = read_table(
-            home, "select distinct benchmark from leaderboard where source <> 'published' order by all"
-        ).rows
-    return [str(row[0]) for row in found]
 
 
 def question_sets(home: Home, benchmark: str | None = None) -> list[tuple[str, str]]:

@@ -10,7 +10,6 @@ from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError, reason_of
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.status import note_board, write_status
-from metacog_pipeline.leaderboard.texts import grow_texts
 from metacog_pipeline.scoring import cross_benchmark, files, printed
 from metacog_pipeline.study import Study, digests
 
@@ -71,7 +70,6 @@ def publish(
     cross_benchmark.publish(study)
     inputs = write_status(study)
     build(study.home)
-    grow_texts(study.home)
     note_board(study, inputs)
     digests.note(study.home)
     if failed:

@@ -37,7 +37,7 @@ def catch_up(study: Study) -> None:
     study.prepare()
     refresh(study.home)
     derived.bring(study.home)
-    _fetch(study.home)
+    fetch(study.home)
 
 
 @contextlib.contextmanager
@@ -86,8 +86,8 @@ def publish(home: Home) -> None:
     raise StoreError(f"{store.address}/{POINTER}: others publish boards all the time; run again")
 
 
-def _fetch(home: Home) -> None:
-    """Bring the boards that stand into ``home``, where they are others than it had."""
+def fetch(home: Home) -> None:
+    """Bring the boards that stand in the store of ``home`` into it, where they are others than it had."""
     store = store_of(home)
     published = {} if store is None else standing(store)
     if store is None or not published or _noted(home) == published:

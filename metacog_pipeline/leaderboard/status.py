@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+import polars as pl
 
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, judging, roles, tasks
@@ -19,8 +18,8 @@ from metacog_pipeline.asking.session import Partition, asked_as
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex, shipped, write_text
+from metacog_pipeline.leaderboard.datasets import BOARDS, MODELS, PARTITIONS, STUDY
 from metacog_pipeline.leaderboard.declared import first_condition
-from metacog_pipeline.leaderboard.staging import SHARED, Dataset
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.scoring import comparisons, cross_benchmark, files, people, printed
 from metacog_pipeline.study import Study
@@ -29,14 +28,6 @@ from metacog_pipeline.transcripts.folder import judgements_of
 BOARD_NOTE = "board.sha256"
 REPORT_NOTE = ".report.sha256"  # written after all files are noted: a lost one costs a report
 CHANGED = "the model's row has changed since it was asked; run it again"
-_KINDS = {
-    "varchar": pa.string(),
-    "bigint": pa.int64(),
-    "double": pa.float64(),
-    "integer": pa.int32(),
-    "boolean": pa.bool_(),
-    "timestamptz": pa.timestamp("us", tz="UTC"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +44,6 @@ class PartitionState:
     n_unusable: int | None
     message: str | None
     updated_at: datetime | None
-
-
-_COLUMNS = tuple(each.name for each in fields(PartitionState))
 
 
 def partition_states(study: Study) -> list[PartitionState]:
@@ -100,11 +88,11 @@ def write_status(study: Study) -> str:
         "seed": study.study.seed,
         "digest": sha256_hex(study.path.read_bytes()),
     }
-    _write(folder, SHARED["stg_study"], [about])
-    _write(folder, SHARED["stg_partitions"], list(map(_row, states)))
-    _write(folder, SHARED["stg_helpers"], list(map(_row, helpers)))
-    _write(folder, SHARED["stg_boards"], _boards(study))
-    _write(folder, SHARED["stg_models"], [*_listed(study), *_retired(study)])
+    _write(folder / "study.parquet", [about], STUDY)
+    _write(folder / "partitions.parquet", list(map(asdict, states)), PARTITIONS)
+    _write(folder / "helpers.parquet", list(map(asdict, helpers)), PARTITIONS)
+    _write(folder / "boards.parquet", _boards(study), BOARDS)
+    _write(folder / "models.parquet", [*_listed(study), *_retired(study)], MODELS)
     return board_inputs(study, (*states, *helpers))
 
 
@@ -189,10 +177,6 @@ def _state(partition: Partition, expected: int, fingerprint: Callable[[], str]) 
     )
 
 
-def _row(state: PartitionState) -> dict[str, object]:
-    return {name: getattr(state, name) for name in _COLUMNS}
-
-
 def _message(manifest: Mapping[str, object], state: str) -> str | None:
     if isinstance(message := manifest.get("message"), str):
         return message
@@ -252,23 +236,9 @@ def _retired(study: Study) -> list[dict[str, object]]:
     ]
 
 
-def _write(folder: Path, dataset: Dataset, rows: Sequence[Mapping[str, object]]) -> None:
-    """Write the rows where they differ from those that are there: a file that says the same keeps its time."""
-    path = folder / f"{dataset.name}.parquet"
-    schema = pa.schema([pa.field(name, _KINDS[kind]) for name, kind in dataset.columns.items()])
-    table = pa.Table.from_pylist(list(rows), schema=schema)
+def _write(path: Path, rows: Sequence[Mapping[str, object]], schema: pl.Schema) -> None:
     try:
-        if path.is_file() and _same(path, table):
-            return
         with replacing(path) as temporary:
-            pq.write_table(table, temporary)
+            pl.DataFrame(list(rows), schema=schema, orient="row").write_parquet(temporary)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written ({error.strerror}); free space and run again") from None
-
-
-def _same(path: Path, table: pa.Table) -> bool:
-    try:
-        with pq.ParquetFile(path) as file:
-            return bool(file.read().equals(table))
-    except (OSError, pa.ArrowException):
-        return False

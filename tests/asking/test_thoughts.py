@@ -12,7 +12,6 @@ from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.status import write_status
-from metacog_pipeline.leaderboard.texts import grow_texts
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import Study, load_study
@@ -114,7 +113,6 @@ def _scored(study: Study) -> None:
         files.compare(benchmark)
     write_status(study)
     build(study.home)
-    grow_texts(study.home)
 
 
 def _kept(study: Study) -> pl.DataFrame:

@@ -19,7 +19,6 @@ QUESTIONS = {f"metamedqa_{step}" for step in ("medqa", "glianorex", "edits", "fi
 ANSWERS = {"metamedqa_transcripts"}
 NUMBERS = {"metamedqa_responses", "metamedqa_run_estimates"}
 PARTITION = ANSWERS | NUMBERS
-OFFICIAL = "leaderboard/leaderboard_official"
 Requests = dict[str | None, set[str]]
 
 
@@ -132,15 +131,13 @@ def test_a_new_model_asks_for_its_own_partition_and_then_the_boards(daemon, simu
     daemon.pretend({None: asked[None]})
     boards = daemon.tick()
     assert set(boards) == {None}
-    assert {"metamedqa_comparisons", "leaderboard/leaderboard", OFFICIAL} <= boards[None]
+    assert {"metamedqa_comparisons", "leaderboard/leaderboard"} <= boards[None]
     assert daemon.run(boards[None])
     assert daemon.tick() == {}, "what one run has done is not asked for again"
-    assert len(daemon.bench.sql("select distinct model from leaderboard_official")) == 3
+    assert len(daemon.bench.sql("select distinct model from leaderboard where source <> 'published'")) == 3
 
 
-def test_a_partition_that_failed_waits_for_a_person_and_holds_up_only_the_official_board(
-    daemon, simulated, http
-):
+def test_a_partition_that_failed_waits_for_a_person_and_holds_up_no_board(daemon, simulated, http):
     daemon.bench.write(simulated("first"), http("second", api_key_env="METACOG_TEST_NO_SUCH_KEY"))
     assert daemon.run(QUESTIONS)
     assert daemon.tick() | {None: set()} == {"first|1": ANSWERS, "second|1": ANSWERS, None: set()}
@@ -153,7 +150,6 @@ def test_a_partition_that_failed_waits_for_a_person_and_holds_up_only_the_offici
     boards = daemon.tick()
     assert set(boards) == {None}
     assert "leaderboard/leaderboard" in boards[None]
-    assert OFFICIAL not in boards[None]
     assert daemon.run(boards[None])
     assert dict(daemon.bench.sql("select model, state from progress")) == {
         "first": "complete",
@@ -210,12 +206,12 @@ def test_new_questions_are_parsed_again_but_nobody_is_asked_by_itself(daemon):
     assert all("metamedqa_transcripts" not in names for names in asked.values())
 
 
-def test_everything_complete_before_automation_was_switched_on_still_makes_the_board_official(daemon):
+def test_everything_complete_before_automation_was_switched_on_still_makes_the_board(daemon):
     daemon.made(QUESTIONS)
     for partition in ("first|1", "second|1"):
         daemon.made(PARTITION, partition)
     asked = [daemon.tick(), daemon.tick()]
-    assert any(OFFICIAL in each.get(None, set()) for each in asked)
+    assert any("leaderboard/leaderboard" in each.get(None, set()) for each in asked)
 
 
 def test_no_judge_is_asked_about_answers_that_stopped_early():

@@ -35,10 +35,6 @@ def both() -> str:
     return "ask first|1..second|1"
 
 
-def official_exists(bench: Any) -> bool:
-    return bool(bench.sql("select 1 from duckdb_tables() where table_name = 'leaderboard_official'"))
-
-
 def test_each_change_of_a_study_launches_only_what_it_needs(bench, http, provider):
     """One study through its life: what it asks, what it runs and who stands on its boards after each change."""
 
@@ -51,8 +47,7 @@ def test_each_change_of_a_study_launches_only_what_it_needs(bench, http, provide
         return bench.runs()[runs:], {name: n for name, n in took.items() if n}
 
     def on_boards(*names: str) -> bool:
-        found = [board_of(bench, table).keys() for table in ("leaderboard", "leaderboard_official")]
-        return found == [set(names)] * 2
+        return board_of(bench).keys() == set(names)
 
     bench.write(http("first"))
     study = current_study()
@@ -84,10 +79,9 @@ def test_only_the_named_model_is_asked(bench, http, provider):
     bench.write(http("first"), http("second"))
     assert bench.launch(models=["second"]) == 0
     assert set(provider.calls) == {"second"}
-    assert not official_exists(bench)
 
 
-def test_models_that_fail_block_nobody_and_are_named_and_repaired_they_make_the_board_official(
+def test_models_that_fail_block_nobody_and_are_named_and_repaired_they_are_on_the_board(
     bench, http, provider, monkeypatch, capfd
 ):
     monkeypatch.setattr(
@@ -103,9 +97,7 @@ def test_models_that_fail_block_nobody_and_are_named_and_repaired_they_make_the_
     assert "locked" in locked and "METACOG_TEST_NO_SUCH_KEY" in locked
     assert "nowhere" in nowhere and "no connection to 127.0.0.1" in nowhere
     assert "Traceback" not in err
-    assert "official board waits" in err
     assert board_of(bench) == {"locked": 0.0, "nowhere": 0.0, "good": 1.0, "well": 1.0}
-    assert not official_exists(bench)
     states = dict(bench.sql("select model, state from progress"))
     assert states == {"locked": "failed", "nowhere": "failed", "good": "complete", "well": "complete"}
 
@@ -115,9 +107,7 @@ def test_models_that_fail_block_nobody_and_are_named_and_repaired_they_make_the_
     assert bench.launch() == 0
     assert bench.runs()[len(before) :] == ["ask locked|1..nowhere|1", BOARDS]
     assert provider.calls["good"] == good
-    assert board_of(bench, "leaderboard_official") == dict.fromkeys(
-        ("locked", "nowhere", "good", "well"), 1.0
-    )
+    assert board_of(bench) == dict.fromkeys(("locked", "nowhere", "good", "well"), 1.0)
 
 
 def test_a_provider_that_says_no_to_every_call_gives_one_line(bench, http, provider, capfd):
@@ -174,7 +164,7 @@ def test_a_comparison_that_fails_leaves_its_own_rows_empty_and_the_rest_is_publi
     [named] = [line for line in err.splitlines() if line.startswith("metacog: ")]
     assert "metamedqa_comparisons" in named and "the test is broken" in named
     assert "Traceback" not in err
-    assert board_of(bench) == board_of(bench, "leaderboard_official") == {"first": 1.0, "second": 1.0}
+    assert board_of(bench) == {"first": 1.0, "second": 1.0}
     status = f"select distinct status from comparisons where family = '{first.family}'"
     assert ["the test is broken" in str(row[0]) for row in bench.sql(status)] == [True]
     assert bench.sql("select 1 from comparisons where status not like '%broken%' limit 1"), (

@@ -10,7 +10,6 @@ from dagster import AssetKey, AssetRecordsFilter
 
 from metacog_assets.marking import LINEAGE, SCHEMA
 from metacog_assets.table_previews import board_figure
-from metacog_assets.tables import OFFICIAL
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ def picture(markdown: str) -> ElementTree.Element:
 def test_tables_are_shown_with_meanings_sources_and_rows(made):
     keys = {key for key in made.instance.all_asset_keys() if key.path[0] == "leaderboard"}
     assert AssetKey(["leaderboard", "metamedqa", "kinds"]) in keys
-    for key in keys - {OFFICIAL}:
+    for key in keys:
         columns = made.instance.get_latest_materialization_event(key).asset_materialization.metadata[SCHEMA]
         assert columns.value.columns and all(column.description for column in columns.value.columns), key
     board = metadata(made, "leaderboard")

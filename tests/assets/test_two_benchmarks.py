@@ -80,7 +80,6 @@ def test_only_the_benchmark_named_is_run(tmp_path, capfd):
     said = capfd.readouterr().err
     assert not ended.value.code, said
     assert "selfknowledge: first" not in said
-    assert "official board waits" in said
 
 
 def test_an_asset_of_a_benchmark_switched_off_since_refuses_to_ask(bench, simulated):

@@ -39,7 +39,7 @@ def words(typed: str) -> list[str]:
     [
         ("metacog bo", ["board"]),
         ("metacog meta", ["metacogbench", "metamedqa"]),
-        ("metacog board --off", ["--official"]),
+        ("metacog board --st", ["--study"]),
         ("metacog board --format j", ["json"]),
         ("metacog medley ex", ["export"]),
         ("metacog export --h", ["--help"]),  # a command of a benchmark, in the wrong place

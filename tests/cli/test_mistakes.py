@@ -236,7 +236,7 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("plan .", (".: is a folder", 'did you mean "study.toml"')),
     ("board", ("board: --study is missing", "metacog board [BENCHMARK] --study STUDY")),
     ("board --study", ("--study: its value is missing",)),
-    ("board --study study.toml --offical", ("--offical: no such option", 'did you mean "--official"')),
+    ("board --study study.toml --fromat csv", ("--fromat: no such option", 'did you mean "--format"')),
     ("board --study study.toml --format jsn", ('--format "jsn"', "one of table, csv", 'did you mean "json"')),
     ("board metamedq --study study.toml", ('"metamedq" is not on the board', 'did you mean "metamedqa"')),
     ("run study.toml --run x", ('run: --run "x"', "a whole number from 1 to 99")),

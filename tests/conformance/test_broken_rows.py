@@ -1,4 +1,4 @@
-"""Rows of one benchmark that break a test of the board are left out with the reason; those of the others are published."""
+"""A benchmark whose rows break a test of the board is left off it with the reason; the others are published."""
 
 import shutil
 from pathlib import Path
@@ -44,29 +44,35 @@ CLAIM = {
 SOUND = {
     "items": ITEMS, "answers": [ANSWER], "numbers": [NUMBER], "tests": [], "printed": [VALUE], "claims": [CLAIM],
 }  # fmt: skip
-#: The rows of one file that break a test → the tables that go without the benchmark, and words of the reason.
+#: The rows of one file that break a test, and words of the reason.
 BROKEN = {
-    "an item twice": ("items", [ITEMS[0], ITEMS[0]], {"items"}, "#UNIQUE(benchmark, item_id)"),
-    "an item without data set": ("items", [{**ITEMS[0], "dataset": None}, ITEMS[1]], {"items"}, "#NOT_NULL(benchmark"),
-    "a confidence of 85": ("answers", [{**ANSWER, "confidence": 85.0}], {"responses"}, "confidence=85.0"),
-    "a confidence below 0": ("answers", [{**ANSWER, "confidence": -0.1}], {"responses"}, "responses_have_a_verdict"),
-    "half right": ("answers", [{**ANSWER, "correct": 0.5}], {"responses"}, "correct=0.5"),
-    "an answer twice": ("answers", [ANSWER, ANSWER], {"responses"}, "#UNIQUE("),
-    "a number twice": ("numbers", [NUMBER, NUMBER], {"estimates", "leaderboard"}, "#UNIQUE("),
-    "a number without end": ("numbers", [{**NUMBER, "low": 0.5}], {"leaderboard"}, "leaderboard_numbers_are_whole"),
-    "a coverage of 2": ("numbers", [{**NUMBER, "coverage": 2.0}], {"leaderboard"}, "coverage_is_a_share"),
+    "an item twice": ("items", [ITEMS[0], ITEMS[0]], "#UNIQUE(benchmark, item_id)"),
+    "an item without data set": ("items", [{**ITEMS[0], "dataset": None}, ITEMS[1]], "#NOT_NULL(benchmark"),
+    "a confidence of 85": ("answers", [{**ANSWER, "confidence": 85.0}], "confidence=85.0"),
+    "a confidence below 0": ("answers", [{**ANSWER, "confidence": -0.1}], "responses_have_a_verdict"),
+    "half right": ("answers", [{**ANSWER, "correct": 0.5}], "correct=0.5"),
+    "an answer twice": ("answers", [ANSWER, ANSWER], "#UNIQUE("),
+    "a number twice": ("numbers", [NUMBER, NUMBER], "#UNIQUE("),
+    "a number without end": ("numbers", [{**NUMBER, "low": 0.5}], "leaderboard_numbers_are_whole"),
+    "a coverage of 2": ("numbers", [{**NUMBER, "coverage": 2.0}], "coverage_is_a_share"),
     "two primary tests": (
         "tests",
         [{**KEY, "family": family, "measure": "m", "a": "x", "b": "y", "primary": True} for family in "fg"],
-        {"comparisons"},
         "one_primary_test",
     ),
-    "a printed value without place": ("printed", [VALUE, {**VALUE, "place": None}], {"published_values"}, "#NOT_NULL("),
-    "a printed share of 91": (
-        "printed", [{**VALUE, "value": 91.0, "unit": "percent"}], {"published_values"}, "values_in_range",
-    ),
-    "a claim without verdict": ("claims", [{**CLAIM, "verdict": None}], {"published_claims"}, "#NOT_NULL("),
-}  # fmt: skip
+    "a printed value without place": ("printed", [VALUE, {**VALUE, "place": None}], "#NOT_NULL("),
+    "a printed share of 91": ("printed", [{**VALUE, "value": 91.0, "unit": "percent"}], "values_in_range"),
+    "a claim without verdict": ("claims", [{**CLAIM, "verdict": None}], "#NOT_NULL("),
+}
+SHARED = (
+    "items",
+    "responses",
+    "estimates",
+    "leaderboard",
+    "published_values",
+    "published_claims",
+    "comparisons",
+)
 
 
 @pytest.fixture
@@ -91,65 +97,57 @@ def whole(home):
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_rows_that_break_a_test_leave_alone(home, what):
+def test_the_benchmark_whose_rows_break_a_test_is_left_off(home, what):
     build(home)
     before = whole(home)
     assert all(before.values())
-    file, rows, tables, said = BROKEN[what]
+    file, rows, said = BROKEN[what]
     write(home, FILES[file], rows)
-    report = build(home)
-    assert {each.name for each in report.failures} == {f"{table} of {NAME}" for table in tables}
-    assert all(
-        said in str(each.reason) and "mend what the benchmark returns" in str(each.reason)
-        for each in report.failures
-    )
-    assert not any(count(home, table, NAME) for table in tables)
+    [(left_out, why)] = build(home).failures.items()
+    assert left_out == NAME and said in why and "mend what the benchmark returns" in why
+    assert not any(count(home, table, NAME) for table in SHARED)
     assert whole(home) == before
 
 
-@pytest.mark.parametrize("what", BROKEN)
-def test_they_are_left_out_where_nobody_else_is_asked_too(home, what):
+@pytest.mark.parametrize("what", ["an item twice", "a coverage of 2", "a claim without verdict"])
+def test_the_old_board_stays_where_nobody_else_is_asked(home, what):
     write_study(home, dict.fromkeys(("alpha", "beta"), "measured"), (NAME,))
     build(home)
-    shared = ("items", "responses", "estimates", "leaderboard", "published_values", "published_claims")
-    before = {table: count(home, table, NAME) for table in shared}
-    assert all(before.values())
-    file, rows, tables, _ = BROKEN[what]
+    before = home.leaderboard.read_bytes()
+    file, rows, said = BROKEN[what]
     write(home, FILES[file], rows)
-    assert {each.name for each in build(home).failures} == {f"{table} of {NAME}" for table in tables}
-    assert not any(count(home, table, NAME) for table in tables)
-    others = set(shared) - tables - {"leaderboard"}
-    assert all(count(home, table, NAME) == before[table] for table in others)
+    with pytest.raises(StoreError, match="the board was left as it was") as caught:
+        build(home)
+    assert said in str(caught.value) and home.leaderboard.read_bytes() == before
 
 
 def test_it_is_found_again_until_it_is_mended_and_comes_back_then(home):
     write(home, FILES["answers"], [{**ANSWER, "confidence": 85.0}])
     for _ in range(2):
-        assert [each.name for each in build(home).failures] == [f"responses of {NAME}"]
-    told = run_query(
-        home,
-        "select one.name, one.reason from (select unnest(tables) as one from detail.snapshot) "
-        "where one.reason is not null and one.rows > 0",
-    ).rows
-    assert [name for name, _ in told] == ["responses"]
+        assert build(home).failures.keys() == {NAME}
+    reasons = "select one.name, one.reason from (select unnest(tables) as one from snapshot) where one.reason is not null"
+    [(name, why)] = run_query(home, reasons).rows
+    assert name == NAME and "confidence=85.0" in str(why)
     write(home, FILES["answers"], [ANSWER])
-    assert build(home).failures == () and count(home, "responses", NAME) == 1
+    assert build(home).failures == {} and count(home, "responses", NAME) == 1
 
 
-def test_several_faults_are_told_of_one_build(home):
+def test_what_its_answers_cost_stays_on_the_board(home):
+    call = {"benchmark": NAME, "model": "alpha", "run": 1, "answer_id": "c", "status": "ok", "cost_usd": 2.5}
+    write(home, f"transcripts/benchmark={NAME}/model=alpha/run=1/transcripts.parquet", [call])
     write(home, FILES["answers"], [{**ANSWER, "confidence": 85.0}])
-    write(home, FILES["items"], [ITEMS[0], ITEMS[0]])
-    assert {each.name for each in build(home).failures} == {f"responses of {NAME}", f"items of {NAME}"}
+    assert build(home).failures.keys() == {NAME}
+    assert run_query(home, f"select cost_usd from costs where benchmark = '{NAME}'").rows == ((2.5,),)
 
 
-def test_what_every_one_of_several_benchmarks_breaks_is_the_fault_of_the_table(home):
+def test_what_every_benchmark_breaks_is_the_fault_of_the_table(home):
     build(home)
-    before = (home / "leaderboard.duckdb").read_bytes()
+    before = home.leaderboard.read_bytes()
     write(home, FILES["items"], [ITEMS[0], ITEMS[0]])
     write(home, "items/metamedqa.parquet", [{"item_id": "i", "dataset": "sample", "position": 0}] * 2)
     with pytest.raises(StoreError, match="the board was left as it was"):
         build(home)
-    assert (home / "leaderboard.duckdb").read_bytes() == before
+    assert home.leaderboard.read_bytes() == before
 
 
 def test_a_table_of_one_benchmark_that_breaks_its_test_is_empty_and_says_why(home, tmp_path):
@@ -160,6 +158,6 @@ def test_a_table_of_one_benchmark_that_breaks_its_test_is_empty_and_says_why(hom
     own.write_text(
         "-- One row: one.\n-- Key: dataset.\n-- Source: none.\nselect 'a' as dataset from range(2)\n"
     )
-    [failed] = build(home, folder=folder).failures
-    assert failed.name == "metamedqa_twice" and "#UNIQUE(dataset)" in str(failed.reason)
+    [(empty, why)] = build(home, folder=folder).failures.items()
+    assert empty == "metamedqa_twice" and "#UNIQUE(dataset)" in why
     assert run_query(home, "from metamedqa_twice").rows == () and whole(home) == before

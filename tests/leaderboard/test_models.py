@@ -70,7 +70,6 @@ def test_tables_come_after_what_they_read():
         ({"marts/a": HEAD + "select 1; select 2"}, "one SELECT"),
         ({"marts/a": HEAD + "create table x as select 1"}, "one SELECT"),
         ({"marts/A": HEAD + "select 1 as x"}, "lower-case"),
-        ({"marts/a": "-- Grows: a lot.\n" + HEAD + "select 1 as x"}, "a lot"),
         ({"marts/a": "-- #UNIK(x)\n" + HEAD + "select 1 as x"}, "#UNIK"),
         ({"marts/a": "-- Reads: stg_x = a/*.parquet\n" + HEAD + "select 1 as x"}, "write Reads"),
         ({"marts/a": HEAD + "select 1 as x\n-- #NOT_NULL(x)"}, "belong in the comment that opens"),

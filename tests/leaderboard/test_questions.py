@@ -13,7 +13,6 @@ from metacog_pipeline.cli import boards
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import one_connection, run_query
-from metacog_pipeline.leaderboard.texts import grow_texts
 from tests.leaderboard import asked_study
 from tests.tables import every
 
@@ -130,7 +129,6 @@ ANSWERS: dict[str, Rows | Callable[[Rows], bool]] = {
 def home(tmp_path_factory, printed):
     made = asked_study.make(Home(tmp_path_factory.mktemp("asked") / "home"), printed)
     build(made)
-    grow_texts(made)
     with one_connection(made):
         yield made
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from metacog_pipeline.errors import MetacogError, StoreError, StudyError
+from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import read
 from metacog_pipeline.leaderboard.read import board, connect, run_query
@@ -110,28 +110,11 @@ def test_a_broken_leaderboard_is_one_line(tmp_path, content):
         run_query(Home(tmp_path), "select 1")
 
 
-def test_an_old_name_is_answered_with_the_new_one(home):
-    for sql, said in {
-        "from board": "`board` is now `leaderboard`",
-        "select n_unparsable from leaderboard": "`n_unparsable` is now `n_unreadable`",
-        "from metamedqa_estimates": "`metamedqa_estimates` is now `estimates`",
-        "from medley_cognitive_map": "`medley_cognitive_map` is now `medley_profiles`",
-    }.items():
-        with pytest.raises(StudyError) as caught:
-            run_query(home, sql)
-        assert said in str(caught.value)
-
-
 def test_a_board_of_an_unknown_benchmark_lists_those_there_are(home):
     assert board(home, "metamedqa").rows
     for name in ("medley", "x' or 'a' = 'a", ""):
         with pytest.raises(StudyError, match="metamedqa"):
             board(home, name)
-
-
-def test_an_official_board_that_is_not_there_yet_says_why(home):
-    with pytest.raises(MetacogError, match="complete"):
-        board(home, official=True)
 
 
 def test_a_test_of_the_warehouse_is_asked_by_its_name(home):

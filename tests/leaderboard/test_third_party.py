@@ -48,7 +48,7 @@ def home(make_home):
 
 
 def test_it_stands_on_the_shared_tables_and_has_its_own(home):
-    assert build(home).failures == ()
+    assert build(home).failures == {}
     for table in (
         "leaderboard",
         "estimates",
@@ -99,7 +99,10 @@ def test_files_that_do_not_fit_keep_it_off_and_leave_the_others(home):
         }
     )
     broken.write_parquet(home / f"estimates/{NAME}/models/alpha.parquet")
-    report = build(home)
-    assert [NAME in str(each.reason) for each in report.failures] == [True]
+    [(left_out, why)] = build(home).failures.items()
+    assert left_out == NAME and f"stg_estimates of {NAME}" in why
     assert run_query(home, "select count(*) from estimates where benchmark = 'metamedqa'").rows == ((4,),)
-    assert run_query(home, f"select count(*) from estimates where benchmark = '{NAME}'").rows == ((0,),)
+    for table in ("estimates", "leaderboard", "items", "responses"):
+        assert run_query(home, f"select count(*) from {table} where benchmark = '{NAME}'").rows == ((0,),), (
+            table
+        )

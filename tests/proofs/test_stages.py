@@ -35,7 +35,6 @@ STAGES = (
     "published",
     "all_benchmarks",
     "board",
-    "official",
     "report",
 )
 IN_FLIGHT, ITEMS, LATENCY_S, LONGEST_PAUSE_S = 3, 12, 0.05, 3.0

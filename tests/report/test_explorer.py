@@ -17,7 +17,6 @@ from markupsafe import Markup
 from metacog_pipeline.benchmarks.medley import report as medley
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.texts import grow_texts
 from metacog_pipeline.report import confidence, cost, pieces, queries
 from metacog_pipeline.report import models as model_pages
 from metacog_pipeline.report.explorer import data, pages
@@ -81,7 +80,6 @@ def filled_home(folder: Path, models: Sequence[str]) -> Home:
             filled(calls),
         )
     build(found)
-    grow_texts(found)
     return found
 
 

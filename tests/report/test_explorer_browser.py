@@ -11,7 +11,6 @@ import pytest
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.texts import grow_texts
 from metacog_pipeline.report.explorer import data, pages
 from metacog_pipeline.report.explorer.server import Explorer
 from metacog_pipeline.report.page import build_report
@@ -63,7 +62,6 @@ def home(tmp_path_factory):
             place = f"transcripts/benchmark=signaldetection/model={model}/run={run}/transcripts.parquet"
             write(found, place, filled(calls))
     build(found)
-    grow_texts(found)
     return found
 
 

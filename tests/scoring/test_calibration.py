@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.leaderboard.explanation import formulas
+from metacog_pipeline.leaderboard.glossary import formulas
 from metacog_pipeline.scoring import calibration as module
 from metacog_pipeline.scoring.calibration import CALIBRATION, PREFIX, measures, with_curves
 from metacog_pipeline.scoring.calibration import calibration as calibrated

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.leaderboard.explanation import formulas
+from metacog_pipeline.leaderboard.glossary import formulas
 from metacog_pipeline.scoring.efficiency import Choices, estimates, of_answers
 from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES
 from metacog_pipeline.stats.mafc import companions

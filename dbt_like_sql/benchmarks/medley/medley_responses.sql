@@ -10,7 +10,6 @@
 --   susceptibility double, judge_share_missing double, wording varchar, reason varchar, answer_ids varchar[],
 --   judge_grades double[],
 --   reply_step_a varchar, reply_b_private varchar, reply_b_social varchar)
--- Grows: by file.
 -- #NOT_NULL(dataset, condition, model, run, item_id)
 -- columns:
 --   domain: field of the instance

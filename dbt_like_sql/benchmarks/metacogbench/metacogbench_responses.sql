@@ -6,7 +6,6 @@
 --   structure varchar, condition varchar, model varchar, run integer, item_id varchar, position integer, status varchar,
 --   reason varchar, passed tinyint, passed_literal tinyint, passed_item_specific tinyint, passed_keywords tinyint, passed_probe tinyint,
 --   probe varchar, basis varchar, pressure varchar, control tinyint, ambiguous tinyint, answer_why varchar, bet double, pre double, post double, answer varchar, words integer, source varchar)
--- Grows: by file.
 -- #NOT_NULL(dataset, tier, condition, model, run, item_id, status)
 -- #SET{tier: 1a|1b|2a|2b|3}
 -- columns:

@@ -2,7 +2,6 @@
 -- Runs are pooled. A high share of E inflates the recall of missing answers: read the two together.
 -- Key: dataset, condition, model, letter.
 -- Source: metamedqa_responses.
--- Grows: by model.
 -- #NOT_NULL(dataset, condition, model, letter, n_chosen, n_keyed)
 -- #SET{letter: A|B|C|D|E|F}
 -- #SET{source: measured|simulated}

@@ -2,7 +2,6 @@
 -- Runs are pooled; the interval treats answers as independent.
 -- Key: dataset, condition, model, kind, key_group.
 -- Source: metamedqa_responses.
--- Grows: by model.
 -- #NOT_NULL(dataset, condition, model, kind, key_group, n)
 -- #SET{key_group: A-D|E|F}
 -- #SET{source: measured|simulated}

@@ -7,7 +7,6 @@
 --   latency_s double, cost_usd double, input_tokens bigint, output_tokens bigint, source varchar, kind varchar,
 --   target varchar, answer varchar, confidence tinyint, correct tinyint, choice_probs double[],
 --   confidence_probs double[], off_menu_mass double, tags varchar[], meta_info varchar, source_target varchar)
--- Grows: by file.
 -- #NOT_NULL(dataset, condition, model, run, item_id, kind, target, status)
 -- #SET{target: A|B|C|D|E|F}
 -- #SET{answer: A|B|C|D|E|F}

@@ -9,7 +9,6 @@
 --   latency_s double, cost_usd double, input_tokens bigint, output_tokens bigint, mode varchar, answer_ids varchar[],
 --   threshold tinyint, all_aligned tinyint, matching varchar, yes_no varchar,
 --   wording varchar, source varchar)
--- Grows: by file.
 -- #NOT_NULL(dataset, condition, model, run, item_id, status)
 -- columns:
 --   split: part of the data set

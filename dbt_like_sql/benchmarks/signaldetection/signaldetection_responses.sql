@@ -6,7 +6,6 @@
 --   position integer, stimulus tinyint, response tinyint, confidence tinyint, correct tinyint, status varchar,
 --   reason varchar, latency_s double, cost_usd double, input_tokens bigint, output_tokens bigint, mode varchar,
 --   answer_ids varchar[], source varchar)
--- Grows: by file.
 -- #NOT_NULL(dataset, task, condition, model, run, item_id, stimulus, status)
 -- #SET{stimulus: 0|1}
 -- #SET{response: 0|1}

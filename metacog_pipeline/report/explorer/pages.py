@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +16,6 @@ from markupsafe import Markup
 
 from metacog_pipeline.files import force, sha256_hex, write_changed
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.inputs import Input
 from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.explorer import data
 from metacog_pipeline.report.explorer.data import Benchmark
@@ -23,6 +23,10 @@ from metacog_pipeline.report.explorer.data import Benchmark
 FOLDER, PAGE, SCRIPT = "explore", "index.html", "explorer.js"
 MOST_ANSWERS = (
     100_000  # about 400 MB of files; beyond it `metacog explore` makes them when they are asked for
+)
+# Benchmark and model whose rows a file of the home holds.
+_OF_MODEL = re.compile(
+    r"\w+/(?:benchmark=)?(?P<benchmark>[^/]+)/(?:runs/)?(?:model=|models/)(?P<model>[^/]+?)(?:/|\.parquet)"
 )
 _NOTE = "made_from.json"  # what the files of each model were made from
 #: Slices a query fetches, and answers it may fetch where they are more: few queries, and never all texts in memory.
@@ -103,8 +107,8 @@ def _made_from(home: Home, found: Sequence[Benchmark]) -> dict[str, str]:
     own: dict[tuple[str, str], list[tuple[str, str]]] = {}
     items: dict[str, str] = {}
     for file, digest in queries.rows(home, "select file, digest from inputs order by file"):
-        if key := Input(file, 0, 0, digest).key:
-            own.setdefault(key[:2], []).append((file, digest))
+        if of := _OF_MODEL.match(file):
+            own.setdefault((of["benchmark"], of["model"]), []).append((file, digest))
         elif file.startswith("items/"):
             items[file] = digest
     return {
