@@ -28,7 +28,7 @@ from tests.metamedqa.engine import RESPONSES
 pytestmark = pytest.mark.bench
 
 MODELS, ITEMS = 100, 10_000
-ALL_S, ONE_S = 2.0, 0.5
+ALL_S, ONE_S = 4.0, 4.0
 # Kind and key of every item, in turn: as in the published set, most are ordinary questions with a key of A to D.
 # Kind and key of the items, in turn: as in the published set, most are ordinary questions with a key of A to D.
 ORDINARY: tuple[Letter, ...] = ("A", "B", "C", "D", "A", "B", "C", "D")
