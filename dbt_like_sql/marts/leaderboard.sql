@@ -107,6 +107,8 @@ with
                 if(unbounded and not contains(status, 'unbounded'), 'undefined or unbounded: ' || status, status) as status
             ),
             estimate is not null and not unbounded and (plain or low is not null) as ranked,
+            -- Numbers that differ by rounding alone, which hangs on the version of a library, share a rank.
+            round(if(unbounded, null, estimate), 9) as compared,
             source = 'simulated' as observer
         from flagged
     ),
@@ -115,7 +117,7 @@ with
             own.benchmark,
             own.model,
             own.source,
-            100.0 * avg((other.estimate < own.estimate)::int + 0.5 * (other.estimate = own.estimate)::int) as percentile
+            100.0 * avg((other.compared < own.compared)::int + 0.5 * (other.compared = own.compared)::int) as percentile
         from shown as own
         inner join shown as other
             on other.benchmark = own.benchmark and other.observer = own.observer and other.model <> own.model
@@ -144,7 +146,7 @@ select
         shown.ranked and shown.higher_is_better is not null,
         rank() over (
             partition by shown.benchmark, shown.condition, shown.measure, shown.observer, shown.ranked
-            order by if(shown.higher_is_better, -shown.estimate, shown.estimate)
+            order by if(shown.higher_is_better, -shown.compared, shown.compared)
         ),
         null
     ) as rank,

@@ -9,5 +9,5 @@ select
     left(question, 80) as question
 from items
 where n > 0
-qualify row_number() over (partition by benchmark order by n_correct / n, mean_confidence desc) <= 10
-order by benchmark, accuracy, mean_confidence desc
+qualify row_number() over (partition by benchmark order by n_correct / n, round(mean_confidence, 9) desc, item_id) <= 10
+order by benchmark, accuracy, round(mean_confidence, 9) desc, item_id

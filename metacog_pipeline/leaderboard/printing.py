@@ -77,7 +77,8 @@ class _Line:
         for name in measures:
             if (value := self.number(name)) is not None:
                 upwards = self.measures[name].get("higher_is_better") is False
-                return False, value if upwards else -value, self.model
+                compared = round(value, 9)  # as the rank of the board: rounding decides nothing
+                return False, compared if upwards else -compared, self.model
             if "unbounded" in self.status(name):
                 break
         return True, 0.0, self.model

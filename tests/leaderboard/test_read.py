@@ -1,5 +1,7 @@
 """Reading: one statement that reads, through a connection that cannot write."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -8,6 +10,7 @@ import pytest
 from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard import read
+from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import board, connect, run_query
 from tests.tables import every
 
@@ -108,6 +111,22 @@ def test_a_broken_leaderboard_is_one_line(tmp_path, content):
     (tmp_path / "leaderboard.duckdb").write_bytes(content)
     with pytest.raises(StoreError, match="move it away"):
         run_query(Home(tmp_path), "select 1")
+
+
+_HOLD = "import duckdb, sys; held = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
+
+
+@pytest.mark.parametrize("file", ["leaderboard.duckdb", "transcripts.duckdb"])
+def test_a_file_that_another_process_writes_is_not_taken_for_a_damaged_one(built_home, file):
+    command = [sys.executable, "-c", _HOLD, str(built_home / file)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        with pytest.raises(StoreError, match=rf"{file}: process {holder.pid} \(python.*wait") as caught:
+            run_query(built_home, "from leaderboard")
+        assert "move it away" not in str(caught.value)
+        assert build(built_home).failures == {}, "a build replaces the file and needs no lock of it"
+        assert run_query(built_home, "select 1").rows == ((1,),)
+        holder.communicate()
 
 
 def test_a_board_of_an_unknown_benchmark_lists_those_there_are(home):

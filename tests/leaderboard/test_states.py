@@ -1,0 +1,52 @@
+"""What the board says of partitions: counts of the model that is asked now, and a new board when only a reason changed."""
+
+import pytest
+
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.read import run_query
+from metacog_pipeline.leaderboard.status import board_current, note_board, write_status
+from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.store import PartitionFolder, write_manifest
+
+FAILED = {
+    "state": "failed",
+    "n_answered": 7,
+    "finished_at": "2026-01-02T00:00:00+00:00",
+    "message": "no connection",
+}
+
+
+@pytest.fixture
+def study(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(
+        '[study]\nname = "t"\nhome = "home"\n[[models]]\nname = "m"\nprovider = "simulated"\n'
+        '[benchmarks.metamedqa]\ndataset = "sample"\n'
+    )
+    made = load_study(path)
+    made.prepare()
+    return made
+
+
+def stopped(study, **said):
+    """Write down how the session of the only partition ended, then a board of it; return what it says."""
+    write_manifest(PartitionFolder(study.home, "metamedqa", "m", 1), {**FAILED, **said})
+    current = board_current(study)
+    told = write_status(study)
+    build(study.home)
+    note_board(study, told)
+    assert board_current(study)
+    [row] = run_query(study.home, "select state, n_answered, message from progress").rows
+    return current, row
+
+
+def test_a_session_that_ended_for_another_reason_makes_the_board_stale(study):
+    assert stopped(study) == (False, ("failed", 7, "no connection"))
+    assert stopped(study) == (True, ("failed", 7, "no connection"))
+    again = stopped(study, message="out of money", finished_at="2026-01-03T00:00:00+00:00")
+    assert again == (False, ("failed", 7, "out of money"))
+
+
+def test_answers_of_a_model_that_was_another_count_for_nothing(study):
+    _, (_, answered, message) = stopped(study, asked_as="another model")
+    assert answered == 0 and "has changed since it was asked" in message

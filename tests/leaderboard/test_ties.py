@@ -1,0 +1,64 @@
+"""Whoever is named as the largest does not hang on the last bit: numbers that differ by rounding alone are ties."""
+
+import pytest
+
+from metacog_pipeline.leaderboard.build import build
+from metacog_pipeline.leaderboard.dictionary import saved_queries
+from metacog_pipeline.leaderboard.printing import sections
+from metacog_pipeline.leaderboard.read import board, run_query
+from tests.homes import write
+from tests.leaderboard.test_ranking import number, put, ranked
+
+ONE, OTHER = 0.3, 0.1 + 0.2  # one number in two ways of adding
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "ranks", "percentiles"),
+    [
+        (ONE, ONE, (2, 2), (25.0, 25.0)),
+        (ONE, OTHER, (2, 2), (25.0, 25.0)),
+        (OTHER, ONE, (2, 2), (25.0, 25.0)),
+        (ONE, ONE + 1e-6, (3, 2), (0.0, 50.0)),
+        (ONE + 1e-6, ONE, (2, 3), (50.0, 0.0)),
+    ],
+)
+def test_models_that_tie_share_rank_and_percentile_and_stand_by_name(make_home, a, b, ranks, percentiles):
+    home = make_home(dict.fromkeys("abc", "measured"), silent="abc")
+    for model, value in (("a", a), ("b", b), ("c", 0.9)):
+        put(home, model, number("accuracy", value, 0.0, 1.0))
+    build(home)
+    assert [row[4] for row in ranked(home, "accuracy")] == [*ranks, 1]
+    headlines = "select percentile from leaderboard where headline order by model"
+    assert [row[0] for row in run_query(home, headlines).rows] == [*percentiles, 100.0]
+    [section] = sections(board(home))
+    printed = [row[0] for row in section.table.rows]
+    assert printed == (["c", "b", "a"] if ranks == (3, 2) else ["c", "a", "b"])
+
+
+def test_of_items_that_tie_the_hardest_ten_are_the_first_by_name(make_home):
+    home = make_home(dict.fromkeys("abc", "measured"), silent="abc")
+    names = [f"item-{place:04d}" for place in range(12)]
+    for model, confidence in (("a", 0.12), ("b", 0.26), ("c", 1.0)):
+        rows = [
+            {"benchmark": "metamedqa", "dataset": "sample", "condition": "baseline", "model": model, "run": 1,
+             "item_id": name, "cluster": name, "correct": 0.0, "source": "measured",
+             "confidence": 0.46 if name in names[::2] else confidence}
+            for name in names
+        ]  # fmt: skip
+        write(home, f"harmonised/metamedqa/model={model}/run=1.parquet", rows)
+    build(home)
+    found = run_query(home, saved_queries()["hardest_items"]).rows
+    assert len({row[5] for row in found}) == 2, "means that differ in the last bit"
+    assert [row[1] for row in found] == names[:10]
+
+
+def test_a_number_that_passes_its_range_by_rounding_is_shown(make_home):
+    home = make_home(dict.fromkeys("ab", "measured"), silent="ab")
+    put(home, "a", number("accuracy", 1 + 1e-12, 0.9, 1.0))
+    put(home, "b", number("accuracy", 1.1, 0.9, 1.0))
+    found = "select estimate, status from estimates where measure = 'accuracy' order by model"
+    build(home)
+    assert run_query(home, found).rows == (
+        (1 + 1e-12, "ok"),
+        (None, "outside its range: 1.1, which is from 0.0 to 1.0"),
+    )
