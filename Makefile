@@ -39,7 +39,7 @@ define install
 endef
 
 $(VENV)/.runtime: $(VENV)/.uv pyproject.toml constraints.txt
-	$(call install,.)
+	$(call install,.[ui])
 	@touch $@
 
 # pip first: it knows CPU builds of torch that the user configured; elsewhere both take the same one.
@@ -74,7 +74,7 @@ LOWEST_TESTS := tests/test_api.py tests/test_study.py tests/cli/test_json.py tes
 
 $(LOWEST)/.installed: $(VENV)/.uv pyproject.toml
 	@$(PYTHON) -m venv --without-pip $(LOWEST)
-	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[celery,docker,k8s,postgres]' pytest==9.2.0 \
+	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[celery,docker,k8s,postgres,ui]' pytest==9.2.0 \
 	  hypothesis==6.150.0
 	@touch $@
 

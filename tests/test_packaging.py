@@ -55,12 +55,27 @@ def call(
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=timeout)
 
 
+def copy_as_the_image_does(folder: Path) -> None:
+    """Copy what the first stage of ``deploy/Dockerfile`` copies, and nothing else: a file it forgets breaks the image."""
+    for line in (ROOT / "deploy" / "Dockerfile").read_text("utf-8").splitlines():
+        words = line.split()
+        if words[:1] != ["COPY"] or words[1].startswith("--from"):
+            continue
+        for name in words[1:-1]:
+            if (ROOT / name).is_dir():
+                skipped = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(ROOT / name, folder / name, ignore=skipped)
+            else:
+                shutil.copy2(ROOT / name, folder / name)
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """The built wheel; building needs hatchling of the dev extra and no network."""
     pytest.importorskip("hatchling", reason="hatchling is not installed (dev extra)")
-    folder = tmp_path_factory.mktemp("wheel")
-    built = call([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], ROOT, 120)
+    folder, copied = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("copied")
+    copy_as_the_image_does(copied)
+    built = call([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], copied, 120)
     assert built.returncode == 0, built.stdout + built.stderr
     (found,) = folder.glob("*.whl")
     return found
@@ -128,7 +143,7 @@ def test_the_wheel_carries_data_and_sql(wheel):
         missing = {f"metacog_pipeline/_shipped/{name}" for name in names} - carried
         assert not missing
     assert {f"metacog_assets/{name}" for name in ("definitions.py", "__main__.py", "py.typed")} <= carried
-    assert "metacog_pipeline/cli.py" in carried
+    assert "metacog_pipeline/cli/__init__.py" in carried
     assert not [name for name in carried if name.startswith(("assets/", "tests/", "metacog-demo"))]
 
 

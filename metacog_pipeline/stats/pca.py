@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metacog_pipeline.stats import ties
 from metacog_pipeline.stats._arrays import Floats, floats
 from metacog_pipeline.stats.estimate import OK
 
@@ -60,5 +61,5 @@ def pca(values: ArrayLike) -> Pca:
         return Pca(nothing, np.zeros((k, k)), n, NO_SPREAD)
     variance, vectors = np.linalg.eigh(standard.T @ standard / n)
     variance, loadings = np.maximum(variance[::-1], 0.0), vectors.T[::-1]
-    largest = loadings[np.arange(k), np.abs(loadings).argmax(axis=1)]
+    largest = loadings[np.arange(k), ties.largest(np.abs(loadings), axis=1)]
     return Pca(variance / variance.sum(), loadings * np.sign(largest)[:, None], n)

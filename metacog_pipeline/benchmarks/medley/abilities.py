@@ -18,6 +18,7 @@ from metacog_pipeline.benchmarks.medley.parsing import JUDGE_DIMENSIONS
 from metacog_pipeline.benchmarks.medley.rule_based.measures import divided
 from metacog_pipeline.benchmarks.medley.rule_based.options import AbilityMap, Options
 from metacog_pipeline.benchmarks.medley.rule_based.panel import Floats
+from metacog_pipeline.stats.ties import largest
 
 ABILITIES = ("monitoring", "control", "evaluation", "self_regulation")
 _NOTEBOOK: Mapping[str, tuple[str, ...]] = {
@@ -70,7 +71,7 @@ def abilities(judged: Mapping[str, Floats], options: Options) -> dict[str, NDArr
         **dict(zip(ABILITIES, scores.T, strict=True)),
         **{f"ipsative_{name}": own - centre for name, own in zip(ABILITIES, scores.T, strict=True)},
         "mas": mas,
-        "dominant": np.array(ABILITIES)[scores.argmax(axis=1)],
+        "dominant": np.array(ABILITIES)[largest(scores, axis=1)],
         "n_judged": n_judged,
     }
 

@@ -331,7 +331,7 @@ def components(benchmark: Bound, groups: Sequence[Group]) -> Iterator[Comparison
             found = pca(whole)
             for place, share in enumerate(found.explained):
                 weights = zip(JUDGE_DIMENSIONS, found.loadings[place], strict=True)
-                heavy = sorted(weights, key=lambda each: -abs(each[1]))[:3]
+                heavy = sorted(weights, key=lambda each: (-round(abs(each[1]), 9), each[0]))[:3]
                 yield replace(
                     base, family="pca", measure=f"judged dimensions over {level}", a=f"component {place + 1}",
                     value=float(share), n=found.n, status=found.status,

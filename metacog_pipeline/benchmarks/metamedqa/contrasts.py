@@ -31,6 +31,7 @@ from metacog_pipeline.stats.effects import cohen_d
 from metacog_pipeline.stats.estimate import NO_ITEMS, SINGLE_ITEM
 from metacog_pipeline.stats.multiple import holm
 from metacog_pipeline.stats.paired_many import PairedShares, paired_shares
+from metacog_pipeline.stats.ties import largest
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -201,7 +202,7 @@ def _tukey_pairs(result: Anova) -> list[Pair]:
     k = len(result.groups.n)
     if k <= MOST_PAIRED:
         return list(tukey_kramer(result))
-    best = int(np.argmax(result.groups.mean))
+    best = int(largest(result.groups.mean))
     return list(tukey_kramer(result, [(min(best, i), max(best, i)) for i in range(k) if i != best]))
 
 

@@ -135,7 +135,9 @@ def _most_sensitive(
     if len(series) <= MOST_DENSITIES:
         return list(series.items())
     known = {model: (values.get((model, condition), {}).get("d_type2") or (None,))[0] for model in series}
-    chosen = sorted(known, key=lambda model: (-(-math.inf if known[model] is None else known[model]), model))
+    # Rounded: whose density is drawn must not hang on the last bit of two equal d′.
+    size = {model: -math.inf if value is None else round(value, 9) for model, value in known.items()}
+    chosen = sorted(known, key=lambda model: (-size[model], model))
     return [(model, series[model]) for model in chosen[:MOST_DENSITIES]]
 
 

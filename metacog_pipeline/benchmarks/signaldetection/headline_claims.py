@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -10,6 +10,7 @@ from metacog_pipeline.benchmark import headlines
 from metacog_pipeline.benchmark.contract import Comparison
 from metacog_pipeline.benchmark.headlines import FAILS, HOLDS, UNDECIDED, Row, all_of, claim
 from metacog_pipeline.benchmarks.signaldetection.refitted import Claim, Refit
+from metacog_pipeline.stats.ties import largest
 
 ALPHA = 0.05
 _GPT, _DEEPSEEK = "GPT-5-2025-08-07", "DeepSeek-V3.2-Exp"
@@ -82,16 +83,19 @@ def _criterion(tests: Sequence[Comparison]) -> Iterator[Row]:
     tasks = sorted({str(task) for task, model in widest if model == _GPT})
     if not tasks:
         return
-    first = [
-        max((model for other, model in widest if other == task), key=lambda model: widest[task, model])
-        for task in tasks
-    ]
+    first = [_moves_furthest(widest, task) for task in tasks]
     yield claim(
         "table S2", "GPT-5 adapts to risk most", "tasks in which its criterion moves furthest",
         all_of(first.count(_GPT), len(tasks)), float(first.count(_GPT)), expected=f"1 of {len(tasks)} by chance",
         note="; ".join(f"{task}: {widest[task, _GPT]:.2f} against at most "
                        f"{max(v for (t, m), v in widest.items() if t == task and m != _GPT):.2f}" for task in tasks),
     )  # fmt: skip
+
+
+def _moves_furthest(widest: Mapping[tuple[str, str], float], task: str) -> str:
+    """Return the model whose criterion moves furthest in a task, the first by name of those that move equally far."""
+    models = sorted(model for other, model in widest if other == task)
+    return models[int(largest([widest[task, model] for model in models]))]
 
 
 def _sign(row: Comparison) -> int:
@@ -102,11 +106,12 @@ def _sign(row: Comparison) -> int:
 
 def _sensitivity(tests: Sequence[Comparison]) -> Row:
     differ = [row for row in tests if (row.p_adjusted or 0) < ALPHA]
-    largest = max(tests, key=lambda row: abs(row.value or 0))
+    named = sorted(tests, key=lambda row: (row.model, str(row.task), str(row.a), str(row.b)))
+    widest = named[int(largest([abs(row.value or 0) for row in named]))]
     return claim(
         "table S2, 27 pairs of risks", "a stated risk leaves sensitivity as it is",
         "pairs whose d′ differs, p by Bonferroni", HOLDS if not differ else FAILS if len(differ) > 1 else UNDECIDED,
         float(len(differ)), published=8.0,
         expected="0, or 1 in 20 such tables by chance",
-        note=f"up to {abs(largest.value or 0):.2f} ({largest.model}, task {largest.task})",
+        note=f"up to {abs(widest.value or 0):.2f} ({widest.model}, task {widest.task})",
     )  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
+from metacog_pipeline.stats import ties
 from metacog_pipeline.stats._arrays import Floats, floats, quantiles_of
 
 Verdict = Literal["not_significant", "significant", "negligible", "inconclusive"]
@@ -77,7 +78,7 @@ def hdi(draws: ArrayLike, q: float = 0.95) -> tuple[float, float]:
     width = math.ceil(_share("q", q) * len(x))
     if len(x) - width < 1:
         raise ValueError(f"{len(x)} draws are too few for an interval over {width + 1} of them")
-    start = int(np.argmin(x[width:] - x[: len(x) - width]))
+    start = int(ties.largest(x[: len(x) - width] - x[width:]))
     return float(x[start]), float(x[start + width])
 
 

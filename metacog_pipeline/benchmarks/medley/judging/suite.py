@@ -26,6 +26,7 @@ from metacog_pipeline.benchmarks.medley.judging.simulated import SimulatedJudge
 from metacog_pipeline.benchmarks.medley.parsing import BEST_GRADE, CRITERIA, parse_judgement
 from metacog_pipeline.files import read_toml, sha256_hex, shipped
 from metacog_pipeline.stats.estimate import Estimate, unavailable
+from metacog_pipeline.stats.ties import largest
 
 NAME = "judge_suite"
 PLAIN = "plain"
@@ -97,8 +98,14 @@ def biases(grades: pl.DataFrame, judges: Sequence[str]) -> list[Bias]:
 
 
 def worst(found: Sequence[Bias]) -> Bias | None:
-    """Return the bias that moves grades most in a way it should not; None where none is known."""
-    return max((each for each in found if each.found.value is not None), key=lambda b: b.harm, default=None)
+    """Return the bias that moves grades most in a way it should not; None where none is known.
+
+    Of equally large ones a rise comes before a fall, then the forms and the judges in their order: else the last bit of a
+    mean would decide which form, and which sign, a board shows.
+    """
+    known = [each for each in found if each.found.value is not None]
+    known.sort(key=lambda bias: (bias.found.value or 0.0) <= 0)  # stable: what is equal stays in its order
+    return known[int(largest([each.harm for each in known]))] if known else None
 
 
 def _estimate(form: str, moved: np.ndarray[Any, np.dtype[np.float64]]) -> Estimate:

@@ -1,0 +1,41 @@
+"""The largest of computed numbers, without a winner by the last bit.
+
+Two numbers that are equal on paper differ in their last bit by the version of a library, or by the order of a sum. Where
+the larger one is named on a board, or its sign is shown, that bit would decide what people read.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+#: Numbers closer than this count as equal. Errors of rounding are about 1e-15; no difference worth naming is below 1e-9.
+TIE = 1e-9
+
+
+def largest(values: ArrayLike, axis: int = -1) -> NDArray[np.intp]:
+    """Return the place of the largest value along ``axis``: of those within `TIE` of it, the first.
+
+    Parameters
+    ----------
+    values
+        Numbers of any shape with at least one place along ``axis``; NaN is never the largest.
+
+    Returns
+    -------
+    numpy.ndarray
+        Places, with the shape of ``values`` without ``axis``; 0 where all are NaN.
+
+    Examples
+    --------
+    >>> int(largest([0.1 + 0.2, 0.3, 0.2]))
+    0
+    >>> int(largest([0.3, 0.1 + 0.2, 0.2]))
+    0
+    """
+    known = np.asarray(values, dtype=np.float64)
+    known = np.where(np.isnan(known), -np.inf, known)
+    top = known.max(axis=axis, keepdims=True)
+    within = TIE * np.maximum(1.0, np.abs(np.where(np.isfinite(top), top, 0.0)))
+    place: NDArray[np.intp] = (known >= top - within).argmax(axis=axis)
+    return place
