@@ -1,0 +1,306 @@
+"""Capability negotiation: one table of request options, and what is left out when a provider refuses a call.
+
+A refusal (400, 401, 403, 404, 422) that names an option costs that option. One that names nothing costs one group of
+options after another, and in the end all of them: only the bare call decides that a key, a model or an address is wrong.
+What the study asks for by name (effort, thinking_tokens, verbosity, api, extra_body) is never left out; the line that ends
+the session names its key. A refused call costs nothing, and at most ``MOST_CALLS`` are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from metacog_pipeline.asking.states import Profile, StepFailed
+from metacog_pipeline.llm import types
+from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities, Limit
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.wire import bounded
+from metacog_pipeline.llm.wire.errors import FATAL_CODES
+
+MOST_CALLS = 5
+REFUSALS = frozenset({400, 401, 403, 404, 422})  # statuses by which an option, a key or a model is refused
+NO_CONSTRAINT = "unsupported_constraint"  # the wire has no field for it: nothing was sent
+OTHER_LIMIT: dict[str, Limit] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+
+#: Options that are part of a request, and so of an answer's identity; those of ``DELIVERY`` are not.
+SAMPLING = frozenset({"temperature", "seed", "top_logprobs", "stop"})
+DROPPED_BLIND = SAMPLING - {"stop"}  # the engine sends no stop of its own
+SHOWN_THINKING = frozenset({"adaptive_thinking", "reasoning_summary"})
+THINKING_BUDGET = frozenset({"thinking_budget"})  # room to think as a number of its own, else in the limit
+AMPLE_ROOM, ALL_ROOM = frozenset({"ample_room"}), frozenset({"thinking_room"})
+#: Everything about delivery but the room to think.
+HANDLING = (
+    frozenset({"stream", "stream_options", "cache_control", "prompt_cache_key", bounded.OPTION})
+    | SHOWN_THINKING
+    | THINKING_BUDGET
+    | AMPLE_ROOM
+)
+DELIVERY = HANDLING | ALL_ROOM
+#: Option → names that providers give its parameter in a refusal, lower case and without punctuation.
+OPTIONS = {
+    "temperature": "temperature",
+    "seed": "seed",
+    "top_logprobs": "logprobs toplogprobs responselogprobs include",  # include: OpenAI Responses
+    "stop": "stop stopsequences",
+    "stream": "stream",
+    "stream_options": "streamoptions",
+    "limit": "maxtokens maxcompletiontokens maxoutputtokens",
+    "thinking_tokens": "thinking thinkingconfig thinkingbudget budgettokens",
+    "effort": "thinkinglevel reasoning reasoningeffort effort",
+    "reasoning_summary": "summary display includethoughts",
+    "cache_control": "cachecontrol",
+    "prompt_cache_key": "promptcachekey",
+    "verbosity": "verbosity",
+    "constraint": (
+        "responseformat guidedchoice structuredoutputs logitbias outputconfig outputformat text "
+        "responseschema responsejsonschema responsemimetype"
+    ),
+}
+OPTION_OF = {name: option for option, names in OPTIONS.items() for name in names.split()}
+
+
+def may_be_an_option(failed: types.Completion) -> bool:
+    """Whether a failed call may have been refused for an option it carried."""
+    if failed.error_kind is types.ErrorKind.UNSUPPORTED and failed.http_status is None:
+        return True
+    kinds = (types.ErrorKind.UNSUPPORTED, types.ErrorKind.FATAL)
+    return failed.error_kind in kinds and failed.http_status in REFUSALS
+
+
+def named_option(refusal: types.Completion) -> str | None:
+    """Return the option a refusal names; None where it names none of the table, as where it names the question."""
+    parts = reversed(re.split(r"[.\[\]]", refusal.error_param or ""))
+    plain = (re.sub(r"[^a-z]", "", part.lower()) for part in parts)
+    return next((OPTION_OF[name] for name in plain if name in OPTION_OF), None)
+
+
+def blamed(refusal: types.Completion, spec: ModelSpec) -> str | None:
+    """Return the option a refusal names, or the key of the row's ``extra_body``; None where the call carries neither."""
+    given = re.split(r"[.\[]", refusal.error_param or "")[0]
+    return named_option(refusal) or (f"extra_body.{given}" if given in spec.extra_body else None)
+
+
+def asked_by_name(spec: ModelSpec) -> dict[str, str]:
+    """Return {option: key of the study} of what a model's row asks for by name."""
+    named = {f"extra_body.{name}": f"extra_body.{name}" for name in spec.extra_body}
+    if spec.api != "auto":
+        named["api"] = f'api = "{spec.api}"'
+    if spec.thinking_tokens is not None:
+        named["thinking_tokens"] = f"thinking_tokens = {spec.thinking_tokens}"
+    for key in ("verbosity", "effort"):
+        if (value := getattr(spec, key)) is not None:
+            named[key] = f'{key} = "{value}"'
+    return dict(reversed(named.items()))
+
+
+def decisive(refusal: types.Completion) -> bool:
+    """Whether the provider says that the key, the account or the model is wrong: one bare call confirms it."""
+    if refusal.error_kind is not types.ErrorKind.FATAL:
+        return False
+    return refusal.http_status != 403 or (refusal.error_code or "").lower() in FATAL_CODES
+
+
+class Refused(StepFailed):
+    """No way of asking is left. ``decided``: it would be so for every item."""
+
+    def __init__(self, completion: types.Completion, advice: str | None, *, decided: bool) -> None:
+        super().__init__(completion)
+        self.decided = decided
+        if advice is not None:
+            self.args = (f"{self.args[0]}; {advice}",)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way of asking: what is part of an answer's identity, and how the call is delivered."""
+
+    profile: Profile
+    known: Capabilities
+
+
+class Negotiation:
+    """The state of one negotiation. Deterministic: the same refusals lead to the same calls.
+
+    ``known`` and ``profile``: what is left out from the start. ``more``: another question can be asked, so that the bare
+    call is made with that one; the first may have been refused for itself, which ``doubted`` says. ``room_refused``: the
+    limit on tokens was refused, by name or alone.
+    """
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        modes: Sequence[str],
+        known: Capabilities = NOTHING_KNOWN,
+        profile: Profile | None = None,
+    ) -> None:
+        self.spec = spec
+        self.modes = tuple(modes)
+        self.start = known
+        self.refusals = 0
+        self.refused_modes: frozenset[str] = frozenset()
+        self.more = self.doubted = self.room_refused = self.bare = False
+        accepted = [mode for mode in self.modes if mode not in known.refused_modes] or self.modes
+        self._mode = accepted[0] if profile is None else profile.mode
+        dropped = known.refused & SAMPLING if profile is None else profile.dropped
+        self._left_out = dropped | (known.refused - SAMPLING)  # for a reason: known, or named
+        self._group = -1  # of `_groups`, left out beside
+        self._api, self._limit_field = known.api, known.limit_field
+
+    @property
+    def way(self) -> Way:
+        """The way to ask next."""
+        left_out, mode = self._left_out, self._mode
+        if self.bare:
+            left_out, mode = left_out | DROPPED_BLIND | DELIVERY, self.modes[-1]
+        elif self._group >= 0:
+            left_out |= self._groups()[self._group]
+        known = replace(
+            self.start,
+            api=self._api,
+            limit_field=self._limit_field,
+            refused=self.start.refused | (left_out - SAMPLING),
+        )
+        return Way(Profile(mode, left_out & SAMPLING), known)
+
+    def refused(self, refusal: types.Completion) -> None:
+        """Choose the way to ask next after the present one was refused; raises `Refused` when none is left."""
+        self.refusals += refusal.error_code != NO_CONSTRAINT
+        named, before = blamed(refusal, self.spec), self.way
+        self.room_refused |= named == "limit"
+        moved = self._leave_out(refusal, named) and self.way != before
+        of_all = decisive(refusal) or named in asked_by_name(self.spec)
+        odd = refusal.http_status in (None, 400, 422) and not of_all  # the question may be at fault
+        over = self.refusals >= MOST_CALLS
+        if not moved or over:
+            raise Refused(refusal, self.advice(refusal), decided=over or not odd)
+        if self.bare and self.refusals == MOST_CALLS - 1 and odd and named is None and self.more:
+            self.doubted = True
+            raise Refused(refusal, self.advice(refusal), decided=False)
+
+    def try_whole(self) -> None:
+        """Ask with all options again: the bare call went through, and the question before may have been at fault."""
+        self.bare, self._group = False, -1
+
+    def learnt(self, now: Capabilities) -> Capabilities:
+        """Return ``now`` with what the way that was taken has taught.
+
+        The room to think is left out of a bare call with all the rest, yet a model that thinks gives no answer without it.
+        So where it was not refused itself, later calls have a modest one again.
+        """
+        known = self.way.known
+        given_back = ALL_ROOM if self.bare and not self.room_refused else frozenset[str]()
+        return replace(
+            now,
+            api=known.api,
+            limit_field=known.limit_field,
+            refused=now.refused | (known.refused - given_back) | self.way.profile.dropped,
+            refused_modes=now.refused_modes | self.refused_modes,
+        )
+
+    def advice(self, refusal: types.Completion) -> str | None:
+        """Return which key of the model's row to change, as far as the refusal or what is left in the call tells."""
+        asked, named = asked_by_name(self.spec), blamed(refusal, self.spec)
+        if named in asked:
+            return f"{asked[named]} asks for it: remove or change that key of model {self.spec.name}"
+        if refusal.http_status == 401 or decisive(refusal):
+            return None
+        if asked:
+            keys = ", ".join(dict.fromkeys(asked.values()))
+            return f"the call carried nothing optional but {keys}: remove or change that of model {self.spec.name}"
+        if refusal.http_status in (400, 422):
+            return (
+                "nothing is left to leave out: the provider's own words say what is wrong; where they do not, check model "
+                f"and base_url of model {self.spec.name}"
+            )
+        return None
+
+    def _leave_out(self, refusal: types.Completion, named: str | None) -> bool:
+        """Leave out what was refused; return False where that is nothing that may be left out."""
+        if refusal.error_code == NO_CONSTRAINT:
+            return self._next_mode()
+        if named in asked_by_name(self.spec):
+            budget = named == "thinking_tokens" and self.spec.provider == "anthropic"
+            return budget and self._first_of(THINKING_BUDGET)
+        if self._is_no_chat_model(refusal):
+            self._api = "responses"
+        elif decisive(refusal) or (refusal.http_status == 404 and self.spec.api != "auto"):
+            self.bare, self._api = True, self.start.api
+        else:
+            if not self._without_named(refusal, named):
+                self._next_group()
+            self.bare |= self.refusals >= MOST_CALLS - 1
+        return True
+
+    def _without_named(self, refusal: types.Completion, named: str | None) -> bool:
+        if named == "constraint":
+            return self._other_constraint(refusal)
+        if named == "limit":
+            return self._other_limit(refusal)
+        if named in ("thinking_tokens", "effort"):  # not asked for by name: what shows it, or the room for it
+            return self._first_of(SHOWN_THINKING, AMPLE_ROOM, ALL_ROOM)
+        return named is not None and named in SAMPLING | DELIVERY and self._first_of(frozenset({named}))
+
+    def _first_of(self, *groups: frozenset[str]) -> bool:
+        """Leave out the first group that is not left out yet; return whether there is one."""
+        left_out = self.way.profile.dropped | self.way.known.refused
+        found = next((each for each in groups if not each <= left_out), None)
+        self._left_out |= found or frozenset()
+        return found is not None
+
+    def _other_constraint(self, refusal: types.Completion) -> bool:
+        if self._mode == "json_schema" and bounded.bounds_white_space(self.way.known):
+            return self._first_of(frozenset({bounded.OPTION}))
+        if "schema" not in (refusal.error_code or "").lower():  # a schema too hard says nothing of the others
+            self.refused_modes |= {self.way.profile.mode}
+        return self._next_mode()
+
+    def _next_mode(self) -> bool:
+        place = self.modes.index(self.way.profile.mode) + 1
+        if place == len(self.modes):
+            return False
+        self._mode = self.modes[place]
+        return True
+
+    def _other_limit(self, refusal: types.Completion) -> bool:
+        """Take the other name of the limit where the name is refused, else a smaller limit."""
+        other = OTHER_LIMIT.get((refusal.error_param or "").rpartition(".")[2])
+        code = (refusal.error_code or "").lower()
+        by_name = any(part in code for part in ("unsupported", "unknown", "unrecognized", "extra"))
+        renamed = other is not None and self._limit_field is None
+        if not (renamed and (by_name or self.spec.thinking_tokens is not None)):
+            if self._first_of(AMPLE_ROOM, ALL_ROOM):
+                return True
+            if not renamed:
+                return False
+        self._limit_field = other
+        return True
+
+    def _is_no_chat_model(self, refusal: types.Completion) -> bool:
+        """Whether chat completions say that the model is none of theirs: it is asked through OpenAI Responses then."""
+        if self.spec.provider != "openai" or self.spec.api != "auto" or self._api is not None:
+            return False
+        code = (refusal.error_code or "").lower()
+        return refusal.error_param == "model" and code != "model_not_found" and refusal.http_status != 401
+
+    def _groups(self) -> list[frozenset[str]]:
+        """Return what is left out where nothing was named, one group instead of the other, likeliest first.
+
+        Where the context of the server is known, that is the room to think, and the sampling is the last to go.
+        """
+        anthropic = self.spec.provider == "anthropic"  # is sent no seed and no log-probabilities
+        sampling = frozenset({"temperature"}) if anthropic else DROPPED_BLIND
+        logprobs = [frozenset({"top_logprobs"})] if self.spec.top_logprobs and not anthropic else []
+        if not self.start.context:
+            return [*logprobs, sampling, HANDLING, sampling | HANDLING]
+        has_room = self.spec.thinking_tokens is None and self.start.thinking_room(self.spec) > 0
+        return [*([ALL_ROOM] if has_room else []), *logprobs, HANDLING, sampling, sampling | HANDLING]
+
+    def _next_group(self) -> None:
+        groups = self._groups()
+        while self._group + 1 < len(groups):
+            self._group += 1
+            if not groups[self._group] <= self._left_out:
+                return
+        self.bare = True
