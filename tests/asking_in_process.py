@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.asking.partition import SessionResult
 from metacog_pipeline.asking.session import Partition, query_partition
+from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.asking.types import Task
 
 

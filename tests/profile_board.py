@@ -11,8 +11,8 @@ import pytest
 
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, serving
-from metacog_pipeline.asking.partition import SessionResult
 from metacog_pipeline.asking.session import Partition
+from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.server import profile as profiles

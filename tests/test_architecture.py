@@ -23,7 +23,7 @@ BENCHMARK_FILES = {
 #: From a provider's reply to a board: every hop of the way, as the modules and functions a reader follows.
 HOPS = (
     "metacog_pipeline.llm.client:HttpChatModel.complete",
-    "metacog_pipeline.asking.asking:StepAsker.__call__",
+    "metacog_pipeline.asking.step:StepAsker.__call__",
     "metacog_pipeline.transcripts.store:PartitionStore.keep",
     "metacog_pipeline.scoring.files:read",
     "metacog_pipeline.benchmark.contract:Benchmark.parse",

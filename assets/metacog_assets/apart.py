@@ -28,8 +28,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any, ParamSpec, TypeVar, cast
 
-from metacog_pipeline.asking.endings import ENDINGS, IMPATIENT, heard
-from metacog_pipeline.asking.session import INTERRUPTED, PARENT_WATCHED_EVERY_S
+from metacog_pipeline.asking.endings import ENDINGS, IMPATIENT, INTERRUPTED, PARENT_WATCHED_EVERY_S, heard
 from metacog_pipeline.asking.variables import WATCH_PARENT
 from metacog_pipeline.errors import MetacogError, reason_of
 from metacog_pipeline.progress import ENVIRONMENT, keep_terminal

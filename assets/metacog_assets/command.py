@@ -21,7 +21,7 @@ from metacog_assets.launch import STOPPED, Launcher, nothing_left
 from metacog_assets.request import Request
 from metacog_assets.staying import launch_until_answered
 from metacog_assets.study_file import current_study
-from metacog_pipeline.asking.session import INTERRUPTED
+from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
 from metacog_pipeline.progress import keep_terminal
 from metacog_pipeline.study import digests, unchanged

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from metacog_assets import apart
 from metacog_assets.study_file import Bound, bound
-from metacog_pipeline.asking.asking import Tally
-from metacog_pipeline.asking.partition import Progress, SessionResult
 from metacog_pipeline.asking.session import WAITING, Partition
+from metacog_pipeline.asking.states import Progress, SessionResult, Tally
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.progress import ProgressLine, style_from_environment
 from metacog_pipeline.study import digests

@@ -24,7 +24,8 @@ from metacog_assets.sensors import sync_partitions
 from metacog_assets.study_file import Bound, bound
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, judging, tasks
-from metacog_pipeline.asking.session import INTERRUPTED, WAITING, Partition
+from metacog_pipeline.asking.endings import INTERRUPTED
+from metacog_pipeline.asking.session import WAITING, Partition
 from metacog_pipeline.asking.unusable import to_ask_again
 from metacog_pipeline.asking.variables import REASK, UNUSABLE
 from metacog_pipeline.errors import MetacogError, StudyError

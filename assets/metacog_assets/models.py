@@ -10,7 +10,7 @@ import polars as pl
 from metacog_assets.figures import Fact
 from metacog_assets.showing import preview
 from metacog_pipeline.asking import before_spending, doctor
-from metacog_pipeline.asking.partition import SessionResult
+from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study import Study
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from metacog_assets.launch import Launcher, launch
 from metacog_assets.reporting import SOME_FAILED
 from metacog_pipeline.asking import batches
-from metacog_pipeline.asking.session import INTERRUPTED
+from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.asking.variables import LEAVE_BATCHES, WATCH_PARENT
 from metacog_pipeline.llm.batch import desk
 

@@ -28,8 +28,8 @@ from metacog_assets.models import how_it_answers
 from metacog_assets.showing import calibration_plot, preview
 from metacog_assets.study_file import Bound, bound
 from metacog_pipeline.asking import construction, judging, rehearsal, renamed, tasks
-from metacog_pipeline.asking.partition import SessionResult
 from metacog_pipeline.asking.session import Partition, query_partition, record_failure
+from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.contract import Checked
 from metacog_pipeline.errors import MetacogError, SourceError

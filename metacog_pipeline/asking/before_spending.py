@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from metacog_pipeline.asking.session import asked_as
+from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
@@ -25,7 +25,7 @@ SHOWN_CHARACTERS = 80  # of a word that a provider sent
 def known_of(study: Study, name: str) -> Capabilities | None:
     """Return what was found out about the model, judge or author called ``name``; None before it was asked."""
     spec = next((each for each in study.askable if each.name == name), None)
-    return None if spec is None else capabilities.load(study.home, name, asked_as(spec))
+    return None if spec is None else capabilities.load(study.home, name, request_digest(spec))
 
 
 def over_http(spec: ModelSpec) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.asking import roles
-from metacog_pipeline.asking.session import asked_as
+from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.benchmark.contract import Benchmark, Checked, Made, Stage, Step
 from metacog_pipeline.benchmark.item_files import as_frame, items_path, read_rows, step_path, write_rows
 from metacog_pipeline.errors import SourceError
@@ -199,6 +199,6 @@ def _answered(benchmark: Bound, step: Step) -> list[Any]:
     role = step.asks
     noted = [(spec, roles.partition_of(benchmark, role, spec).manifest()) for spec in role.models(benchmark)]
     return [
-        [spec.name, spec.family, asked_as(spec), each.get("fingerprint"), each.get("finished_at")]
+        [spec.name, spec.family, request_digest(spec), each.get("fingerprint"), each.get("finished_at")]
         for spec, each in noted
     ]

@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Unpack
 
-from metacog_pipeline.asking.asking import Profile, identified
-from metacog_pipeline.asking.kept import Kept, finish
 from metacog_pipeline.asking.session import Partition, batches_of
+from metacog_pipeline.asking.states import Profile
+from metacog_pipeline.asking.step import Kept, finish, identified
 from metacog_pipeline.asking.types import Answer, CallOptions, Task
 from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, LEAST_CACHED_TOKENS, estimate_tokens
 from metacog_pipeline.llm.spec import ModelSpec
@@ -145,7 +145,7 @@ class DryAsker:
             self.profile,
             Kept(self.spec, self.run, self.seed, self._found, self.under_way.__contains__),
         )
-        self.profile = kept.way(task, settled, modes)
+        self.profile = kept.profile_for(task, settled, modes)
         finish(task, self, self.profile.mode)
         self.profile = settled
 
@@ -174,8 +174,7 @@ def estimate_partition(
 ) -> CostEstimate:
     """Return what asking ``tasks`` would take, given what is ``stored`` by answer identity.
 
-    Protocols run to their end, whatever is not answered. ``modes`` are those of the benchmark, best first (`Kept.way`);
-    ``under_way`` the identities of calls that batches have.
+    Protocols run to their end, whatever is not answered. ``modes`` are those of the benchmark, best first; ``under_way`` the identities of calls that batches have.
 
     With ``whole`` each task counts as one call however often it may
     have to be asked again; tokens, and with them dollars, are those of all calls it can come to.
@@ -198,8 +197,7 @@ def identities(
     tasks: Sequence[Task],
     stored: Stored | None = None,
 ) -> set[str]:
-    """Return the identities of every call the tasks take now, each in its mode (`Kept.way`), as far as the stored answers
-    let them be worded.
+    """Return the identities of every call the tasks take now, as far as the stored answers let them be worded.
 
     Those of calls that would quote an answer nobody has given yet are among them; no stored answer has one of these.
     """

@@ -1,17 +1,38 @@
-"""Signals that end a run, and which of them one that is under way listens to."""
+"""Signals that end a run: the first lets calls in flight finish, because they are paid for; a second gives them up."""
 
+from __future__ import annotations
+
+import asyncio
 import contextlib
+import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
+from typing import Protocol
+
+from metacog_pipeline.asking.variables import WATCH_PARENT
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-ONE_PRESS_S = 1.0  # signals so close are one wish: who stops a service tells each of its processes
-#: Sent to work that was told to end and has not: a long call of a library hears no interrupt, but is ended by this one.
+ONE_PRESS_S = 1.0  # signals so close are one wish: a service manager signals each of its processes
+PARENT_WATCHED_EVERY_S = 1.0
+INTERRUPTED = threading.Event()  # set on the first signal, so that a caller with many partitions stops too
+#: Sent to work that was to end and has not: a long call of a library hears no interrupt, but is ended by this one.
 IMPATIENT = signal.SIGALRM
 
 
+class Stoppable(Protocol):
+    """What takes no new work after `stop`."""
+
+    interrupted: bool
+    stopped_at: float
+
+    def stop(self, reason: str) -> None:
+        """Take no new work."""
+
+
 def heard() -> list[signal.Signals]:
-    """Return the signals that end a run: not that of a closed terminal where the run was told to ignore it (nohup)."""
+    """Return the signals that end a run: not that of a closed terminal where the run ignores it (nohup)."""
     ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return [each for each in ENDINGS if not (ignored and each is signal.SIGHUP)]
 
@@ -21,10 +42,56 @@ def patiently() -> Iterator[None]:
     """Be spared `IMPATIENT`: what was asked is kept and written down, however long the disk takes."""
     try:
         before = signal.signal(IMPATIENT, signal.SIG_IGN)
-    except ValueError:  # only the main thread may say so; whoever owns the process decides elsewhere
+    except ValueError:  # only the main thread may set handlers; elsewhere the owner of the process decides
         yield
         return
     try:
         yield
     finally:
         signal.signal(IMPATIENT, before)
+
+
+@contextlib.contextmanager
+def stopping_gently(pool: Stoppable) -> Iterator[None]:
+    """On the first signal take no new task and let calls in flight finish.
+
+    So it goes, too, when the command that started this process is gone: nobody could stop it any more.
+    """
+    loop = asyncio.get_running_loop()
+    handled: list[signal.Signals] = []
+    watch = asyncio.ensure_future(parent_gone()) if os.environ.get(WATCH_PARENT) else None
+    if watch is not None:
+        watch.add_done_callback(lambda done: None if done.cancelled() else _stop(pool))
+    for number in heard():
+        with contextlib.suppress(RuntimeError, ValueError):  # only the main thread may set handlers
+            loop.add_signal_handler(number, interrupt, pool, number)
+            handled.append(number)
+    try:
+        yield
+    finally:
+        if watch is not None:
+            watch.cancel()
+        for number in handled:
+            loop.remove_signal_handler(number)
+
+
+async def parent_gone() -> None:
+    """Return once the process that started this one has ended."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        await asyncio.sleep(PARENT_WATCHED_EVERY_S)
+
+
+def interrupt(pool: Stoppable, number: signal.Signals) -> None:
+    """Stop ``pool``; at a second wish raise the signal again, now without a handler."""
+    if pool.interrupted and time.monotonic() - pool.stopped_at > ONE_PRESS_S:
+        asyncio.get_running_loop().remove_signal_handler(number)
+        signal.raise_signal(number)
+    _stop(pool)
+
+
+def _stop(pool: Stoppable) -> None:
+    if not pool.interrupted:
+        pool.interrupted, pool.stopped_at = True, time.monotonic()
+    INTERRUPTED.set()
+    pool.stop("interrupted; calls in flight were finished and kept")

@@ -12,7 +12,6 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.asking.asking import Profile, Tally
 from metacog_pipeline.asking.cost_estimate import CostEstimate, estimate_partition, stored_answers, under_way
 from metacog_pipeline.asking.panel import (
     Panelist,
@@ -20,8 +19,8 @@ from metacog_pipeline.asking.panel import (
     panel_profile,
     query_panel,
 )
-from metacog_pipeline.asking.partition import Progress, SessionResult
-from metacog_pipeline.asking.session import Partition, asked_as
+from metacog_pipeline.asking.session import Partition, request_digest
+from metacog_pipeline.asking.states import Profile, Progress, SessionResult, Tally
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Benchmark, Judging, Stage
 from metacog_pipeline.benchmark.item_files import items_digest
@@ -82,7 +81,7 @@ def _fingerprint(
 
 
 def _rules(benchmark: Bound, judging: Judging, judges: Sequence[ModelSpec]) -> list[Any]:
-    return [[benchmark.versions[Stage.JUDGING], judging.version], [asked_as(spec) for spec in judges]]
+    return [[benchmark.versions[Stage.JUDGING], judging.version], [request_digest(spec) for spec in judges]]
 
 
 def needed_by(benchmark: Bound, judging: Judging, spec: ModelSpec) -> list[Any] | None:

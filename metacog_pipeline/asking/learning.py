@@ -71,7 +71,10 @@ class Learnt:
             first_reply_s=completion.latency_s if before.first_reply_s is None else before.first_reply_s,
             service_tier=completion.service_tier or before.service_tier,
         )
-        thinks = {"reasons": self.known.reasons, "reasoning_tokens": self.known.reasoning_tokens}
+        thinks: dict[str, Any] = {
+            "reasons": self.known.reasons,
+            "reasoning_tokens": self.known.reasoning_tokens,
+        }
         if (before.reasons, before.reasoning_tokens) != (*thinks.values(),):
             self.attempt(None if self.trial is None else replace(self.trial, **thinks))
 
@@ -121,7 +124,7 @@ def _merged(known: Capabilities, kept: Capabilities) -> Capabilities:
         known,
         refused=known.refused | kept.refused,
         refused_modes=known.refused_modes | kept.refused_modes,
-        reasons=known.reasons or kept.reasons,
+        reasons=known.reasons or kept.reasons or known.reasons,  # True for good, then False, then not known
         first_reply_s=known.first_reply_s if kept.first_reply_s is None else kept.first_reply_s,
         **most,
     )

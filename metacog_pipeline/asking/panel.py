@@ -1,4 +1,4 @@
-"""Several models answer about one: judges. Their answers are kept with the model they judge, as one partition.
+"""A panel of judges: several models answer about one. Their answers are kept with the model they judge, as one partition.
 
 Each judge is asked under its own spec, so an answer's identity, price and rate limit are the judge's; the folder is that
 of the judged model and run. A judge that cannot be asked does not keep the others from answering, and the manifest notes
@@ -13,11 +13,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from metacog_pipeline.asking import session
-from metacog_pipeline.asking.asking import SIMULATED_PREFIX, Profile, Tally, source_of
 from metacog_pipeline.asking.cost_estimate import identities, stored_answers
-from metacog_pipeline.asking.endings import patiently
-from metacog_pipeline.asking.partition import Progress, SessionResult
-from metacog_pipeline.asking.reported import other_models
+from metacog_pipeline.asking.endings import INTERRUPTED, patiently
+from metacog_pipeline.asking.states import (
+    SIMULATED_PREFIX,
+    Profile,
+    Progress,
+    SessionResult,
+    Tally,
+    source_of,
+)
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
 from metacog_pipeline.llm.simulated import Respond
@@ -53,19 +58,21 @@ def query_panel(
     """
     started = datetime.now(UTC)
     with PartitionStore.open(partition.folder) as store, patiently():
-        outcomes = _asked_in_turn(partition, store, panel, on_progress)
-        outcome = _together(panel, outcomes, store)
-        session.compact_soon(store, outcome.tally.current)
+        asked: list[tuple[Panelist, SessionResult]] = []
+        for panelist in panel:
+            before = [outcome for _, outcome in asked]
+            shown = None if on_progress is None else _overall(on_progress, panel, before)
+            asked.append((panelist, _asked(partition, store, panelist, shown)))
+        outcome = _together(asked, store)
+        session.compact(store, outcome.tally.current)
+        lines = []
+        for panelist, one in asked:
+            others = session.other_models(panelist.spec, store.models_reported(one.tally.current))
+            lines += [f"{panelist.spec.name}: {others}"] if others else []
+        notes = {panelist.spec.name: _note(partition, panelist.spec, one) for panelist, one in asked}
         reported = store.models_reported(outcome.tally.current)
-        elsewhere = [
-            f"{panelist.spec.name}: {found}"
-            for panelist, one in zip(panel, outcomes, strict=True)
-            if (found := other_models(panelist.spec, store.models_reported(one.tally.current)))
-        ]
-        notes = _notes(partition, panel, outcomes)
-        session.write_down(
-            partition, outcome, fingerprint, started, reported, "; ".join(elsewhere) or None, notes
-        )
+        others = "; ".join(lines) or None
+        session.note_session(partition, outcome, fingerprint, started, reported, others, notes)
     return outcome
 
 
@@ -91,29 +98,24 @@ def panel_identities(partition: session.Partition, panel: Sequence[Panelist]) ->
     return found
 
 
-def _asked_in_turn(
+def _asked(
     partition: session.Partition,
     store: PartitionStore,
-    panel: Sequence[Panelist],
+    panelist: Panelist,
     on_progress: Callable[[Progress], None] | None,
-) -> list[SessionResult]:
-    outcomes: list[SessionResult] = []
-    for panelist in panel:
-        tasks = panelist.tasks
-        if session.INTERRUPTED.is_set():
-            outcomes.append(
-                SessionResult(len(tasks), 0, 0, None, Tally(), NOT_REACHED, ProviderError.exit_code)
-            )
-            continue
-        shown = None if on_progress is None else _overall(on_progress, panel, outcomes)
-        asked = replace(partition, spec=panelist.spec)
-        known = panel_profile(partition, panelist.spec)
-        try:
-            asking = session.ask(asked, store, tasks, panelist.modes, panelist.respond, shown, known)
-            outcomes.append(asyncio.run(asking))
-        except (BudgetError, ProviderError, StudyError) as error:
-            outcomes.append(SessionResult(len(tasks), 0, 0, None, Tally(), str(error), error.exit_code))
-    return outcomes
+) -> SessionResult:
+    """Ask one panelist; one that cannot be asked has stopped with the reason."""
+    tasks = panelist.tasks
+    if INTERRUPTED.is_set():
+        return SessionResult(len(tasks), 0, 0, None, Tally(), NOT_REACHED, ProviderError.exit_code)
+    whose = replace(partition, spec=panelist.spec)
+    known = panel_profile(partition, panelist.spec)
+    try:
+        return asyncio.run(
+            session.ask(whose, store, tasks, panelist.modes, panelist.respond, on_progress, known)
+        )
+    except (BudgetError, ProviderError, StudyError) as error:
+        return SessionResult(len(tasks), 0, 0, None, Tally(), str(error), error.exit_code)
 
 
 def _overall(
@@ -134,52 +136,40 @@ def _overall(
     return report
 
 
-def _together(
-    panel: Sequence[Panelist], outcomes: Sequence[SessionResult], store: PartitionStore
-) -> SessionResult:
+def _together(asked: Sequence[tuple[Panelist, SessionResult]], store: PartitionStore) -> SessionResult:
+    """Return how all panelists went, as one result; each line names its judge."""
     tally = Tally()
-    for panelist, outcome in zip(panel, outcomes, strict=True):
+    stopped, too_few_usable = [], []
+    for panelist, outcome in asked:
         tally.add(outcome.tally)
         tally.current |= outcome.tally.current
         tally.simulated |= source_of(panelist.spec) == "simulated"
+        stopped += [f"{panelist.spec.name}: {outcome.stopped}"] if outcome.stopped else []
+        too_few_usable += (
+            [f"{panelist.spec.name}: {outcome.too_few_usable}"] if outcome.too_few_usable else []
+        )
     reported = store.models_reported(tally.current)
     tally.simulated |= any(name.startswith(SIMULATED_PREFIX) for name in reported)
-    names = [panelist.spec.name for panelist in panel]
-    stopped = [f"{name}: {one.stopped}" for name, one in zip(names, outcomes, strict=True) if one.stopped]
-    too_few_usable = [
-        f"{name}: {one.too_few_usable}"
-        for name, one in zip(names, outcomes, strict=True)
-        if one.too_few_usable
-    ]
+    outcomes = [outcome for _, outcome in asked]
     return SessionResult(
-        tasks=sum(outcome.tasks for outcome in outcomes),
-        answered=sum(outcome.answered for outcome in outcomes),
-        failed=sum(outcome.failed for outcome in outcomes),
+        tasks=sum(each.tasks for each in outcomes),
+        answered=sum(each.answered for each in outcomes),
+        failed=sum(each.failed for each in outcomes),
         profile=None,
         tally=tally,
         stopped="; ".join(stopped) or None,
-        exit_code=next((one.exit_code for one in outcomes if one.stopped), 0),
-        unusable=sum(outcome.unusable for outcome in outcomes),
+        exit_code=next((each.exit_code for each in outcomes if each.stopped), 0),
+        unusable=sum(each.unusable for each in outcomes),
         too_few_usable="; ".join(too_few_usable) or None,
     )
 
 
-def _notes(
-    partition: session.Partition, panel: Sequence[Panelist], outcomes: Sequence[SessionResult]
-) -> dict[str, dict[str, object]]:
-    """Return what is written down of each judge; a profile that is known is not lost with a session that failed."""
-    notes: dict[str, dict[str, object]] = {}
-    for panelist, outcome in zip(panel, outcomes, strict=True):
-        profile = outcome.profile or panel_profile(partition, panelist.spec)
-        notes[panelist.spec.name] = {
-            "asked_as": session.asked_as(panelist.spec),
-            "profile": session.profile_fields(profile),
-            "family": panelist.spec.family,
-            "source": source_of(panelist.spec),
-            "n_expected": outcome.tasks,
-            "n_answered": outcome.answered,
-            "n_failed": outcome.failed,
-            "n_unusable": outcome.unusable,
-            "message": outcome.stopped or outcome.too_few_usable,
-        }
-    return notes
+def _note(partition: session.Partition, judge: ModelSpec, outcome: SessionResult) -> dict[str, object]:
+    """Return what is written down of a judge; a profile that is known is not lost with a session that failed."""
+    return {
+        **session.profile_fields(judge, outcome.profile or panel_profile(partition, judge)),
+        "family": judge.family,
+        "source": source_of(judge),
+        **session.counts(outcome),
+        "message": outcome.stopped or outcome.too_few_usable,
+    }

@@ -8,11 +8,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from metacog_pipeline.asking import before_spending, construction, judging, pricing, roles, tasks
-from metacog_pipeline.asking.asking import Profile
 from metacog_pipeline.asking.cost_estimate import CostEstimate, estimate_partition, stored_answers, under_way
 from metacog_pipeline.asking.plan_notes import plan_notes
 from metacog_pipeline.asking.pricing import Price
 from metacog_pipeline.asking.session import Partition, few
+from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Benchmark, Judging

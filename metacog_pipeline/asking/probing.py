@@ -8,12 +8,19 @@ from dataclasses import replace
 
 import httpx
 
-from metacog_pipeline.asking.asking import StepFailed, sampling_for
 from metacog_pipeline.asking.learning import Learnt
-from metacog_pipeline.asking.options import OPTIONS, may_be_an_option, named_option
-from metacog_pipeline.asking.search import Refused, Search, Way
-from metacog_pipeline.asking.session import asked_as
+from metacog_pipeline.asking.negotiation import (
+    OPTIONS,
+    Negotiation,
+    Refused,
+    Way,
+    may_be_an_option,
+    named_option,
+)
+from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.asking.spent import kept_cost
+from metacog_pipeline.asking.states import StepFailed
+from metacog_pipeline.asking.step import sampling_for
 from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
 from metacog_pipeline.llm import capabilities, types
 from metacog_pipeline.llm.budget import Budget
@@ -51,7 +58,7 @@ async def probe(
     """
     if spec.provider in IN_PROCESS:
         return NOTHING_KNOWN, None
-    home, cap, now = study.home, study.study.budget_usd, asked_as(spec)
+    home, cap, now = study.home, study.study.budget_usd, request_digest(spec)
     kept = capabilities.load(home, spec.name, now)
     if kept is not None and kept.first_reply_s is not None:
         return kept, None
@@ -70,58 +77,52 @@ async def probe(
 async def _probed(model: types.ChatModel, spec: ModelSpec, learnt: Learnt) -> str | None:
     """Ask with all options, then bare; keep what was learnt. Return why the model cannot be asked."""
     modes = (HELD, FREE) if spec.answer_mode in ("auto", HELD) else (FREE,)
-    search = Search(spec, modes, learnt.known)
-    way = search.first()
-    first = await _asked(model, spec, learnt, way)
+    negotiation = Negotiation(spec, modes, learnt.known)
+    first = await _asked(model, spec, learnt, negotiation.way)
     if first.status is not types.Status.FAILED:
         learnt.save()
-        return _nothing_said(spec, first)
+        return _nothing_read(spec, first)
     if not may_be_an_option(first):
         return str(StepFailed(first))
     try:
-        named = search.next(way, first)
+        negotiation.refused(first)
     except Refused as error:
         return str(error)
-    bare = _with_room(search.bare(named), named, first)
+    named = negotiation.way.known if named_option(first) in OPTIONS else NOTHING_KNOWN
+    refused = named.refused | (negotiation.way.profile.dropped if named is not NOTHING_KNOWN else frozenset())
+    negotiation.bare = True
+    bare = negotiation.way
+    if (
+        named is not NOTHING_KNOWN and ROOM not in refused
+    ):  # where options are named, the room would be named too
+        bare = replace(bare, known=replace(bare.known, refused=bare.known.refused - {ROOM}))
     second = await _asked(model, spec, learnt, bare)
-    # What was not named is not known to be refused: the first question of a benchmark finds it out.
-    refused = named.refused if named_option(first) in OPTIONS.values() else frozenset[str]()
     if second.status is types.Status.FAILED:
         if ROOM in bare.known.refused or named_option(second) != "limit":
-            return str(Refused(second, search.keys(second), decided=True))
+            return str(Refused(second, negotiation.advice(second), decided=True))
         refused |= {ROOM}  # key, model and address are right: only the room to think was too large
-    if second.status is types.Status.TRUNCATED:
+    cut = second.status is types.Status.TRUNCATED  # bare, for want of room: the model answers all the same
+    if cut:
         learnt.known = replace(learnt.known, reasoning_tokens=None, reasoning_share=None)
-    found = replace(learnt.known, api=named.known.api, limit_field=named.known.limit_field, refused=refused)
-    learnt.keep_found(replace(found, refused_modes=search.refused_modes))
-    # Bare, a thought may be cut for want of room: the model answers all the same.
-    return (
-        None
-        if second.status in (types.Status.FAILED, types.Status.TRUNCATED)
-        else _nothing_said(spec, second)
-    )
-
-
-def _with_room(bare: Way, named: Way, first: types.Completion) -> Way:
-    """Return ``bare`` with room to think, where the provider names what it refuses and has not named the room."""
-    option = named_option(first)
-    of_room = option in ("limit", "thinking_tokens", "effort") and ROOM in named.known.refused
-    if of_room or option not in OPTIONS.values():
-        return bare
-    return replace(bare, known=replace(bare.known, refused=bare.known.refused - {ROOM}))
+    # What was not named is not known to be refused: the first question of a benchmark finds it out.
+    way, modes_refused = bare.known, negotiation.refused_modes
+    learnt.take(replace(
+        learnt.known, api=way.api, limit_field=way.limit_field, refused=refused, refused_modes=modes_refused
+    ))  # fmt: skip
+    learnt.save()
+    return None if cut or second.status is types.Status.FAILED else _nothing_read(spec, second)
 
 
 async def _asked(model: types.ChatModel, spec: ModelSpec, learnt: Learnt, way: Way) -> types.Completion:
-    sampling: types.Sampling = sampling_for(spec, way.profile, SEED, None, None)
     held = SCHEMA if way.profile.mode == HELD else None
-    request = types.ChatRequest(QUESTION, sampling, held, "probe")
+    request = types.ChatRequest(QUESTION, sampling_for(spec, way.profile, SEED), held, "probe")
     learnt.attempt(way.known)
     completion = await model.complete(request)
     learnt.observe(request, completion)
     return completion
 
 
-def _nothing_said(spec: ModelSpec, completion: types.Completion) -> str | None:
+def _nothing_read(spec: ModelSpec, completion: types.Completion) -> str | None:
     if completion.text.strip():
         return None
     return (

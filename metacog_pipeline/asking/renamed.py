@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from metacog_pipeline.asking.session import asked_as
+from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.asking.variables import RENAMED
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.batch import records
@@ -23,7 +23,7 @@ def rename_problem(study: Study, spec: ModelSpec) -> str | None:
     if spec.free or _kept(study, spec.name):
         return None
     listed = {each.name for each in study.askable}
-    settings, found = asked_as(spec), dict[str, int]()
+    settings, found = request_digest(spec), dict[str, int]()
     for folder in kept_folders(study.home):
         noted = read_manifest(folder)
         if (

@@ -14,8 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.asking import session
-from metacog_pipeline.asking.asking import Profile, Tally
+from metacog_pipeline.asking import endings, session
 from metacog_pipeline.asking.cost_estimate import (
     CostEstimate,
     estimate_partition,
@@ -23,7 +22,7 @@ from metacog_pipeline.asking.cost_estimate import (
     stored_answers,
     under_way,
 )
-from metacog_pipeline.asking.partition import Progress, SessionResult
+from metacog_pipeline.asking.states import Profile, Progress, SessionResult, Tally
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Benchmark, Inputs, Role, Step
 from metacog_pipeline.benchmark.item_files import items_path, write_rows
@@ -80,7 +79,7 @@ def fingerprint(benchmark: Bound, role: Role, spec: ModelSpec, tasks: Sequence[T
     partition = partition_of(benchmark, role, spec)
     words = role.worded_by(benchmark) if role.worded_by is not None else None
     items = [[task.item_id, task.item_hash] for task in tasks]
-    return sha256_hex(canonical_json([items, words, session.asked_as(spec), partition.seed]))
+    return sha256_hex(canonical_json([items, words, session.request_digest(spec), partition.seed]))
 
 
 def ask(benchmark: Bound, role: Role, inputs: Inputs, on_progress: OnProgress = None) -> RoleResult:
@@ -96,7 +95,7 @@ def ask(benchmark: Bound, role: Role, inputs: Inputs, on_progress: OnProgress = 
         total.items += len(todo)
         _ask_one(benchmark, role, spec, todo, total, on_progress, len(people))
     will_do = role.incomplete_will_do is not None and role.incomplete_will_do(benchmark)
-    if total.problems and (session.INTERRUPTED.is_set() or not will_do):
+    if total.problems and (endings.INTERRUPTED.is_set() or not will_do):
         line = "; ".join(total.problems)
         raise BudgetError(line) if total.exit_code == BudgetError.exit_code else ProviderError(line)
     return total
@@ -195,7 +194,7 @@ def _ask_one(
     if partition.manifest().get("fingerprint") == now:
         total.answered += len(todo)
         return
-    if session.INTERRUPTED.is_set():
+    if endings.INTERRUPTED.is_set():
         _problem(total, spec, "interrupted before it was asked", ProviderError.exit_code)
         return
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from metacog_pipeline.asking import construction, judging, probing, roles
-from metacog_pipeline.asking.asking import SIMULATED_PREFIX
+from metacog_pipeline.asking.states import SIMULATED_PREFIX
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Respondent
 from metacog_pipeline.errors import SourceError, StudyError, suggestion

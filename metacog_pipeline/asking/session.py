@@ -1,11 +1,7 @@
-"""Open a partition, ask what is missing, keep it, compact it, and write down how it went.
+"""One session on a partition: open its answers, ask what is missing, keep it, compact it, write the manifest.
 
-The manifest beside the answers (``partition.json``) says in which state the partition is:
-
-``complete``    every item has its answers
-``incomplete``  some calls failed for good in this session, or fewer than half of the answers can be used
-``waiting``     batches are under way; run again when they have ended
-``failed``      stopped early: budget spent, provider refuses every call, too many failures in a row, interrupted
+The states a session leaves a partition in are those of `states`; they stand in the manifest beside the answers
+(``partition.json``). The loop over the tasks is in `loop`, one call of it in `step`.
 """
 
 from __future__ import annotations
@@ -14,27 +10,31 @@ import asyncio
 import contextlib
 import logging
 import os
-import signal
 import sys
-import threading
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from metacog_pipeline import __version__
-from metacog_pipeline.asking.asking import Profile, Session, Tally, source_of
-from metacog_pipeline.asking.endings import ONE_PRESS_S, heard, patiently
+from metacog_pipeline.asking.endings import INTERRUPTED, patiently, stopping_gently
 from metacog_pipeline.asking.learning import Learnt
-from metacog_pipeline.asking.partition import Progress, SessionResult, WorkerPool, query_tasks
-from metacog_pipeline.asking.reported import other_models
+from metacog_pipeline.asking.loop import WorkerPool, query_tasks
 from metacog_pipeline.asking.spent import kept_cost
+from metacog_pipeline.asking.states import (
+    SIMULATED_PREFIX,
+    Profile,
+    Progress,
+    SessionResult,
+    Tally,
+    source_of,
+    state_of,
+)
+from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.asking.unusable import to_ask_again
-from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
+from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, UNUSABLE
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.home import Home
@@ -46,7 +46,6 @@ from metacog_pipeline.llm.types import ChatModel
 from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.progress import style_from_environment
 from metacog_pipeline.study import Study
-from metacog_pipeline.transcripts.compaction import Current, FromKept
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.parquet import segment_sizes
 from metacog_pipeline.transcripts.schema import Record
@@ -62,18 +61,11 @@ from metacog_pipeline.transcripts.whole import keep_whole
 if TYPE_CHECKING:
     from metacog_pipeline.llm.open import Clients
 
-State = Literal["complete", "incomplete", "failed", "missing", "waiting"]
-PARENT_WATCHED_EVERY_S = 1.0
-INTERRUPTED = threading.Event()  # set on the first Ctrl-C, so that a caller with many partitions stops too
+OnProgress = Callable[[Progress], None] | None
 WAITING = 9  # exit code of a command that leaves batches under way
-COMPACTED_AT_ONCE = (
-    16 * 2**20
-)  # bytes of journals that an interrupted session still brings into the Parquet copy
+COMPACTED_AT_ONCE = 16 * 2**20  # bytes of journals that an interrupted session still compacts: it has 5 s
 RUNS_PER_SEED = 100  # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs
-
-MOST_SPECS = 4096  # whose digests are remembered
-#: Each spec, by its identity, with its digest: a look at a study asks for that of each of its models many times.
-_ASKED_AS: dict[int, tuple[ModelSpec, str]] = {}
+MODELS_SHOWN = 5
 
 _logger = logging.getLogger(__name__)
 
@@ -111,42 +103,12 @@ class Partition:
         return noted_profile(self.manifest(), self.spec)
 
 
-def noted_profile(noted: Mapping[str, object], spec: ModelSpec) -> Profile | None:
-    """Return the answer mode written down beside ``asked_as``; None where ``spec`` would be asked otherwise now."""
-    found = noted.get("profile")
-    if not isinstance(found, dict) or noted.get("asked_as") != asked_as(spec):
-        return None
-    mode, dropped = found.get("mode"), found.get("dropped")
-    if not isinstance(mode, str) or not isinstance(dropped, list):
-        return None
-    return Profile(mode, frozenset(map(str, dropped)))
-
-
-def profile_fields(profile: Profile | None) -> dict[str, object] | None:
-    """Return a profile as it is written down."""
-    return {"mode": profile.mode, "dropped": sorted(profile.dropped)} if profile else None
-
-
-def asked_as(spec: ModelSpec) -> str:
+def request_digest(spec: ModelSpec) -> str:
     """Return a digest of what decides how a model is asked: address, id, mode, tokens; not prices or rates."""
-    if spec.provider == "transformers":  # what its folder holds now
-        return _asked_as(spec)
-    known = _ASKED_AS.get(id(spec))
-    if known is None or known[0] is not spec:
-        if len(_ASKED_AS) >= MOST_SPECS:
-            _ASKED_AS.clear()
-        known = _ASKED_AS[id(spec)] = (spec, _asked_as(spec))
-    return known[1]
-
-
-def _asked_as(spec: ModelSpec) -> str:
     always = ("temperature", "max_tokens", "top_logprobs", "token_ids", "choice_field")
     unset = {"api": "auto", "api_version": None, "stream": None}
-    fields = {
-        **spec.identity_fields(),
-        "mode": spec.answer_mode,
-        **{name: getattr(spec, name) for name in always},
-    }
+    fields = {**spec.identity_fields(), "mode": spec.answer_mode}
+    fields |= {name: getattr(spec, name) for name in always}
     fields |= {name: getattr(spec, name) for name, value in unset.items() if getattr(spec, name) != value}
     return sha256_hex(canonical_json(fields))
 
@@ -158,7 +120,7 @@ def query_partition(
     *,
     fingerprint: str,
     respond: Respond | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: OnProgress = None,
     limit: int | None = None,
 ) -> SessionResult:
     """Ask what a partition still lacks; return how the session went.
@@ -181,39 +143,68 @@ def query_partition(
         If asking cannot start: no price under a budget, no key in the environment.
     """
     started = datetime.now(UTC)
-    replays = partition.spec.provider == "replay"
-    with PartitionStore.open(partition.folder, load=not replays) as store, patiently():
-        if replays:
-            newest = _Newest()
-            if not compact_soon(store, FromKept(newest.see, newest.current)):
-                for record in kept_records(partition.folder):
-                    newest.see(record)
-            outcome, reported = newest.outcome(tasks), newest.reported()
+    imported = partition.spec.provider == "replay"
+    with PartitionStore.open(partition.folder, load=not imported) as store, patiently():
+        if imported:
+            outcome, reported = _imported(partition.folder, tasks)
         else:
-            known = partition.known_profile()
             now = few(tasks, limit, partition.folder)
+            known = partition.known_profile()
             try:
                 asked = asyncio.run(ask(partition, store, now, modes, respond, on_progress, known))
             except MetacogError:
                 with contextlib.suppress(StoreError):  # the first error is what people can do something about
                     store.compact()  # what an interrupted session left
                 raise
-            outcome, current = replace(asked, tasks=len(tasks)), asked.tally.current
-            reported = store.models_reported(current)
-            compact_soon(store, current)
-        write_down(partition, outcome, fingerprint, started, reported, other_models(partition.spec, reported))
+            outcome = replace(asked, tasks=len(tasks))
+            reported = store.models_reported(outcome.tally.current)
+        compact(store, outcome.tally.current)
+        others = other_models(partition.spec, reported)
+        note_session(partition, outcome, fingerprint, started, reported, others)
     return outcome
 
 
-def compact_soon(store: PartitionStore, current: Current) -> bool:
-    """Bring the Parquet copy up to date; after an interrupt only where that takes no time, which is returned.
+async def ask(
+    partition: Partition,
+    store: PartitionStore,
+    tasks: Sequence[Task],
+    modes: Sequence[str],
+    respond: Respond | None,
+    on_progress: OnProgress,
+    known: Profile | None,
+) -> SessionResult:
+    """Ask ``partition.spec`` what ``store`` lacks, under the ``known`` profile; nothing is compacted or written down."""
+    # HTTP takes a quarter of a second to load, and whoever imports answers asks nobody.
+    from metacog_pipeline.llm.open import Clients
+
+    home, cap, spec = partition.study.home, partition.study.study.budget_usd, partition.spec
+    known_cost = 0.0 if spec.provider in IN_PROCESS else kept_cost(home)  # what costs nothing need not count
+    with contextlib.closing(Budget.open(home, cap, known_spent_usd=known_cost)) as budget:
+        async with Clients(budget=budget, seed=partition.seed) as clients:
+            model = _open_model(partition, clients, store, respond)
+            session = Session(partition.benchmark, spec, partition.run, partition.seed, model, store)
+            if spec.provider not in IN_PROCESS:
+                session.learnt = Learnt.of(model, home, spec.name, request_digest(spec))
+                session.learnt.take(await clients.listed(spec, session.learnt.known))
+            if os.environ.get(REASK) == UNUSABLE:
+                store.reask(to_ask_again(store.folder))
+            pool = WorkerPool(session, tasks, on_progress, clients.halt.throw)
+            if session.queue is not None:
+                session.queue.begin()
+            try:
+                with stopping_gently(pool):
+                    return await query_tasks(pool, modes, known=known)
+            finally:
+                await model.close()
+
+
+def compact(store: PartitionStore, current: Collection[str]) -> None:
+    """Bring the Parquet copy up to date; after an interrupt only where that takes no time.
 
     Journals hold every answer, and the next session brings the copy up to date.
     """
-    at_once = not INTERRUPTED.is_set() or sum(segment_sizes(store.folder).values()) <= COMPACTED_AT_ONCE
-    if at_once:
+    if not INTERRUPTED.is_set() or sum(segment_sizes(store.folder).values()) <= COMPACTED_AT_ONCE:
         store.compact(current)
-    return at_once
 
 
 def few(tasks: Sequence[Task], limit: int | None, folder: PartitionFolder) -> Sequence[Task]:
@@ -226,49 +217,13 @@ def few(tasks: Sequence[Task], limit: int | None, folder: PartitionFolder) -> Se
     ]
 
 
-async def ask(
-    partition: Partition,
-    store: PartitionStore,
-    tasks: Sequence[Task],
-    modes: Sequence[str],
-    respond: Respond | None,
-    on_progress: Callable[[Progress], None] | None,
-    known: Profile | None,
-) -> SessionResult:
-    """Ask ``partition.spec`` what ``store`` lacks, under the ``known`` profile; nothing is compacted or written down."""
-    # HTTP takes a quarter of a second to load, and whoever imports answers asks nobody.
-    from metacog_pipeline.llm.open import Clients
-
-    study = partition.study
-    home, cap = study.home, study.study.budget_usd
-    spec = partition.spec
-    known_cost = 0.0 if spec.provider in IN_PROCESS else kept_cost(home)  # what costs nothing need not count
-    with contextlib.closing(Budget.open(home, cap, known_spent_usd=known_cost)) as budget:
-        async with Clients(budget=budget, seed=partition.seed) as clients:
-            model = _opened(partition, clients, store, respond)
-            session = Session(partition.benchmark, spec, partition.run, partition.seed, model, store)
-            if spec.provider not in IN_PROCESS:
-                session.learnt = Learnt.of(model, home, spec.name, asked_as(spec))
-                session.learnt.take(await clients.listed(spec, session.learnt.known))
-            if os.environ.get(REASK) == UNUSABLE:
-                store.reask(to_ask_again(store.folder))
-            pool = WorkerPool(session, tasks, on_progress, clients.halt.throw)
-            if session.lane is not None:
-                session.lane.begin()
-            try:
-                with _stopping_gently(pool):
-                    return await query_tasks(pool, modes, known=known)
-            finally:
-                await model.close()
-
-
-def _opened(
+def _open_model(
     partition: Partition, clients: Clients, store: PartitionStore, respond: Respond | None
 ) -> ChatModel:
     from metacog_pipeline.llm import open as opening
 
     spec, home = partition.spec, partition.study.home
-    submits = lane_of(spec) == "batch"
+    submits = queue_of(spec) == "batch"
     if not submits and not batches_of(home, spec, store.folder):
         return opening.open_model(spec, shared=clients, respond=respond)
     if submits and spec.api_version is not None:
@@ -283,11 +238,11 @@ def _opened(
         identify=partial(answer_id, spec),
         submits=submits,
         wait=os.environ.get(LEAVE_BATCHES) != "1",
-        say=_say,
+        say=_print,
     )
 
 
-def lane_of(spec: ModelSpec) -> Lane:
+def queue_of(spec: ModelSpec) -> Lane:
     """Return how ``spec`` is asked: as the command says, else as its row says; in this process there are no batches."""
     if spec.provider in IN_PROCESS:
         return "online"
@@ -301,92 +256,71 @@ def batches_of(home: Home, spec: ModelSpec, folder: PartitionFolder) -> list[rec
     return records.unfinished(home, spec.name, folder.key, base_url(spec))
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     if style_from_environment() != "quiet":
         with contextlib.suppress(OSError):
             print(line, file=sys.stderr, flush=True)
 
 
-@contextlib.contextmanager
-def _stopping_gently(pool: WorkerPool) -> Iterator[None]:
-    """On the first interrupt take no new task and let calls in flight finish: they are already paid for.
-
-    So it goes, too, when the command that started this process is gone: nobody could stop it any more.
-    """
-    loop = asyncio.get_running_loop()
-    handled: list[signal.Signals] = []
-    watch = asyncio.ensure_future(_parent_gone()) if os.environ.get(WATCH_PARENT) else None
-    if watch is not None:
-        watch.add_done_callback(lambda done: None if done.cancelled() else _stop(pool))
-    for number in heard():
-        # Only the main thread may set handlers; elsewhere whoever owns the process decides.
-        with contextlib.suppress(RuntimeError, ValueError):
-            loop.add_signal_handler(number, _interrupt, pool, number)
-            handled.append(number)
-    try:
-        yield
-    finally:
-        if watch is not None:
-            watch.cancel()
-        for number in handled:
-            loop.remove_signal_handler(number)
-
-
-async def _parent_gone() -> None:
-    """Return once the process that started this one has ended."""
-    parent = os.getppid()
-    while os.getppid() == parent:
-        await asyncio.sleep(PARENT_WATCHED_EVERY_S)
-
-
-def _interrupt(pool: WorkerPool, number: signal.Signals) -> None:
-    if pool.interrupted and time.monotonic() - pool.stopped_at > ONE_PRESS_S:
-        asyncio.get_running_loop().remove_signal_handler(number)
-        signal.raise_signal(number)
-    _stop(pool)
-
-
-def _stop(pool: WorkerPool) -> None:
-    if not pool.interrupted:
-        pool.interrupted, pool.stopped_at = True, time.monotonic()
-    INTERRUPTED.set()
-    pool.stop("interrupted; calls in flight were finished and kept")
-
-
-def keep_imported(partition: Partition, records: Sequence[Record]) -> None:
+def keep_imported(partition: Partition, answers: Sequence[Record]) -> None:
     """Keep answers collected elsewhere, all of them or none; of two to one item the new one counts. As `keep_whole`."""
-    keep_whole(partition.folder, records)
+    keep_whole(partition.folder, answers)
 
 
-class _Newest:
-    """Accounts for imported answers, of each step of an item the newest; nobody is asked."""
+def _imported(folder: PartitionFolder, tasks: Sequence[Task]) -> tuple[SessionResult, dict[str, int]]:
+    """Account for imported answers, of each step of an item the newest; nobody is asked.
 
-    def __init__(self) -> None:
-        self._newest: dict[tuple[str, str, str], str] = {}
-        self._names: dict[str, str] = {}
-        self._simulated = False  # what another study's observer said stays that
-
-    def see(self, record: Record) -> None:
-        """Take note of a kept answer; the last one of a step counts."""
-        self._simulated = self._simulated or record.source == "simulated"
-        self._newest[record.item_id, record.condition, record.step] = record.answer_id
+    Also returned: how often each model was reported to have answered.
+    """
+    newest: dict[tuple[str, str, str], str] = {}
+    names: dict[str, str] = {}
+    simulated = False  # what another study's observer answered stays simulated
+    for record in kept_records(folder):
+        simulated = simulated or record.source == "simulated"
+        newest[record.item_id, record.condition, record.step] = record.answer_id
         if record.model_reported is not None:
-            self._names.setdefault(record.answer_id, record.model_reported)
+            names.setdefault(record.answer_id, record.model_reported)
+    found = {(item_id, condition) for item_id, condition, _ in newest}
+    answered = sum((task.item_id, task.condition) in found for task in tasks)
+    current = set(newest.values())
+    reported: dict[str, int] = {}
+    for name in (names[each] for each in current if each in names):
+        reported[name] = reported.get(name, 0) + 1
+    tally = Tally(reused=answered, simulated=simulated, current=current)
+    return SessionResult(len(tasks), answered, 0, Profile("import"), tally), reported
 
-    def current(self) -> set[str]:
-        """Return the answers that count."""
-        return set(self._newest.values())
 
-    def outcome(self, tasks: Sequence[Task]) -> SessionResult:
-        """Return how many of the tasks are answered."""
-        found = {(item_id, condition) for item_id, condition, _ in self._newest}
-        answered = sum((task.item_id, task.condition) in found for task in tasks)
-        tally = Tally(reused=answered, simulated=self._simulated)
-        return SessionResult(len(tasks), answered, 0, Profile("import"), tally)
+# --- the manifest -------------------------------------------------------------------------------------------------------
+def noted_profile(noted: Mapping[str, object], spec: ModelSpec) -> Profile | None:
+    """Return the profile in a manifest or a note of a judge; None where ``spec`` would be asked otherwise now."""
+    found = noted.get("profile")
+    if not isinstance(found, dict) or noted.get("asked_as") != request_digest(spec):
+        return None
+    mode, dropped = found.get("mode"), found.get("dropped")
+    if not isinstance(mode, str) or not isinstance(dropped, list):
+        return None
+    return Profile(mode, frozenset(map(str, dropped)))
 
-    def reported(self) -> Mapping[str, int]:
-        """Return how often each name was reported by who answered."""
-        return Counter(self._names[each] for each in self.current() if each in self._names)
+
+def profile_fields(spec: ModelSpec, profile: Profile | None) -> dict[str, object]:
+    """Return what `noted_profile` reads, as it is written down."""
+    fields = {"mode": profile.mode, "dropped": sorted(profile.dropped)} if profile else None
+    return {"asked_as": request_digest(spec), "profile": fields}
+
+
+def other_models(spec: ModelSpec, reported: Mapping[str, int]) -> str | None:
+    """Return a line for people when answers do not all come from the one model that was asked for, else ``None``.
+
+    ``reported`` counts answers by the model id the provider gave them. A longer or shorter form of the id asked for
+    (``m`` and ``m-2026-01-31``, ``vendor/m`` and ``m``) is the same model.
+    """
+    asked = (spec.model or spec.name).lower().rpartition("/")[2]
+    names = [name.lower().removeprefix(SIMULATED_PREFIX).rpartition("/")[2] for name in reported]
+    if len(names) <= 1 and all(asked in name or name in asked for name in names):
+        return None
+    shown = ", ".join(f"{name} ({count})" for name, count in sorted(reported.items())[:MODELS_SHOWN])
+    more = ", …" if len(reported) > MODELS_SHOWN else ""
+    return f"asked for {spec.model or spec.name}, but the provider says the answers come from {shown}{more}"
 
 
 def record_failure(partition: Partition, message: str, expected: int) -> None:
@@ -397,54 +331,53 @@ def record_failure(partition: Partition, message: str, expected: int) -> None:
     write_manifest(partition.folder, manifest)
 
 
-def write_down(
+def counts(outcome: SessionResult) -> dict[str, object]:
+    """Return how many answers there are, as manifests give it."""
+    return {
+        "n_expected": outcome.tasks,
+        "n_answered": outcome.answered,
+        "n_failed": outcome.failed,
+        "n_unusable": outcome.unusable,
+    }
+
+
+def note_session(
     partition: Partition,
     outcome: SessionResult,
     fingerprint: str,
     started: datetime,
     reported: Mapping[str, int],
-    elsewhere: str | None,
+    others: str | None,
     judges: Mapping[str, object] | None = None,
 ) -> None:
     """Write the manifest of a session.
 
-    ``elsewhere`` is a warning that other models answered than were asked. ``judges`` is what there is to note of each
-    judge where the partition's model was judged, not asked.
+    ``others`` is a warning that other models answered than were asked. ``judges`` is what there is to note of each judge
+    where the partition's model was judged, not asked.
     """
-    state: State = "failed" if outcome.stopped else "complete" if outcome.complete else "incomplete"
-    if outcome.waiting and not outcome.stopped:
-        state = "waiting"
+    spec = partition.spec
+    state, message = state_of(outcome)
     before = partition.manifest()
-    same_model = before.get("asked_as") == asked_as(partition.spec)
-    replayed = partition.spec.provider == "replay" and judges is None  # there is nobody to ask for the rest
+    same_model = before.get("asked_as") == request_digest(spec)
+    replayed = spec.provider == "replay" and judges is None  # there is nobody to ask for the rest
     # Answers of one model stay simulated when the next session reuses them; judges may be others by then.
     stays = judges is None and same_model and before.get("source") == "simulated"
-    simulated = outcome.tally.simulated or stays
-    message = outcome.stopped
-    if message is None and state == "incomplete":
-        message = outcome.missing
-    if state == "waiting":
-        message = f"{outcome.waiting} batches are under way; run again when they have ended"
-    if elsewhere is not None:
-        _logger.warning("%s run %d: %s", partition.spec.name, partition.run, elsewhere)
-        message = elsewhere if message is None else f"{message}; {elsewhere}"
+    if others is not None:
+        _logger.warning("%s run %d: %s", spec.name, partition.run, others)
+        message = others if message is None else f"{message}; {others}"
     write_manifest(
         partition.folder,
         {
             "benchmark": partition.benchmark,
-            "model": partition.spec.name,
+            "model": spec.name,
             "run": partition.run,
-            "source": "simulated" if simulated else source_of(partition.spec),
+            "source": "simulated" if outcome.tally.simulated or stays else source_of(spec),
             "state": state,
             "message": message,
-            "n_expected": outcome.tasks,
-            "n_answered": outcome.answered,
-            "n_failed": outcome.failed,
-            "n_unusable": outcome.unusable,
+            **counts(outcome),
             "fingerprint": fingerprint if state == "complete" or replayed else None,
-            "asked_as": asked_as(partition.spec),
+            **profile_fields(spec, outcome.profile),
             "model_reported": dict(sorted(reported.items())),
-            "profile": profile_fields(outcome.profile),
             "seed": partition.seed,
             "calls": outcome.tally.calls,
             "reused": outcome.tally.reused,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, Unpack, cast
 
 import polars as pl
 
-from metacog_pipeline.asking.session import Partition, asked_as
+from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.asking.types import Answer, Ask, CallOptions, Task
 from metacog_pipeline.benchmark.contract import Benchmark, Choice, Condition, Item, Stage
 from metacog_pipeline.benchmark.item_files import items_digest, items_path
@@ -158,7 +158,7 @@ def fingerprint(benchmark: Bound, partition: Partition) -> str:
     """Return a digest of everything a partition's answers depend on."""
     depends = {
         **_once(benchmark, _asked_alike),
-        "model": asked_as(partition.spec),
+        "model": request_digest(partition.spec),
         "seed": partition.seed,
     }
     if partition.spec.provider == "replay":

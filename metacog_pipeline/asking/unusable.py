@@ -20,7 +20,6 @@ STOP_AFTER_UNUSABLE_IN_A_ROW = (
     5  # what five questions in a row do not get, the next thousand will not get either
 )
 HOW_TO_REASK = "`metacog run --reask unusable` asks for what was kept of these again"
-LEAST_USABLE_SHARE = 0.5  # a partition with less is never complete
 
 
 @dataclass(slots=True)
@@ -43,11 +42,6 @@ class Watch:
         if self.in_a_row >= STOP_AFTER_UNUSABLE_IN_A_ROW and self.stop is None:
             what = f"{self.in_a_row} replies in a row were billed and cannot be used"
             self.stop = f"{what}; the last {self.advice}; {HOW_TO_REASK}"
-
-
-def mostly_unusable(answered: int, unusable: int) -> bool:
-    """Whether too few of the answers can be used for a partition to be complete."""
-    return unusable > 0 and answered - unusable < LEAST_USABLE_SHARE * answered
 
 
 def to_ask_again(folder: PartitionFolder) -> set[str]:

@@ -13,8 +13,8 @@ import polars as pl
 
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction, judging, roles, tasks
-from metacog_pipeline.asking.asking import source_of
-from metacog_pipeline.asking.session import Partition, asked_as
+from metacog_pipeline.asking.session import Partition, request_digest
+from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, replacing, sha256_hex, shipped, write_text
@@ -159,7 +159,7 @@ def _state(partition: Partition, expected: int, fingerprint: Callable[[], str]) 
     manifest = partition.manifest()
     state = str(manifest.get("state", "missing"))
     # Answers to a model that was asked otherwise stay on the boards, and count for nothing of what is asked now.
-    otherwise = manifest.get("asked_as") not in (None, asked_as(partition.spec))
+    otherwise = manifest.get("asked_as") not in (None, request_digest(partition.spec))
     if state == "complete" and manifest.get("fingerprint") != fingerprint():
         state = "incomplete"
     finished = manifest.get("finished_at")

@@ -15,10 +15,10 @@ from typing import Any
 import polars as pl
 
 from metacog_pipeline.asking import judging, tasks
-from metacog_pipeline.asking.asking import source_of
 from metacog_pipeline.asking.cost_estimate import identities
 from metacog_pipeline.asking.judging import responses_path
 from metacog_pipeline.asking.session import Partition
+from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.contract import Benchmark, Judging, Scored, Stage
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.scoring import comparisons as comparing

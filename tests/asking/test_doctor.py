@@ -10,7 +10,7 @@ import pytest
 from metacog_pipeline.asking import doctor
 from metacog_pipeline.asking.doctor import Finding, examine, exit_code
 from metacog_pipeline.asking.planning import plan_study
-from metacog_pipeline.asking.session import asked_as
+from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
@@ -218,7 +218,7 @@ def test_offline_asks_nobody_and_shows_what_is_known(tmp_path):
     known = Capabilities(
         reasons=True, reasoning_tokens=2_000, reasoning_share=0.8, refused=frozenset({"temperature", "stop"})
     )
-    capabilities.save(study.home, spec.name, asked_as(spec), known)
+    capabilities.save(study.home, spec.name, request_digest(spec), known)
     found = look(study, offline=True, probe=never, reach=reach)
     assert said_of(found, "small")[2:] == [
         "ok as it answers: does not take stop, temperature; reasons yes, up to 2,000 tokens before an answer (80% of "
@@ -230,7 +230,7 @@ def test_too_little_room_for_what_was_seen_is_a_warning_with_the_key_to_change(t
     study = study_of(tmp_path, model("small", thinking_tokens=500))
     spec = study.models[0]
     known = Capabilities(reasons=True, reasoning_tokens=2_000)
-    capabilities.save(study.home, spec.name, asked_as(spec), known)
+    capabilities.save(study.home, spec.name, request_digest(spec), known)
     assert said_of(look(study, offline=True), "small")[-1] == (
         "warn thinking_tokens = 500 is less than the 2,000 tokens that were thought before one answer: raise it, or take "
         "it out"
@@ -244,7 +244,7 @@ def test_too_little_room_for_what_was_seen_is_a_warning_with_the_key_to_change(t
 def test_capabilities_that_were_edited_are_as_good_as_none(tmp_path, edited):
     study = study_of(tmp_path, model("small"))
     spec = study.models[0]
-    capabilities.save(study.home, spec.name, asked_as(spec), CHAT)
+    capabilities.save(study.home, spec.name, request_digest(spec), CHAT)
     path = capabilities.kept_at(study.home, spec.name)
     text = path.read_text()
     head = text[: text.index('"capabilities"')]
@@ -364,7 +364,9 @@ def test_a_home_of_the_first_version_is_named_and_left_as_it_is(tmp_path):
 def test_a_model_that_billed_more_than_it_was_allowed_fails_with_what_to_change(tmp_path):
     study = study_of(tmp_path, model("small"))
     spec = study.models[0]
-    capabilities.save(study.home, spec.name, asked_as(spec), Capabilities(reasons=True, overbilled=99_000))
+    capabilities.save(
+        study.home, spec.name, request_digest(spec), Capabilities(reasons=True, overbilled=99_000)
+    )
     found = look(study, offline=True)
     line = (
         "billed 99,000 output tokens once, more than the request allowed, and is not asked again, because no budget holds "

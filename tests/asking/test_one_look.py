@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from metacog_pipeline import registry
-from metacog_pipeline.asking import session, tasks
-from metacog_pipeline.asking.session import asked_as
+from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.conformance import try_benchmark
 from metacog_pipeline.llm.spec import ModelSpec
 
@@ -38,10 +38,9 @@ def test_what_changes_between_two_looks_is_seen_and_within_one_is_not(bench, mon
     assert not {mark for mark, _ in told(bench)} & {mark for mark, _ in before}
 
 
-def test_a_spec_has_the_digest_of_what_it_says_now(monkeypatch):
-    monkeypatch.setattr(session, "MOST_SPECS", 2)
+def test_a_spec_has_the_digest_of_what_it_says_now():
     spec = ModelSpec(name="one", provider="openai", model="m")
     specs = [spec, spec.model_copy(update={"model": "n"}), spec.model_copy(update={"max_tokens": 3}), spec]
-    found = [asked_as(each) for each in (*specs, *specs)]
+    found = [request_digest(each) for each in (*specs, *specs)]
     assert found[:4] == found[4:] and found[0] == found[3] and len({*found}) == 3
-    assert asked_as(spec.model_copy(update={"name": "another", "price_in": 1.0})) == found[0]
+    assert request_digest(spec.model_copy(update={"name": "another", "price_in": 1.0})) == found[0]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking import pricing
-from metacog_pipeline.asking.asking import Profile
 from metacog_pipeline.asking.cost_estimate import CostEstimate, DryAsker, PromptCache
 from metacog_pipeline.asking.planning import Plan, PlanRow, plan_study
-from metacog_pipeline.asking.session import asked_as
+from metacog_pipeline.asking.session import request_digest
+from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.cli import main
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, Capabilities
@@ -41,7 +41,7 @@ def study_of(folder: Path, keys: str = PRICES, budget: str = "budget_usd = 500")
 
 
 def keep(study: Study, known: Capabilities) -> None:
-    capabilities.save(study.home, "small", asked_as(study.models[0]), known)
+    capabilities.save(study.home, "small", request_digest(study.models[0]), known)
 
 
 def row(plan: Plan) -> PlanRow:

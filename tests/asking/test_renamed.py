@@ -8,7 +8,7 @@ import pytest
 from metacog_pipeline.asking.doctor import examine
 from metacog_pipeline.asking.planning import plan_study
 from metacog_pipeline.asking.renamed import refuse, rename_problem
-from metacog_pipeline.asking.session import asked_as
+from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm.batch.records import Batch, BatchRecord
 from metacog_pipeline.llm.wire import base_url
@@ -38,7 +38,9 @@ def answered(study: Study, name: str, benchmark: str = "metamedqa", n: int = 12)
     folder = PartitionFolder(study.home, benchmark, name, 1)
     folder.path.mkdir(parents=True)
     (folder / "journal-000001.jsonl").touch()
-    write_manifest(folder, {"state": "complete", "n_answered": n, "asked_as": asked_as(study.models[0])})
+    write_manifest(
+        folder, {"state": "complete", "n_answered": n, "asked_as": request_digest(study.models[0])}
+    )
 
 
 def test_a_renamed_model_is_said_before_anything_is_asked_and_not_asked(tmp_path):

@@ -16,7 +16,7 @@ from metacog_assets import apart
 from metacog_assets.figures import Stopped, Waits
 from metacog_assets.showing import markdown
 from metacog_pipeline.asking.endings import patiently
-from metacog_pipeline.asking.session import INTERRUPTED
+from metacog_pipeline.asking.endings import INTERRUPTED
 
 def about(number):
     apart.say(f"line {number}")

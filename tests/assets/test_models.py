@@ -4,7 +4,7 @@ import pytest
 from dagster import AssetKey
 
 from metacog_assets.models import HOW, how_it_answers, models_table
-from metacog_pipeline.asking.session import asked_as
+from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.study import load_study
@@ -48,7 +48,7 @@ def test_what_is_known_is_shown_line_by_line_and_hostile_words_stay_words(study)
     known = Capabilities(
         api="chat", reasons=True, reasoning_tokens=300, service_tier="<script>|x|\n" + "y" * 500
     )
-    capabilities.save(study.home, spec.name, asked_as(spec), known)
+    capabilities.save(study.home, spec.name, request_digest(spec), known)
     text = str(models_table(study, study.models)[HOW].value)
     assert "| small | reasons | yes, up to 300 tokens before an answer |" in text
     assert "<script>" not in text and "not asked yet" not in text

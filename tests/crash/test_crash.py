@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.asking.partition import workers
+from metacog_pipeline.asking.loop import workers
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.asking import steps

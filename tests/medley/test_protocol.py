@@ -8,10 +8,11 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from metacog_pipeline.asking.asking import Profile, Session
 from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers
-from metacog_pipeline.asking.partition import WorkerPool, query_tasks
+from metacog_pipeline.asking.loop import WorkerPool, query_tasks
 from metacog_pipeline.asking.session import Partition, keep_imported, query_partition
+from metacog_pipeline.asking.states import Profile
+from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Answer, Task
 from metacog_pipeline.benchmarks.medley.asking import ANSWER_TOKENS, MODES, ask_item, constraint, steps
 from metacog_pipeline.benchmarks.medley.importing import analyst_answers

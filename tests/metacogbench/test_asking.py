@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.asking.asking import Profile
 from metacog_pipeline.asking.cost_estimate import estimate_partition
+from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.asking.types import Answer, Ask, Task
 from metacog_pipeline.benchmarks.metacogbench import prompts
 from metacog_pipeline.benchmarks.metacogbench.asking import ANSWER_TOKENS, MODES, ask_item, constraint, silent

@@ -14,8 +14,8 @@ import sys
 import time
 from pathlib import Path
 
-from metacog_pipeline.asking.partition import Progress
 from metacog_pipeline.asking.session import Partition, query_partition
+from metacog_pipeline.asking.states import Progress
 from metacog_pipeline.asking.tasks import ItemChat
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.benchmarks.metamedqa.asking import ask_item

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from metacog_assets import apart, parts, work  # noqa: F401
 from metacog_assets.figures import Done, Place
-from metacog_pipeline.asking.session import INTERRUPTED
+from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.study import load_study
 
 

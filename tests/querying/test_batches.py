@@ -12,8 +12,8 @@ import pytest
 
 from metacog_pipeline.asking import session
 from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers, under_way
-from metacog_pipeline.asking.partition import SessionResult
 from metacog_pipeline.asking.session import Partition, query_partition
+from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import desk, lane, travel

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from metacog_pipeline.asking import session
+from metacog_pipeline.asking import endings
 from metacog_pipeline.asking.endings import ENDINGS, ONE_PRESS_S, heard
 
 
@@ -28,7 +28,7 @@ def test_signals_at_once_are_one_wish_and_a_later_one_gives_up_what_is_under_way
     pool = SimpleNamespace(interrupted=False, stopped_at=0.0, stop=told.append)
 
     async def press(number):
-        session._interrupt(pool, number)
+        endings.interrupt(pool, number)
 
     loop = asyncio.new_event_loop()
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -41,7 +41,7 @@ def test_signals_at_once_are_one_wish_and_a_later_one_gives_up_what_is_under_way
             loop.run_until_complete(press(signal.SIGINT))
     finally:
         signal.signal(signal.SIGINT, before)
-        session.INTERRUPTED.clear()
+        endings.INTERRUPTED.clear()
         loop.close()
 
 

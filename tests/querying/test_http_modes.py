@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.asking.asking import Profile
-from metacog_pipeline.asking.partition import SessionResult
 from metacog_pipeline.asking.session import Partition
+from metacog_pipeline.asking.states import Profile, SessionResult
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.llm.server import FaultPlan

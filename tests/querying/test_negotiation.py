@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.asking.asking import Profile, Session
 from metacog_pipeline.asking.learning import Learnt
-from metacog_pipeline.asking.options import DELIVERY, DROPPED_BLIND
-from metacog_pipeline.asking.partition import SessionResult, WorkerPool, query_tasks
-from metacog_pipeline.asking.search import MOST_CALLS
+from metacog_pipeline.asking.loop import WorkerPool, query_tasks
+from metacog_pipeline.asking.negotiation import DELIVERY, DROPPED_BLIND, MOST_CALLS
+from metacog_pipeline.asking.states import Profile, SessionResult
+from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm import capabilities

@@ -2,8 +2,8 @@
 
 import pytest
 
-from metacog_pipeline.asking.asking import Profile
-from metacog_pipeline.asking.partition import FORBIDDEN_IN_A_ROW, UNAVAILABLE_S
+from metacog_pipeline.asking.loop import FORBIDDEN_IN_A_ROW, UNAVAILABLE_S
+from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status
 from tests.querying.test_negotiation import SPEC, Strict, ask, refusal, tasks

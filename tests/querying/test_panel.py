@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from metacog_pipeline.asking.asking import Profile
+from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.asking.panel import Panelist, panel_identities, panel_profile, query_panel
-from metacog_pipeline.asking.partition import Progress, SessionResult
-from metacog_pipeline.asking.session import INTERRUPTED, Partition, asked_as
+from metacog_pipeline.asking.session import Partition, request_digest
+from metacog_pipeline.asking.states import Profile, Progress, SessionResult
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.spec import ModelSpec
@@ -292,10 +292,10 @@ def test_an_answer_from_another_model_than_was_asked_is_noted(partition, court):
 
 def test_a_panel_is_asked_as_its_judges_are(court):
     specs = [judge("a"), judge("b")]
-    digests = [asked_as(spec) for spec in specs]
+    digests = [request_digest(spec) for spec in specs]
     assert len(set(digests)) == 2
     dearer = [spec.model_copy(update={"price_in": 3.0}) for spec in specs]
-    assert [asked_as(spec) for spec in dearer] == digests
+    assert [request_digest(spec) for spec in dearer] == digests
     request = ChatRequest((Message("user", "x"),), Sampling())
     assert answer_id(specs[0], request) != answer_id(specs[1], request)
 
@@ -341,7 +341,7 @@ def test_what_is_learnt_of_a_judge_is_kept_under_its_own_name(partition, court):
 
     court.replies["judge-b"] = picky
     assert query(partition, panel("ab", CASES)).complete
-    digest = asked_as(judge("b"))
+    digest = request_digest(judge("b"))
     known = capabilities.load(partition.study.home, "judge-b", digest)
     assert known.refused == {"temperature"}
     again = Partition(partition.study, "other_judgements", partition.spec, 1)

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from metacog_pipeline.asking.probing import probe
-from metacog_pipeline.asking.session import asked_as
+from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import MODEST_THINKING_TOKENS, Capabilities
 from metacog_pipeline.study import Study, load_study
@@ -83,7 +83,7 @@ def test_a_second_refusal_of_the_room_alone_is_no_problem(tmp_path):
     study = study_of(tmp_path)
     found, problem, sent = probed(study, [lambda: refused("temperature"), lambda: refused("max_tokens")])
     assert problem is None and len(sent) == 2
-    kept = capabilities.load(study.home, "m", asked_as(study.models[0]))
+    kept = capabilities.load(study.home, "m", request_digest(study.models[0]))
     assert kept == found and {"temperature", "thinking_room"} <= found.refused
 
 

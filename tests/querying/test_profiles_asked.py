@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.partition import SessionResult
-from metacog_pipeline.asking.search import MOST_CALLS
-from metacog_pipeline.asking.session import Partition, asked_as
+from metacog_pipeline.asking.negotiation import MOST_CALLS
+from metacog_pipeline.asking.session import Partition, request_digest
+from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
 from metacog_pipeline.errors import MetacogError
@@ -94,7 +94,7 @@ def test_every_provider_is_asked_at_the_default_settings_within_five_calls(tmp_p
         assert outcome.tally.failed_calls < MOST_CALLS
         assert steps <= 2 * ITEMS + 2
         spec = partition.spec
-        known = capabilities.load(partition.study.home, spec.name, asked_as(spec))
+        known = capabilities.load(partition.study.home, spec.name, request_digest(spec))
         assert known is not None
         again = served.ask()[1]
         assert again.complete

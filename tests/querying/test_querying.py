@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from metacog_pipeline.asking import partition as engine
-from metacog_pipeline.asking import pricing
-from metacog_pipeline.asking import session as session_module
-from metacog_pipeline.asking.asking import Profile, Session, source_of
+from metacog_pipeline.asking import endings, pricing
+from metacog_pipeline.asking import loop as engine
 from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers
-from metacog_pipeline.asking.partition import SessionResult, WorkerPool, query_tasks
-from metacog_pipeline.asking.reported import other_models
+from metacog_pipeline.asking.loop import WorkerPool, query_tasks
+from metacog_pipeline.asking.session import other_models
+from metacog_pipeline.asking.states import Profile, SessionResult, source_of
+from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.errors import BudgetError, StoreError
 from metacog_pipeline.llm.capabilities import Capabilities
@@ -378,7 +378,7 @@ def test_answers_of_another_model_than_asked_for_are_said(asked, reported, said)
 
 def test_a_process_whose_starter_is_gone_is_told(monkeypatch):
     parents = iter([41, 41, 41, 1])
-    monkeypatch.setattr(session_module, "PARENT_WATCHED_EVERY_S", 0.001)
+    monkeypatch.setattr(endings, "PARENT_WATCHED_EVERY_S", 0.001)
     monkeypatch.setattr("os.getppid", lambda: next(parents))
-    asyncio.run(asyncio.wait_for(session_module._parent_gone(), 5))
+    asyncio.run(asyncio.wait_for(endings.parent_gone(), 5))
     assert list(parents) == []

@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from metacog_pipeline.asking.asking import Profile
-from metacog_pipeline.asking.options import blamed, named_option
-from metacog_pipeline.asking.search import MOST_CALLS
+from metacog_pipeline.asking.negotiation import MOST_CALLS, blamed, named_option
+from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities

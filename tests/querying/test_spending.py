@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline.asking import construction, tasks
-from metacog_pipeline.asking.partition import SessionResult
 from metacog_pipeline.asking.session import Partition
+from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.budget import read_figures

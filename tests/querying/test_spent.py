@@ -6,8 +6,9 @@ import shutil
 
 import pytest
 
-from metacog_pipeline.asking.asking import Profile, request_for
 from metacog_pipeline.asking.spent import NOTE, kept_cost, spent_figures
+from metacog_pipeline.asking.states import Profile
+from metacog_pipeline.asking.step import identified
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
@@ -174,4 +175,8 @@ def test_a_ledger_that_was_charged_an_import_becomes_right_again(home, honest):
 def test_an_option_there_is_not_is_refused_and_not_passed_over():
     spec = ModelSpec(name="m", provider="simulated")
     with pytest.raises(TypeError, match="takes no max_token"):
-        request_for(spec, Profile("text"), 1, 1, "step", (), {"max_token": 5})  # type: ignore[typeddict-unknown-key]
+        identified(
+            spec, Profile("text"), 1, 1, "step", (),
+            {"max_token": 5},  # type: ignore[typeddict-unknown-key]
+            lambda identity: False,
+        )  # fmt: skip

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from metacog_pipeline.asking.asking import Profile, Session
-from metacog_pipeline.asking.partition import SessionResult, WorkerPool, query_tasks
+from metacog_pipeline.asking.loop import WorkerPool, query_tasks
+from metacog_pipeline.asking.states import Profile, SessionResult, mostly_unusable
+from metacog_pipeline.asking.step import Session
 from metacog_pipeline.asking.types import Ask, Task
-from metacog_pipeline.asking.unusable import STOP_AFTER_UNUSABLE_IN_A_ROW, mostly_unusable, to_ask_again
+from metacog_pipeline.asking.unusable import STOP_AFTER_UNUSABLE_IN_A_ROW, to_ask_again
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, Message, Status, Usage
 from metacog_pipeline.transcripts.folder import PartitionFolder

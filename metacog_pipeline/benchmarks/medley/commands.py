@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.asking import construction
-from metacog_pipeline.asking.partition import Progress
-from metacog_pipeline.asking.session import INTERRUPTED
+from metacog_pipeline.asking.endings import INTERRUPTED
+from metacog_pipeline.asking.states import Progress
 from metacog_pipeline.benchmarks.medley import Medley, importing, sources
 from metacog_pipeline.benchmarks.medley.construction import steps, tables
 from metacog_pipeline.benchmarks.medley.construction.gates import Gate, gates_of, verdict

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.asking.asking import source_of
 from metacog_pipeline.asking.construction import KeptInputs, result_path
+from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.tasks import asked
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.contract import Judging, Scored

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import polars as pl
 
-from metacog_pipeline.asking.asking import source_of
+from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.contract import Small, schema_of
 from metacog_pipeline.benchmarks.medley.items import BENCHMARK
 from metacog_pipeline.benchmarks.medley.judging.asking import STEPS, eligible

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from metacog_pipeline.asking.asking import source_of
+from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.asking.types import Ask, Task
 from metacog_pipeline.benchmark.contract import Flag, Judging, Small, schema_of
 from metacog_pipeline.benchmarks.metacogbench.items import BENCHMARK

@@ -1,4 +1,4 @@
-"""One step of one item: answered from the store when it was already paid for, asked otherwise, kept before it is used."""
+"""One call of one item: answered from the store when it was already paid for, asked otherwise, kept before it is used."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from http import HTTPStatus
 from itertools import combinations
 from typing import TYPE_CHECKING, Unpack
 
 from metacog_pipeline.asking.learning import Learnt
-from metacog_pipeline.asking.types import Answer, CallOptions
+from metacog_pipeline.asking.states import Profile, StepFailed, Tally, source_of
+from metacog_pipeline.asking.types import Answer, Ask, CallOptions, Task
 from metacog_pipeline.asking.unusable import Watch
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm import types
@@ -21,80 +21,13 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts import raw
 from metacog_pipeline.transcripts.identity import answer_id
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
-from metacog_pipeline.transcripts.schema import Record, Source
+from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import PartitionStore
 
 if TYPE_CHECKING:
     from metacog_pipeline.llm.batch.lane import BatchModel
 
-SIMULATED_PREFIX = "simulated/"  # model id reported by the local simulated provider
-#: What to do, by HTTP status.
-HINTS = {
-    401: "check the key and the name in api_key_env",
-    402: "check the account's credit",
-    403: "check what the key may do",
-    404: "check model and base_url",
-    429: "wait, or set requests_per_minute to what the account allows",
-}
-KEY_CODES = ("api_key_invalid", "invalid_api_key")  # some providers say so with another status
-
-
-class StepFailed(Exception):
-    """A step got no answer; later steps of the item cannot be worded. Engine-internal."""
-
-    def __init__(self, completion: types.Completion) -> None:
-        super().__init__(_explained(completion))
-        self.completion = completion
-
-
-def _explained(completion: types.Completion) -> str:
-    """Return what the provider said, its HTTP status, and what to do about it where that is known."""
-    said, status = completion.error_message or "", completion.http_status
-    if status is None or status < HTTPStatus.BAD_REQUEST:
-        return said
-    hint = HINTS.get(401 if (completion.error_code or "").lower() in KEY_CODES else status)
-    return f"{said} (HTTP {status}{'; ' + hint if hint else ''})"
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """How a model is asked in one partition: the answer mode, and parameters it was found to refuse."""
-
-    mode: str
-    dropped: frozenset[str] = frozenset()
-
-
-@dataclass(slots=True)
-class Tally:
-    """Running totals of one partition's session."""
-
-    calls: int = 0
-    reused: int = 0
-    failed_calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float = 0.0
-    current: set[str] = field(default_factory=set)
-    simulated: bool = False
-
-    def count(self, completion: types.Completion) -> None:
-        """Add one finished call."""
-        self.simulated |= (completion.model_reported or "").startswith(SIMULATED_PREFIX)
-        self.calls += 1
-        self.failed_calls += completion.status is types.Status.FAILED
-        self.input_tokens += completion.usage.input_tokens or 0
-        self.output_tokens += completion.usage.output_tokens or 0
-        self.cost_usd += completion.cost_usd or 0.0
-
-    def add(self, other: Tally) -> None:
-        """Add another session's counters; which answers are current is another matter, and slow to copy at every call."""
-        self.calls += other.calls
-        self.reused += other.reused
-        self.failed_calls += other.failed_calls
-        self.input_tokens += other.input_tokens
-        self.output_tokens += other.output_tokens
-        self.cost_usd += other.cost_usd
-        self.simulated |= other.simulated
+SEED_STEP = 10_000_019  # between the seeds of samples: far from those of other runs and studies
 
 
 @dataclass(slots=True)
@@ -113,59 +46,32 @@ class Session:
     watch: Watch = field(default_factory=Watch)
 
     @property
-    def lane(self) -> BatchModel | None:
+    def queue(self) -> BatchModel | None:
         """The batches it is asked through; None online."""
         from metacog_pipeline.llm.batch.lane import BatchModel  # whoever imports answers needs no HTTP
 
         return self.model if isinstance(self.model, BatchModel) else None
 
-
-SEED_STEP = 10_000_019  # between the seeds of samples: far from those of other runs and studies
+    def find(self, identity: str) -> Answer | None:
+        """Return the answer kept under an identity."""
+        found = self.store.find(identity)
+        return None if found is None else Answer(found.status, found.text, found.logprobs)
 
 
 def sampling_for(
-    spec: ModelSpec,
-    profile: Profile,
-    seed: int,
-    max_tokens: int | None,
-    top_logprobs: int | None,
-    send_temperature: bool = True,
+    spec: ModelSpec, profile: Profile, seed: int, options: CallOptions | None = None
 ) -> types.Sampling:
-    """Return the sampling parameters of one call; what ``profile`` drops is not sent and not part of the identity.
-
-    ``top_logprobs`` None takes the model's own number; 0, from either, sends none.
-    """
-    dropped = profile.dropped
-    wanted = (spec.top_logprobs if top_logprobs is None else top_logprobs) or None
+    """Return the sampling parameters of one call; what ``profile`` drops is not sent and not part of the identity."""
+    given: CallOptions = options or {}
+    top_logprobs = given.get("top_logprobs")
+    send_temperature = given.get("send_temperature", True) and "temperature" not in profile.dropped
+    wanted = spec.top_logprobs if top_logprobs is None else top_logprobs
     return types.Sampling(
-        temperature=spec.temperature if send_temperature and "temperature" not in dropped else None,
-        max_tokens=max_tokens or spec.max_tokens,
-        seed=None if "seed" in dropped else seed,
-        top_logprobs=None if "top_logprobs" in dropped else wanted,
+        temperature=spec.temperature if send_temperature else None,
+        max_tokens=given.get("max_tokens") or spec.max_tokens,
+        seed=None if "seed" in profile.dropped else seed + given.get("sample", 0) * SEED_STEP,
+        top_logprobs=None if "top_logprobs" in profile.dropped else wanted or None,
     )
-
-
-def request_for(
-    spec: ModelSpec,
-    profile: Profile,
-    seed: int,
-    run: int,
-    step: str,
-    messages: Sequence[types.Message],
-    options: CallOptions,
-) -> types.ChatRequest:
-    """Return one call as it is sent; ``seed`` is that of the partition. TypeError for an option there is not."""
-    if unknown := options.keys() - CallOptions.__optional_keys__:
-        raise TypeError(f"a call takes no {', '.join(sorted(unknown))}")
-    sampling = sampling_for(
-        spec,
-        profile,
-        seed + options.get("sample", 0) * SEED_STEP,
-        options.get("max_tokens"),
-        options.get("top_logprobs"),
-        options.get("send_temperature", True),
-    )
-    return types.ChatRequest(tuple(messages), sampling, options.get("constraint"), step, run)
 
 
 def identified(
@@ -181,18 +87,21 @@ def identified(
     """Return the identity of one call and how it is sent. ``answered`` says whether there is an answer under an identity.
 
     What ``profile`` leaves out of the sampling may have been taken once. A call that was answered with it stays that call:
-    nothing answered is asked twice because a provider refuses more today.
+    nothing answered is asked twice because a provider refuses more today. TypeError for an option there is not.
     """
-    request = request_for(spec, profile, seed, run, step, messages, options)
-    identity = answer_id(spec, request)
-    if profile.dropped and not answered(identity):
-        for kept in range(len(profile.dropped) - 1, -1, -1):
-            for dropped in combinations(sorted(profile.dropped), kept):
-                fuller = replace(profile, dropped=frozenset(dropped))
-                before = request_for(spec, fuller, seed, run, step, messages, options)
-                if answered(known := answer_id(spec, before)):
-                    return known, before
-    return identity, request
+    if unknown := options.keys() - CallOptions.__optional_keys__:
+        raise TypeError(f"a call takes no {', '.join(sorted(unknown))}")
+    found = []
+    for kept in range(
+        len(profile.dropped), -1, -1
+    ):  # as it is asked now, then with ever more of what was left out
+        for dropped in combinations(sorted(profile.dropped), kept):
+            sampling = sampling_for(spec, replace(profile, dropped=frozenset(dropped)), seed, options)
+            request = types.ChatRequest(tuple(messages), sampling, options.get("constraint"), step, run)
+            found.append((answer_id(spec, request), request))
+            if not profile.dropped or answered(found[-1][0]):
+                return found[-1]
+    return found[0]
 
 
 @dataclass(slots=True)
@@ -217,16 +126,14 @@ class StepAsker:
     ) -> Answer:
         """Answer one step."""
         session = self.session
-        run, seed = session.run, session.seed
-        answer = await self._answered(
-            *identified(session.spec, self.profile, seed, run, step, messages, options, self._is_answered)
-        )
+        identity, request = identified(
+            session.spec, self.profile, session.seed, session.run, step, messages, options,
+            lambda identity: session.find(identity) is not None,
+        )  # fmt: skip
+        answer = await self._answered(identity, request)
         self.replies += 1
         self.unusable += not types.usable(answer.status, answer.text)
         return answer
-
-    def _is_answered(self, identity: str) -> bool:
-        return self.session.store.find(identity) is not None
 
     async def _answered(self, identity: str, request: types.ChatRequest) -> Answer:
         session = self.session
@@ -234,11 +141,11 @@ class StepAsker:
         session.tally.current.add(identity)
         while (running := session.in_flight.get(identity)) is not None:
             await asyncio.wait([running])  # the same call is being made for another item or condition
-        if (stored := session.store.find(identity)) is not None:
+        if (kept := session.find(identity)) is not None:
             session.tally.reused += first_time
             if not session.store.has_row(identity, self.item_id, self.condition):
                 await session.store.keep_reused(identity, self.item_id, self.item_hash, self.condition)
-            return Answer(types.Status(stored.status), stored.text, stored.logprobs)
+            return kept
         if session.watch.stop is not None:
             raise NotSent
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -308,9 +215,9 @@ class StepAsker:
         )
 
 
-def _prices(spec: ModelSpec, lane: str) -> str | None:
-    """Return the prices a call of this ``lane`` is paid at, as they are kept."""
-    known = price_list(spec, batch=lane == "batch")
+def _prices(spec: ModelSpec, queue: str) -> str | None:
+    """Return the prices a call is paid at, as they are kept."""
+    known = price_list(spec, batch=queue == "batch")
     return None if known is None else canonical_json(known)
 
 
@@ -318,13 +225,89 @@ def _milliseconds(seconds: float | None) -> float | None:
     return None if seconds is None else seconds * 1000.0
 
 
-def source_of(spec: ModelSpec, model_reported: str | None = None) -> Source:
-    """Return how answers of ``spec`` are labelled; simulated ones never pass as measured."""
-    if spec.provider == "simulated" or (model_reported or "").startswith(SIMULATED_PREFIX):
-        return "simulated"
-    return "imported" if spec.provider == "replay" else "measured"
+def _nowhere(identity: str) -> bool:
+    return False
 
 
-def is_fatal(error: StepFailed) -> bool:
-    """Whether every further call to this model would fail the same way."""
-    return error.completion.error_kind is types.ErrorKind.FATAL
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The answers of one model and run: ``find`` gives one by its identity, ``under_way`` says whether a batch has it."""
+
+    spec: ModelSpec
+    run: int
+    seed: int
+    find: Callable[[str], Answer | None]
+    under_way: Callable[[str], bool] = _nowhere
+
+    @classmethod
+    def of(cls, session: Session) -> Kept:
+        """Return the answers of the partition a session works on."""
+        under_way = _nowhere if session.queue is None else session.queue.holds
+        return cls(session.spec, session.run, session.seed, session.find, under_way)
+
+    def profile_for(self, task: Task, profile: Profile, modes: Sequence[str]) -> Profile:
+        """Return the profile under which ``task`` is asked: ``profile``, as a rule.
+
+        A task that is answered in full in a better mode of ``modes``, or has its answer in a batch, stays in that mode. The
+        provider took it once and refuses it today, and nothing answered is asked twice because of that.
+        """
+        better = _better(profile, modes)
+        held = (each for each in (profile, *better) if better and self._holds(task, each))
+        return next(held, profile)
+
+    def answered_under(self, task: Task, profile: Profile, modes: Sequence[str]) -> Profile | None:
+        """Return the profile under which every call of ``task`` is answered; None where one is not."""
+        answered = replace(self, under_way=_nowhere)
+        ways = (profile, *_better(profile, modes))
+        return next((each for each in ways if answered._holds(task, each)), None)
+
+    def _holds(self, task: Task, profile: Profile) -> bool:
+        try:
+            finish(task, _KeptAsker(self, profile), profile.mode)
+        except _UnderWay:
+            return True
+        except NotSent:
+            return False
+        return True
+
+
+def _better(profile: Profile, modes: Sequence[str]) -> list[Profile]:
+    """Return ``profile`` in the modes that come before its own, best first."""
+    known = modes.index(profile.mode) if profile.mode in modes else 0
+    return [replace(profile, mode=mode) for mode in modes[:known]]
+
+
+class _UnderWay(NotSent):
+    """A batch has the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptAsker:
+    """Gives kept answers; raises `NotSent` at the first call that has none."""
+
+    kept: Kept
+    profile: Profile
+
+    async def __call__(
+        self, step: str, messages: Sequence[types.Message], **options: Unpack[CallOptions]
+    ) -> Answer:
+        kept = self.kept
+        identity, _ = identified(
+            kept.spec, self.profile, kept.seed, kept.run, step, messages, options, self._has
+        )
+        if (found := kept.find(identity)) is not None:
+            return found
+        raise _UnderWay if kept.under_way(identity) else NotSent
+
+    def _has(self, identity: str) -> bool:
+        return self.kept.find(identity) is not None or self.kept.under_way(identity)
+
+
+def finish(task: Task, asker: Ask, mode: str) -> None:
+    """Drive a protocol to its end without an event loop: an asker that asks nobody never waits."""
+    steps = task.run(asker, mode).__await__()
+    try:
+        while True:
+            next(steps)
+    except StopIteration:
+        return

@@ -1,0 +1,169 @@
+"""States of a call, of a task and of a partition, and what a session counts while it goes through them.
+
+A call ends as ``ok``, ``refused`` (by the provider's filter), ``truncated`` or ``failed`` (`llm.types.Status`). The first
+three were billed: they are answers, kept for ever and never asked again. A failed call is kept as a failure, never scored,
+and asked again by the next session. A task is answered when each of its calls is. A partition is (`state_of`):
+
+=============  ======================================================================================================
+``missing``    no session has written a manifest
+``complete``   every task is answered, and at least half of the answers give something to read
+``incomplete`` some calls failed in this session, or too few answers can be used; the next session asks for the rest
+``waiting``    batches are under way, and nobody waited for them
+``failed``     stopped early: budget spent, provider refuses every call, too many failures in a row, interrupted
+=============  ======================================================================================================
+
+Any state but ``complete`` may follow any other, and each session starts from the answers alone; a change of what is asked
+turns ``complete`` back into work to do, since the manifest's fingerprint no longer fits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Literal
+
+from metacog_pipeline.llm import types
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.transcripts.schema import Source
+
+State = Literal["complete", "incomplete", "failed", "missing", "waiting"]
+SIMULATED_PREFIX = "simulated/"  # model id reported by the local simulated provider
+LEAST_USABLE_SHARE = 0.5  # a partition with less is never complete
+#: What to do, by HTTP status.
+HINTS = {
+    401: "check the key and the name in api_key_env",
+    402: "check the account's credit",
+    403: "check what the key may do",
+    404: "check model and base_url",
+    429: "wait, or set requests_per_minute to what the account allows",
+}
+KEY_CODES = ("api_key_invalid", "invalid_api_key")  # some providers say so with another status
+
+
+class StepFailed(Exception):
+    """A step got no answer; later steps of the item cannot be worded. Engine-internal."""
+
+    def __init__(self, completion: types.Completion) -> None:
+        super().__init__(_explained(completion))
+        self.completion = completion
+
+    @property
+    def fatal(self) -> bool:
+        """Whether every further call to this model would fail the same way."""
+        return self.completion.error_kind is types.ErrorKind.FATAL
+
+
+def _explained(completion: types.Completion) -> str:
+    """Return what the provider said, its HTTP status, and what to do about it where that is known."""
+    message, status = completion.error_message or "", completion.http_status
+    if status is None or status < HTTPStatus.BAD_REQUEST:
+        return message
+    hint = HINTS.get(401 if (completion.error_code or "").lower() in KEY_CODES else status)
+    return f"{message} (HTTP {status}{'; ' + hint if hint else ''})"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How a model is asked in one partition: the answer mode, and parameters it was found to refuse."""
+
+    mode: str
+    dropped: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Tally:
+    """Running totals of one partition's session. ``current``: identities of the answers that its tasks take now."""
+
+    calls: int = 0
+    reused: int = 0
+    failed_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    current: set[str] = field(default_factory=set)
+    simulated: bool = False
+
+    def count(self, completion: types.Completion) -> None:
+        """Add one finished call."""
+        self.simulated |= (completion.model_reported or "").startswith(SIMULATED_PREFIX)
+        self.calls += 1
+        self.failed_calls += completion.status is types.Status.FAILED
+        self.input_tokens += completion.usage.input_tokens or 0
+        self.output_tokens += completion.usage.output_tokens or 0
+        self.cost_usd += completion.cost_usd or 0.0
+
+    def add(self, other: Tally) -> None:
+        """Add another session's counters; ``current`` is left alone, as it is slow to copy at every call."""
+        self.calls += other.calls
+        self.reused += other.reused
+        self.failed_calls += other.failed_calls
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        self.cost_usd += other.cost_usd
+        self.simulated |= other.simulated
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a partition stands; handed to the caller after every task."""
+
+    done: int
+    total: int
+    tally: Tally
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResult:
+    """How a session on a partition ended.
+
+    ``stopped`` says why it ended early, ``None`` when it did not; ``exit_code`` is what a command that did nothing else
+    ends with then. ``unusable`` counts answered tasks that give nothing to read; ``too_few_usable`` says that they are too
+    many. ``waiting`` batches are under way that nobody waited for. ``last_failure`` is what the provider said of the last
+    call that failed.
+    """
+
+    tasks: int
+    answered: int
+    failed: int
+    profile: Profile | None
+    tally: Tally
+    stopped: str | None = None
+    exit_code: int = 0
+    unusable: int = 0
+    too_few_usable: str | None = None
+    waiting: int = 0
+    last_failure: str | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every task has its answers, and enough of them can be used."""
+        return self.answered == self.tasks and self.too_few_usable is None
+
+    @property
+    def missing(self) -> str | None:
+        """Which answers are missing, in one line; None when complete."""
+        if self.answered < self.tasks:
+            why = f"; the last failure: {self.last_failure}" if self.last_failure else ""
+            return f"{self.tasks - self.answered} of {self.tasks} items have no answer yet{why}"
+        return self.too_few_usable
+
+
+def state_of(result: SessionResult) -> tuple[State, str | None]:
+    """Return the state a session leaves its partition in, and the line that says why it is not complete."""
+    if result.stopped:
+        return "failed", result.stopped
+    if result.waiting:
+        return "waiting", f"{result.waiting} batches are under way; run again when they have ended"
+    return ("complete", None) if result.complete else ("incomplete", result.missing)
+
+
+def mostly_unusable(answered: int, unusable: int) -> bool:
+    """Whether too few of the answers can be used for a partition to be complete."""
+    return unusable > 0 and answered - unusable < LEAST_USABLE_SHARE * answered
+
+
+def source_of(spec: ModelSpec, model_reported: str | None = None) -> Source:
+    """Return how answers of ``spec`` are labelled; simulated ones never pass as measured."""
+    if spec.provider == "simulated" or (model_reported or "").startswith(SIMULATED_PREFIX):
+        return "simulated"
+    return "imported" if spec.provider == "replay" else "measured"
