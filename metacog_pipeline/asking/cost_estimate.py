@@ -174,7 +174,8 @@ def estimate_partition(
 ) -> CostEstimate:
     """Return what asking ``tasks`` would take, given what is ``stored`` by answer identity.
 
-    Protocols run to their end, whatever is not answered. ``modes`` are those of the benchmark, best first; ``under_way`` the identities of calls that batches have.
+    Protocols run to their end, whatever is not answered. ``modes`` are those of the benchmark, best first;
+    ``under_way`` the identities of calls that batches have.
 
     With ``whole`` each task counts as one call however often it may
     have to be asked again; tokens, and with them dollars, are those of all calls it can come to.

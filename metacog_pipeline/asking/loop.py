@@ -1,8 +1,8 @@
 """The loop over the tasks of a partition: find out how the model can be asked, then ask every task with several workers.
 
-A fixed number of workers take tasks in order, so memory does not grow with the number of items. What stops a partition
-early: a spent budget, a provider that rejects every call or cannot be reached, replies that are billed and cannot be used, or
-many failures in a row. Whatever was answered until then is kept, and the next session asks only for the rest.
+A fixed number of workers take tasks in order, so memory does not grow with the number of items. A partition stops early on
+a spent budget, a provider that rejects every call or cannot be reached, replies that are billed and cannot be used, or many
+failures in a row. Whatever was answered until then is kept, and the next session asks only for the rest.
 """
 
 from __future__ import annotations
