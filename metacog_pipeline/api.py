@@ -149,7 +149,7 @@ class OpenStudy:
     def sql(self, query: str) -> pl.DataFrame:
         """Return what one reading statement answers from the study's DuckDB file; texts are attached as ``texts``.
 
-        Names that repeat are numbered (``a``, ``a_2``), and intervals are durations, a month of 30 days.
+        Names that repeat are numbered (``a``, ``a_2``).
 
         Raises
         ------

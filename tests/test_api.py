@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
@@ -144,13 +143,9 @@ def test_every_answer_of_a_query_is_a_frame_or_one_line(study, tmp_path):
     joined = study.sql("select * from leaderboard as a join models as b using (model) limit 3")
     assert {"source", "source_2"} <= set(joined.columns) and joined.height == 3
     assert study.sql("select 1 as a, 2 as a, 3 as a_2").row(0, named=True) == {"a": 1, "a_2": 2, "a_2_2": 3}
-    took = study.sql("select i from (values (interval '1 month 2 days 3 seconds'), (null)) as t(i)")
-    assert took["i"].to_list() == [timedelta(days=32, seconds=3), None]
-    assert study.sql("select max(started_at) - min(started_at) as took from calls").dtypes == [
-        pl.Duration("us")
-    ]
     for odd in (
         "union_value(n := 1)",
+        "interval 1 day",
         "[interval 1 day]",
         "{'a': {'b': interval 1 day}}",
         "map {'k': interval 1 day}",
@@ -166,5 +161,5 @@ def test_every_answer_of_a_query_is_a_frame_or_one_line(study, tmp_path):
         "map {'k': 1}",
     ):
         assert study.sql(f"select {kind} as odd union all select null").height == 2
-    export_query(study.study.home, "select interval 1 day as took, 1 as took", tmp_path / "odd.parquet")
-    assert pl.read_parquet(tmp_path / "odd.parquet").row(0) == (timedelta(days=1), 1)
+    export_query(study.study.home, "select 'a' as took, 1 as took", tmp_path / "odd.parquet")
+    assert pl.read_parquet(tmp_path / "odd.parquet").row(0) == ("a", 1)

@@ -16,10 +16,10 @@ from metacog_pipeline.cli.options import STUDY_FILE, opened, study_option
 from metacog_pipeline.cli.prompting import prompt
 from metacog_pipeline.errors import StoreError, StudyError, suggestion
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.output import FORMATS, Format, render
+from metacog_pipeline.leaderboard.output import FORMATS, Format, Rows, render
 from metacog_pipeline.leaderboard.printing import notes, render_board
-from metacog_pipeline.leaderboard.read import Rows, one_connection, run_query
 from metacog_pipeline.leaderboard.read import board as read_board
+from metacog_pipeline.leaderboard.read import one_connection, run_query
 
 
 @click.command()

@@ -16,8 +16,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import replacing, write_text
 from metacog_pipeline.fitting.fits import Fitted, Options, fit_file
 from metacog_pipeline.fitting.trials import Columns
-from metacog_pipeline.leaderboard.output import render
-from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.leaderboard.output import Rows, render
 
 FORMATS: tuple[Literal["table", "csv", "json"], ...] = ("table", "csv", "json")
 #: What is written where --out has this ending, whatever --format says of the terminal.

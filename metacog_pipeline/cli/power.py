@@ -9,8 +9,7 @@ import click
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import quiet_option
 from metacog_pipeline.errors import StudyError
-from metacog_pipeline.leaderboard.output import Format, render
-from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.leaderboard.output import Format, Rows, render
 from metacog_pipeline.progress import ProgressLine, style_for
 from metacog_pipeline.stats.power import (
     MOST_STEPS,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from metacog_pipeline.leaderboard.read import Rows
+    from metacog_pipeline.leaderboard.output import Rows
 
 _FOUND = "metacog.json"  # in the context: what is printed when the command ends
 

@@ -41,8 +41,7 @@ def plan(study_file: Path) -> None:
     what prompt caching saves, and where the budget would stop it. Asks nobody.
     """
     from metacog_pipeline.asking.planning import plan_study
-    from metacog_pipeline.leaderboard.output import to_table
-    from metacog_pipeline.leaderboard.read import Rows
+    from metacog_pipeline.leaderboard.output import Rows, to_table
 
     study = opened(study_file)
     result = plan_study(study)

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from metacog_pipeline.leaderboard.status import PartitionState
 
 
-from metacog_pipeline.leaderboard.output import to_table
-from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.leaderboard.output import Rows, to_table
 
 DONE = "complete"
 SHOWN = 12  # lines; a screen holds them with the summary

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.models import load_project
-from metacog_pipeline.leaderboard.read import connect
+from metacog_pipeline.leaderboard.read import read_table
 
+_TABLES = """
+    select t.schema_name, t.table_name, t.comment,
+        list({'name': c.column_name, 'type': c.data_type, 'says': c.comment} order by c.column_index)
+    from duckdb_tables() t join duckdb_columns() c using (database_name, schema_name, table_name)
+    where t.database_name = 'leaderboard' group by all order by all
+"""
 _SHARED = """
     select distinct measure, unit, coalesce(min::text, 'any') || ' to ' || coalesce(max::text, 'any'), definition, paper
     from measures where starts_with(measure, 'harmonised_') order by all
@@ -23,52 +31,29 @@ _MEASURES = (
 _TITLES = {"main": "What most people need", "detail": "Schema detail: what stands behind it"}
 
 
-def tables(home: Home) -> list[dict[str, object]]:
-    """Return every table of the leaderboard of ``home``: its name, what it says, and its columns, as data."""
-    connection = connect(home)
-    try:
-        found = connection.execute(
-            "select t.schema_name, t.table_name, t.comment, "
-            "list({'name': c.column_name, 'type': c.data_type, 'says': c.comment} order by c.column_index) "
-            "from duckdb_tables() t join duckdb_columns() c using (database_name, schema_name, table_name) "
-            "where t.database_name = 'leaderboard' group by all order by all"
-        ).fetchall()
-    finally:
-        connection.close()
+def tables(home: Home) -> list[dict[str, Any]]:
+    """Return every table of the leaderboard of ``home``: its schema, name, what it says, and its columns, as data."""
+    found = read_table(home, _TABLES).rows
     return [dict(zip(("schema", "table", "says", "columns"), row, strict=True)) for row in found]
 
 
 def dictionary(home: Home) -> str:
-    """Return every table of the leaderboard of ``home`` with its description and its columns.
+    """Return every table of the leaderboard of ``home`` with its description and its columns, as Markdown.
 
     Raises
     ------
     StoreError
         If there is no leaderboard, or it cannot be read.
     """
-    connection = connect(home)
-    try:
-        tables = connection.execute(
-            "select schema_name, table_name, comment from duckdb_tables() where database_name = 'leaderboard' order by all"
-        ).fetchall()
-        columns = connection.execute(
-            "select schema_name, table_name, column_name, data_type, comment from duckdb_columns() "
-            "where database_name = 'leaderboard' order by schema_name, table_name, column_index"
-        ).fetchall()
-        shared = connection.execute(_SHARED).fetchall()
-    finally:
-        connection.close()
+    found = tables(home)
     parts = [
         "# Data dictionary",
         "Made from the comments in the leaderboard file; every table and column has one.",
     ]
-    for schema in sorted({row[0] for row in tables}, key=lambda name: name != "main"):
-        parts.append(f"## {_TITLES.get(schema, schema)}")
-        for own, table, said in tables:
-            if own == schema:
-                rows = [row[2:] for row in columns if row[:2] == (schema, table)]
-                parts.append(_entry(table if schema == "main" else f"{schema}.{table}", said, rows))
-    parts.append("\n".join([*_MEASURES, *(_row(row) for row in shared)]))
+    for schema in ("main", "detail"):
+        parts.append(f"## {_TITLES[schema]}")
+        parts += [_entry(schema, each) for each in found if each["schema"] == schema]
+    parts.append("\n".join([*_MEASURES, *(_row(row) for row in read_table(home, _SHARED).rows)]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -77,20 +62,24 @@ def saved_queries(folder: Path | None = None) -> dict[str, str]:
     return dict(load_project(folder).queries)
 
 
-def _entry(table: str, said: str | None, columns: list[tuple[str, str, str | None]]) -> str:
+def _entry(schema: str, table: Mapping[str, Any]) -> str:
+    name = table["table"] if schema == "main" else f"{schema}.{table['table']}"
     lines = [
-        f"### {table}",
+        f"### {name}",
         "",
-        (said or "").strip(),
+        (table["says"] or "").strip(),
         "",
         "| column | type | meaning |",
         "| --- | --- | --- |",
     ]
-    lines += [f"| `{name}` | {_cell(kind.lower())} | {_cell(words or '')} |" for name, kind, words in columns]
+    lines += [
+        f"| `{each['name']}` | {_cell(each['type'].lower())} | {_cell(each['says'] or '')} |"
+        for each in table["columns"]
+    ]
     return "\n".join(lines)
 
 
-def _row(values: tuple[str | None, ...]) -> str:
+def _row(values: tuple[Any, ...]) -> str:
     name, *rest = (_cell(each or "") for each in values)
     return f"| `{name}` | " + " | ".join(rest) + " |"
 

@@ -11,22 +11,25 @@ import io
 import json
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from metacog_pipeline.columns import RUN_BY_SPREADSHEETS
-from metacog_pipeline.leaderboard.read import Rows
 
 Format = Literal["table", "csv", "json", "markdown"]
 FORMATS: tuple[Format, ...] = ("table", "csv", "json", "markdown")
 NOT_AVAILABLE = "N/A"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A query's answer: column names, and rows of plain Python values in the same order."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
 
 
 class Stacked(str):
@@ -59,10 +62,7 @@ def to_csv(rows: Rows) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([_csv_cell(name) for name in rows.columns])
-    if len(set(map(len, rows.rows))) == 1:  # figures of many models have a hundred thousand cells
-        writer.writerows(zip(*map(_csv_column, zip(*rows.rows, strict=True)), strict=True))
-    else:
-        writer.writerows([_csv_cell(value) for value in row] for row in rows.rows)
+    writer.writerows([_csv_cell(value) for value in row] for row in rows.rows)
     return out.getvalue()
 
 
@@ -75,9 +75,12 @@ def to_markdown(rows: Rows) -> str:
 
 def to_table(rows: Rows, *, title: str | None = None, width: int | None = None) -> str:
     """Return a table for a terminal ``width`` columns wide (default: as wide as it needs)."""
-    width = width or 10_000
-    if (drawn := _drawn(rows, title, width)) is not None:
-        return drawn
+    # Imported late: rich takes longer to load than a query in another format.
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title=Text(title) if title else None, title_justify="left", box=box.SIMPLE_HEAD)
     for position, name in enumerate(rows.columns):
         justify: Literal["left", "right"] = "right" if _numeric(rows, position) else "left"
@@ -85,40 +88,13 @@ def to_table(rows: Rows, *, title: str | None = None, width: int | None = None) 
     for row in rows.rows:
         table.add_row(*(Text(_lines(value)) for value in row))
     out = io.StringIO()
-    console = Console(file=out, width=width, color_system=None, force_terminal=False)
+    console = Console(file=out, width=width or 10_000, color_system=None, force_terminal=False)
     console.print(table)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n") + "\n"
 
 
 def _numeric(rows: Rows, position: int) -> bool:
     return any(isinstance(row[position], int | float | Decimal | Stacked) for row in rows.rows)
-
-
-def _drawn(rows: Rows, title: str | None, width: int) -> str | None:
-    """Return the table as rich draws it at a millisecond a row; None unless every cell is one plain line that fits."""
-    cells = [
-        [printable(name) for name in rows.columns],
-        *([_lines(value) for value in row] for row in rows.rows),
-    ]
-    texts = [title or "", *(text for row in cells for text in row)]
-    if len(cells) == 1 or any(not each.isascii() or "\n" in each or each != each.strip() for each in texts):
-        return None
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    across = sum(widths) + 3 * len(widths) + 1
-    if across > width or len(title or "") > across:
-        return None
-    right = [_numeric(rows, position) for position in range(len(widths))]
-    head, *lines = (
-        "  "
-        + "   ".join(
-            text.rjust(size) if to_right else text.ljust(size)
-            for text, size, to_right in zip(row, widths, right, strict=True)
-        ).rstrip()
-        for row in cells
-    )
-    rule = " " + "─" * (across - 2)
-    made = [*([title, ""] if title else []), head, rule, *lines]
-    return "\n".join(line.rstrip() for line in made).strip("\n") + "\n"
 
 
 def plain(value: object) -> object:
@@ -174,19 +150,6 @@ def _lines(value: object) -> str:
     if isinstance(value, Stacked):
         return "\n".join(map(printable, value.split("\n")))
     return printable(shown(value))
-
-
-def _csv_column(values: Sequence[Any]) -> Sequence[object]:
-    """Return the cells of a column, each text once where all are text: a figure names its series in every row."""
-    kinds = set(map(type, values)) - {type(None)}
-    if kinds <= {int}:
-        return values
-    if kinds == {float}:
-        return [value if value is None or math.isfinite(value) else None for value in values]
-    if kinds == {str}:
-        cells = {value: _csv_cell(value) for value in set(values)}
-        return [cells[value] for value in values]
-    return [_csv_cell(value) for value in values]
 
 
 def _csv_cell(value: object) -> object:

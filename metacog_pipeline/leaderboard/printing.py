@@ -13,6 +13,7 @@ from metacog_pipeline.leaderboard.notes import notes
 from metacog_pipeline.leaderboard.output import (
     NOT_AVAILABLE,
     Format,
+    Rows,
     Stacked,
     fixed,
     render,
@@ -20,7 +21,6 @@ from metacog_pipeline.leaderboard.output import (
     to_markdown,
     to_table,
 )
-from metacog_pipeline.leaderboard.read import Rows
 
 __all__ = ["LOW_N", "LOW_N_LEGEND", "Section", "legend", "notes", "render_board", "sections"]
 

@@ -6,16 +6,16 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 
-from metacog_pipeline.errors import StoreError, StudyError, suggestion
+from metacog_pipeline.errors import StoreError, StudyError, one_line, suggestion
 from metacog_pipeline.files import shipped
 from metacog_pipeline.home import FOLDERS, Home
 from metacog_pipeline.leaderboard import query_mistakes
 from metacog_pipeline.leaderboard.database import attach, open_database, text
+from metacog_pipeline.leaderboard.output import Rows, unique
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,15 +23,8 @@ if TYPE_CHECKING:
 _READING = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)  # MULTI is what PIVOT becomes
 T = TypeVar("T")
 _HELD: ContextVar[tuple[Home, duckdb.DuckDBPyConnection] | None] = ContextVar("_HELD", default=None)
+_NO_FRAME = re.compile(r"month_day_nano_interval|(?:dense|sparse)_union")
 _EXPLAIN = re.compile(r"^\s*explain(\s+analyze)?\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """A query's answer: column names, and rows of plain Python values in the same order."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[object, ...], ...]
 
 
 def connect(home: Home) -> duckdb.DuckDBPyConnection:
@@ -80,16 +73,22 @@ def run_query(home: Home, sql: str) -> Rows:
 def query_table(home: Home, sql: str) -> pa.Table:
     """Run one reading statement as `run_query` does, and return an Arrow table with the types of the database.
 
-    Repeated names are numbered and intervals are durations, as `arrow.plain` says.
+    Repeated names are numbered. StudyError where a column holds intervals or unions, which fit no frame.
     """
 
     def table(connection: duckdb.DuckDBPyConnection, statement: str) -> pa.Table:
         import pyarrow as pa
 
-        from metacog_pipeline.leaderboard.arrow import plain
-
         relation = connection.sql(statement)
-        return pa.table({}) if relation is None else plain(relation.to_arrow_table())
+        found = pa.table({}) if relation is None else relation.to_arrow_table()
+        names = unique(found.column_names)
+        for name, kind in zip(names, found.schema.types, strict=True):
+            if _NO_FRAME.search(str(kind)):
+                raise StudyError(
+                    f'query: column "{name}" holds {one_line(str(kind), 60)}, which fits no frame; select its parts, or '
+                    f'"{name}"::varchar'
+                )
+        return found.rename_columns(names)
 
     return _queried(home, _one_reading_statement(sql), table)
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ParamSpec
 
-from metacog_pipeline.leaderboard.output import printable, to_csv
-from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.leaderboard.output import Rows, printable, to_csv
 from metacog_pipeline.report.drawing import DASHES, INK, REFERENCE, Plot
 
 P = ParamSpec("P")

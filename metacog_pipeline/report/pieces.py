@@ -13,10 +13,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Stacked, fixed, printable
+from metacog_pipeline.leaderboard.output import NOT_AVAILABLE, Rows, Stacked, fixed, printable
 from metacog_pipeline.leaderboard.output import shown as plain
 from metacog_pipeline.leaderboard.printing import LOW_N, LOW_N_LEGEND
-from metacog_pipeline.leaderboard.read import Rows
 from metacog_pipeline.report.figures import Drawn, Point
 
 TEMPLATES = Path(__file__).parent / "templates"

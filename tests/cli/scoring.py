@@ -29,4 +29,4 @@ def publish(benchmark: Bound) -> None:
     files.pool(benchmark)
     cross_benchmark.publish(study)
     write_status(study)
-    assert build(study.home).failures == ()
+    assert build(study.home).failures == {}

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from metacog_pipeline.cli import cli, printing, running
-from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.leaderboard.output import Rows
 from metacog_pipeline.study import load_study
 from tests.cli.scoring import scored
 

@@ -1,6 +1,5 @@
 import csv
 import io
-import itertools
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -8,10 +7,8 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.leaderboard import output
-from metacog_pipeline.leaderboard.output import FORMATS, render
+from metacog_pipeline.leaderboard.output import FORMATS, Rows, render
 from metacog_pipeline.leaderboard.printing import render_board
-from metacog_pipeline.leaderboard.read import Rows
 from tests.tables import every
 
 BOARD = (
@@ -183,19 +180,3 @@ def test_a_board_for_programs_keeps_its_columns():
 def test_an_empty_board_says_so():
     assert "nothing" in render_board(Rows(BOARD, ()), "table")
     assert render_board(Rows(BOARD, ()), "json") == "[]\n"
-
-
-def test_a_table_of_plain_cells_is_drawn_as_rich_draws_it(monkeypatch):
-    cells = (("ab c", 1, None), ("", 2.5, True), ("x" * 30, -1000, output.Stacked("12")))
-    quick = []
-    for title, width in itertools.product(
-        (None, "T", "A title that is wider than the table of one column"), (None, 30, 80)
-    ):
-        for columns in (1, 2, 3):
-            rows = Rows(("name", "n", "last one")[:columns], tuple(row[:columns] for row in cells))
-            drawn = output.to_table(rows, title=title, width=width)
-            with monkeypatch.context() as rich:
-                rich.setattr(output, "_drawn", lambda *_: None)
-                assert drawn == output.to_table(rows, title=title, width=width)
-            quick.append(output._drawn(rows, title, width or 10_000) is not None)
-    assert any(quick) and not all(quick)

@@ -28,6 +28,6 @@ def wrong_on_boards(tried: Tried, responses: pl.DataFrame) -> list[str]:
     write_status(tried.study)
     (home / "leaderboard.duckdb").unlink(missing_ok=True)  # made again, not patched
     made = build(home)  # a test of the warehouse that fails raises
-    wrong += [f"{each.name}: {each.reason}" for each in made.failures]
+    wrong += [f"{name}: {reason}" for name, reason in made.failures.items()]
     wrong += [str(row) for row in run_query(home, "from measures_disagree").rows]
     return wrong

@@ -19,8 +19,7 @@ from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import study_argument
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
-from metacog_pipeline.leaderboard.output import FORMATS, Format, render, to_csv
-from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.leaderboard.output import FORMATS, Format, Rows, render, to_csv
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import read_frame
 

@@ -18,8 +18,7 @@ from metacog_pipeline.benchmarks.metacogbench.items import SETS, TIERS, Item, it
 from metacog_pipeline.cli import printing
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import write_text
-from metacog_pipeline.leaderboard.output import Format, render
-from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.leaderboard.output import Format, Rows, render
 
 WIDTH = 100
 FORMATS = ("text", "table", "csv", "json", "toml")

@@ -18,7 +18,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.command_options import (
 from metacog_pipeline.benchmarks.selfknowledge.training.evolution_options import OPTIONS, evolution_from
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import quiet_option
-from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.leaderboard.output import Rows
 from metacog_pipeline.progress import ProgressLine, style_for
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import quiet_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import making_folder
-from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.leaderboard.output import Rows
 from metacog_pipeline.progress import ProgressLine, style_for
 from metacog_pipeline.stats.estimate import Estimate
 

@@ -13,7 +13,7 @@ from torch import nn
 from metacog_pipeline.benchmarks.selfknowledge.training.figures import D, estimates, shown
 from metacog_pipeline.benchmarks.selfknowledge.training.rewards import outcome
 from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import DIRECT, META, NO, YES, World
-from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.leaderboard.output import Rows
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.estimate import Estimate
 

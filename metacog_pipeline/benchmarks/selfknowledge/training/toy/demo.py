@@ -34,8 +34,7 @@ from metacog_pipeline.benchmarks.selfknowledge.training.toy.world import build_w
 from metacog_pipeline.benchmarks.selfknowledge.training.worker import Worker
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import making_folder, write_text
-from metacog_pipeline.leaderboard.output import to_csv
-from metacog_pipeline.leaderboard.read import Rows
+from metacog_pipeline.leaderboard.output import Rows, to_csv
 
 BASE, BOARD, SFT = "base", "board.csv", "sft"
 EVALUATE_EVERY, CHECKPOINT_EVERY = 10, 50
