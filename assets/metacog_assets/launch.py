@@ -173,13 +173,12 @@ def nothing_left(launcher: Launcher) -> bool:
     from metacog_assets.publishing import published
 
     benchmarks = [bound(name) for name in launcher.study.enabled]
-    with tasks.one_look():
-        return not any(
-            stale_steps(launcher.instance, each, False)
-            or choices.waiting(each)
-            or any(files.stale(each, partition) for partition in _unasked_first(each))
-            for each in benchmarks
-        ) and published(launcher.study)
+    return not any(
+        stale_steps(launcher.instance, each, False)
+        or choices.waiting(each)
+        or any(files.stale(each, partition) for partition in _unasked_first(each))
+        for each in benchmarks
+    ) and published(launcher.study)
 
 
 def _unasked_first(benchmark: Bound) -> list[Partition]:
@@ -233,11 +232,10 @@ def measure(launcher: Launcher, benchmark: Bound, wanted: Sequence[Partition], f
     unusable = [each for each in wanted if launcher.reask and _to_reask(benchmark, each)]
     open_ = wanted
     for _ in range(MOST_PASSES):
-        with tasks.one_look():
-            left = [
-                (each, todo(benchmark, each, tried[each.spec.name, each.run], again or each in unusable))
-                for each in open_
-            ]
+        left = [
+            (each, todo(benchmark, each, tried[each.spec.name, each.run], again or each in unusable))
+            for each in open_
+        ]
         open_ = [each for each, stages in left if stages]  # nothing done here changes the others
         again, unusable = False, []
         if INTERRUPTED.is_set() or not any(stages for _, stages in left):

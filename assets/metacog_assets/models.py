@@ -9,7 +9,7 @@ import polars as pl
 
 from metacog_assets.figures import Fact
 from metacog_assets.showing import preview
-from metacog_pipeline.asking import before_spending, doctor
+from metacog_pipeline.asking import doctor, preflight
 from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study import Study
@@ -23,7 +23,7 @@ MOST_ROWS = 200
 
 def models_table(study: Study, specs: Iterable[ModelSpec]) -> dict[str, Markdown]:
     """Return the metadata of an asset that asks: per model its key, its price, and what is known of how it answers."""
-    rows = [row for spec in specs if before_spending.over_http(spec) for row in _rows(study, spec)]
+    rows = [row for spec in specs if preflight.over_http(spec) for row in _rows(study, spec)]
     if not rows:
         return {}
     frame = pl.DataFrame(rows, schema=["model", "about", "found"], orient="row")
@@ -34,19 +34,19 @@ def how_it_answers(
     study: Study, spec: ModelSpec, outcome: SessionResult | None = None, *, named: bool = False
 ) -> dict[str, Fact]:
     """Return what is known of a model once it was asked; ``named`` where an asset asks several."""
-    if not before_spending.over_http(spec):
+    if not preflight.over_http(spec):
         return {}
-    known = before_spending.known_of(study, spec.name)
-    facts = {} if known is None else before_spending.capability_facts(spec, known)
+    known = preflight.known_of(study, spec)
+    facts = {} if known is None else doctor.capability_facts(spec, known)
     if outcome is not None and outcome.profile is not None and outcome.profile.dropped:
         facts["parameters left out"] = ", ".join(sorted(outcome.profile.dropped))
     return {f"{spec.name}: {about}" if named else about: said for about, said in facts.items()}
 
 
 def _rows(study: Study, spec: ModelSpec) -> list[tuple[str, str, str]]:
-    found = [each for each in doctor.of_model(study, spec) if not each.known]
-    known = before_spending.known_of(study, spec.name)
-    facts = {} if known is None else before_spending.capability_facts(spec, known)
+    found = doctor.of_model(study, spec)
+    known = preflight.known_of(study, spec)
+    facts = {} if known is None else doctor.capability_facts(spec, known)
     return [
         *((spec.name, each.state, each.text) for each in found),
         *((spec.name, about, said) for about, said in facts.items()),

@@ -1,7 +1,7 @@
-"""Whether a run can start: keys, addresses, models, prices, data sets, disk and ports, looked at before anything is spent.
+"""The doctor: checks that a run can start (keys, addresses, models, prices, data sets, disk, port) before it spends.
 
-Every check gives one line, and none of them keeps another from being made. Models are asked at the same time, at most two
-calls each, none where it is known already how they answer.
+Each check gives one line, and a check that fails hides no other. Models are asked at the same time, at most two calls each,
+none where it is known already how they answer.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from functools import partial
 from typing import Literal
 
 from metacog_pipeline import ports, preparing
-from metacog_pipeline.asking import before_spending
-from metacog_pipeline.asking.asked_at_all import require_askable
+from metacog_pipeline.asking import preflight
+from metacog_pipeline.asking.rehearsal import require_askable
 from metacog_pipeline.asking.renamed import rename_problem
 from metacog_pipeline.asking.spent import spent_figures
 from metacog_pipeline.benchmark.bound import Bound, enabled
@@ -27,6 +27,7 @@ from metacog_pipeline.errors import (
     ProviderError,
     SourceError,
     StudyError,
+    one_line,
     reason_of,
 )
 from metacog_pipeline.llm.breaker import bill_problem
@@ -43,8 +44,8 @@ MIB = 2**20
 DISK_NEEDED = 256 * MIB  # below it a journal or a board may not be written to its end
 DISK_WANTED = 2048 * MIB  # answers, boards and Dagster's events of a large study
 LOCAL_EXTRA = ("torch", "transformers")
-
-# A model gets two calls: what it answers with the options of the study, and without. Nobody waits for a doctor.
+SHOWN_CHARACTERS = 80  # of a word that a provider sent
+#: A model gets two calls: with the options of the study, and without. Nobody waits for a doctor.
 IMPATIENT = RetryPolicy(transient_attempts=1, billed_attempts=1, rate_limit_total_s=0.0)
 
 State = Literal["ok", "warn", "fail"]
@@ -54,21 +55,24 @@ Reach = Callable[[str], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found about ``subject``. ``exit_code`` is that of the error a run would end with, else 0.
-
-    ``known`` marks what rests on earlier replies of a model.
-    """
+    """The result of one check of ``subject``. ``exit_code`` is that of the error a run would end with, else 0."""
 
     state: State
     subject: str
     text: str
     exit_code: int = 0
-    known: bool = False
 
     @property
     def line(self) -> str:
-        """The finding as one line for people."""
+        """The finding as one line."""
         return f"{f'[{self.state}]':<7}{self.subject}: {self.text}"
+
+
+_ok, _warn = partial(Finding, "ok"), partial(Finding, "warn")
+
+
+def _fail(subject: str, text: str, error: type[MetacogError] | MetacogError) -> Finding:
+    return Finding("fail", subject, text, error.exit_code)
 
 
 def examine(
@@ -80,18 +84,10 @@ def examine(
     probe: Probe | None = None,
     reach: Reach = unreachable,
 ) -> list[Finding]:
-    """Return what every check of ``study`` finds, in an order for reading.
+    """Return what every check of ``study`` finds, in an order for reading; ``offline`` leaves out what needs a network.
 
-    Parameters
-    ----------
-    offline
-        Ask nobody and connect to nothing: what needs a network is left out.
-    port
-        The port the UI is wanted on.
-    environment
-        Where keys are looked for, the process's own when not given.
-    probe, reach
-        How a model is asked, and how it is found out why an address cannot be reached; others take their place in tests.
+    ``port`` is the one the UI is wanted on; keys are looked up in ``environment``, else in that of the process. ``probe``
+    asks a model, ``reach`` finds why an address cannot be reached: tests put others in their place.
     """
     variables = os.environ if environment is None else environment
     benchmarks = enabled(study)
@@ -99,8 +95,11 @@ def examine(
     found += [each for bench in benchmarks for each in _unaskable(bench)]
     if offline:
         found += [each for bench in benchmarks for each in _data(bench, {})]
-        return found + [each for spec in study.askable for each in of_model(study, spec, variables)]
-    return found + asyncio.run(_online(study, variables, probe or _probe, reach))
+        for spec in study.askable:
+            known = preflight.known_of(study, spec) if preflight.over_http(spec) else None
+            found += [*of_model(study, spec, variables), *(_known(spec, known) if known else ())]
+        return found
+    return found + asyncio.run(_online(study, benchmarks, variables, probe or _probe, reach))
 
 
 def exit_code(findings: Sequence[Finding]) -> int:
@@ -109,19 +108,24 @@ def exit_code(findings: Sequence[Finding]) -> int:
     return codes.pop() if len(codes) == 1 else int(bool(codes))
 
 
-async def _online(study: Study, variables: Mapping[str, str], probe: Probe, reach: Reach) -> list[Finding]:
-    benchmarks = enabled(study)
-    asked = [spec for spec in study.askable if before_spending.over_http(spec)]
-    needed = (each for bench in benchmarks for each in _sources(bench))
-    missing = [url for _, urls, fetched in needed if not fetched for url in urls]
+# --- over the network -------------------------------------------------------------------------------------------------
+async def _online(
+    study: Study, benchmarks: Sequence[Bound], variables: Mapping[str, str], probe: Probe, reach: Reach
+) -> list[Finding]:
+    asked = [spec for spec in study.askable if preflight.over_http(spec)]
+    missing = [
+        url for each in benchmarks for _, urls, fetched in _sources(each) if not fetched for url in urls
+    ]
     wanted = dict.fromkeys([*missing, *map(base_url, asked)])
     answers = await asyncio.gather(*(_broken(reach, url) for url in wanted))
     broken = {url: why for url, why in zip(wanted, answers, strict=True) if why is not None}
     found = [each for bench in benchmarks for each in _data(bench, broken)]
-    for url in dict.fromkeys(base_url(spec) for spec in asked):
-        names = ", ".join(spec.name for spec in asked if base_url(spec) == url)
-        said = f"{broken.get(url, 'can be reached')} (asked for {names})"
-        found.append(_fail(url, said, ProviderError) if url in broken else _ok(url, said))
+    for url in dict.fromkeys(map(base_url, asked)):
+        whose = f"(asked for {', '.join(spec.name for spec in asked if base_url(spec) == url)})"
+        if url in broken:
+            found.append(_fail(url, f"{broken[url]} {whose}", ProviderError))
+        else:
+            found.append(_ok(url, f"can be reached {whose}"))
     models = await asyncio.gather(*(_model(study, spec, variables, probe, broken) for spec in study.askable))
     return found + [each for own in models for each in own]
 
@@ -139,20 +143,21 @@ async def _model(
 ) -> list[Finding]:
     """Return what is found about one model; it is asked only where nothing speaks against it."""
     found = of_model(study, spec, variables)
-    if not before_spending.over_http(spec) or base_url(spec) in broken:
+    if not preflight.over_http(spec):
         return found
-    if any(each.state == "fail" for each in found):
-        return found
-    offline = [each for each in found if not each.known]
+    known = preflight.known_of(study, spec)
+    earlier = [] if known is None else [*_known(spec, known)]
+    if base_url(spec) in broken or any(each.state == "fail" for each in [*found, *earlier]):
+        return found + earlier
     try:
         known, problem = await probe(study, spec)
     except MetacogError as error:
-        return [*offline, Finding("fail", spec.name, str(error), error.exit_code)]
+        return [*found, _fail(spec.name, str(error), error)]
     except Exception as error:  # its text may hold anything, a key among it
-        return [*offline, _fail(spec.name, f"asking it broke ({type(error).__name__})", ProviderError)]
+        return [*found, _fail(spec.name, f"asking it broke ({type(error).__name__})", ProviderError)]
     if problem is not None:
-        return [*offline, _fail(spec.name, problem.removeprefix(f"model {spec.name}: "), ProviderError)]
-    return [*offline, *_known(spec, known)]
+        return [*found, _fail(spec.name, problem.removeprefix(f"model {spec.name}: "), ProviderError)]
+    return [*found, *_known(spec, known)]
 
 
 async def _probe(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
@@ -185,8 +190,8 @@ def _home(study: Study) -> Iterator[Finding]:
 
 
 def _budget(study: Study) -> Iterator[Finding]:
-    cap, billed = study.study.budget_usd, [spec.name for spec in study.askable if not spec.free]
-    if not billed:
+    cap = study.study.budget_usd
+    if all(spec.free for spec in study.askable):
         yield _ok("budget", "nobody who is asked costs money")
         return
     if cap is None:
@@ -195,7 +200,7 @@ def _budget(study: Study) -> Iterator[Finding]:
     try:
         spent = spent_figures(study.home, cap).spent
     except MetacogError as error:
-        yield Finding("fail", "budget", str(error), error.exit_code)
+        yield _fail("budget", str(error), error)
         return
     text = f"${cap:.4f}, of which ${spent:.4f} are spent"
     if spent >= cap:
@@ -213,7 +218,7 @@ def _port(port: int) -> Finding:
 
 
 def _data(benchmark: Bound, broken: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield a line per data set: one that is missing is fetched by a run, as long as its address can be reached."""
+    """Yield a line per data set: a run fetches one that is missing, as long as its address can be reached."""
     needed = _sources(benchmark)
     if not needed:
         yield _ok(benchmark.name, "needs no data set from elsewhere")
@@ -221,25 +226,25 @@ def _data(benchmark: Bound, broken: Mapping[str, str]) -> Iterator[Finding]:
         if fetched:
             yield _ok(benchmark.name, f"data set {name} is fetched")
         elif urls and all(url in broken for url in urls):
-            said = f"data set {name} is not fetched, and {broken[urls[0]]}"
-            yield _fail(benchmark.name, f"{said}; run `metacog fetch --from DIR` with a copy", SourceError)
+            why = f"data set {name} is not fetched, and {broken[urls[0]]}"
+            yield _fail(benchmark.name, f"{why}; run `metacog fetch --from DIR` with a copy", SourceError)
         else:
-            said = f"data set {name} is not fetched; `metacog fetch` or the first run does"
-            yield _warn(benchmark.name, said)
+            text = f"data set {name} is not fetched; `metacog fetch` or the first run does"
+            yield _warn(benchmark.name, text)
 
 
 def _unaskable(benchmark: Bound) -> Iterator[Finding]:
-    """Yield a line where a run of the benchmark would end before its first call; items need data sets that are here."""
+    """Yield a line where a run would end before its first call; items are built only where their data are fetched."""
     try:
         require_askable(benchmark, items=all(fetched for *_, fetched in _sources(benchmark)))
     except MetacogError as error:
-        yield Finding("fail", benchmark.name, str(error), error.exit_code)
+        yield _fail(benchmark.name, str(error), error)
     except Exception as error:
         yield _fail(benchmark.name, reason_of(error), SourceError)
 
 
 def _sources(benchmark: Bound) -> list[tuple[str, tuple[str, ...], bool]]:
-    """Return (name, addresses, whether it is here) of every data set a benchmark reads."""
+    """Return (name, addresses, whether it is fetched) of every data set a benchmark reads."""
     declared = {source.name: source for source in benchmark.sources}
     return [
         (name, declared[name].urls, declared[name].digest(benchmark.context.home) is not None)
@@ -249,7 +254,7 @@ def _sources(benchmark: Bound) -> list[tuple[str, tuple[str, ...], bool]]:
 
 # --- one model --------------------------------------------------------------------------------------------------------
 def of_model(study: Study, spec: ModelSpec, environment: Mapping[str, str] | None = None) -> list[Finding]:
-    """Return what can be found about one model without asking it: its key, its price, how it is known to answer."""
+    """Return what can be found about one model without asking it: its key, its price, its lane, its name."""
     variables = os.environ if environment is None else environment
     idle = [*_idle(spec)]
     if spec.provider == "simulated":
@@ -261,19 +266,17 @@ def of_model(study: Study, spec: ModelSpec, environment: Mapping[str, str] | Non
     found = [*idle, _key(spec, variables), _price(study, spec), *_lane(spec)]
     if (renamed := rename_problem(study, spec)) is not None:
         found.append(_fail(spec.name, renamed, StudyError))
-    known = before_spending.known_of(study, spec.name)
-    return found if known is None else [*found, *_known(spec, known)]
+    return found
 
 
 def _idle(spec: ModelSpec) -> Iterator[Finding]:
     if keys := ", ".join(without_effect(spec.model_fields_set, spec.provider)):
-        yield _warn(
-            spec.name, f"{keys}: without effect with provider {spec.provider}; remove what is not meant"
-        )
+        text = f"{keys}: without effect with provider {spec.provider}; remove what is not meant"
+        yield _warn(spec.name, text)
 
 
 def _folder(spec: ModelSpec) -> Finding:
-    if (problem := before_spending.folder_problem(spec)) is not None:
+    if (problem := preflight.folder_problem(spec)) is not None:
         return _fail(spec.name, problem, ProviderError)
     lacking = [name for name in LOCAL_EXTRA if importlib.util.find_spec(name) is None]
     if lacking:
@@ -283,19 +286,18 @@ def _folder(spec: ModelSpec) -> Finding:
 
 
 def _key(spec: ModelSpec, variables: Mapping[str, str]) -> Finding:
-    problem = before_spending.key_problem(spec, variables)
+    problem = preflight.key_problem(spec, variables)
     if problem is not None:
         return _fail(spec.name, problem, StudyError)
-    variable = key_variable(spec)
-    if variable is not None:
+    if (variable := key_variable(spec)) is not None:
         return _ok(spec.name, f"its key is in {variable}")
-    if before_spending.is_local(spec):
+    if preflight.is_local(spec):
         return _ok(spec.name, "asked without a key")
     return _warn(spec.name, "asked without a key: api_key_env names none")
 
 
 def _price(study: Study, spec: ModelSpec) -> Finding:
-    problem = before_spending.price_problem(spec, capped=study.study.budget_usd is not None)
+    problem = preflight.price_problem(spec, capped=study.study.budget_usd is not None)
     if problem is not None:
         return _fail(spec.name, problem, BudgetError)
     if spec.free:
@@ -307,7 +309,6 @@ def _price(study: Study, spec: ModelSpec) -> Finding:
 
 
 def _lane(spec: ModelSpec) -> Iterator[Finding]:
-    """Yield what is to be said of a model that is asked through batches."""
     if spec.lane == "online":
         return
     if spec.api_version is not None:
@@ -321,17 +322,29 @@ def _lane(spec: ModelSpec) -> Iterator[Finding]:
 
 
 def _known(spec: ModelSpec, known: Capabilities) -> Iterator[Finding]:
-    facts = before_spending.capability_facts(spec, known)
-    said = "; ".join(f"{about} {what}" for about, what in facts.items())
-    yield Finding("ok", spec.name, f"as it answers: {said}", known=True)
+    facts = "; ".join(f"{about} {text}" for about, text in capability_facts(spec, known).items())
+    yield _ok(spec.name, f"as it answers: {facts}")
     if (stopped := bill_problem(spec, known)) is not None:
-        yield Finding("fail", spec.name, stopped, BudgetError.exit_code, known=True)
-    if (cut := before_spending.room_problem(spec, known)) is not None:
-        yield Finding("warn", spec.name, cut, known=True)
+        yield _fail(spec.name, stopped, BudgetError)
+    if (cut := preflight.room_problem(spec, known)) is not None:
+        yield _warn(spec.name, cut)
 
 
-_ok, _warn = partial(Finding, "ok"), partial(Finding, "warn")
-
-
-def _fail(subject: str, text: str, error: type[MetacogError]) -> Finding:
-    return Finding("fail", subject, text, error.exit_code)
+def capability_facts(spec: ModelSpec, known: Capabilities) -> dict[str, str]:
+    """Return what is ``known`` of how ``spec`` answers, in words by topic; unknown topics are left out."""
+    thought = known.reasoning_tokens
+    most = "" if thought is None else f", up to {thought:,} tokens before an answer"
+    words = {"ample_room": "ample room to think", "thinking_room": "room to think"}
+    refused = (one_line(str(words.get(each, each)), SHOWN_CHARACTERS) for each in known.refused)
+    found = {
+        "asked through": known.api,
+        "does not take": ", ".join(sorted(refused)),
+        "answer modes refused": ", ".join(sorted(map(str, known.refused_modes)))[:SHOWN_CHARACTERS],
+        "reasons": {None: None, False: "no", True: f"yes{most}"}[known.reasons],
+        "beside a prompt": known.hidden_tokens and f"up to {known.hidden_tokens:,} tokens are billed",
+        "room to think": f"{known.thinking_room(spec):,} tokens",
+        "price class": known.service_tier and one_line(known.service_tier, SHOWN_CHARACTERS),
+        "requests per minute": known.requests_per_minute and f"{known.requests_per_minute:,}",
+        "context": known.context and f"{known.context:,} tokens",
+    }
+    return {about: text for about, text in found.items() if text}

@@ -1,15 +1,20 @@
-"""How a benchmark asks, tried without anybody to answer: every call gets the same text and nothing is kept or paid."""
+"""Rehearsal: a benchmark's `ask` run against a recorder, so that a mistake in it shows before anything is paid."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.asking import tasks
+from metacog_pipeline.asking import construction, roles, tasks
 from metacog_pipeline.asking.types import Answer
-from metacog_pipeline.benchmark.contract import Benchmark, Item
+from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.benchmark.contract import Item
+from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling, Status
 
@@ -18,22 +23,21 @@ REPLY = "42"
 
 @dataclass(slots=True)
 class Recorder:
-    """A `contract.Chat` that notes every call and answers each with the same text."""
+    """A `contract.Chat` that records every call and gives each the same reply."""
 
     spec: ModelSpec
     mode: str = "text"
-    text: str = REPLY
     requests: list[ChatRequest] = field(default_factory=list)
 
     async def __call__(self, step: str, messages: Sequence[Message], **how: Any) -> Answer:
-        """Note one call."""
+        """Record one call."""
         sampling = Sampling(seed=1, top_logprobs=how.get("top_logprobs"))
         self.requests.append(ChatRequest(tuple(messages), sampling, how.get("constraint"), step, 1))
-        return Answer(Status.OK, self.text)
+        return Answer(Status.OK, REPLY)
 
 
 def rehearsed(
-    benchmark: Benchmark[Any, Any, Any], item: Item, condition: str, spec: ModelSpec, mode: str = "text"
+    benchmark: Bound, item: Item, condition: str, spec: ModelSpec, mode: str = "text"
 ) -> list[ChatRequest]:
     """Return the calls one item takes under a condition."""
     chat = Recorder(spec, mode)
@@ -41,10 +45,10 @@ def rehearsed(
     return chat.requests
 
 
-def misasked(benchmark: Benchmark[Any, Any, Any], spec: ModelSpec) -> str | None:
-    """Return why a model is asked in vain: of no condition, of two with one name, or by steps that nobody would read.
+def misasked(benchmark: Bound, spec: ModelSpec) -> str | None:
+    """Return why answers of a model could not be used: no conditions, one named twice, or steps that nobody reads.
 
-    None where it is not, or where asking fails: that is said of the item that is asked.
+    None where they could, or where asking raises: the item that is asked then fails with the reason.
     """
     names = [condition.name for condition in benchmark.conditions()]
     if not names or len(set(names)) < len(names):
@@ -54,13 +58,41 @@ def misasked(benchmark: Benchmark[Any, Any, Any], spec: ModelSpec) -> str | None
     for condition, items in tasks.asked(benchmark, spec):
         for item in items[:1]:
             try:
-                made = {request.step for request in rehearsed(benchmark, item, condition, spec, mode)}
+                found = {request.step for request in rehearsed(benchmark, item, condition, spec, mode)}
             except Exception:
                 continue
             named = ", ".join(steps := benchmark.steps(condition, mode))
-            if other := ", ".join(sorted(map(str, made - set(steps)))):
+            if other := ", ".join(sorted(map(str, found - set(steps)))):
                 return (
                     f"{benchmark.name}.ask makes the call {other} under {condition}, which steps() does not name (it names "
                     f"{named}): its answers could not be read; make them agree"
                 )
     return None
+
+
+def require_askable(benchmark: Bound, *, items: bool = True) -> None:
+    """Raise the error a run of ``benchmark`` would end with before its first call; without ``items`` none are built."""
+    for condition in benchmark.conditions():
+        benchmark.worded_by(condition.name)
+    if not items:
+        return
+    with construction.with_items(benchmark, _built_elsewhere) as found:
+        spec = next((each for each in found.context.study.models if each.provider != "replay"), None)
+        if spec is None:
+            return
+        for name, asked in tasks.asked(found, spec):
+            for item in asked[:1]:
+                rehearsed(found, item, name, spec, found.modes(spec)[0])
+
+
+@contextmanager
+def _built_elsewhere(benchmark: Bound) -> Iterator[Bound]:
+    """Give the benchmark with new items in a temporary folder: a check writes nothing into the study's own."""
+    with tempfile.TemporaryDirectory(prefix="metacog-doctor-") as folder:
+        home, kept = Home(Path(folder)), benchmark.context.home
+        for link, target in ((home.sources, kept.sources), (home.imported, kept.imported)):
+            if target.is_dir():
+                link.symlink_to(target, target_is_directory=True)
+        elsewhere = roles.in_home(benchmark, folder)
+        construction.build(elsewhere)
+        yield elsewhere

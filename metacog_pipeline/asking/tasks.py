@@ -1,20 +1,19 @@
-"""What a benchmark asks of a model: its tasks, and the digest of everything they depend on."""
+"""Tasks: which items under which conditions a model is asked, and the digest of what its answers depend on."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, Unpack, cast
+from typing import Unpack
 
 import polars as pl
 
 from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.asking.types import Answer, Ask, CallOptions, Task
-from metacog_pipeline.benchmark.contract import Benchmark, Choice, Condition, Item, Stage
+from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.benchmark.contract import Choice, Condition, Item, Stage
 from metacog_pipeline.benchmark.item_files import items_digest, items_path
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex, write_text
@@ -24,16 +23,12 @@ from metacog_pipeline.transcripts.folder import kept_folders
 from metacog_pipeline.transcripts.parquet import segment_sizes
 from metacog_pipeline.transcripts.segments import segments
 
-Bound = Benchmark[Any, Any, Any]
-T = TypeVar("T")
 Asked = Sequence[tuple[str, Sequence[Item]]]
-#: What was found of each benchmark, by its identity, inside of `one_look`; None outside of it.
-_FOUND: ContextVar[dict[tuple[str, int], tuple[Bound, Any]] | None] = ContextVar("_FOUND", default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class ItemChat:
-    """The `contract.Chat` of one item: how it is asked, and who answers."""
+    """The `contract.Chat` of one item: the asker, its answer mode and its model."""
 
     ask: Ask
     mode: str
@@ -60,8 +55,7 @@ def _replayed(benchmark: Bound, spec: ModelSpec) -> bool:
     if benchmark.importer is None:
         return False
     kept = [each for each in kept_folders(benchmark.context.study.home, model=spec.name) if segments(each)]
-    here, anywhere = any(each.benchmark == benchmark.name for each in kept), bool(kept)
-    return here or not anywhere
+    return not kept or any(each.benchmark == benchmark.name for each in kept)
 
 
 def partitions(benchmark: Bound) -> list[Partition]:
@@ -70,74 +64,28 @@ def partitions(benchmark: Bound) -> list[Partition]:
     return [Partition(study, benchmark.name, spec, run) for spec in models(benchmark) for run in study.runs]
 
 
-@contextlib.contextmanager
-def one_look() -> Iterator[None]:
-    """Find what a benchmark asks of all its models once in the block: a look at many partitions that changes nothing.
-
-    Within another such block they go on with what it found.
-    """
-    found = _FOUND.get()
-    token = _FOUND.set({} if found is None else found)
-    try:
-        yield
-    finally:
-        _FOUND.reset(token)
-
-
-def _once(benchmark: Bound, what: Callable[[Bound], T]) -> T:
-    """Return ``what`` of a benchmark, found once inside of `one_look`."""
-    found = _FOUND.get()
-    if found is None:
-        return what(benchmark)
-    key = (what.__name__, id(benchmark))
-    if key not in found:
-        found[key] = (benchmark, what(benchmark))  # while it is kept, no other one has its identity
-    return cast(T, found[key][1])
-
-
 def asked(benchmark: Bound, spec: ModelSpec | None = None) -> Asked:
     """Return (condition, its items) in order; a condition whose items are not chosen yet is left out.
 
     With ``spec`` those that this model has to answer: of one whose answers are imported, the benchmark may ask less.
     """
-    found = _once(benchmark, _asked_of_all)
-    if spec is not None and spec.provider == "replay":
-        return benchmark.replayed(spec, found)
-    return found
-
-
-def _asked_of_all(benchmark: Bound) -> Asked:
-    every = benchmark.items
-    found: list[tuple[str, Sequence[Item]]] = []
+    every, found = benchmark.items, []
     for condition in benchmark.conditions():
-        items = _items_under(benchmark, condition, every)
+        items = condition.items(every)
         if condition.after is not None:
             chosen = chosen_items(benchmark, condition)
             if chosen is None:
                 continue
             items = [item for item in items if item.item_id in chosen]
         found.append((condition.name, items))
-    return found
-
-
-def _items_under(benchmark: Bound, condition: Condition, every: Sequence[Item]) -> Sequence[Item]:
-    """Return the items of ``every`` that a condition asks, picked once: a study asks for them for each of its models."""
-    picked: dict[str, tuple[Sequence[Item], Sequence[Item]]] = vars(benchmark).setdefault("_picked", {})
-    known = picked.get(condition.name)
-    if known is None or known[0] is not every:  # the items were built anew
-        known = picked[condition.name] = (every, condition.items(every))
-    return known[1]
+    return benchmark.replayed(spec, found) if spec is not None and spec.provider == "replay" else found
 
 
 def expected(benchmark: Bound, spec: ModelSpec | None = None) -> int:
     """Return the responses of one partition (of ``spec``) over all conditions; 0 before the items are built."""
-    if not _once(benchmark, _built):
+    if not items_path(benchmark.context.home, benchmark.name).exists():
         return 0
     return sum(len(items) for _, items in asked(benchmark, spec))
-
-
-def _built(benchmark: Bound) -> bool:
-    return items_path(benchmark.context.home, benchmark.name).exists()
 
 
 def tasks(benchmark: Bound, spec: ModelSpec) -> list[Task]:
@@ -156,29 +104,20 @@ def tasks(benchmark: Bound, spec: ModelSpec) -> list[Task]:
 
 def fingerprint(benchmark: Bound, partition: Partition) -> str:
     """Return a digest of everything a partition's answers depend on."""
+    spec = partition.spec
     depends = {
-        **_once(benchmark, _asked_alike),
-        "model": request_digest(partition.spec),
-        "seed": partition.seed,
-    }
-    if partition.spec.provider == "replay":
-        depends["conditions"] = _worded(benchmark, asked(benchmark, partition.spec))
-        depends["imported"] = imported_files(partition)
-    return sha256_hex(canonical_json(depends))
-
-
-def _asked_alike(benchmark: Bound) -> dict[str, Any]:
-    """Return what the answers of every model depend on; one whose answers are imported may be asked less."""
-    return {
         "version": benchmark.versions[Stage.ASKING],
         "items": items_digest(benchmark.context.home, benchmark.name, benchmark.Item),
-        "conditions": _worded(benchmark, asked(benchmark)),
+        "conditions": [
+            [name, len(items), benchmark.worded_by(name)] for name, items in asked(benchmark, spec)
+        ],
         "settings": benchmark.settings.affecting(Stage.ASKING),
+        "model": request_digest(spec),
+        "seed": partition.seed,
     }
-
-
-def _worded(benchmark: Bound, conditions: Asked) -> list[list[Any]]:
-    return [[name, len(items), benchmark.worded_by(name)] for name, items in conditions]
+    if spec.provider == "replay":
+        depends["imported"] = imported_files(partition)
+    return sha256_hex(canonical_json(depends))
 
 
 def imported_files(partition: Partition) -> list[list[object]]:
@@ -186,7 +125,7 @@ def imported_files(partition: Partition) -> list[list[object]]:
     return sorted(map(list, segment_sizes(partition.folder).items()))
 
 
-# --- conditions that are decided from earlier answers -----------------------------------------------------------------
+# --- conditions whose items are chosen from earlier answers -----------------------------------------------------------
 def choice_path(benchmark: Bound, condition: str) -> Path:
     """Return where the items chosen for a later condition are kept."""
     return benchmark.context.home.choices / f"{benchmark.name}_{condition}.json"
@@ -208,7 +147,7 @@ def chosen_items(benchmark: Bound, condition: Condition) -> frozenset[str] | Non
 
 
 def choose(benchmark: Bound, condition: Condition, choice: Choice, scored: pl.DataFrame) -> frozenset[str]:
-    """Choose the items of a later condition once and keep the choice; one that is kept stays as it is."""
+    """Choose the items of a later condition once and keep the choice: another one would ask, and bill, other items."""
     kept = chosen_items(benchmark, condition)
     if kept is not None:
         return kept

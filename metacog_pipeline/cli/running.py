@@ -132,7 +132,7 @@ def run(
 
         refuse(study, models)
     if not quiet and study.study.budget_usd is None:  # under a budget nothing without a price is asked
-        from metacog_pipeline.asking.before_spending import unpriced
+        from metacog_pipeline.asking.preflight import unpriced
 
         for line in unpriced(study):
             click.echo(f"metacog: {line}", err=True)

@@ -48,8 +48,7 @@ class PartitionState:
 
 def partition_states(study: Study) -> list[PartitionState]:
     """Return the state of every partition the study asks for, in the order of the study file."""
-    with tasks.one_look():
-        return [state for benchmark in enabled(study) for state in _states(benchmark)]
+    return [state for benchmark in enabled(study) for state in _states(benchmark)]
 
 
 def _states(benchmark: Bound) -> Iterator[PartitionState]:

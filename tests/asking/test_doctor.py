@@ -71,8 +71,7 @@ def test_where_nothing_is_wrong_every_line_says_so_and_a_run_can_start(tmp_path)
     assert said_of(found, "small") == [
         "ok its key is in OPENAI_API_KEY",
         "ok $1 in and $2 out per million tokens",
-        "ok as it answers: asked through chat; limit max_completion_tokens; reasons no; room to think 0 tokens; first "
-        "reply 0.4 s",
+        "ok as it answers: asked through chat; reasons no; room to think 0 tokens",
     ]
     assert said_of(found, "https://api.openai.com/v1") == ["ok can be reached (asked for small)"]
     assert said_of(found, "budget") == ["ok $5.0000, of which $0.0000 are spent"]
@@ -221,8 +220,8 @@ def test_offline_asks_nobody_and_shows_what_is_known(tmp_path):
     capabilities.save(study.home, spec.name, request_digest(spec), known)
     found = look(study, offline=True, probe=never, reach=reach)
     assert said_of(found, "small")[2:] == [
-        "ok as it answers: does not take stop, temperature; reasons yes, up to 2,000 tokens before an answer (80% of "
-        "what it writes); room to think 15,360 tokens"
+        "ok as it answers: does not take stop, temperature; reasons yes, up to 2,000 tokens before an answer; room to "
+        "think 15,360 tokens"
     ]
 
 

@@ -1,7 +1,6 @@
 """The plan warns before anything is spent: keys, prices, room to think; it prices thinking, batches and prompt caches."""
 
 import asyncio
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -76,7 +75,7 @@ def test_where_a_price_is_missing_nothing_is_said_to_be_enough(tmp_path):
     plan = plan_study(study_of(tmp_path, ""))
     assert row(plan).online is row(plan).batch is row(plan).dollars is None
     assert "The budget is enough for all of it." not in plan.notes
-    assert plan.notes[-1] == "Whether the budget is enough cannot be told: a price is missing."
+    assert plan.notes[-1] == "Whether the budget is enough is unknown: a price is missing."
     assert starting(plan, "No price is known for: small; set price_in")
     assert "those without a price left out" in plan.notes[0]
     assert plan_study(study_of(tmp_path)).notes[-1] == "The budget is enough for all of it."
@@ -98,17 +97,14 @@ def test_of_a_model_nobody_has_asked_thinking_is_allowed_for_and_said(tmp_path):
     assert row(plan).online is not None and row(plan).online.expected < row(plan).online.at_most / 50
 
 
-def test_what_is_known_is_shown_and_prices_what_is_expected(tmp_path):
+def test_thinking_that_was_seen_prices_what_is_expected(tmp_path):
     study = study_of(tmp_path)
     known = Capabilities(
         api="chat", refused=frozenset({"temperature"}), reasons=True, reasoning_tokens=500, first_reply_s=2.0
     )
     keep(study, known)
     plan = plan_study(study)
-    assert starting(plan, "small as it answers") == [
-        "small as it answers: asked through chat; does not take temperature; reasons yes, up to 500 tokens before an "
-        "answer; room to think 15,360 tokens; first reply 2.0 s."
-    ]
+    assert not starting(plan, "Nothing is known yet")
     found, calls = row(plan), row(plan).to_ask
     assert found.online.expected == pytest.approx((found.tokens_in + 2 * calls * (64 + 500)) / 1e6)
     most = (found.tokens_in + 2 * calls * (64 + AMPLE_THINKING_TOKENS)) / 1e6
@@ -147,11 +143,9 @@ def test_online_and_batch_stand_side_by_side_where_the_provider_has_batches(tmp_
     assert found.online is not None and found.batch is not None
     assert found.batch.at_most == pytest.approx(found.online.at_most / 2)
     assert found.dollars == found.online.at_most
-    plan = plan_study(study_of(tmp_path, PRICES + 'lane = "batch"\nbatch_factor = 0.25'))
-    found = row(plan)
+    found = row(plan_study(study_of(tmp_path, PRICES + 'lane = "batch"\nbatch_factor = 0.25')))
     assert found.online is not None and found.batch is not None
     assert found.dollars == found.batch.at_most == pytest.approx(found.online.at_most / 4)
-    assert starting(plan, "Providers with batches (small): online $")[0].endswith("(asked so: small).")
     found = row(plan_study(study_of(tmp_path, PRICES + 'base_url = "http://127.0.0.1:9/v1"')))
     assert found.batch is None
 
@@ -273,26 +267,20 @@ judges = ["grader"]
 
 
 @pytest.mark.parametrize(
-    ("keys", "words"),
-    [
-        ("price_cached_in = 0.1", r"Prompt caching lowers what is expected by \$0\.\d+ for grader on medley_judgements, "),
-        ("price_cached_in = 0.99\nprice_cache_write = 3.0", r"Prompt caching adds \$0\.\d+ to what is expected for grader"),
-        ("", r"Prompts of grader start alike: set price_cached_in to see what the provider's prompt cache saves\."),
-    ],
-)  # fmt: skip
-def test_what_a_prompt_cache_does_is_a_number_with_what_it_rests_on(tmp_path, keys, words):
+    ("keys", "sign"),
+    [("price_cached_in = 0.1", 1), ("price_cached_in = 0.99\nprice_cache_write = 3.0", -1), ("", None)],
+)
+def test_what_a_prompt_cache_saves_or_adds_is_a_number_of_the_row(tmp_path, keys, sign):
     path = tmp_path / "study.toml"
     path.write_text(JUDGED.replace("CACHE", keys))
     study = load_study(path)
     homes.lend_cases(study)
-    plan = plan_study(study)
-    notes = [each for each in plan.notes if each.startswith("Prompt")]
-    assert all(re.match(words, note.replace("judge_suite", "judgements")) for note in notes), notes
-    judges = [each for each in plan.rows if each.model == "grader"]  # of replies, and tried on fixed answers
-    assert len(notes) == (len(judges) if keys else 1)
-    for judged, note in zip(judges, notes, strict=True) if keys else ():
-        assert f"{judged.tokens_repeated:,} of {judged.tokens_in:,} tokens in" in note
-        assert "(1,024 tokens or more)" in note
+    judges = [
+        each for each in plan_study(study).rows if each.model == "grader"
+    ]  # of replies, and tried on fixed answers
+    assert len(judges) == 2 and all(0 < each.tokens_repeated < each.tokens_in for each in judges)
+    saved = [each.cache_saves for each in judges]
+    assert saved == [None, None] if sign is None else all(each * sign > 0 for each in saved)
 
 
 def test_the_command_shows_both_lanes_and_asks_nobody(tmp_path, capsys):
@@ -308,7 +296,7 @@ def test_the_command_shows_both_lanes_and_asks_nobody(tmp_path, capsys):
     assert row.count(" to ") == 2
 
 
-def test_models_that_are_asked_the_same_cost_what_each_costs_alone(tmp_path):
+def test_the_cost_of_a_model_does_not_depend_on_the_others(tmp_path):
     others = [
         '[[models]]\nname = "twin"\nprovider = "openai"\nmodel = "y"\nprice_in = 3.0\nprice_out = 4.0\n',
         '[[models]]\nname = "long"\nprovider = "openai"\nmodel = "x"\nmax_tokens = 200\nprice_in = 1.0\nprice_out = 2.0\n',

@@ -64,4 +64,3 @@ def test_an_answered_partition_shows_how_its_model_answers(bench, http):
     event = bench.instance.get_latest_materialization_event(AssetKey("metamedqa_transcripts"))
     metadata = event.asset_materialization.metadata
     assert metadata["reasons"].value == "no"
-    assert "first reply" in metadata

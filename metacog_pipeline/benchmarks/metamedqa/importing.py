@@ -4,7 +4,7 @@ An item is named by ``item_id``, by ``position`` (0-based place in the order of 
 ``question``. The answer is a ``choice`` (a letter, an index 0 = A to 5 = F, or the text of an option) with an optional
 ``confidence``, or the raw ``response``, which the parser reads like any other reply. ``condition`` is optional.
 
-A ``key``, a ``correct`` and every further column that names the item are checksums (`asking.checksums`): an index that
+A ``key``, a ``correct`` and every further column that names the item are checksums (`interchange.checksums`): an index that
 begins at 1 beside the question's text refuses the file, and is never taken for the place of the next item.
 """
 
@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from metacog_pipeline.asking.checksums import NONE
 from metacog_pipeline.benchmark.item_files import HASH, items_path, read_rows
 from metacog_pipeline.benchmarks.metamedqa.import_cells import Kind, folded, letter
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item
@@ -25,6 +24,7 @@ from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
 from metacog_pipeline.columns import Scale
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.checksums import NONE
 from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.import_rules import RESPONSE, RowRules, Seen, Texts
 from metacog_pipeline.interchange.importing import importer_of

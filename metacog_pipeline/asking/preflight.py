@@ -1,4 +1,4 @@
-"""What can be known to go wrong before anything is asked: keys, prices, room to think. Asks nobody; holds no key."""
+"""Preflight checks of models: a key, a folder, a price, room to think. Offline; nobody is asked and no key is kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 from metacog_pipeline.asking.session import request_digest
-from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.costs import priced
@@ -17,15 +17,11 @@ from metacog_pipeline.llm.wire import base_url, key_of
 from metacog_pipeline.study import Study
 
 LOCAL_ENDINGS = (".local", ".internal", ".lan", ".localhost")
-#: Options that are no parameters.
-ROOMS = {"ample_room": "ample room to think", "thinking_room": "room to think"}
-SHOWN_CHARACTERS = 80  # of a word that a provider sent
 
 
-def known_of(study: Study, name: str) -> Capabilities | None:
-    """Return what was found out about the model, judge or author called ``name``; None before it was asked."""
-    spec = next((each for each in study.askable if each.name == name), None)
-    return None if spec is None else capabilities.load(study.home, name, request_digest(spec))
+def known_of(study: Study, spec: ModelSpec) -> Capabilities | None:
+    """Return the capabilities found when ``spec`` was asked before; None before it was asked."""
+    return capabilities.load(study.home, spec.name, request_digest(spec))
 
 
 def over_http(spec: ModelSpec) -> bool:
@@ -56,7 +52,7 @@ def key_problem(spec: ModelSpec, environment: Mapping[str, str]) -> str | None:
 
 
 def folder_problem(spec: ModelSpec) -> str | None:
-    """Return what is wrong with the folder of a model asked in this process; None for others and where a model is there."""
+    """Return what is wrong with the folder of a model that runs in this process; None where a model is in it."""
     if spec.provider != "transformers" or weights_digest(spec.model) is not None:
         return None
     return f"{spec.model}: no model here (config.json is missing)"
@@ -66,7 +62,7 @@ def price_problem(spec: ModelSpec, *, capped: bool) -> str | None:
     """Return why ``spec`` cannot be asked for want of a price; None where it can.
 
     Under a budget every model needs both prices. Without one, a model that is billed needs them too, unless
-    ``price_unknown`` says that they are left out on purpose.
+    ``price_unknown`` leaves them out on purpose.
     """
     if priced(spec):
         return None
@@ -81,10 +77,7 @@ def price_problem(spec: ModelSpec, *, capped: bool) -> str | None:
 
 
 def unpriced(study: Study) -> Iterator[str]:
-    """Yield a line for each model that is billed without a price nobody left out on purpose, and asked all the same.
-
-    Under a budget such a model is not asked: its own error says so.
-    """
+    """Yield a line for each billed model that will be asked although its price is missing; under a budget none is."""
     for spec in study.askable if study.study.budget_usd is None else ():
         problem = price_problem(spec, capped=False)
         if problem is not None:
@@ -92,7 +85,7 @@ def unpriced(study: Study) -> Iterator[str]:
 
 
 def room_problem(spec: ModelSpec, known: Capabilities | None) -> str | None:
-    """Return a line where an answer like one that was seen would be cut by the limits of ``spec``; else None."""
+    """Return a line where an answer as long as one seen before would be cut by the limits of ``spec``; else None."""
     if known is None or not known.reasons or not known.reasoning_tokens:
         return None
     thought, share = known.reasoning_tokens, known.reasoning_share
@@ -109,42 +102,3 @@ def room_problem(spec: ModelSpec, known: Capabilities | None) -> str | None:
             f"thinking took {seen:,}: raise max_tokens"
         )
     return None
-
-
-def capability_facts(spec: ModelSpec, known: Capabilities) -> dict[str, str]:
-    """Return what is ``known`` of ``spec`` in words, by what they are about; what is not known is left out."""
-    found = {
-        "asked through": known.api,
-        "limit": known.limit_field,
-        "does not take": ", ".join(sorted(_word(ROOMS.get(each, each)) for each in known.refused)),
-        "answer modes refused": ", ".join(sorted(map(_word, known.refused_modes))),
-        "reasons": _reasoning(known),
-        "beside a prompt": known.hidden_tokens and f"up to {known.hidden_tokens:,} tokens are billed",
-        "room to think": f"{known.thinking_room(spec):,} tokens",
-        "first reply": None if known.first_reply_s is None else f"{known.first_reply_s:.1f} s",
-        "price class": None if known.service_tier is None else _word(known.service_tier),
-        "requests per minute": _count(known.requests_per_minute),
-        "tokens per minute": _count(known.tokens_per_minute),
-        "served by": known.server,
-        "context": None if known.context is None else f"{known.context:,} tokens",
-    }
-    return {about: said for about, said in found.items() if said}
-
-
-def _reasoning(known: Capabilities) -> str | None:
-    if known.reasons is None:
-        return None
-    if not known.reasons:
-        return "no"
-    thought = known.reasoning_tokens
-    most = "" if thought is None else f", up to {thought:,} tokens before an answer"
-    share = "" if not known.reasoning_share else f" ({known.reasoning_share:.0%} of what it writes)"
-    return f"yes{most}{share}"
-
-
-def _word(text: str) -> str:
-    return one_line(str(text), SHOWN_CHARACTERS)
-
-
-def _count(number: int | None) -> str | None:
-    return None if number is None else f"{number:,}"
