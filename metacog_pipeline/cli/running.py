@@ -37,8 +37,8 @@ def plan(study_file: Path) -> None:
     """Print calls, tokens and dollars before a cent is spent.
 
     One row per model and benchmark: what is already answered, what is left to ask, and what it would cost, expected to at
-    most, online and through batches. Below: what would keep a model from being asked, what is known of how each answers,
-    what prompt caching saves, and where the budget would stop it. Asks nobody.
+    most, online and through batches. Below: what would keep a model from being asked, calls in batches, and where the
+    budget would stop it. Asks nobody.
     """
     from metacog_pipeline.asking.planning import plan_study
     from metacog_pipeline.leaderboard.output import Rows, to_table
