@@ -7,8 +7,8 @@ import pytest
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders
+from metacog_pipeline.transcripts.journal import read_segment, segments
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.segments import read_segment, segments
 
 
 def folder_in(home: Path, run: int = 1) -> PartitionFolder:

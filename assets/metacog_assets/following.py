@@ -32,8 +32,8 @@ from metacog_pipeline.leaderboard.shared import catch_up
 from metacog_pipeline.leaderboard.status import PartitionState, helper_states, partition_states
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import PartitionFolder
+from metacog_pipeline.transcripts.journal import segments
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.segments import segments
 from metacog_pipeline.transcripts.store import FINISHED, kept_records
 
 LOOK_S = 2.0

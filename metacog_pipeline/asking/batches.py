@@ -15,7 +15,7 @@ from metacog_pipeline.llm.open import Clients
 from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import PartitionFolder, folder_called, judgements_of
-from metacog_pipeline.transcripts.lock import writing
+from metacog_pipeline.transcripts.shared import writing
 
 LOOKED_AT_WITHIN_S = 20.0  # of all batches together: whoever looks has other things to do
 ENDED_RUNS = frozenset({"ended", "failed"})

@@ -13,7 +13,7 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders, read_manifest
-from metacog_pipeline.transcripts.segments import segments
+from metacog_pipeline.transcripts.journal import segments
 
 
 def rename_problem(study: Study, spec: ModelSpec) -> str | None:

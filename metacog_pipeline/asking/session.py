@@ -47,16 +47,16 @@ from metacog_pipeline.llm.wire import base_url
 from metacog_pipeline.progress import style_from_environment
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.identity import answer_id
-from metacog_pipeline.transcripts.parquet import segment_sizes
+from metacog_pipeline.transcripts.journal import segment_sizes
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import (
     PartitionFolder,
     PartitionStore,
+    keep_whole,
     kept_records,
     read_manifest,
     write_manifest,
 )
-from metacog_pipeline.transcripts.whole import keep_whole
 
 if TYPE_CHECKING:
     from metacog_pipeline.llm.open import Clients
@@ -144,7 +144,7 @@ def query_partition(
     """
     started = datetime.now(UTC)
     imported = partition.spec.provider == "replay"
-    with PartitionStore.open(partition.folder, load=not imported) as store, patiently():
+    with PartitionStore.open(partition.folder) as store, patiently():
         if imported:
             outcome, reported = _imported(partition.folder, tasks)
         else:

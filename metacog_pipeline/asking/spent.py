@@ -22,8 +22,8 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Figures, read_figures
 from metacog_pipeline.llm.ledger import lower_carried, nano
 from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders
-from metacog_pipeline.transcripts.parquet import read_footer, segment_sizes
-from metacog_pipeline.transcripts.segments import segments
+from metacog_pipeline.transcripts.journal import segment_sizes, segments
+from metacog_pipeline.transcripts.parquet import read_footer
 from metacog_pipeline.transcripts.store import kept_records, read_partition
 
 NOTE = "kept.note"  # the records of sessions end in .json

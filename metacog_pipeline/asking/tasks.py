@@ -20,8 +20,7 @@ from metacog_pipeline.files import canonical_json, sha256_hex, write_text
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import Message
 from metacog_pipeline.transcripts.folder import kept_folders
-from metacog_pipeline.transcripts.parquet import segment_sizes
-from metacog_pipeline.transcripts.segments import segments
+from metacog_pipeline.transcripts.journal import segment_sizes, segments
 
 Asked = Sequence[tuple[str, Sequence[Item]]]
 

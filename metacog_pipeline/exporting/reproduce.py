@@ -31,8 +31,7 @@ from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import MARK
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.store import PartitionStore, write_manifest
-from metacog_pipeline.transcripts.whole import keep_whole
+from metacog_pipeline.transcripts.store import PartitionStore, keep_whole, write_manifest
 
 MOST, MOST_FILES = 16 * 2**30, 100_000  # bytes of all entries unpacked; entries
 _TIGHTEST, _ALWAYS = 200, 64 * 2**20  # times an entry may be packed, bytes that are unpacked however tightly

@@ -8,22 +8,20 @@ table. So both ways take, refuse and say the same; where too many rows need the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from metacog_pipeline.columns import absent
-from metacog_pipeline.files import canonical_json
 from metacog_pipeline.interchange import answer_files
 from metacog_pipeline.interchange.answer_files import FileRow
 from metacog_pipeline.interchange.import_cells import RowError, whole
 from metacog_pipeline.interchange.import_rules import RowRules
+from metacog_pipeline.interchange.imported import identified
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.whole import Alike
 
 LEAST_BYTES = 1_000_000  # of a file: a shorter one is read row by row in no time
 MOST_OTHER = 1_000  # rows that need a look of their own
@@ -50,23 +48,18 @@ class Plain:
     other: Sequence[FileRow]
     candidates: frozenset[str]
 
-    def records(self, first: Record, identity: Sequence[object]) -> Alike:
+    def records(self, first: Record, identity: Sequence[object]) -> list[Record]:
         """Return the records, which are as ``first`` but for item and text; ``identity`` is that of ``first``."""
         at = identity.index(first.item_id)
-        before, after = identity[:at], identity[at + 1 :]
-        ends = [
-            ",".join(_plain(each.text if part == first.text else part) for part in after) + "]"
-            for each in self.answers
-        ]
-        begin = "[" + "".join(f"{_plain(part)}," for part in before)
-        texts = [each.text for each in self.answers]
-        return Alike(
-            first, self.rows["item_id"], self.rows["item_hash"], self.rows["_answer"], texts, begin, ends
-        )
-
-
-def _plain(part: object) -> str:
-    return quoted(part) if isinstance(part, str) else canonical_json(part)
+        made = []
+        for item, item_hash, number in self.rows.select("item_id", "item_hash", "_answer").iter_rows():
+            text = self.answers[number].text
+            after = (text if part == first.text else part for part in identity[at + 1 :])
+            parts = [*identity[:at], item, *after]
+            made.append(
+                replace(first, answer_id=identified(parts), item_id=item, item_hash=item_hash, text=text)
+            )
+        return made
 
 
 def matched(

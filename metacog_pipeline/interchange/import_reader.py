@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from operator import itemgetter
@@ -34,7 +33,6 @@ from metacog_pipeline.interchange.import_rules import CHECKS, ITEM_FIELDS, RESPO
 from metacog_pipeline.interchange.import_scale import Confidence
 from metacog_pipeline.interchange.imported import Imported, ImportOptions, Rejected, imported_record
 from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.whole import Alike
 
 Place = tuple[Any, str, str, Mapping[str, Any]]  # item, condition, the field that names it, what others name
 _FROM_ONE = 2  # positions, one after another, from which it shows that none is 0
@@ -309,14 +307,14 @@ class Reader:
         self._confidence.check()
         records: Sequence[Record] = tuple(self._records())
         if self._plain is not None and self._plain.rows.height:
-            records = self._alike(self._plain, records)
+            records = [*self._as_columns(self._plain), *records]
         rows = tuple(one.rows[step] for one in self._answered.values() for step in one.texts)
         summary = self._summary(there, checked)
         none = self._plain is None and all(one.seen.problems for one in self._answered.values())
         return Imported(records, tuple(self._rejected), tuple(warnings), summary, rows, unreadable=none)
 
-    def _alike(self, plain: Plain, others: Sequence[Record]) -> Alike:
-        """Return the records of the rows that were matched as columns, and ``others``."""
+    def _as_columns(self, plain: Plain) -> list[Record]:
+        """Return the records of the rows that were matched as columns."""
         item, item_hash, number = plain.rows.row(0)
         text = plain.answers[number].text
         (step,) = self._rules.all_steps
@@ -325,7 +323,7 @@ class Reader:
             self._rules.name, (item, item_hash), model=self._model, run=self._run, condition=self._usual, step=step,
             text=text, identity=identity, request_json=self._request(),
         )  # fmt: skip
-        return replace(plain.records(first, identity), also=others)
+        return plain.records(first, identity)
 
     def _request(self) -> str:
         scale = self._options.scale

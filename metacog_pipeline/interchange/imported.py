@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from metacog_pipeline import columns
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.transcripts.schema import UNSAID, Record, record_of
+from metacog_pipeline.transcripts.schema import Record
 
 
 class Rejected(NamedTuple):
@@ -106,35 +106,34 @@ def imported_record(
     when it was imported, now unless given; ``also`` what else is known of it, by the fields of a record.
     """
     item_id, item_hash = item
-    fields: dict[str, Any] = dict(
-        **UNSAID,
-        answer_id=identified(identity),
-        benchmark=benchmark,
-        model=model,
-        run=run,
-        item_id=item_id,
-        item_hash=item_hash,
-        condition=condition,
-        step=step,
-        source="imported",
-        provider="replay",
-        model_id=model_id,
-        model_reported=None,
-        mode="import",
-        request_json=request_json,
-        status="ok",
-        text=text,
-        finish_reason=None,
-        logprobs_json=None,
-        input_tokens=None,
-        output_tokens=None,
-        cost_usd=None,
-        attempts=0,
-        started_at=at or datetime.now(UTC),
-        latency_s=0.0,
-        http_status=None,
-        error_kind=None,
-        error_code=None,
-        error_message=None,
-    )
-    return record_of({**fields, **(also or {})})
+    fields: dict[str, Any] = {
+        "answer_id": identified(identity),
+        "benchmark": benchmark,
+        "model": model,
+        "run": run,
+        "item_id": item_id,
+        "item_hash": item_hash,
+        "condition": condition,
+        "step": step,
+        "source": "imported",
+        "provider": "replay",
+        "model_id": model_id,
+        "model_reported": None,
+        "mode": "import",
+        "request_json": request_json,
+        "status": "ok",
+        "text": text,
+        "finish_reason": None,
+        "logprobs_json": None,
+        "input_tokens": None,
+        "output_tokens": None,
+        "cost_usd": None,
+        "attempts": 0,
+        "started_at": at or datetime.now(UTC),
+        "latency_s": 0.0,
+        "http_status": None,
+        "error_kind": None,
+        "error_code": None,
+        "error_message": None,
+    }
+    return Record(**{**fields, **(also or {})})

@@ -32,7 +32,6 @@ from metacog_pipeline.interchange.imported import Imported, ImportOptions, Rejec
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import kept_records
-from metacog_pipeline.transcripts.whole import said
 
 __all__ = [
     "ImportOptions",
@@ -102,9 +101,9 @@ def import_file(
     kept = {(each.item_id, each.condition, each.step): each for each in kept_records(partition.folder)}
     left = dict(kept)
     replaced = 0
-    for place, text in said(found.records) if kept else ():
-        before = left.pop(place, None)
-        replaced += before is not None and before.text != text
+    for each in found.records if kept else ():
+        before = left.pop((each.item_id, each.condition, each.step), None)
+        replaced += before is not None and before.text != each.text
     if not {"confidence", *own.rated} & set(options.trust):
         _refuse_another_scale(own, file, found.records, left.values(), model, run)
     if replaced and found.unreadable and RUN not in options.trust:

@@ -17,7 +17,7 @@ from metacog_pipeline.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, whole
 from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.transcripts.segments import segments
+from metacog_pipeline.transcripts.journal import segments
 
 _TEXT = rb'("(?:[^"\\]|\\.)*")'
 _PLACE = re.compile(rb'"item_id":' + _TEXT + rb',"item_hash":"[0-9a-f]*","condition":' + _TEXT)

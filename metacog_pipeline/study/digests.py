@@ -23,7 +23,7 @@ from metacog_pipeline.files import ASIDE, canonical_json, file_sha256, put_aside
 from metacog_pipeline.home import KEPT, Home
 from metacog_pipeline.study import unchanged
 from metacog_pipeline.transcripts.folder import COPY_NAME, MANIFEST_NAME
-from metacog_pipeline.transcripts.segments import segment_number
+from metacog_pipeline.transcripts.journal import segment_number
 
 NOTE = "digests.json"
 _ELSEWHERE = ("ledger", "dagster")

@@ -11,9 +11,8 @@ One partition (benchmark, model, run) is one folder::
     partition.json         what the engine says about the partition
     .lock                  held while a process writes here
 
-``schema`` one row and its columns; ``identity`` which calls are the same call; ``lines`` a record as one line;
-``logprobs`` token log-probabilities as one column; ``migrations`` older rows made current; ``segments`` reading
-journals; ``journal`` writing one; ``parquet`` the copy; ``compaction`` making it; ``folder`` where a partition stands
-and its manifest; ``lock`` one writer at a time; ``lease`` among many hosts; ``shared`` a partition in the store its home is
-attached to, ``mirror`` what is read from there; ``store`` all of it behind one object.
+``schema`` one row, its columns and older versions; ``identity`` which calls are the same call; ``lines`` a record as one
+line of JSON; ``logprobs`` and ``raw`` two encoded columns; ``journal`` reading and writing segments; ``parquet`` the copy;
+``folder`` where a partition stands and its manifest; ``lock`` one writer on one host; ``lease`` and ``shared`` among
+many hosts; ``store`` all of it behind one object; ``lookup`` one call; ``verification`` whether all is as it was written.
 """

@@ -21,7 +21,7 @@ _SLUG = re.compile(SLUG_PATTERN.strip("^$"))
 _KEY = re.compile(
     rf"transcripts/benchmark=({_SLUG.pattern})/model=({_SLUG.pattern})/run=([1-9][0-9]{{0,17}})"
 )
-_OF_DAMAGED = ("state", "message")  # what is told of a damaged manifest; one that was written has more
+_OF_DAMAGED = ("state", "message")  # the fields of a damaged manifest; one that was written has more
 _COUNTS = {"n_expected", "n_answered", "n_failed", "n_unusable"}
 JUDGEMENTS = "_judgements"  # a judge's partitions stand under the name of its benchmark with this ending
 
@@ -71,7 +71,7 @@ class PartitionFolder:
 
 
 def folder_called(home: Home, key: str) -> PartitionFolder | None:
-    """Return the partition's folder that is called ``key`` below ``home``; None where none is ever called so."""
+    """Return the partition's folder under ``key`` in ``home``; None where ``key`` names no partition."""
     found = _KEY.fullmatch(key)
     return PartitionFolder(home, found[1], found[2], int(found[3])) if found else None
 
@@ -90,21 +90,10 @@ def judgements_of(benchmark: str) -> str:
 def read_manifest(folder: PartitionFolder) -> dict[str, object]:
     """Return what :func:`write_manifest` kept in ``folder``, empty when nothing was.
 
-    All that is in it can be told again from the journals. A damaged one says so as the message of a failed partition, which
-    the next run looks through and asks nothing it has an answer to. Raises ``StoreError`` when the file cannot be opened.
+    All that is in it follows from the journals. A damaged one says so as the message of a failed partition, which the next
+    run looks through and asks nothing it has an answer to. Raises ``StoreError`` when the file cannot be opened.
     """
     path = folder.manifest
-    try:
-        state = path.stat()
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    return dict(_content(path, (state.st_ino, state.st_mtime_ns, state.st_ctime_ns, state.st_size)))
-
-
-@functools.lru_cache(maxsize=4096)  # each state that is told looks at all manifests of a study several times
-def _content(path: Path, state: tuple[int, ...]) -> Mapping[str, object]:
     try:
         content = json.loads(path.read_bytes())
         if not isinstance(content, dict):
@@ -114,25 +103,23 @@ def _content(path: Path, state: tuple[int, ...]) -> Mapping[str, object]:
         if (layout, checksum) != (None, None) and (layout, checksum) != (LAYOUT, _checksum(content)):
             raise ValueError("its checksum says that it changed")
         _refuse_misfits(content)
-        if isinstance(content.get("message"), str):  # it is printed, and may hold words of a provider
-            content["message"] = one_line(content["message"])
-        return content
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError):
-        said = f"{path} is damaged; metacog run makes it anew and asks nothing that is answered"
-        return dict(zip(_OF_DAMAGED, ("failed", said), strict=True))
+        message = f"{path} is damaged; metacog run writes it again and asks nothing that is answered"
+        return dict(zip(_OF_DAMAGED, ("failed", message), strict=True))
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise StoreError(
+            f"{path} cannot be read ({error.strerror}): check its permissions and the disk"
+        ) from error
+    if isinstance(content.get("message"), str):  # it is printed, and may hold words of a provider
+        content["message"] = one_line(content["message"])
+    return content
 
 
 def manifest_sound(folder: PartitionFolder) -> bool:
-    """Whether the manifest of ``folder`` is what was written, or none was; whatever a session came to know or not."""
+    """Whether the manifest of ``folder`` is what was written, or none was."""
     return tuple(read_manifest(folder)) != _OF_DAMAGED
-
-
-def _unreadable(path: Path, error: OSError) -> StoreError:
-    return StoreError(f"{path} cannot be read ({error.strerror}): check its permissions and the disk")
 
 
 def _refuse_misfits(content: Mapping[str, object]) -> None:

@@ -1,23 +1,201 @@
-"""Writing a journal: an answer is acknowledged after it is on the disk, many answers share one fsync."""
+"""The journal of a partition: append-only JSON Lines, one segment for each session.
+
+Writing: an answer is acknowledged after it is on the disk; answers that arrive during an fsync share the next one.
+Reading: a session that was killed leaves at most one torn line, at the end of its segment: it was never acknowledged and
+is passed over. Anything else that cannot be read, or whose checksum does not fit, stops the reader with the file and the
+line, because it may have been an answer that was paid for.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
+import re
 import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import sync_folder
+from metacog_pipeline.files import replacing, sync_folder
 from metacog_pipeline.transcripts.folder import PartitionFolder
-from metacog_pipeline.transcripts.lines import encode_line
-from metacog_pipeline.transcripts.schema import Record
-from metacog_pipeline.transcripts.segments import Location, newest, segment_name
+from metacog_pipeline.transcripts.lines import decode_line, encode_line
+from metacog_pipeline.transcripts.schema import NewerVersionError, Record
 
-__all__ = ["Journal", "make_folder"]
+_NAME = re.compile(r"journal-([0-9]{1,18})\.jsonl")
+
+
+class Location(NamedTuple):
+    """Where a line stands: ``offset`` and ``length`` in bytes within the segment ``path``."""
+
+    path: Path
+    offset: int
+    length: int
+
+
+class Entry(NamedTuple):
+    """A record and where its line stands."""
+
+    record: Record
+    location: Location
+
+
+class Line(NamedTuple):
+    """Line ``number`` (from 1) of a segment: its record, or the ``problem`` with it.
+
+    ``torn`` when it was never acknowledged.
+    """
+
+    number: int
+    location: Location
+    content: bytes
+    record: Record | None
+    problem: str
+    torn: bool
+
+
+def segment_name(number: int) -> str:
+    """Return the file name of segment ``number`` (1, 2, …)."""
+    return f"journal-{number:06d}.jsonl"
+
+
+def segment_number(path: Path) -> int:
+    """Return the number in the name of a segment, 0 when ``path`` is not one."""
+    match = _NAME.fullmatch(path.name)
+    return int(match[1]) if match else 0
+
+
+def segments(folder: PartitionFolder) -> list[Path]:
+    """Return the journal segments of ``folder`` in the order they were written; none when it does not exist."""
+    try:
+        found = [path for path in folder.path.iterdir() if _NAME.fullmatch(path.name)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError(
+            f"cannot list {folder}: {error.strerror}: check that it is a readable folder"
+        ) from error
+    return sorted(found, key=lambda path: (segment_number(path), path.name))
+
+
+def segment_sizes(folder: PartitionFolder) -> dict[str, int]:
+    """Return the size in bytes of every journal segment of ``folder`` by name."""
+    return {path.name: path.stat().st_size for path in segments(folder)}
+
+
+def newest(folder: PartitionFolder) -> int:
+    """Return the number of the last segment in ``folder``, 0 without any."""
+    found = segments(folder)
+    return segment_number(found[-1]) if found else 0
+
+
+def read_segment(path: Path) -> Iterator[Entry]:
+    """Yield the records of one segment with their places, oldest first.
+
+    Raises ``StoreError`` naming the file and the line when a line that is not a torn end cannot be read.
+    """
+    for line in scanned(path):
+        if line.torn:
+            return
+        if line.record is None:
+            raise StoreError(f"{path}: line {line.number} {line.problem}")
+        yield Entry(line.record, line.location)
+
+
+def scanned(path: Path) -> Iterator[Line]:
+    """Yield every line of one segment, what cannot be read included; nothing follows a line without a newline.
+
+    Raises ``StoreError`` naming the file when it cannot be opened or read.
+    """
+    offset = 0
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                whole = line.endswith(b"\n")
+                record, problem, torn = None, "", False
+                try:
+                    record = decode_line(line)
+                except NewerVersionError as error:
+                    problem = f"is {error}: upgrade metacog_pipeline to read it"
+                except ValueError as error:
+                    torn = (not whole or not file.peek(1)) and is_torn(line)
+                    problem = (
+                        f"cannot be read ({error}): restore the file from a copy, or run metacog verify STUDY --repair, "
+                        "which keeps what can be read"
+                    )
+                yield Line(number, Location(path, offset, len(line)), line, record, problem, torn)
+                if not whole:  # what another process appends meanwhile would continue this very line
+                    return
+                offset += len(line)
+    except OSError as error:
+        raise StoreError(
+            f"cannot read {path}: {error.strerror}: check its permissions and the disk"
+        ) from error
+
+
+def is_torn(line: bytes) -> bool:
+    """Whether the last line of a segment, which cannot be read, was never acknowledged: a part of it is missing.
+
+    The writer escapes NUL, so raw NUL bytes are blocks that never reached the disk. A line that is whole but for one bit of
+    its newline, or of the byte that is NUL now, was acknowledged and has changed since.
+    """
+    if line.endswith(b"\n"):
+        if b"\0" not in line:
+            return False
+        suspect = line.find(b"\0") if line.count(b"\0") == 1 else -1
+    else:
+        suspect = len(line) - 1
+    mended = bytearray(line)
+    for bit in range(8) if suspect >= 0 else ():
+        mended[suspect] = line[suspect] ^ 1 << bit
+        with contextlib.suppress(ValueError):
+            if mended.endswith(b"\n") and is_sealed(bytes(mended)):
+                return False
+    return True
+
+
+def read_at(location: Location) -> Record:
+    """Return the record whose line stands at ``location``. Raises ``StoreError`` when it is no longer there."""
+    try:
+        with location.path.open("rb") as file:
+            file.seek(location.offset)
+            return decode_line(file.read(location.length))
+    except (OSError, ValueError) as error:
+        raise StoreError(
+            f"{location.path}: the record at byte {location.offset} changed while in use ({error}): run again"
+        ) from error
+
+
+def make_folder(folder: PartitionFolder) -> None:
+    """Make ``folder`` and its missing parents so that they survive a power cut."""
+    missing = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
+    folder.path.mkdir(parents=True, exist_ok=True)
+    for path in reversed(missing):
+        sync_folder(path.parent)
+
+
+def write_segment(folder: PartitionFolder, records: Sequence[Record]) -> None:
+    """Write ``records`` as the next segment, by a rename: it is there whole or not at all. The caller holds the lock."""
+    for abandoned in folder.path.glob(".journal-*.tmp"):  # of a process killed while it wrote
+        abandoned.unlink()
+    with replacing(folder / segment_name(newest(folder) + 1)) as temporary, temporary.open("wb") as out:
+        for record in records:
+            out.write(encode_line(record))
+
+
+class Remote(Protocol):
+    """Where group commits are put beside the disk, and who numbers the sessions then."""
+
+    def begin(self) -> int:
+        """Return the number of the session to write."""
+        ...
+
+    def push(self, lines: bytes) -> None:
+        """Keep the lines of one group commit durably."""
+        ...
 
 
 class _Waiting(NamedTuple):
@@ -25,23 +203,10 @@ class _Waiting(NamedTuple):
     durable: asyncio.Future[Location]
 
 
-class Shared(Protocol):
-    """Where group commits are put beside the disk, and who numbers the sessions then."""
-
-    @property
-    def full(self) -> bool: ...
-
-    def begin(self) -> int: ...
-
-    def push(self, lines: bytes) -> None: ...
-
-    def end(self) -> None: ...
-
-
 class Journal:
     """The segment one session writes in ``folder``; older segments are never touched.
 
-    With ``shared`` an answer is acknowledged when it is on the disk and in the store.
+    With ``remote`` an answer is acknowledged when it is on the disk and there.
 
     The file is made when the first record arrives, so a session that keeps nothing leaves nothing. Records that
     arrive while an fsync is running are written together before the next one. Writing happens in a thread of its
@@ -51,9 +216,9 @@ class Journal:
     ``StoreError``. A part of the failed batch may stay behind as a torn end, which readers pass over.
     """
 
-    def __init__(self, folder: PartitionFolder, shared: Shared | None = None) -> None:
+    def __init__(self, folder: PartitionFolder, remote: Remote | None = None) -> None:
         self._folder = folder
-        self._shared = shared
+        self._remote = remote
         self._lock = threading.Lock()
         self._waiting: list[_Waiting] = []
         self._busy = False
@@ -88,7 +253,9 @@ class Journal:
         with self._lock:
             self._closed = True
         self._worker.shutdown(wait=True)
-        self._end()
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
     def _drain(self) -> None:
         """Write what waits, batch by batch, until nothing waits. Runs in the worker thread."""
@@ -104,9 +271,6 @@ class Journal:
 
     def _write(self, batch: list[_Waiting]) -> None:
         try:
-            if self._shared is not None and self._shared.full:
-                self._end()
-                self._shared.end()
             if self._descriptor < 0:
                 self._create()
             lines = b"".join(waiting.line for waiting in batch)
@@ -114,32 +278,23 @@ class Journal:
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
             os.fsync(self._descriptor)
-            if self._shared is not None:
-                self._shared.push(lines)
+            if self._remote is not None:
+                self._remote.push(lines)
         except Exception as error:  # whatever it is, those who wait must hear of it
             reason = error.strerror if isinstance(error, OSError) and error.strerror else repr(error)
+            failure = (
+                f"cannot write {self._path or self._folder}: {reason}: free space or mend the disk and run again; every "
+                "acknowledged answer is kept"
+            )
             with self._lock:
-                self._failure = (
-                    str(error)
-                    if isinstance(error, StoreError)
-                    else (
-                        f"cannot write {self._path or self._folder}: {reason}: free space or mend the disk and run "
-                        "again; every acknowledged answer is kept"
-                    )
-                )
+                self._failure = str(error) if isinstance(error, StoreError) else failure
 
     def _create(self) -> None:
         make_folder(self._folder)
-        number = newest(self._folder) + 1 if self._shared is None else self._shared.begin()
-        self._size = 0
+        number = newest(self._folder) + 1 if self._remote is None else self._remote.begin()
         self._path = self._folder / segment_name(number)
         self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-        sync_folder(self._folder.path)
-
-    def _end(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        sync_folder(self._folder.path)  # a file whose name never reached the disk is lost with all its fsyncs
 
     def _places(self, batch: list[_Waiting]) -> list[Location]:
         places = []
@@ -150,29 +305,16 @@ class Journal:
 
 
 def _settle(batch: list[_Waiting], places: list[Location], failure: str | None) -> None:
-    """Tell those who wait, each loop in one call."""
-    loops = {waiting.durable.get_loop() for waiting in batch}
-    for loop in loops:
-        ours = [
-            (w.durable, place) for w, place in zip(batch, places, strict=True) if w.durable.get_loop() is loop
-        ]
+    """Report to those who wait, each in the event loop it waits in."""
+    for waiting, place in zip(batch, places, strict=True):
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits there any more
-            loop.call_soon_threadsafe(_tell, ours, failure)
+            waiting.durable.get_loop().call_soon_threadsafe(_report, waiting.durable, place, failure)
 
 
-def _tell(waiting: list[tuple[asyncio.Future[Location], Location]], failure: str | None) -> None:
-    for durable, place in waiting:
-        if durable.done():  # whoever waited was cancelled
-            continue
-        if failure is None:
-            durable.set_result(place)
-        else:
-            durable.set_exception(StoreError(failure))
-
-
-def make_folder(folder: PartitionFolder) -> None:
-    """Make ``folder`` and its missing parents so that they survive a crash."""
-    missing = [path for path in (folder.path, *folder.path.parents) if not path.exists()]
-    folder.path.mkdir(parents=True, exist_ok=True)
-    for path in reversed(missing):
-        sync_folder(path.parent)
+def _report(durable: asyncio.Future[Location], place: Location, failure: str | None) -> None:
+    if durable.done():  # whoever waited was cancelled
+        return
+    if failure is None:
+        durable.set_result(place)
+    else:
+        durable.set_exception(StoreError(failure))

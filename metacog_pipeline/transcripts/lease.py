@@ -16,20 +16,12 @@ from typing import Any
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Store
+from metacog_pipeline.transcripts.lock import PartitionBusyError
 
 HEAD = "head.json"
-LEASE_VARIABLE = "METACOG_LEASE_S"
-LEASE_S = (
-    60.0
-    if not os.environ.get(LEASE_VARIABLE, "").isdecimal()
-    else max(1.0, float(os.environ[LEASE_VARIABLE]))
-)
+LEASE_S = max(1.0, float(os.environ.get("METACOG_LEASE_S", "60")))
 RENEWED_IN = 3  # as often a lease is renewed before it could end
 WATCHED_S = LEASE_S  # one that is not renewed for so long, by the clock of who waits, has no holder any more
-
-
-class PartitionBusyError(StoreError):
-    """Another process is asking this partition right now."""
 
 
 class LeaseLostError(StoreError):
@@ -42,17 +34,13 @@ class DamagedError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What ``head.json`` says. ``holder`` None when the partition was left in order; ``copy`` key and digest."""
+    """The content of ``head.json``. ``holder`` None when the partition was left in order; ``copy`` key and digest."""
 
     token: int = 0
     holder: str | None = None
     until: float = 0.0
     manifest: dict[str, Any] | None = None
     copy: tuple[str, str] | None = None
-
-    def encoded(self) -> bytes:
-        """Return it as it is kept."""
-        return json.dumps(asdict(self), sort_keys=True).encode()
 
 
 def read_head(store: Store, prefix: str) -> tuple[Head, str]:
@@ -61,15 +49,10 @@ def read_head(store: Store, prefix: str) -> tuple[Head, str]:
     if found is None:
         return Head(), ABSENT
     try:
-        said = json.loads(found.content)
-        copy = said["copy"]
-        head = Head(
-            int(said["token"]),
-            said["holder"],
-            float(said["until"]),
-            said["manifest"],
-            None if copy is None else (str(copy[0]), str(copy[1])),
-        )
+        content = json.loads(found.content)
+        token, until, copy = int(content["token"]), float(content["until"]), content["copy"]
+        standing = None if copy is None else (str(copy[0]), str(copy[1]))
+        head = Head(token, content["holder"], until, content["manifest"], standing)
     except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         raise DamagedError(
             f"{store.address}/{prefix}/{HEAD}: is damaged; delete it and run again: the answers beside it are kept"
@@ -105,10 +88,13 @@ class Lease:
         return before
 
     def _free(self) -> tuple[Head, str]:
-        """Return the head once nobody holds it: clocks of hosts differ, so it also counts who has not renewed it here."""
+        """Return the head once nobody holds it.
+
+        Clocks of hosts differ: a holder whose lease is good by its own time but who has not renewed it for as long as it
+        lasts is gone as well. Of this very home the lock of files says that whoever held it is gone.
+        """
         head, version = read_head(self._store, self._prefix)
         begun = time.monotonic()
-        # Of this very home a lock of files says that whoever held it is gone.
         while head.holder not in (None, self._holder) and head.until > time.time():
             if time.monotonic() - begun >= WATCHED_S:
                 if WATCHED_S < LEASE_S:
@@ -161,7 +147,8 @@ class Lease:
                 continue  # the store may be back before the lease ends; a write finds out
 
     def _put(self, head: Head, version: str) -> str:
-        return self._store.put(f"{self._prefix}/{HEAD}", head.encoded(), version)
+        content = json.dumps(asdict(head), sort_keys=True).encode()
+        return self._store.put(f"{self._prefix}/{HEAD}", content, version)
 
     def _busy(self, head: Head) -> PartitionBusyError:
         return PartitionBusyError(

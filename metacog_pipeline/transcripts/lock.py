@@ -1,4 +1,4 @@
-"""One writer at a time in a partition folder."""
+"""One writer at a time in a partition folder, among the processes of one host."""
 
 from __future__ import annotations
 
@@ -11,27 +11,18 @@ from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import probe_writing
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.journal import make_folder
-from metacog_pipeline.transcripts.lease import PartitionBusyError
-from metacog_pipeline.transcripts.shared import SharedPartition, sharing
-
-__all__ = ["PartitionBusyError", "locked", "writing"]
 
 
-@contextlib.contextmanager
-def writing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
-    """Hold the lock of ``folder`` and, where its home is attached to a store, its lease there: yielded, else None.
-
-    Raises as `locked` and `sharing`.
-    """
-    with locked(folder), sharing(folder) as shared:
-        yield shared
+class PartitionBusyError(StoreError):
+    """Another process is asking this partition right now."""
 
 
 @contextlib.contextmanager
 def locked(folder: PartitionFolder) -> Iterator[None]:
     """Hold the lock of ``folder``, made if missing. The system releases it when the process ends, however it ends.
 
-    Raises ``StoreError`` naming the folder and the process that holds it, or why the folder cannot be used.
+    Raises ``StoreError`` naming the folder and the process that holds it, or why nothing can be kept there: before answers
+    are paid for that would be lost.
     """
     try:
         make_folder(folder)
@@ -42,20 +33,15 @@ def locked(folder: PartitionFolder) -> Iterator[None]:
         ) from error
     try:
         _acquire(folder, descriptor)
-        _check_room(folder)
+        try:
+            probe_writing(folder.path)
+        except OSError as error:
+            raise StoreError(
+                f"cannot keep answers in {folder}: {error.strerror}: free space or fix permissions, and run again"
+            ) from error
         yield
     finally:
         os.close(descriptor)
-
-
-def _check_room(folder: PartitionFolder) -> None:
-    """Raise ``StoreError`` where nothing can be kept, before answers are paid for that would be lost."""
-    try:
-        probe_writing(folder.path)
-    except OSError as error:
-        raise StoreError(
-            f"cannot keep answers in {folder}: {error.strerror}: free space or fix permissions, and run again"
-        ) from error
 
 
 def _acquire(folder: PartitionFolder, descriptor: int) -> None:

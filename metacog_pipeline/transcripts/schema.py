@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
-from operator import itemgetter
 from typing import Any, Literal, get_args, get_type_hints
 
 import pyarrow as pa
@@ -75,25 +73,6 @@ class Record:
     schema_version: int = SCHEMA_VERSION
 
 
-#: What fields of a record are where nothing is said of them.
-UNSAID: Mapping[str, Any] = {
-    each.name: each.default for each in fields(Record) if each.default is not MISSING
-}
-_NAMES = tuple(each.name for each in fields(Record))
-_values = itemgetter(*_NAMES)
-_setters = tuple(getattr(Record, name).__set__ for name in _NAMES)
-
-
-def record_of(row: Mapping[str, Any]) -> Record:
-    """Return ``Record(**row)`` of a row that has every field: a frozen class of so many takes four times as long itself."""
-    if len(row) != len(_NAMES):
-        raise TypeError(f"not the fields of a record: {sorted(set(row) ^ set(_NAMES))}")
-    made = object.__new__(Record)
-    for put, value in zip(_setters, _values(row), strict=True):
-        put(made, value)
-    return made
-
-
 _ARROW = {int: pa.int32(), float: pa.float64(), datetime: pa.timestamp("us", tz="UTC")}
 
 
@@ -116,3 +95,33 @@ ARROW_SCHEMA = pa.schema(
     ],
     metadata={"metacog_schema_version": str(SCHEMA_VERSION)},
 )
+
+ADDED_IN_2 = (
+    *("reasoning_text", "reasoning_tokens", "cached_tokens", "cache_write_tokens", "service_tier", "lane"),
+    *("prices_json", "response_id", "system_fingerprint", "finish_detail", "latency_first_ms", "latency_ms"),
+    *("attempts_billed", "raw_zstd"),
+)
+
+
+class NewerVersionError(ValueError):
+    """A row was written by a newer version of the package than this one."""
+
+
+def upgrade(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of any version, that of homes since 0.1 included, as a current one; journals are never rewritten.
+
+    Raises ``NewerVersionError`` when the row is newer, ``ValueError`` when its version is missing or unknown.
+    """
+    version = row.get("schema_version")
+    if type(version) is not int:
+        raise ValueError("no schema_version")
+    if version > SCHEMA_VERSION:
+        raise NewerVersionError(
+            f"written by a newer version of metacog_pipeline (schema {version}, this one reads up to {SCHEMA_VERSION})"
+        )
+    if version == SCHEMA_VERSION:
+        return row
+    if version != 1:
+        raise ValueError(f"schema version {version} is unknown")
+    # Version 1 kept none of the reasoning, the usage details or the reply's ids: they are not known. It asked once.
+    return {**row, **dict.fromkeys(ADDED_IN_2), "reask": 0, "schema_version": SCHEMA_VERSION}

@@ -1,65 +1,67 @@
-"""A partition's answers in the store, so that any host can go on where another stopped.
+"""A partition's answers in the store of several hosts, so that any of them can go on where another stopped.
 
 Below the partition's own name there stand::
 
     head.json                    the lease, the manifest and the name of the copy: one put changes all of them
     journal-000003.000017.jsonl  what one group commit of session 3 kept; written once, where nothing stands
-    journal-000003.jsonl         all of session 3 once it ended, in place of its pieces
+    journal-000003.jsonl         all of session 3, which a home had before the store (or version 0.3 joined its pieces)
     copy-000003-….parquet        the Parquet copy that the head names
 
 The number of a session is the token of its lease. Pieces are written one after another, so whoever takes over a session
 that did not end writes an empty piece after the last: a holder that slept finds the place taken and can keep nothing.
 A home holds the same journals as a plain one: sessions are files there, and each piece was on its writer's disk first.
+No object of answers is ever deleted or replaced.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from metacog_pipeline.files import file_sha256
+from metacog_pipeline.checksums import is_sealed
+from metacog_pipeline.files import file_sha256, put_aside, replacing, sha256_hex, write_text
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import travel
 from metacog_pipeline.storage.attached import holder_name, store_of
-from metacog_pipeline.storage.store import ABSENT, ChangedError, Store
+from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Store
 from metacog_pipeline.transcripts.folder import PartitionFolder, folder_called, read_manifest, write_manifest
-from metacog_pipeline.transcripts.lease import HEAD, DamagedError, Lease, PartitionBusyError, read_head
-from metacog_pipeline.transcripts.mirror import (
-    Mirror,
-    Note,
-    acknowledged,
-    first_damaged,
-    piece_name,
-    piece_of,
-)
-from metacog_pipeline.transcripts.segments import newest, segment_name, segment_number, segments
+from metacog_pipeline.transcripts.journal import newest, segment_name, segment_number, segments
+from metacog_pipeline.transcripts.lease import HEAD, DamagedError, Head, Lease, read_head
+from metacog_pipeline.transcripts.lock import PartitionBusyError, locked
 
-MOST_PIECES, MOST_BYTES = 512, 32 * 2**20  # of one session; then the next begins: to resume reads few objects
+NOTE = ".shared.json"
+AT_ONCE = 8  # objects read at the same time
+_PIECE = re.compile(r"journal-([0-9]{6,18})\.([0-9]{6,18})\.jsonl")
 
 
 @contextlib.contextmanager
-def sharing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
-    """Hold the partition of ``folder`` in the store its home is attached to; yield None for a plain home.
+def writing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
+    """Hold the lock of ``folder`` and, where its home is attached to a store, its lease there: yielded, else None.
 
-    The caller holds the lock of the folder. On entry the folder gets all the store has, on exit the store what the folder
-    has, unless writing to it failed. Raises ``PartitionBusyError`` if another host holds it. Raises ``LeaseLostError`` if
-    another host took it over meanwhile. Raises ``StoreError`` if the store cannot be reached or an object is damaged.
+    On entry the folder gets all the store has, on exit the store what the folder has, unless writing to it failed. Raises
+    ``PartitionBusyError`` if another process or host holds it, ``LeaseLostError`` if another host took it over meanwhile,
+    ``StoreError`` if folder or store cannot be used or an object is damaged.
     """
-    store = store_of(folder.home)
-    if store is None:
-        yield None
-        return
-    shared = SharedPartition(store, folder)
-    try:
-        shared.open()
-        travel.bring(folder.home, store)
-        yield shared
-        shared.publish()
-    finally:
-        shared.close()
+    with locked(folder):
+        store = store_of(folder.home)
+        if store is None:
+            yield None
+            return
+        shared = SharedPartition(store, folder)
+        try:
+            shared.open()
+            travel.bring(folder.home, store)
+            yield shared
+            shared.publish()
+        finally:
+            shared.close()
 
 
 class SharedPartition:
@@ -69,19 +71,18 @@ class SharedPartition:
         self._store, self._folder = store, folder
         self._lease = Lease(store, folder.key, holder_name(folder.home))
         self._begun = self._failed = False
-        self._pieces = self._bytes = 0
-        self._note = Note(folder)
-        self._mirror = Mirror(store, folder, self._note, adopting=True)
+        self._pieces = 0
 
     def open(self) -> None:
         """Take the lease, end the sessions of holders that died, and bring everything into the folder."""
         before = self._lease.take(newest(self._folder))
-        open_sessions = self._mirror.open_sessions()
-        if before.holder is not None:
-            open_sessions.add(before.token)
-        for session in sorted(open_sessions):
-            self._end(session)
-        self._mirror.pull(before)
+        sessions = _sessions(self._store, self._folder)
+        for number, objects in sessions.items():
+            if all(_place(one) and one.size for one in objects):
+                self._fence(number, len(objects) + 1)
+        if before.holder is not None and before.token not in sessions:
+            self._fence(before.token, 1)
+        pull(self._store, self._folder, before, adopting=True)
         if (last := newest(self._folder)) >= self._lease.head.token:
             self._lease.change(token=last + 1)
 
@@ -89,8 +90,7 @@ class SharedPartition:
         """Return the number of the session to write now; each time another."""
         if self._begun:
             self._lease.change(token=self._lease.head.token + 1)
-        self._begun = True
-        self._pieces = self._bytes = 0
+        self._begun, self._pieces = True, 0
         return self._lease.head.token
 
     def push(self, lines: bytes) -> None:
@@ -98,38 +98,24 @@ class SharedPartition:
         self._failed = True
         self._lease.hold()
         try:
-            place = piece_name(self._lease.head.token, self._pieces + 1)
-            self._store.put(self._key(place), lines, ABSENT)
+            self._store.put(self._key(_piece_name(self._lease.head.token, self._pieces + 1)), lines, ABSENT)
         except ChangedError:
             raise self._lease.gone() from None
         self._failed = False
         self._pieces += 1
-        self._bytes += len(lines)
-
-    @property
-    def full(self) -> bool:
-        """Whether the session should end, so that nobody who resumes reads thousands of pieces."""
-        return self._pieces >= MOST_PIECES or self._bytes >= MOST_BYTES
-
-    def end(self) -> None:
-        """Put the session that was written as one object in place of its pieces."""
-        if self._pieces:
-            self._whole(self._lease.head.token)
 
     def publish(self) -> None:
         """Bring journals, copy and manifest of the folder into the store and give the lease back: one put of the head."""
         if self._failed:  # whoever wrote heard of it; the lease ends by itself
             return
+        there = _sessions(self._store, self._folder)
         for path in segments(self._folder):
-            if not self._note.has(path):
-                self._whole(segment_number(path))
+            if segment_number(path) not in there:
+                self._upload(path)
         old, copy = self._lease.head.copy, self._copy()
-        manifest = read_manifest(self._folder) or None
-        token = max(self._lease.head.token, newest(self._folder))
-        version = self._lease.release(token=token, holder=None, manifest=manifest, copy=copy)
+        self._lease.release(holder=None, manifest=read_manifest(self._folder) or None, copy=copy)
         if old is not None and old != copy:
             self._store.delete([self._key(old[0])])
-        self._note.keep(version, copy)
 
     def close(self) -> None:
         """Stop renewing the lease."""
@@ -137,6 +123,17 @@ class SharedPartition:
 
     def _key(self, name: str) -> str:
         return f"{self._folder.key}/{name}"
+
+    def _upload(self, path: Path) -> None:
+        """Put a session that the store does not have as one object, without a torn end."""
+        content = _acknowledged(path.read_bytes())
+        if (line := _first_damaged(content)) is not None:
+            raise DamagedError(
+                f"{path}: line {line} is damaged; metacog verify STUDY --repair keeps what can be read"
+            )
+        if content:
+            self._lease.hold()
+            self._store.put(self._key(path.name), content, ABSENT)
 
     def _copy(self) -> tuple[str, str] | None:
         path, known = self._folder.copy, self._lease.head.copy
@@ -150,34 +147,151 @@ class SharedPartition:
         self._store.put(self._key(name), path, ABSENT)
         return name, digest
 
-    def _whole(self, session: int) -> None:
-        """Put the folder's session as one object, then remove its pieces, but not an empty one that ends it."""
-        path = self._folder / segment_name(session)
-        content = acknowledged(path.read_bytes())
-        if not content:
-            return
-        if (line := first_damaged(content)) is not None:
-            raise DamagedError(
-                f"{path}: line {line} is damaged; metacog verify STUDY --repair keeps what can be read"
-            )
-        self._lease.hold()
-        pieces = [one.key for one in self._mirror.pieces(session) if one.size]
-        try:
-            version = self._store.put(self._key(path.name), content, ABSENT)
-        except ChangedError:  # put by its own holder meanwhile, with lines never acknowledged: read next time
-            return
-        self._note.add(path, version)
-        self._store.delete(pieces)
-
-    def _end(self, session: int) -> None:
+    def _fence(self, session: int, place: int) -> None:
         """Write an empty piece after the last of a session, so that its holder, should it wake, keeps nothing."""
         while True:
-            pieces = self._mirror.pieces(session)
-            if pieces and not pieces[-1].size:
+            try:
+                self._store.put(self._key(_piece_name(session, place)), b"", ABSENT)
                 return
-            after = piece_of(pieces[-1])[1] + 1 if pieces else 1
-            with contextlib.suppress(ChangedError):  # it wrote one more meanwhile
-                self._store.put(self._key(piece_name(session, after)), b"", ABSENT)
+            except ChangedError:  # it wrote one more meanwhile
+                place += 1
+
+
+def pull(store: Store, folder: PartitionFolder, head: Head, *, adopting: bool) -> None:
+    """Bring journals, copy and manifest of a partition into its folder; nothing is written to the store.
+
+    ``adopting``: lines that only the folder has become a session of their own, which its holder brings to the store; a mere
+    reader leaves a file alone that has more than the store. Raises ``StoreError`` naming what is missing or damaged.
+    """
+    note = _read_note(folder)
+    sessions = _sessions(store, folder)
+    for number, objects in sorted(sessions.items()):
+        path = folder / segment_name(number)
+        mark = sha256_hex(json.dumps(objects))
+        size = sum(one.size for one in objects)
+        if note.get(path.name) == mark and (path.stat().st_size if path.exists() else 0) == size:
+            continue
+        with ThreadPoolExecutor(AT_ONCE) as readers:
+            content = b"".join(
+                readers.map(lambda one: _lines(store, one), _in_order(store, folder, number, objects))
+            )
+        if _merge(folder, path, content, max(sessions), adopting=adopting):
+            note[path.name] = mark
+    if head.copy is not None and (note.get("copy") != list(head.copy) or not folder.copy.exists()):
+        _pull_copy(store, folder, head.copy)
+        note["copy"] = list(head.copy)
+    if head.manifest is not None:
+        write_manifest(folder, head.manifest)
+    with contextlib.suppress(OSError):  # without it everything is read again
+        write_text(folder / NOTE, json.dumps(note))
+
+
+def _read_note(folder: PartitionFolder) -> dict[str, Any]:
+    """Return what the folder has of the store, so that only what changed is read again."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        found = json.loads((folder / NOTE).read_bytes())
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def _sessions(store: Store, folder: PartitionFolder) -> dict[int, list[Listed]]:
+    """Return the objects of each session in order; where there is a whole session, that alone counts."""
+    found: dict[int, list[Listed]] = {}
+    whole: dict[int, list[Listed]] = {}
+    for one in store.listed(folder.key):
+        name = one.key.rpartition("/")[2]
+        if piece := _PIECE.fullmatch(name):
+            found.setdefault(int(piece[1]), []).append(one)
+        elif number := segment_number(Path(name)):
+            whole[number] = [one]
+    return {**{number: sorted(pieces, key=_place) for number, pieces in found.items()}, **whole}
+
+
+def _piece_name(session: int, place: int) -> str:
+    return f"journal-{session:06d}.{place:06d}.jsonl"
+
+
+def _place(one: Listed) -> int:
+    """Return which group commit of its session an object is, 0 for a whole session."""
+    found = _PIECE.fullmatch(one.key.rpartition("/")[2])
+    return int(found[2]) if found else 0
+
+
+def _in_order(store: Store, folder: PartitionFolder, session: int, objects: list[Listed]) -> list[Listed]:
+    for expected, one in enumerate(objects, start=1):
+        if one.size and _place(one) not in (0, expected):
+            raise DamagedError(
+                f"{store.address}/{folder.key}/{_piece_name(session, expected)}: is missing, though later ones are there; "
+                "restore it, its answers were paid for"
+            )
+    return [one for one in objects if one.size]
+
+
+def _lines(store: Store, one: Listed) -> bytes:
+    found = store.read(one.key)
+    where = f"{store.address}/{one.key}"
+    if found is None or len(found.content) != one.size:
+        raise ChangedError(f"{where}: changed while it was read; run again")
+    if (line := _first_damaged(found.content)) is not None:
+        raise DamagedError(
+            f"{where}: line {line} is damaged; restore the object from a version of before, or delete it if the home "
+            "that wrote it is still there, and run there"
+        )
+    return found.content
+
+
+def _merge(folder: PartitionFolder, path: Path, content: bytes, last: int, *, adopting: bool) -> bool:
+    """Let ``path`` hold what the store has; what only stands here is kept first. Return whether it is so.
+
+    ``last``: the highest session of the store, above which those lines get a number.
+    """
+    kept = path.read_bytes() if path.exists() else b""
+    if not content.startswith(kept):
+        if not adopting:
+            return False
+        own = _acknowledged(kept[len(content) :] if kept.startswith(content) else kept)
+        if own and _first_damaged(own) is None:
+            _replace(folder / segment_name(max(newest(folder), last) + 1), own)
+        elif own:
+            put_aside(path)
+    if kept != content and content:
+        _replace(path, content)
+    return True
+
+
+def _pull_copy(store: Store, folder: PartitionFolder, copy: tuple[str, str]) -> None:
+    name, digest = copy
+    found = store.read(f"{folder.key}/{name}")
+    if found is None or sha256_hex(found.content) != digest:
+        problem = "is missing" if found is None else "is damaged"
+        raise DamagedError(
+            f"{store.address}/{folder.key}/{name}: {problem}; delete {HEAD} beside it and run again: the copy is made "
+            "from the journals"
+        )
+    _replace(folder.copy, found.content)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def _acknowledged(lines: bytes) -> bytes:
+    """Return the lines of a journal without a torn end, which was never acknowledged."""
+    return lines[: lines.rfind(b"\n") + 1]
+
+
+def _first_damaged(content: bytes) -> int | None:
+    """Return the number of the first line that is not whole or not as it was written, None where all are."""
+    for number, line in enumerate(content.splitlines(keepends=True), start=1):
+        try:
+            is_sealed(line)
+        except ValueError:
+            return number
+        if not line.endswith(b"}\n"):
+            return number
+    return None
 
 
 def damaged_objects(home: Home) -> tuple[int, list[str]]:
@@ -193,9 +307,9 @@ def damaged_objects(home: Home) -> tuple[int, list[str]]:
     damage = []
     for folder in folders:
         with tempfile.TemporaryDirectory() as scratch:
-            apart = replace(folder, home=Home(Path(scratch)))
+            elsewhere = replace(folder, home=Home(Path(scratch)))
             try:
-                Mirror(store, apart, Note(apart), adopting=False).pull(read_head(store, folder.key)[0])
+                pull(store, elsewhere, read_head(store, folder.key)[0], adopting=False)
             except DamagedError as error:
                 damage.append(str(error))
     return len(folders), damage
@@ -204,12 +318,10 @@ def damaged_objects(home: Home) -> tuple[int, list[str]]:
 def refresh(home: Home) -> None:
     """Bring what other hosts kept into ``home``, so that it plans, scores and counts money with all there is.
 
-    Of a partition that was left in order its copy, of one under way its journals. Takes no lease; a partition that is
-    written here is passed over. One with a damaged object is written down as failed, with the reason, and the others are
-    brought; its own next run says it again. Raises ``StoreError`` where the store cannot be reached.
+    Takes no lease; a partition that is written here is passed over. One with a damaged object is written down as failed,
+    with the reason, and the others are brought; its own next run says it again. Raises ``StoreError`` where the store
+    cannot be reached.
     """
-    from metacog_pipeline.transcripts.lock import locked
-
     store = store_of(home)
     if store is None:
         return
@@ -217,7 +329,7 @@ def refresh(home: Home) -> None:
     for one in store.listed("transcripts"):
         prefix, _, name = one.key.rpartition("/")
         folder = folder_called(home, prefix) if name == HEAD else None
-        if folder is None or (note := Note(folder)).head == one.version:
+        if folder is None:
             continue
         with contextlib.ExitStack() as held:
             try:
@@ -225,11 +337,8 @@ def refresh(home: Home) -> None:
             except PartitionBusyError:
                 continue
             try:
-                head, version = read_head(store, prefix)
-                mirror = Mirror(store, folder, note, adopting=False)
-                mirror.pull(head, journals=head.holder is not None or head.copy is None)
-                note.keep(version, head.copy)
+                pull(store, folder, read_head(store, prefix)[0], adopting=False)
             except DamagedError as error:
                 if (known := read_manifest(folder)).get("model"):
-                    said = {"state": "failed", "message": str(error), "fingerprint": None}
-                    write_manifest(folder, {**known, **said})
+                    problem = {"state": "failed", "message": str(error), "fingerprint": None}
+                    write_manifest(folder, {**known, **problem})

@@ -5,35 +5,46 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.types import Status, TokenLogprob, usable
-from metacog_pipeline.transcripts.compaction import CompactResult, Current, compact_folder
 from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
-from metacog_pipeline.transcripts.journal import Journal
-from metacog_pipeline.transcripts.lock import writing
+from metacog_pipeline.transcripts.journal import (
+    Journal,
+    Location,
+    read_at,
+    read_segment,
+    segment_sizes,
+    segments,
+    write_segment,
+)
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
-from metacog_pipeline.transcripts.parquet import current_table, read_footer, segment_sizes, stored_rows
+from metacog_pipeline.transcripts.parquet import (
+    CompactResult,
+    compact_folder,
+    current_table,
+    read_footer,
+    stored_rows,
+)
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
-from metacog_pipeline.transcripts.segments import Location, read_at, read_segment, segments
-from metacog_pipeline.transcripts.shared import SharedPartition
+from metacog_pipeline.transcripts.shared import SharedPartition, writing
 
 __all__ = [
     "PartitionFolder",
     "PartitionStore",
     "StoredAnswer",
     "answers_table",
+    "keep_whole",
     "kept_records",
     "read_manifest",
     "read_partition",
@@ -42,14 +53,11 @@ __all__ = [
 ]
 
 FINISHED = frozenset((Status.OK, Status.REFUSED, Status.TRUNCATED))
+_PAID = (
+    *("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens"),
+    *("attempts", "attempts_billed"),
+)
 _NEVER_READ = ("reasoning_text", "raw_zstd")  # by what parses, scores or asks
-SHORT_TEXT = 256  # characters; longer answers are read from the journal when asked for, so memory stays flat
-FIRST = (True, 0)  # the standing of nearly all: usable, and asked once
-
-
-def standing_of(record: Record) -> tuple[bool, int]:
-    """Return which of several answers to one call stands: the greatest, of equal ones the first that was kept."""
-    return usable(record.status, record.text), record.reask
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,20 @@ class StoredAnswer:
     cost_usd: float | None = None
 
 
+@dataclass(slots=True)
+class _Kept:
+    """The answer that stands for one identity: where it is, and what decides whether another takes its place.
+
+    ``asked`` is the highest number under which the call was asked again. A whole record is held where only the Parquet copy
+    has it; else its text is read from the journal when it is asked for, so that memory stays flat.
+    """
+
+    place: Location | Record
+    standing: tuple[bool, int]
+    reported: str | None
+    asked: int
+
+
 class PartitionStore:
     """The only writer of one partition folder, open between :meth:`open` and :meth:`close`.
 
@@ -73,24 +95,17 @@ class PartitionStore:
         self, folder: PartitionFolder, held: contextlib.ExitStack, shared: SharedPartition | None = None
     ) -> None:
         self.folder = folder
-        self._shared = shared
         self.cost_usd = 0.0
+        self._shared = shared
         self._held = held
-        self._answers: dict[str, StoredAnswer | Location] = {}
-        self._reported: dict[str, str] = {}
+        self._kept: dict[str, _Kept] = {}
         self._rows: set[tuple[str, str, str, int]] = set()
-        self._standing: dict[str, tuple[bool, int]] = {}  # of answers that are unusable or were asked again
-        self._asked: dict[str, int] = {}  # how often an answer was asked again, where it was
         self._again: dict[str, int] = {}  # answers to ask once more, with the number of the next one
-        #: The record itself where only the Parquet copy has it.
-        self._places: dict[str, Location | Record] = {}
         self._journal = Journal(folder, shared)
 
     @classmethod
-    def open(cls, folder: PartitionFolder, *, load: bool = True) -> Self:
+    def open(cls, folder: PartitionFolder) -> Self:
         """Lock ``folder`` (made if missing) and load what is answered. Use it in a ``with`` statement.
-
-        Without ``load`` no answer is found in it: for who only compacts.
 
         Raises ``StoreError`` when another process holds the folder, or when a journal, or a Parquet copy that stands
         there without journals, cannot be read.
@@ -99,8 +114,8 @@ class PartitionStore:
             shared = held.enter_context(writing(folder))
             store = cls(folder, held.pop_all(), shared)
         try:
-            if load:
-                store._load()
+            for record, location in _kept_entries(folder):
+                store._remember(record, location)
         except BaseException:
             store.close()
             raise
@@ -115,21 +130,23 @@ class PartitionStore:
         self.close()
 
     def __len__(self) -> int:
-        return len(self._answers)
-
-    def find(self, answer_id: str) -> StoredAnswer | None:
-        """Return the answer kept under ``answer_id``; ``None`` when there is none or every call failed."""
-        known = None if answer_id in self._again else self._answers.get(answer_id)
-        return _answer(read_at(known)) if isinstance(known, Location) else known
+        return len(self._kept)
 
     def __contains__(self, answer_id: str) -> bool:
         """Whether an answer is kept under ``answer_id``."""
-        return answer_id in self._answers
+        return answer_id in self._kept
+
+    def find(self, answer_id: str) -> StoredAnswer | None:
+        """Return the answer kept under ``answer_id``; ``None`` when there is none or every call failed."""
+        if answer_id in self._again or answer_id not in self._kept:
+            return None
+        return _answer(self._record(answer_id))
 
     def has_row(self, answer_id: str, item_id: str, condition: str) -> bool:
         """Whether the answer is kept under this item and condition, not only under another with the same words."""
-        number = self._stands(answer_id)[1]
-        return answer_id not in self._again and (answer_id, item_id, condition, number) in self._rows
+        if answer_id in self._again or answer_id not in self._kept:
+            return False
+        return (answer_id, item_id, condition, self._kept[answer_id].standing[1]) in self._rows
 
     def reask(self, answer_ids: Collection[str]) -> None:
         """Treat these answers as missing until a new one is kept; then the newest usable one of each stands.
@@ -138,12 +155,12 @@ class PartitionStore:
         found again in the next session. Ids that are not kept are passed over.
         """
         for answer_id in answer_ids:
-            if answer_id in self._answers:
-                self._again[answer_id] = self._asked.get(answer_id, 0) + 1
+            if answer_id in self._kept:
+                self._again[answer_id] = self._kept[answer_id].asked + 1
 
     def models_reported(self, answer_ids: Collection[str]) -> Counter[str]:
         """Return which model ids the provider reported for these answers, and for how many of them."""
-        found = (self._reported.get(answer_id) for answer_id in answer_ids)
+        found = (self._kept[each].reported for each in answer_ids if each in self._kept)
         return Counter(name for name in found if name is not None)
 
     async def keep_reused(self, answer_id: str, item_id: str, item_hash: str, condition: str) -> None:
@@ -152,26 +169,11 @@ class PartitionStore:
         The copy cost nothing and took no time; the reply's body is kept once. Raises ``StoreError`` when it could not
         be written, ``KeyError`` for an answer that is not kept.
         """
+        free: dict[str, Any] = {**dict.fromkeys(_PAID, 0), "cost_usd": 0.0, "raw_zstd": None}
+        times: dict[str, Any] = {"latency_s": 0.0, "latency_ms": 0.0, "latency_first_ms": None}
         original = self._record(answer_id)
         await self.keep(
-            replace(
-                original,
-                item_id=item_id,
-                item_hash=item_hash,
-                condition=condition,
-                input_tokens=0,
-                output_tokens=0,
-                cost_usd=0.0,
-                attempts=0,
-                latency_s=0.0,
-                reasoning_tokens=0,
-                cached_tokens=0,
-                cache_write_tokens=0,
-                attempts_billed=0,
-                latency_first_ms=None,
-                latency_ms=0.0,
-                raw_zstd=None,
-            )
+            replace(original, item_id=item_id, item_hash=item_hash, condition=condition, **free, **times)
         )
 
     async def keep(self, record: Record) -> None:
@@ -183,15 +185,14 @@ class PartitionStore:
         if record.answer_id in self._again:
             record = replace(record, reask=self._again[record.answer_id])
         durable = self._journal.submit(record)
-        durable.add_done_callback(partial(self._kept, record))
+        durable.add_done_callback(partial(self._written, record))
         await asyncio.shield(durable)
 
-    def compact(self, current: Current = None) -> CompactResult:
-        """Bring the Parquet copy up to date with everything kept.
+    def compact(self, current: Collection[str] | None = None) -> CompactResult:
+        """Bring the Parquet copy up to date with everything kept; nothing is done when it is.
 
         ``current`` holds the ``answer_id`` of every call asked for now; other answers to the same item and
-        condition are marked superseded. ``None`` leaves the marks as they are. Where the kept answers decide it themselves
-        (`compaction.FromKept`), they are read once for both. Does nothing when the copy is up to date.
+        condition are marked superseded. ``None`` leaves the marks as they are.
 
         Raises ``StoreError`` when the older copy cannot be read, or the new one not written; both it and the journals
         are then as before.
@@ -207,11 +208,7 @@ class PartitionStore:
         finally:
             self._held.close()
 
-    def _load(self) -> None:
-        for record, location in _kept_entries(self.folder):
-            self._remember(record, location)
-
-    def _kept(self, record: Record, durable: asyncio.Future[Location]) -> None:
+    def _written(self, record: Record, durable: asyncio.Future[Location]) -> None:
         if not durable.cancelled() and durable.exception() is None:
             self._remember(record, durable.result())
 
@@ -222,28 +219,36 @@ class PartitionStore:
             return
         known = record.answer_id
         self._rows.add((known, record.item_id, record.condition, record.reask))
-        if record.reask:
-            self._asked[known] = max(record.reask, self._asked.get(known, 0))
         self._again.pop(known, None)
-        standing = standing_of(record)
-        if known in self._answers and not _replaces(standing, self._stands(known)):
-            return
-        self._standing.pop(known, None)
-        if standing != FIRST:
-            self._standing[known] = standing
-        self._places[known] = location or record
-        if record.model_reported is not None:
-            self._reported[known] = sys.intern(record.model_reported)
-        short = record.logprobs_json is None and len(record.text) <= SHORT_TEXT
-        self._answers[known] = _answer(record) if short or location is None else location
-
-    def _stands(self, answer_id: str) -> tuple[bool, int]:
-        return self._standing.get(answer_id, FIRST)
+        before, standing = self._kept.get(known), standing_of(record)
+        if before is not None:
+            before.asked = max(before.asked, record.reask)
+            if not _replaces(standing, before.standing):
+                return
+        asked = record.reask if before is None else before.asked
+        self._kept[known] = _Kept(location or record, standing, record.model_reported, asked)
 
     def _record(self, answer_id: str) -> Record:
         """Return the full record of a kept answer."""
-        place = self._places[answer_id]
+        place = self._kept[answer_id].place
         return read_at(place) if isinstance(place, Location) else place
+
+
+def keep_whole(folder: PartitionFolder, records: Sequence[Record]) -> None:
+    """Keep ``records``, answers that are all there already, in a partition's folder: all of them or none.
+
+    Raises ``StoreError`` when the folder is held by another process or cannot be written.
+    """
+    if not records:
+        return
+    with writing(folder):
+        try:
+            write_segment(folder, records)
+        except OSError as error:
+            raise StoreError(
+                f"cannot write to {folder}: {error.strerror or error}: free space or mend the disk and import again; "
+                "nothing of the file was kept"
+            ) from error
 
 
 def _kept_entries(folder: PartitionFolder) -> Iterator[tuple[Record, Location | None]]:
@@ -276,6 +281,11 @@ def kept_records(folder: PartitionFolder) -> Iterator[Record]:
     """
     for record, _ in _kept_entries(folder):
         yield record
+
+
+def standing_of(record: Record) -> tuple[bool, int]:
+    """Return which of several answers to one call stands: the greatest, of equal ones the first that was kept."""
+    return usable(record.status, record.text), record.reask
 
 
 def standing_answers(folder: PartitionFolder) -> Iterator[Record]:

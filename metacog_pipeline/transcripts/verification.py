@@ -16,7 +16,6 @@ from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import put_aside, replacing
 from metacog_pipeline.transcripts import parquet
-from metacog_pipeline.transcripts.compaction import compact_folder, written_anew
 from metacog_pipeline.transcripts.folder import (
     COPY_NAME,
     PartitionFolder,
@@ -24,9 +23,9 @@ from metacog_pipeline.transcripts.folder import (
     read_manifest,
     write_manifest,
 )
-from metacog_pipeline.transcripts.lock import writing
+from metacog_pipeline.transcripts.journal import Line, newest, scanned, segment_name, segment_sizes, segments
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION
-from metacog_pipeline.transcripts.segments import Line, newest, scanned, segment_name, segments
+from metacog_pipeline.transcripts.shared import writing
 
 
 @dataclass(slots=True)
@@ -102,17 +101,17 @@ def _check_copy(found: Checked) -> None:
             return
         if (
             found.damaged
-            or footer.segments != parquet.segment_sizes(found.folder)
+            or footer.segments != segment_sizes(found.folder)
             or footer.version != SCHEMA_VERSION
         ):
             for _ in parquet.stored_rows(path):  # every page has a checksum; the next run makes the copy anew
                 pass
             return
         with tempfile.TemporaryDirectory() as scratch:
-            anew = Path(scratch) / COPY_NAME
-            written_anew(found.folder, anew)
-            found.copy_exact = filecmp.cmp(path, anew, shallow=False)
-            found.copy_sound = found.copy_exact or _same(path, anew)
+            again = Path(scratch) / COPY_NAME
+            parquet.write_again(found.folder, again)
+            found.copy_exact = filecmp.cmp(path, again, shallow=False)
+            found.copy_sound = found.copy_exact or _same(path, again)
     except StoreError as error:
         found.copy_sound = False
         found.damage.append(str(error).partition(": ")[0])
@@ -153,7 +152,7 @@ def repair(found: Checked) -> Repaired:
             recovered = 0
             if found.copy_sound is False or found.damaged:
                 before = _carried(copy)
-                compact_folder(folder, None)
+                parquet.compact_folder(folder, None)
                 recovered = _carried(copy) - before
             _forget(folder, aside)
         except OSError as error:

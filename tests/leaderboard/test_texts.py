@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
-from metacog_pipeline.transcripts.migrations import ADDED_IN_2
+from metacog_pipeline.transcripts.schema import ADDED_IN_2
 from tests.homes import write
 from tests.leaderboard.conftest import WHEN
 

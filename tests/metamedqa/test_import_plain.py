@@ -11,8 +11,6 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import import_plain
 from metacog_pipeline.interchange.imported import Imported, ImportOptions
 from metacog_pipeline.study import load_study
-from metacog_pipeline.transcripts import whole
-from metacog_pipeline.transcripts.lines import decode_line, encode_line
 
 STUDY = """
 [study]
@@ -69,8 +67,6 @@ def test_columns_and_rows_give_the_same(name, study, monkeypatch):
     if isinstance(by_rows, str) or isinstance(by_columns, str):
         assert by_columns == by_rows
         return
-    plain = isinstance(by_columns.records, whole.Alike)
-    assert plain == (name != "no confidence") and not isinstance(by_rows.records, whole.Alike)
     same = {
         field: (getattr(by_rows, field), getattr(by_columns, field))
         for field in ("rejected", "warnings", "summary")
@@ -84,15 +80,3 @@ def test_columns_and_rows_give_the_same(name, study, monkeypatch):
         for found in (by_rows, by_columns)
     ]
     assert said[0] == said[1]
-
-
-def test_lines_are_those_of_the_records(study, monkeypatch):
-    found = taken(study, "lines", [*TABLES["unreadable"], "Sample-0060,A,1"], 0, monkeypatch)
-    assert (
-        isinstance(found, Imported)
-        and isinstance(found.records, whole.Alike)
-        and len(found.records.also) == 2
-    )
-    lines = b"".join(found.records.lines()).splitlines(keepends=True)
-    assert lines == [encode_line(each) for each in found.records]
-    assert [decode_line(line) for line in lines] == list(found.records)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from metacog_pipeline.files import shipped
-from metacog_pipeline.transcripts.whole import keep_whole
+from metacog_pipeline.transcripts.store import keep_whole
 from tests.metamedqa.conftest import make_items
 from tests.metamedqa.reading import read_answers
 from tests.performance.spending import spent

@@ -16,7 +16,7 @@ from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.scoring import files
 from metacog_pipeline.study import load_study
-from metacog_pipeline.transcripts import compaction
+from metacog_pipeline.transcripts import parquet
 from metacog_pipeline.transcripts.folder import write_manifest
 from metacog_pipeline.transcripts.store import read_partition
 from tests.asking_in_process import ask as answer
@@ -109,7 +109,7 @@ def test_what_is_scored_is_what_the_study_asks_for_after_the_mode_was_edited_and
     tmp_path, monkeypatch, marks
 ):
     if marks == "none":  # as in copies of an earlier version, where other names of steps kept the marks away
-        monkeypatch.setattr(compaction, "_superseded", lambda rows, current, before: [False] * len(rows))
+        monkeypatch.setattr(parquet, "_superseded", lambda rows, current, before: [False] * len(rows))
     frames = []
     with server(FaultPlan()) as running:
         for mode in ("json_schema", "choice", "json_schema", "text", "choice"):

@@ -17,7 +17,7 @@ from metacog_pipeline.files import canonical_json
 from metacog_pipeline.home import Home
 from metacog_pipeline.report.models import CHARACTERS, FOLDER
 from metacog_pipeline.report.page import build_report
-from metacog_pipeline.transcripts.migrations import ADDED_IN_2
+from metacog_pipeline.transcripts.schema import ADDED_IN_2
 from tests.report.conftest import made_home, write
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (dev extra)")

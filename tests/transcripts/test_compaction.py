@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.transcripts import compaction, segments
-from metacog_pipeline.transcripts.compaction import CompactResult, compact_folder
+from metacog_pipeline.transcripts import parquet
 from metacog_pipeline.transcripts.folder import PartitionFolder
-from metacog_pipeline.transcripts.lines import FIELDS, decode_line, encode_line
+from metacog_pipeline.transcripts.lines import FIELDS, encode_line
+from metacog_pipeline.transcripts.parquet import CompactResult, compact_folder
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 from tests.partitions import folder_in
@@ -140,20 +140,6 @@ def test_an_up_to_date_copy_is_not_written_again(folder, make):
     assert path.stat().st_ino != inode
 
 
-def test_kept_answers_that_decide_what_is_asked_for_are_seen_once_each(folder, make, monkeypatch):
-    _segment(folder, 1, make(0, item_id="a"), make(1, item_id="a"))
-    compact_folder(folder, None)
-    (folder / "journal-000001.jsonl").unlink()  # only the copy holds these two now
-    _segment(folder, 2, make(1, item_id="a"), make(2, item_id="a"))
-    decoded = []
-    monkeypatch.setattr(segments, "decode_line", lambda line: decoded.append(line) or decode_line(line))
-    seen = []
-    told = compaction.FromKept(seen.append, lambda: [seen[-1].answer_id])
-    assert compact_folder(folder, told).superseded == 2
-    assert [each.answer_id for each in seen] == [make(n).answer_id for n in (1, 2, 0)] and len(decoded) == 2
-    assert [row["answer_id"] for row in _rows(folder) if not row["superseded"]] == [make(0).answer_id]
-
-
 def test_text_parquet_cannot_hold_is_replaced_and_marked_and_the_journal_keeps_it(folder, make):
     odd = make(2, model_reported="m\ud83d", error_message="\udfff")
     _segment(folder, 1, make(0, text="a\ud83db\udc00"), make(1, text="nul \0 and é😀 stay"), odd)
@@ -176,7 +162,7 @@ def test_a_very_long_answer_fits(folder, make):
 
 
 def test_rows_are_written_in_batches_of_bounded_size(folder, make, monkeypatch):
-    monkeypatch.setattr(compaction, "BATCH_BYTES", 5000)
+    monkeypatch.setattr(parquet, "BATCH_BYTES", 5000)
     records = [make(n, text="x" * 400) for n in range(40)]
     _segment(folder, 1, *records[::2])
     _segment(folder, 2, *records[1::2])

@@ -10,8 +10,8 @@ from tempfile import TemporaryFile
 import pytest
 
 from metacog_pipeline.transcripts.folder import PartitionFolder
+from metacog_pipeline.transcripts.journal import read_segment, segments
 from metacog_pipeline.transcripts.lines import encode_line
-from metacog_pipeline.transcripts.segments import read_segment, segments
 from metacog_pipeline.transcripts.store import PartitionStore, read_partition
 from tests.partitions import read_records
 

@@ -5,6 +5,7 @@ import errno
 import os
 import stat
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +93,29 @@ def test_a_record_is_acknowledged_only_after_its_fsync_and_the_rest_share_the_ne
 
     asyncio.run(session())
     assert len(list(read_records(folder))) == 101
+
+
+def test_the_name_of_a_new_segment_is_on_the_disk_before_its_first_answer_is_acknowledged(
+    folder, make, monkeypatch
+):
+    """A file whose folder was not synced is gone after a power cut, with every answer in it."""
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        fsync(descriptor)
+
+    async def session() -> None:
+        journal = Journal(folder)
+        await journal.submit(make(0))
+        assert synced == [folder.path.name, "journal-000001.jsonl"]
+        await journal.submit(make(1))
+        assert synced[2:] == ["journal-000001.jsonl"], "the folder changes with a new file only"
+        journal.close()
+
+    monkeypatch.setattr(os, "fsync", noted)
+    asyncio.run(session())
 
 
 def test_a_cancelled_wait_does_not_take_the_record_back_nor_disturb_others(folder, make, monkeypatch):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from metacog_pipeline.checksums import without_seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.transcripts.folder import PartitionFolder
+from metacog_pipeline.transcripts.journal import read_at, read_segment
 from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.schema import SCHEMA_VERSION
-from metacog_pipeline.transcripts.segments import read_at, read_segment
 from tests.partitions import folder_in, read_records
 
 

@@ -12,14 +12,15 @@ import pytest
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.types import Status, TokenLogprob
-from metacog_pipeline.transcripts.compaction import CompactResult
 from metacog_pipeline.transcripts.folder import folder_called, kept_folders
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
+from metacog_pipeline.transcripts.parquet import CompactResult
 from metacog_pipeline.transcripts.schema import Record
 from metacog_pipeline.transcripts.store import (
     PartitionFolder,
     PartitionStore,
     StoredAnswer,
+    keep_whole,
     kept_records,
     read_manifest,
     read_partition,
@@ -169,7 +170,7 @@ def test_a_folder_that_is_open_elsewhere_is_refused_with_the_holder(folder):
 
 def test_another_process_is_refused_and_a_killed_holder_leaves_the_folder_free(folder):
     code = (
-        "import sys, time; from pathlib import Path; from metacog_pipeline.transcripts.lock import writing\n"
+        "import sys, time; from pathlib import Path; from metacog_pipeline.transcripts.shared import writing\n"
         "from metacog_pipeline.home import Home; from metacog_pipeline.transcripts.store import PartitionFolder\n"
         "with writing(PartitionFolder(Home(Path(sys.argv[1])), 'b', 'm', 1)): print('held', flush=True); time.sleep(60)"
     )
@@ -360,3 +361,33 @@ def test_the_store_knows_which_model_gave_each_answer(folder, make):
     with PartitionStore.open(folder) as store:
         assert store.models_reported([r.answer_id for r in records]) == {"a": 2, "b": 1}
         assert store.models_reported([records[1].answer_id, "never asked"]) == {"b": 1}
+
+
+def test_records_kept_together_are_read_back_after_those_that_were_there(folder, make):
+    keep_whole(folder, [make(0), make(1, text="\ud83d")])
+    keep_whole(folder, [])
+    keep_whole(folder, [make(2)])
+    assert list(read_records(folder)) == [make(0), make(1, text="\ud83d"), make(2)]
+    assert len(list(folder.path.glob("journal-*"))) == 2
+
+
+@pytest.mark.parametrize("broken", ["os.fsync", "metacog_pipeline.transcripts.journal.encode_line"])
+def test_of_records_kept_together_all_are_there_or_none(folder, make, monkeypatch, broken):
+    keep_whole(folder, [make(0)])
+    (folder / ".journal-000002.jsonl.killed.tmp").write_text("half")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(broken, full)
+        with pytest.raises(StoreError, match="nothing of the file was kept"):
+            keep_whole(folder, [make(1), make(2)])
+    assert list(read_records(folder)) == [make(0)]
+    assert [path.name for path in folder.path.glob("*journal*")] == ["journal-000001.jsonl"]
+
+
+def test_records_are_not_kept_in_a_folder_that_is_being_asked(folder, make):
+    with PartitionStore.open(folder), pytest.raises(StoreError, match="in use by process"):
+        keep_whole(folder, [make(0)])
+    assert not list(read_records(folder))

@@ -12,8 +12,7 @@ import pytest
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
-from metacog_pipeline.transcripts.migrations import ADDED_IN_2
-from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION
+from metacog_pipeline.transcripts.schema import ADDED_IN_2, ARROW_SCHEMA, SCHEMA_VERSION
 from metacog_pipeline.transcripts.store import (
     PartitionStore,
     answers_table,

@@ -34,8 +34,7 @@ from metacog_pipeline.study.frames import write_frame
 from metacog_pipeline.study.text import toml_text
 from metacog_pipeline.transcripts.folder import write_manifest
 from metacog_pipeline.transcripts.schema import Record, Source
-from metacog_pipeline.transcripts.store import PartitionStore, kept_records
-from metacog_pipeline.transcripts.whole import keep_whole
+from metacog_pipeline.transcripts.store import PartitionStore, keep_whole, kept_records
 
 ABOUT, ANSWERS, STUDY, FILES, IMPORTED = "metacog.json", "transcripts", "study.toml", "files", "imported"
 JUDGED = "judged"  # the folder of verdicts of judges, and in it the column of the model that was judged
