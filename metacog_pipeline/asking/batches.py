@@ -1,4 +1,4 @@
-"""The batches of a study, as a person sees them: where each stands, and what to do with one that hangs."""
+"""Batches of a study: their states, and how one that hangs is cancelled or given up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import PartitionFolder, folder_called, judgements_of
 from metacog_pipeline.transcripts.shared import writing
 
-LOOKED_AT_WITHIN_S = 20.0  # of all batches together: whoever looks has other things to do
+LOOKED_AT_WITHIN_S = 20.0  # all batches together: a sensor that asks has other things to do
 ENDED_RUNS = frozenset({"ended", "failed"})
 
 
@@ -61,11 +61,7 @@ def _row(batch: Batch) -> BatchRow:
 def waiting(study: Study) -> set[tuple[str, str, int]]:
     """Return the partitions (benchmark, model, run) that have batches under way; of judgements, those judged."""
     folders = [folder_of(study, batch) for batch in _under_way(study)]
-    return {(asked_of(study, kept), kept.model, kept.run) for kept in folders}
-
-
-def _under_way(study: Study) -> list[Batch]:
-    return [each for each in records.batches(study.home) if each.record.state in records.OPEN_STATES]
+    return {(asked_of(study, folder), folder.model, folder.run) for folder in folders}
 
 
 def asked_of(study: Study, folder: PartitionFolder) -> str:
@@ -85,15 +81,15 @@ def folder_of(study: Study, batch: Batch) -> PartitionFolder:
 
 
 def cancel(study: Study, mark: str) -> None:
-    """Ask the provider to stop a batch; what was answered by then is billed, and collected by the next run.
+    """Ask the provider to stop a batch; the next run collects, and pays for, the answers it has by then.
 
-    Raises ``StudyError`` for a batch there is nothing to stop of, ``ProviderError`` where the provider says no.
+    Raises ``StudyError`` for a batch that is not submitted, ``ProviderError`` where the provider refuses.
     """
     batch = _named(study, mark)
     if batch.record.state != "submitted":
         raise StudyError(f"batch {mark} is {batch.record.state}: only a submitted one can be cancelled")
     try:
-        asyncio.run(_at_the_desk(study, batch, lambda desk: desk.cancel(batch)))
+        asyncio.run(_with_desk(study, batch, lambda desk: desk.cancel(batch)))
     except Later as reason:
         raise StudyError(f"batch {mark} was not cancelled: {reason}; try again") from None
 
@@ -103,57 +99,46 @@ def give_up(study: Study, mark: str) -> None:
 
     Raises ``StudyError`` for one that has been collected, ``StoreError`` while a run works on it.
     """
-    found = _named(study, mark)
-    with writing(folder_of(study, found)):
-        batch = _named(study, mark)
+    with writing(folder_of(study, _named(study, mark))):
+        batch = _named(study, mark)  # read again: until now a run may have collected it
         if batch.record.state not in records.OPEN_STATES:
             raise StudyError(f"batch {mark} is {batch.record.state}: there is nothing to give up")
         batch.now(state="given up", message="given up by hand; its worst case counts as spent")
 
 
 def ended(study: Study) -> list[Batch]:
-    """Return the batches nobody is working on that can go on: ended at the provider, or of unknown outcome.
+    """Return the batches a run could go on with: ended at the provider, or of unknown outcome, and in no run's hands.
 
-    Writes nothing. What cannot be looked at now is left out.
+    Writes nothing. A batch whose provider cannot be reached now is left out.
     """
     under_way = _under_way(study)
-    found = asyncio.run(_looked_at(study, under_way)) if under_way else []
+    found = asyncio.run(_ended_at_provider(study, under_way)) if under_way else []
     return [each for each in found if not _busy(folder_of(study, each))]
 
 
-def _busy(folder: PartitionFolder) -> bool:
-    """Whether a run works on a partition at this moment."""
-    try:
-        with writing(folder):
-            return False
-    except StoreError:
-        return True
-
-
-async def _looked_at(study: Study, batches: Sequence[Batch]) -> list[Batch]:
+async def _ended_at_provider(study: Study, batches: Sequence[Batch]) -> list[Batch]:
     found: list[Batch] = []
 
     async def look(batch: Batch) -> None:
-        if batch.record.state != "submitted":
-            found.append(batch)
-            return
-
         async def peek(desk: Desk) -> None:
             if (await desk.peek(batch)).phase in ENDED_RUNS:
                 found.append(batch)
 
+        if batch.record.state != "submitted":
+            found.append(batch)
+            return
         try:
-            await _at_the_desk(study, batch, peek)
+            await _with_desk(study, batch, peek)
         except Later:
             return
-        except MetacogError:  # the run that goes on with it says what is wrong
+        except MetacogError:  # the run that goes on with it reports the reason
             found.append(batch)
 
     await asyncio.wait([asyncio.ensure_future(look(each)) for each in batches], timeout=LOOKED_AT_WITHIN_S)
     return found
 
 
-async def _at_the_desk(study: Study, batch: Batch, work: Callable[[Desk], Awaitable[None]]) -> None:
+async def _with_desk(study: Study, batch: Batch, work: Callable[[Desk], Awaitable[None]]) -> None:
     name = batch.record.partition[1]
     spec = next((each for each in study.askable if each.name == name), None)
     if spec is None or base_url(spec) != batch.record.address:
@@ -162,6 +147,18 @@ async def _at_the_desk(study: Study, batch: Batch, work: Callable[[Desk], Awaita
         )
     async with Clients(environment=os.environ) as clients:
         await work(clients.desk(spec))
+
+
+def _under_way(study: Study) -> list[Batch]:
+    return [each for each in records.batches(study.home) if each.record.state in records.OPEN_STATES]
+
+
+def _busy(folder: PartitionFolder) -> bool:
+    try:
+        with writing(folder):
+            return False
+    except StoreError:
+        return True
 
 
 def _named(study: Study, mark: str) -> Batch:

@@ -211,48 +211,21 @@ def ui(study_file: Path, port: int, host: str, names: tuple[str, ...]) -> None:
 @click.command()
 @study_option
 @click.option("--port", default=8765, type=click.IntRange(0, 65535), help="0 picks a free port.")
-@click.option(
-    "--fault", "faults", multiple=True, metavar="NAME=SHARE", help="Share of calls that get a fault."
-)
 @click.option("--latency", default=0.0, help="Seconds before each answer.")
-@click.option("--seed", default=0, help="Decides which calls get a fault.")
-@click.option("--profile", help="Refuse and answer as this provider does, for example openai-reasoning.")
-@click.option("--key-env", help="Variable with the only key that a profile takes; any key where not given.")
 @printing.json_option
 def serve(
     study_file: Path,
     port: int,
-    faults: tuple[str, ...],
     latency: float,
-    seed: int,
-    profile: str | None,
-    key_env: str | None,
 ) -> None:
-    """Serve the study's simulated models over HTTP, with faults on request.
+    """Serve the study's simulated models over HTTP, for a first try without a key.
 
-    Speaks the OpenAI-compatible, Anthropic and Gemini protocols on 127.0.0.1. Point a model at it with
-    base_url = "http://127.0.0.1:PORT/v1" and the name of a simulated model as its model id.
-
-    With --profile it accepts what that provider accepts and nothing else, thinks before it answers where that provider's
-    models do, and wants a key. An unknown name is answered with all there are.
+    Point a model at it with provider = "openai", base_url = "http://127.0.0.1:PORT/v1" and the name of a simulated model
+    as its model id.
     """
     from metacog_pipeline.asking.serving import serve_study
 
-    key = None if key_env is None else os.environ.get(key_env, "").strip()
-    if key == "":
-        raise click.UsageError(
-            f"--key-env {key_env}: the variable is not set or empty; export the key under it"
-        )
-    serve_study(
-        load_study(study_file),
-        port=port,
-        faults=faults,
-        latency_s=latency,
-        seed=seed,
-        profile=profile,
-        key=key,
-        announce=_announce,
-    )
+    serve_study(load_study(study_file), port=port, latency_s=latency, announce=_announce)
 
 
 def _announce(line: str) -> None:

@@ -205,10 +205,3 @@ def test_an_unknown_option_and_a_missing_argument(metacog, study):
         result = metacog(*arguments)
         assert result.code == 2
         assert "Traceback" not in result.err
-
-
-def test_a_fault_that_does_not_exist(metacog, study):
-    arguments = ("serve", "--study", study, "--port", "0", "--fault")
-    metacog(*arguments, "meteor=0.5").refused_in_one_line("meteor", "rate_limit")
-    metacog(*arguments, "rate_limit").refused_in_one_line("NAME=SHARE")
-    metacog(*arguments, "rate_limit=7").refused_in_one_line("0 to 1")

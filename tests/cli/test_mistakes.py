@@ -251,8 +251,6 @@ TYPED: list[tuple[str, tuple[str, ...]]] = [
     ("run study.toml --lane bach", ('--lane "bach"', "one of online, batch", 'did you mean "batch"')),
     ("ui study.toml --port http", ('ui: --port "http"', "a whole number from 0 to 65535")),
     ("serve --study study.toml --latency slow", ('serve: --latency "slow": give a number',)),
-    ("serve --study study.toml --fault cutt=1", ('--fault "cutt"', 'did you mean "cut"', "there are: rate_limit")),
-    ("serve --study study.toml --profile opnai", ('--profile "opnai"', 'did you mean "openai"')),
     ("explain study.toml metamedqa", ("explain: CONDITION is missing", "BENCHMARK CONDITION MODEL MEASURE")),
     ("explain study.toml metamedq a b c", ('no benchmark "metamedq"', 'did you mean "metamedqa"')),
     ("explain study.toml metamedqa basline b c", ('no condition "basline"', 'did you mean "baseline"')),
