@@ -1,0 +1,131 @@
+"""The manifest of a partition: its state after each session, and what a changed row of the model makes of it."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from metacog_pipeline.asking.session import Partition, query_partition, record_failure
+from metacog_pipeline.asking.states import Profile, SessionResult
+from metacog_pipeline.asking.types import Ask, Task
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Status
+from metacog_pipeline.study import load_study
+from metacog_pipeline.transcripts.store import read_partition
+
+STUDY = """
+[study]
+name = "t"
+home = "home"
+[[models]]
+name = "m"
+provider = "simulated"
+[benchmarks.metamedqa]
+dataset = "sample"
+"""
+SPEC = ModelSpec(name="m", provider="openai", model="x", answer_mode="text")
+Reply = Callable[[ChatRequest], Completion]
+
+
+class Provider:
+    """Answers every call by ``reply`` and keeps the calls."""
+
+    def __init__(self) -> None:
+        self.reply: Reply = good
+        self.calls: list[ChatRequest] = []
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        self.calls.append(request)
+        return self.reply(request)
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+def good(request: ChatRequest) -> Completion:
+    return Completion(Status.OK, f"re: {request.messages[-1].content}", model_reported="x")
+
+
+def failing_on(words: str) -> Reply:
+    failed = Completion(Status.FAILED, error_kind=ErrorKind.TRANSIENT, error_message="down")
+    return lambda request: failed if request.messages[-1].content == words else good(request)
+
+
+def from_a_simulation(request: ChatRequest) -> Completion:
+    return Completion(Status.OK, "yes", model_reported="simulated/x")
+
+
+@pytest.fixture
+def provider(monkeypatch):
+    found = Provider()
+    monkeypatch.setattr("metacog_pipeline.llm.open.open_model", lambda spec, **_: found)
+    return found
+
+
+def partition_of(folder: Path, **changed: object) -> Partition:
+    path = folder / "study.toml"
+    path.write_text(STUDY)
+    study = load_study(path)
+    study.prepare()
+    return Partition(study, "metamedqa", SPEC.model_copy(update=changed), 1)
+
+
+def item(name: str, samples: int = 1) -> Task:
+    async def run(ask: Ask, mode: str) -> None:
+        for number in range(samples):
+            await ask(f"answer {number}" if number else "answer", [Message("user", name)], sample=number)
+
+    return Task(name, "hash", "baseline", run)
+
+
+def query(partition: Partition, items: Sequence[Task]) -> SessionResult:
+    return query_partition(partition, items, ("text",), fingerprint="print")
+
+
+def test_an_incomplete_partition_is_never_taken_as_done_and_only_the_rest_is_asked(tmp_path, provider):
+    partition, items = partition_of(tmp_path), [item("one"), item("two"), item("three")]
+    provider.reply = failing_on("two")
+    assert not query(partition, items).complete
+    noted = partition.manifest()
+    assert (noted["state"], noted["n_answered"], noted["fingerprint"]) == ("incomplete", 2, None)
+    provider.reply, provider.calls = good, []
+    assert query(partition, items).complete
+    assert [each.messages[-1].content for each in provider.calls] == ["two"]
+    assert (partition.manifest()["state"], partition.manifest()["fingerprint"]) == ("complete", "print")
+
+
+def test_a_partition_that_could_not_be_asked_is_failed_and_keeps_what_was_known(tmp_path, provider):
+    partition = partition_of(tmp_path)
+    query(partition, [item("one")])
+    record_failure(partition, "no key", 1)
+    noted = partition.manifest()
+    assert (noted["state"], noted["message"], noted["fingerprint"]) == ("failed", "no key", None)
+    assert noted["n_answered"] == 1 and partition.known_profile() == Profile("text")
+
+
+@pytest.mark.parametrize("changed", [{"max_tokens": 999}, {"temperature": 0.7}, {"model": "y"}])
+def test_a_row_that_asks_otherwise_forgets_how_the_model_was_asked(tmp_path, provider, changed):
+    query(partition_of(tmp_path), [item("one")])
+    assert partition_of(tmp_path, price_in=3.0).known_profile() == Profile("text")
+    assert partition_of(tmp_path, **changed).known_profile() is None
+
+
+def test_samples_of_one_question_are_asked_with_seeds_of_their_own_and_all_kept(tmp_path, provider):
+    partition = partition_of(tmp_path)
+    assert query(partition, [item("one", samples=3)]).complete
+    seeds = [each.sampling.seed for each in provider.calls]
+    assert len(set(seeds)) == 3
+    assert seeds[0] == partition.seed
+    assert len(set(read_partition(partition.folder, ["answer_id"])["answer_id"].to_pylist())) == 3
+
+
+def test_a_measured_model_in_the_place_of_a_simulated_one_is_labelled_measured(tmp_path, provider):
+    provider.reply = from_a_simulation
+    query(partition_of(tmp_path), [item("one")])
+    assert partition_of(tmp_path).manifest()["source"] == "simulated"
+    query(partition_of(tmp_path), [item("one")])  # reuses the answer of the simulation
+    assert partition_of(tmp_path).manifest()["source"] == "simulated"
+    provider.reply = good
+    now = partition_of(tmp_path, model="y")
+    query(now, [item("one")])
+    assert now.manifest()["source"] == "measured"
