@@ -8,6 +8,7 @@ the session names its key. A refused call costs nothing, and at most ``MOST_CALL
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -84,15 +85,12 @@ def blamed(refusal: types.Completion, spec: ModelSpec) -> str | None:
 
 def asked_by_name(spec: ModelSpec) -> dict[str, str]:
     """Return {option: key of the study} of what a model's row asks for by name."""
-    named = {f"extra_body.{name}": f"extra_body.{name}" for name in spec.extra_body}
-    if spec.api != "auto":
-        named["api"] = f'api = "{spec.api}"'
-    if spec.thinking_tokens is not None:
-        named["thinking_tokens"] = f"thinking_tokens = {spec.thinking_tokens}"
-    for key in ("verbosity", "effort"):
-        if (value := getattr(spec, key)) is not None:
-            named[key] = f'{key} = "{value}"'
-    return dict(reversed(named.items()))
+    named = {}
+    for key in ("effort", "verbosity", "thinking_tokens", "api"):
+        value = getattr(spec, key)
+        if value not in (None, "auto"):
+            named[key] = f"{key} = {json.dumps(value)}"
+    return named | {f"extra_body.{name}": f"extra_body.{name}" for name in spec.extra_body}
 
 
 def decisive(refusal: types.Completion) -> bool:

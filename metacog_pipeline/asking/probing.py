@@ -88,13 +88,13 @@ async def _probed(model: types.ChatModel, spec: ModelSpec, learnt: Learnt) -> st
         negotiation.refused(first)
     except Refused as error:
         return str(error)
-    named = negotiation.way.known if named_option(first) in OPTIONS else NOTHING_KNOWN
-    refused = named.refused | (negotiation.way.profile.dropped if named is not NOTHING_KNOWN else frozenset())
+    # What was not named is not known to be refused: the first question of a benchmark finds it out.
+    by_name = named_option(first) in OPTIONS
+    way = negotiation.way
+    refused = way.known.refused | way.profile.dropped if by_name else frozenset[str]()
     negotiation.bare = True
     bare = negotiation.way
-    if (
-        named is not NOTHING_KNOWN and ROOM not in refused
-    ):  # where options are named, the room would be named too
+    if by_name and ROOM not in refused:  # where options are named, the room would be named too
         bare = replace(bare, known=replace(bare.known, refused=bare.known.refused - {ROOM}))
     second = await _asked(model, spec, learnt, bare)
     if second.status is types.Status.FAILED:
@@ -104,11 +104,8 @@ async def _probed(model: types.ChatModel, spec: ModelSpec, learnt: Learnt) -> st
     cut = second.status is types.Status.TRUNCATED  # bare, for want of room: the model answers all the same
     if cut:
         learnt.known = replace(learnt.known, reasoning_tokens=None, reasoning_share=None)
-    # What was not named is not known to be refused: the first question of a benchmark finds it out.
-    way, modes_refused = bare.known, negotiation.refused_modes
-    learnt.take(replace(
-        learnt.known, api=way.api, limit_field=way.limit_field, refused=refused, refused_modes=modes_refused
-    ))  # fmt: skip
+    found = replace(learnt.known, api=way.known.api, limit_field=way.known.limit_field, refused=refused)
+    learnt.take(replace(found, refused_modes=negotiation.refused_modes))
     learnt.save()
     return None if cut or second.status is types.Status.FAILED else _nothing_read(spec, second)
 

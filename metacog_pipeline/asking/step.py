@@ -92,9 +92,8 @@ def identified(
     if unknown := options.keys() - CallOptions.__optional_keys__:
         raise TypeError(f"a call takes no {', '.join(sorted(unknown))}")
     found = []
-    for kept in range(
-        len(profile.dropped), -1, -1
-    ):  # as it is asked now, then with ever more of what was left out
+    # As it is asked now, then with ever more of what was left out.
+    for kept in range(len(profile.dropped), -1, -1):
         for dropped in combinations(sorted(profile.dropped), kept):
             sampling = sampling_for(spec, replace(profile, dropped=frozenset(dropped)), seed, options)
             request = types.ChatRequest(tuple(messages), sampling, options.get("constraint"), step, run)

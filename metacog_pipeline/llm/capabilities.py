@@ -1,6 +1,6 @@
 """What a model at its address was found to accept and to do: learnt once, kept in the study's home.
 
-The first replies teach it (see ``querying.capability``); every wire format reads it when it words a call; the plan, the
+The first replies teach it (see ``asking.negotiation``); every wire format reads it when it words a call; the plan, the
 doctor and the UI show it. It is kept per model and address, and forgotten when the model's row of the study changes
 what is asked.
 """
