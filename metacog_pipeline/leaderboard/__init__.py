@@ -1,7 +1,7 @@
-"""The leaderboard: one self-contained DuckDB file, made of the Parquet datasets of a study by SQL files.
+"""The leaderboard: one self-contained DuckDB file, made of the Parquet datasets of a study by ``dbt_like_sql/``.
 
-Holds what stands in the file (``dbt_like_sql/``: one SELECT a table), how it is built (`build`: staged, tested, swapped in;
-`plan` says what changed, `views` and `staging` what SQL may read, `snapshot` what it was made from), how it is read
-(`read`, `output`, `printing`, `export`), what its columns mean (`glossary.toml`), and the texts beside it (`texts`). It
-computes no statistic, asks nobody, and names no benchmark. Start with ``build.build``.
+Start with `build.build`. `models` reads the SQL files and `header` their comments, `datasets` and `views` say what SQL may
+read, `checks` tests the tables, `texts` makes the file of prompts and replies beside it; `status` writes what the study
+asks and how far it is. `read` queries the board, `output` and `printing` show it, `explanation` recounts one number of it,
+and `shared` carries it between hosts. Nothing here computes a statistic, asks a model, or names a benchmark.
 """

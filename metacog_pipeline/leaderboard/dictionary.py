@@ -28,7 +28,7 @@ _MEASURES = (
     "| measure | unit | range | meaning | reference |",
     "| --- | --- | --- | --- | --- |",
 )
-_TITLES = {"main": "What most people need", "detail": "Schema detail: what stands behind it"}
+_TITLES = {"main": "What most people need", "detail": "Schema detail: what these tables are made from"}
 
 
 def tables(home: Home) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Where one number of a board comes from: its definition, what it rests on, how it is made, and the same number anew."""
+"""Where one number of a board comes from: its definition, what it rests on, how it is made, and its recount."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PUBLISHED = "published"
 def explain(
     study: Study, benchmark: str, condition: str, model: str, measure: str, samples: int = SAMPLES
 ) -> dict[str, Any]:
-    """Return everything behind one number of a board, as plain values.
+    """Return what one number of a board rests on, as plain values.
 
     ``differs`` says in one sentence how the recount differs from the board; None where they are equal, and of a
     published number, which is not computed here. ``samples`` is how many are simulated to see how often the interval

@@ -32,7 +32,7 @@ _LIST = re.compile(r"^#(UNIQUE|NOT_NULL)\(([^()]*)\)$")
 _SET = re.compile(r"^#SET\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*:([^{}]*)\}$")
 _IDENTIFIER = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
 _COLUMN = re.compile(r"^ {2,3}([A-Za-z_*][A-Za-z0-9_*]*): (.+)$")
-_READS = re.compile(r"^Reads: (stg_\w+) = ([^()]+?) ?\((.*)\)$")
+_READS = re.compile(r"^(stg_\w+) = ([^()]+?) ?\((.*)\)$")
 _KEYWORDS = ("#NOT_NULL(a, b)", "#SET{column: x|y}")
 
 
@@ -78,35 +78,36 @@ def parse_header(sql: str, where: str) -> Header:
                 f"{where}:{number}: {line.strip()}: assertions belong in the comment that opens the file"
             )
     text = [line[2:].rstrip() for line in lines[:end]]
-    named = _named(text)
+    entries = _entries(text)
+    named = dict(entries)
     key = _key(named.get("Key", ""))
     assertions = [Assertion("UNIQUE", key)] if key else []
-    assertions += [_assertion(line.strip(), where) for line in text if line.strip().startswith("#")]
+    assertions += [_assertion(said, where) for name, said in entries if name == "#"]
+    described = (f"{name}: {named[name]}" for name in ("One row", "Key", "Source") if name in named)
     return Header(
-        description=" ".join(
-            f"{name}: {said}" for name, said in named.items() if name in ("One row", "Key", "Source")
-        ),
+        description=" ".join(described),
         key=key,
         part_of=named["Part of"].rstrip(".") if "Part of" in named else None,
-        reads=tuple(_dataset(line, where) for line in _reads(text)),
+        reads=tuple(_dataset(said, where) for name, said in entries if name == "Reads"),
         assertions=tuple(assertions),
         columns=_columns(text),
     )
 
 
-def _named(lines: list[str]) -> dict[str, str]:
-    """Return the named lines, each with what goes on below it."""
-    found: dict[str, str] = {}
-    current = "One row"
+def _entries(lines: list[str]) -> list[tuple[str, str]]:
+    """Return name and text of the lines above ``columns:``, each with what goes on below it; assertions are named #."""
+    found: list[tuple[str, str]] = []
     for line in lines:
         bare = line.strip()
         if bare == "columns:":
             break
         if match := re.match(r"^(One row|Key|Source|Part of|Reads): (.+)$", bare):
-            current = match[1]
-            found[current] = match[2]
-        elif bare and not bare.startswith("#"):
-            found[current] = f"{found.get(current, '')} {bare}".strip()
+            found.append((match[1], match[2]))
+        elif bare.startswith("#"):
+            found.append(("#", bare))
+        elif bare:
+            name, said = found.pop() if found else ("One row", "")
+            found.append((name, f"{said} {bare}".strip()))
     return found
 
 
@@ -115,25 +116,10 @@ def _key(text: str) -> tuple[str, ...]:
     return names if names != ("none",) and all(_IDENTIFIER.match(name) for name in names) else ()
 
 
-def _reads(lines: list[str]) -> list[str]:
-    """Return the declarations of datasets, each as one line."""
-    found: list[str] = []
-    open_line = False
-    for line in lines:
-        bare = line.strip()
-        if bare.startswith("Reads: "):
-            found.append(bare)
-            open_line = not bare.endswith(")")
-        elif open_line:
-            found[-1] += f" {bare}"
-            open_line = not bare.endswith(")")
-    return found
-
-
-def _dataset(line: str, where: str) -> Dataset:
-    match = _READS.match(re.sub(r"\s+", " ", line))
+def _dataset(said: str, where: str) -> Dataset:
+    match = _READS.match(said)
     if not match:
-        raise StoreError(f"{where}: {line[:80]}: write Reads: stg_name = pattern (column type, …)")
+        raise StoreError(f"{where}: Reads: {said[:80]}: write Reads: stg_name = pattern (column type, …)")
     columns = dict(each.strip().split(" ", 1) for each in match[3].split(","))
     patterns = tuple(part.strip() for part in match[2].split("|"))
     return Dataset(match[1].removeprefix("stg_"), patterns, columns)

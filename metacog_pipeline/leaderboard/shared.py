@@ -100,7 +100,7 @@ def fetch(home: Home) -> None:
         if found is None or sha256_hex(found.content) != digest:
             said = "is missing" if found is None else "is damaged"
             raise StoreError(
-                f"{store.address}/{key}: {said}; run metacog run on any host: it publishes the boards anew"
+                f"{store.address}/{key}: {said}; run metacog run on any host: it publishes the boards again"
             )
         with replacing(home / name) as temporary:
             temporary.write_bytes(found.content)
