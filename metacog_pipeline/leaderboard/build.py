@@ -246,7 +246,8 @@ class _Build:
             except NotHeldError as error:
                 if tables := own & {*test.reads}:
                     raise _Fault(tables=dict.fromkeys(tables, error.said)) from None
-                raise _blamed(views, error.benchmarks, error.said) from None
+                owners = {test.benchmark} if test.benchmark is not None else error.benchmarks
+                raise _blamed(views, owners, error.said) from None
         return count
 
     def _note(self, views: Views, tables: Iterable[TableResult]) -> str:
@@ -282,7 +283,8 @@ class _Build:
 def _blamed(views: Views, benchmarks: Iterable[str], said: str) -> _Fault | StoreError:
     """Return what follows from rows of ``benchmarks``: they are left off while others remain, else the old board stays."""
     names = {*benchmarks}
-    if not names or names >= {*views.asked}:
+    # Rows that are still there without the files of their benchmark came from elsewhere: leaving it out again is no help.
+    if not names or names >= {*views.asked} or names <= {*views.left_out}:
         return StoreError(f"{said}; the board was left as it was")
     why = f"left off the board; mend what the benchmark returns ({said})"
     return _Fault(benchmarks=dict.fromkeys(sorted(names), why))

@@ -140,6 +140,15 @@ def test_what_its_answers_cost_stays_on_the_board(home):
     assert run_query(home, f"select cost_usd from costs where benchmark = '{NAME}'").rows == ((2.5,),)
 
 
+def test_rows_that_name_another_benchmark_end_the_build(home):
+    build(home)
+    before = home.leaderboard.read_bytes()
+    write(home, FILES["printed"], [{**VALUE, "benchmark": "metamedqa", "place": None}])
+    with pytest.raises(StoreError, match="the board was left as it was"):
+        build(home)
+    assert home.leaderboard.read_bytes() == before
+
+
 def test_what_every_benchmark_breaks_is_the_fault_of_the_table(home):
     build(home)
     before = home.leaderboard.read_bytes()
