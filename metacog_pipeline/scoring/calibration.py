@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 
 from metacog_pipeline.benchmark.measures import Where, holds
-from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.scoring import confidence_curves, efficiency
 from metacog_pipeline.scoring.basis import Behind, behind
 from metacog_pipeline.scoring.confidence_grid import (
@@ -50,8 +49,6 @@ N_BOOT = 1000
 _WHOLE = 1e-9  # of a percent: rounding
 FEW_ITEMS = 30  # below, an interval of a bootstrap is known to be too narrow; the status says so
 
-_remembered: dict[tuple[str, int, int], dict[str, Estimate]] = {}
-_MOST_REMEMBERED = 64
 _DECLARED = {each.name: each for each in DECLARED}
 _CELL = ("benchmark", "dataset", "condition", "model", "source")
 
@@ -102,19 +99,8 @@ def of_answers(
 ) -> dict[str, Estimate]:
     """Return every measure of one model's harmonised answers that have a confidence, by the names of the table.
 
-    A benchmark's board and the table over all benchmarks ask for the same in turn, each in its own order, which changes
-    nothing: the last ones are remembered.
+    The order of the answers changes nothing: a benchmark's board and the table over all benchmarks get the same.
     """
-    used = stated.select("cluster", "confidence", "correct", "n_alternatives")
-    key = sha256_hex(used.hash_rows().sort().to_numpy().tobytes()), seed, n_boot
-    if key not in _remembered:
-        if len(_remembered) >= _MOST_REMEMBERED:
-            _remembered.clear()
-        _remembered[key] = _of_answers(stated, seed, n_boot, drawn)
-    return dict(_remembered[key])
-
-
-def _of_answers(stated: pl.DataFrame, seed: int, n_boot: int, drawn: Trials | None) -> dict[str, Estimate]:
     patterns = resampling.patterns_of(_clusters(stated), cells_of(stated), CELLS)
     drawn = _trials(stated, seed, n_boot) if drawn is None else drawn
     return {

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -32,13 +31,16 @@ TESTED = ("accuracy", "auroc2", "ece", "brier", "mean_confidence")
 
 @dataclass(frozen=True, slots=True)
 class _Answered:
+    """A group with what its model answered; made once, for it stands in the pairs of all others."""
+
+    group: Group
     item_ids: frozenset[str]
     model: model_pairs.Model
 
-
-_ANSWERED: WeakKeyDictionary[Group, _Answered] = (
-    WeakKeyDictionary()
-)  # a group stands in the pairs of all others
+    @classmethod
+    def of(cls, benchmark: Any, group: Group) -> _Answered:
+        rows = harmonised(benchmark, group.rows)
+        return cls(group, frozenset(rows["item_id"]), model_pairs.Model.of(rows))
 
 
 def measures(conditions: Any) -> MeasureSet:
@@ -71,12 +73,11 @@ def between_models(family: str = "models_paired") -> Contrast:
         benchmark: Any, groups: Sequence[Group], pairs: Collection[tuple[str, str]]
     ) -> Iterator[Comparison]:
         for own in _together(groups, "dataset", "task", "condition"):
-            named = {group.model: group for group in own}
-            wanted = [(a, b) for a, b in pairs if a in named and b in named]
-            _answer(benchmark, [named[name] for name in {name for pair in wanted for name in pair}])
-            for a, b in wanted:
-                held = {"condition": named[a].condition}
-                yield from _compared(benchmark, family, (named[a], a), (named[b], b), held)
+            named = {group.model: _Answered.of(benchmark, group) for group in own}
+            for a, b in pairs:
+                if a in named and b in named:
+                    held = {"condition": named[a].group.condition}
+                    yield from _compared(benchmark, family, (named[a], a), (named[b], b), held)
 
     within = ("dataset", "source", "task", "condition", "family", "measure")
     words = "Two models on the items both answered."
@@ -90,11 +91,9 @@ def between_conditions(family: str, words: str) -> Contrast:
 
     def compute(benchmark: Any, groups: Sequence[Group]) -> Iterator[Comparison]:
         for own in _together(groups, "dataset", "task", "model"):
-            for group in own:
-                _answer(benchmark, [group])
-            for a, b in combinations(own, 2):
-                held = {"model": a.model}
-                yield from _compared(benchmark, family, (a, a.condition), (b, b.condition), held)
+            answered = [(_Answered.of(benchmark, group), group.condition) for group in own]
+            for first, second in combinations(answered, 2):
+                yield from _compared(benchmark, family, first, second, {"model": own[0].model})
 
     within = ("dataset", "source", "task", "model", "family", "measure")
     return Contrast(family, compute, "holm", within, words=words, by_model=True, version="3")
@@ -109,25 +108,13 @@ def _together(groups: Sequence[Group], *fields: str) -> list[list[Group]]:
 
 
 def _compared(
-    benchmark: Any, family: str, first: tuple[Group, str], second: tuple[Group, str], held: Any
+    benchmark: Any, family: str, first: tuple[_Answered, str], second: tuple[_Answered, str], held: Any
 ) -> Iterator[Comparison]:
     (one, a), (two, b) = first, second
-    sides = [_ANSWERED[group] for group in (one, two)]
-    items = [side.item_ids for side in sides]
-    lost = lost_items(len(items[0]), len(items[1]), len(items[0] & items[1]))
-    for row in model_pairs.differences(sides[0].model, sides[1].model, seed=benchmark.context.seed):
+    lost = lost_items(len(one.item_ids), len(two.item_ids), len(one.item_ids & two.item_ids))
+    for row in model_pairs.differences(one.model, two.model, seed=benchmark.context.seed):
         made: Any = {name: row[name] for name in ("measure", "low", "high", "p", "status")}
         made |= {"value": row["difference"], "n": row.get("n_items") or 0, "note": lost, **held}
-        yield Comparison(family, a=a, b=b, dataset=one.dataset, task=one.task, source=one.source, **made)
-
-
-def _answer(benchmark: Any, groups: Sequence[Group]) -> None:
-    """Harmonise the groups, each of another model, together: of 80 models one by one it takes longer than their tests."""
-    new = [group for group in groups if group not in _ANSWERED]
-    if not new:
-        return
-    rows = harmonised(benchmark, pl.concat([group.rows for group in new], how="diagonal_relaxed"))
-    of_model = rows.partition_by("model", as_dict=True)
-    for group in new:
-        own = of_model.get((group.model,), rows.clear())
-        _ANSWERED[group] = _Answered(frozenset(own["item_id"]), model_pairs.Model.of(own))
+        yield Comparison(
+            family, a=a, b=b, dataset=one.group.dataset, task=one.group.task, source=one.group.source, **made
+        )

@@ -19,7 +19,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline.files import sha256_hex
 from metacog_pipeline.scoring.confidence_grid import CELLS, GRID, cells_of
 from metacog_pipeline.scoring.harmonised_measures import OF_CHOICES
 from metacog_pipeline.stats import resampling
@@ -39,8 +38,6 @@ NEAR_CHANCE = "accuracy not clearly above chance"
 #: Resamples of clustered items. Of 2,000 an end of the interval varies by 1.5 % of its width with the seed, of 400 by
 #: 3.5 %; a fit costs some 40 µs.
 N_REFITTED = 2000
-_remembered: dict[tuple[str, int], dict[str, Estimate]] = {}
-_MOST_REMEMBERED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +59,8 @@ def estimates(groups: Sequence[Choices]) -> list[dict[str, Estimate]]:
 
 
 def of_answers(chosen: pl.DataFrame, seed: int) -> dict[str, Estimate]:
-    """Return `harmonised_measures.OF_CHOICES` of harmonised answers that are all `harmonised_measures.CHOSEN`.
-
-    A benchmark's board and the table over all benchmarks ask for the same in turn: the last ones are remembered.
-    """
-    used = chosen.select("cluster", "confidence", "correct", "n_alternatives")
-    key = sha256_hex(used.hash_rows().sort().to_numpy().tobytes()), seed
-    if key not in _remembered:
-        if len(_remembered) >= _MOST_REMEMBERED:
-            _remembered.clear()
-        _remembered[key] = estimates([_of_harmonised(chosen, seed)])[0]
-    return dict(_remembered[key])
+    """Return `harmonised_measures.OF_CHOICES` of harmonised answers that are all `harmonised_measures.CHOSEN`."""
+    return estimates([_of_harmonised(chosen, seed)])[0]
 
 
 def _of_harmonised(chosen: pl.DataFrame, seed: int) -> Choices:

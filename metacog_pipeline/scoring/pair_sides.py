@@ -25,12 +25,9 @@ from metacog_pipeline.stats.resampling.products import item_weights, products
 #: Items beyond which a pair draws its own patterns, a second for each: how often each item is drawn, which all pairs share,
 #: would take more than 100 MB.
 MOST_WEIGHED = 10_000
-_MOST_SIDES = (
-    2  # of a model whose pairs share different items; what is kept of each takes a quarter of a megabyte
-)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Answers:
     """Answers of one model to one set of items.
 
@@ -40,7 +37,6 @@ class Answers:
     items: NDArray[Any]
     cells: Ints
     counts: Ints
-    _sides: dict[bytes, Side] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, item: NDArray[Any], cell: Ints) -> Answers:
@@ -51,27 +47,23 @@ class Answers:
         counts = np.bincount(place * len(cells) + of_cell, minlength=shape[0] * shape[1]).reshape(shape)
         return cls(items, cells, counts)
 
-    def side(self, here: NDArray[np.bool_], place: Ints, n_drawn: int) -> Side:
-        """Return the answers to the items ``here``, which stand at ``place`` among the ``n_drawn`` that are drawn."""
-        key = here.tobytes() + place.tobytes() + str(n_drawn).encode()
-        found = self._sides.get(key)
-        if found is None:
-            if len(self._sides) >= _MOST_SIDES:
-                self._sides.clear()
-            found = self._sides[key] = Side(self.cells, self.counts[here], place, n_drawn)
-        return found
+    @cached_property
+    def whole(self) -> Side:
+        """All of them: most models answered the same items and are resampled once for all their pairs."""
+        return Side(self.cells, self.counts, np.arange(len(self.items)), len(self.items))
 
 
 def paired_sides(one: Answers, two: Answers) -> tuple[Side, Side]:
     """Return both on the items that both answered, in one order."""
     if np.array_equal(one.items, two.items):
-        n = len(one.items)
-        every = np.ones(n, dtype=np.bool_), np.arange(n)
-        return one.side(*every, n), two.side(*every, n)
+        return one.whole, two.whole
     drawn = np.union1d(one.items, two.items)
     first, second = (np.isin(a.items, b.items) for a, b in ((one, two), (two, one)))
     place = np.searchsorted(drawn, one.items[first])
-    return one.side(first, place, len(drawn)), two.side(second, place, len(drawn))
+    sides = [
+        Side(each.cells, each.counts[here], place, len(drawn)) for each, here in ((one, first), (two, second))
+    ]
+    return sides[0], sides[1]
 
 
 @dataclass(frozen=True, eq=False)

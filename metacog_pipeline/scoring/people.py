@@ -34,7 +34,7 @@ from metacog_pipeline.scoring.schemas import CALIBRATION
 from metacog_pipeline.stats import resampling
 from metacog_pipeline.stats.estimate import Estimate
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
+from metacog_pipeline.study.frames import read_frame, write_frame
 from metacog_pipeline.transcripts.schema import Record
 
 HUMAN, PEOPLE, VERSION = "human", "people", "2"
@@ -157,7 +157,7 @@ def measured(study: Study, models: pl.DataFrame) -> pl.DataFrame:
         kept = path_of(study.home, benchmark.name)
         if not kept.exists():
             continue
-        values = _of_people(study, benchmark.name, kept)
+        values = _of_people(study, kept)
         rows = [
             *_group(benchmark.name, values),
             *_placed(study, values, models.filter(benchmark=benchmark.name)),
@@ -166,12 +166,8 @@ def measured(study: Study, models: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(made)
 
 
-def _of_people(study: Study, benchmark: str, kept: Path) -> pl.DataFrame:
-    """Return the values of each person, and those fitted to all of them (model is null); computed once for a file."""
-    cached = study.home.cache / PEOPLE / f"{benchmark}.parquet"
-    mark = f"{VERSION} {calibration.VERSION} {study.study.seed} {file_sha256(kept)}"
-    if mark_of(cached) == mark:
-        return read_frame(cached)
+def _of_people(study: Study, kept: Path) -> pl.DataFrame:
+    """Return the values of each person, and those fitted to all of them (model is null)."""
     rows: list[tuple[Any, ...]] = []
     answers = read_frame(kept)
     for (dataset, condition), own in answers.group_by("dataset", "condition", maintain_order=True):
@@ -190,9 +186,7 @@ def _of_people(study: Study, benchmark: str, kept: Path) -> pl.DataFrame:
         **dict.fromkeys((*_WHERE, "measure"), pl.String), "estimate": pl.Float64, "n": pl.Int64,
         **dict.fromkeys(("low", "high"), pl.Float64), **dict.fromkeys(("method", "status"), pl.String),
     }  # fmt: skip
-    made = pl.DataFrame(rows, schema=schema, orient="row")
-    write_frame(made, cached, mark)
-    return made
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _fields(each: Estimate) -> tuple[Any, ...]:

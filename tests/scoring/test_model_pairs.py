@@ -1,17 +1,14 @@
 """Two models on shared items: the sign, what is shared, Holm, and what cannot be said."""
 
-from dataclasses import replace
-from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.scoring import confident_answers, model_pairs, pair_sides
+from metacog_pipeline.scoring import model_pairs, pair_sides
 from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, SUMS, of_sums
 from metacog_pipeline.scoring.model_pairs import PAIRED_SCHEMA, paired
-from metacog_pipeline.scoring.pair_sides import drawn, paired_sides
 from metacog_pipeline.scoring.schemas import HARMONISED
 from metacog_pipeline.stats import exact, measured_coverage
 from metacog_pipeline.stats.paired import mcnemar
@@ -182,36 +179,20 @@ def test_resamples_of_the_cells_that_are_used_say_what_those_of_all_cells_say(na
     assert np.allclose(found, STATISTICS[name](every), rtol=1e-12, equal_nan=True)
 
 
-def test_answers_of_all_models_are_harmonised_once_and_together(monkeypatch):
-    asked = []
-
-    def harmonised(benchmark, rows):
-        asked.append(rows)
-        return rows
-
-    monkeypatch.setattr(confident_answers, "harmonised", harmonised)
-    groups = [_Group(of(name, [1, 0] * 10, [0.9, 0.6] * 10)) for name in "abcd"]
-    pairs = list(combinations("abcd", 2))
-    found = list(confident_answers.between_models().compute(_Seeded(), groups, pairs))
-    assert len(found) == len(pairs) * len(confident_answers.TESTED) and len(asked) == 1
-
-
-def test_models_on_the_same_items_share_their_draws_and_no_pair_depends_on_the_others():
+def test_no_pair_depends_on_which_other_pairs_were_compared():
     rng = np.random.default_rng(8)
-    models = {
-        name: model_pairs.Model.of(of(name, rng.random(n) < 0.7, list(rng.integers(0, 11, n) / 10)))
+    rows = {
+        name: of(name, rng.random(n) < 0.7, list(rng.integers(0, 11, n) / 10))
         for name, n in (("a", 40), ("b", 40), ("c", 40), ("d", 37))
     }
-    sides = {pair: paired_sides(*(models[name].stated for name in pair)) for pair in ("ab", "bc", "ca", "ad")}
-    ends = {pair: drawn(own, 1, 500, "ece") for pair, own in sides.items()}
-    assert all(ends[left][1] is ends[right][0] for left, right in (("ab", "bc"), ("bc", "ca")))
-    assert sides["ad"][0].n_items == 37 and ends["ad"][0] is not ends["ab"][0]
+    models = {name: model_pairs.Model.of(own) for name, own in rows.items()}
+    together = {
+        pair: model_pairs.differences(*(models[name] for name in pair), seed=1, n_boot=500)
+        for pair in ("ab", "bc", "ca", "ad", "ab")
+    }
     for pair in ("ab", "ad"):
-        alone = [
-            model_pairs.Model(models[name].every, replace(models[name].stated, _sides={})) for name in pair
-        ]
-        told = model_pairs.differences(*alone, seed=1, n_boot=500)
-        assert told == model_pairs.differences(*(models[name] for name in pair), seed=1, n_boot=500)
+        alone = [model_pairs.Model.of(rows[name]) for name in pair]
+        assert model_pairs.differences(*alone, seed=1, n_boot=500) == together[pair]
 
 
 @pytest.mark.parametrize("most", [0, 2_000])

@@ -1,0 +1,61 @@
+"""Which responses count: an incomplete run withholds its numbers, and what has no verdict is not calibrated."""
+
+import dataclasses
+from types import SimpleNamespace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from metacog_pipeline import registry
+from metacog_pipeline.conformance import try_benchmark
+from metacog_pipeline.scoring import files
+from metacog_pipeline.scoring.calibration import calibration
+from metacog_pipeline.scoring.estimates import WITHHELD, estimates, groups_of
+from metacog_pipeline.scoring.harmonised import harmonised
+from metacog_pipeline.study.frames import read_frame
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    found: Any = try_benchmark(registry.load("metamedqa"), tmp_path_factory.mktemp("one")).benchmark
+    for each in files.tasks.partitions(found):
+        files.read(found, each)
+        files.score(found, each)
+    return found
+
+
+def test_a_measure_that_is_never_withheld_keeps_its_number_in_an_incomplete_run(bench, monkeypatch):
+    scored = pl.concat([read_frame(files.scored_path(each)) for each in files.tasks.partitions(bench)])
+    first = pl.int_range(pl.len()).over("model", "condition") == 0
+    status = pl.when(first).then(pl.lit(bench.unanswered[0])).otherwise("status")
+    groups = groups_of(bench, scored.with_columns(status=status), by_run=False)
+    shown, hidden = (
+        dataclasses.replace(next(each for each in bench.measures if each.compute is not None), **change)
+        for change in ({"name": "shown", "withheld": False}, {"name": "hidden", "withheld": True})
+    )
+    monkeypatch.setattr(type(bench), "measures", (shown, hidden))
+    found = estimates(bench, groups)
+    of = {name: found.filter(measure=name) for name in ("shown", "hidden")}
+    assert of["shown"].height == of["hidden"].height == len(groups)
+    assert of["shown"]["estimate"].null_count() == 0
+    assert all(each.startswith("incomplete: 1 of") for each in of["shown"]["status"])
+    assert of["hidden"]["estimate"].null_count() == len(groups)
+    assert set(of["hidden"]["method"]) == {WITHHELD}
+
+
+def test_a_response_without_a_verdict_is_not_calibrated():
+    rows = [(float(n % 2), 0.8) for n in range(40)] + [(None, 0.1)] * 10
+    scored = pl.DataFrame(rows, schema={"correct": pl.Float64, "confidence": pl.Float64}, orient="row")
+    named = {"benchmark": "b", "dataset": "d", "condition": "c", "model": "m", "source": "imported"}
+    scored = scored.with_columns(
+        *(pl.lit(word).alias(name) for name, word in named.items()),
+        run=pl.lit(1),
+        item_id=pl.int_range(pl.len()).cast(pl.String),
+        cluster=pl.int_range(pl.len()).cast(pl.String),
+        n_alternatives=pl.lit(4),
+    )
+    answers = harmonised(SimpleNamespace(harmonise=lambda each: each), scored)
+    assert answers.height == 40 and answers["correct"].null_count() == 0
+    found = calibration(answers, seed=1, n_boot=20).filter(measure="harmonised_mean_confidence")
+    assert found["n"].to_list() == [40] and found["estimate"].to_list() == pytest.approx([0.8])
