@@ -14,7 +14,8 @@ from typing import NamedTuple
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import write_text
 from metacog_pipeline.home import Home
-from metacog_pipeline.storage.store import Store, open_store, probe, scheme_of
+from metacog_pipeline.storage.folders import FolderStore
+from metacog_pipeline.storage.store import ABSENT, ChangedError, Store, checked, scheme_of
 
 FILE_NAME = "deploy.json"
 
@@ -91,6 +92,47 @@ def store_of(home: Home) -> Store | None:
 @functools.lru_cache(maxsize=8)
 def _opened(address: str, process: int) -> Store:
     return open_store(address)  # one for each process: connections do not survive a fork
+
+
+def open_store(address: str) -> Store:
+    """Return the store at ``address``: a folder (plain path or ``file://``) or an object store.
+
+    Raises ``StudyError`` if the address is of no known kind, or the extra ``cluster`` is not installed. Raises
+    ``StoreError`` if a folder lies on a file system whose locks do not hold between hosts.
+    """
+    if scheme_of(address) == "file":
+        return FolderStore(Path(address.removeprefix("file://")).resolve())
+    from metacog_pipeline.storage.objects import ObjectStore  # its library is an extra
+
+    return ObjectStore(address)
+
+
+def probe(store: Store, mark: str) -> None:
+    """Raise ``StoreError`` where ``store`` cannot be written or writes whatever the condition: it could lose answers."""
+    key = f"probe/{checked(mark)}"
+    version = store.put(key, b"1", ABSENT)
+    try:
+        try:
+            store.put(key, b"2", ABSENT)
+        except ChangedError:
+            pass
+        else:
+            raise _unconditional(store)
+        store.put(key, b"3", version)
+        try:
+            store.put(key, b"4", version)
+        except ChangedError:
+            return
+        raise _unconditional(store)
+    finally:
+        store.delete([key])
+
+
+def _unconditional(store: Store) -> StoreError:
+    return StoreError(
+        f"{store.address}: this store ignores conditional puts (If-Match, If-None-Match), so two hosts could overwrite "
+        "each other's answers; choose one that has them"
+    )
 
 
 def holder_name(home: Home) -> str:

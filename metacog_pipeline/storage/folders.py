@@ -35,11 +35,6 @@ class FolderStore:
             except FileNotFoundError:
                 return None
 
-    def part(self, key: str, start: int, length: int) -> bytes:
-        """See `Store`."""
-        with self._explained("read"), (self._path / checked(key)).open("rb") as file:
-            return os.pread(file.fileno(), length, start)
-
     def listed(self, prefix: str) -> list[Listed]:
         """See `Store`."""
         found = []

@@ -83,11 +83,6 @@ class ObjectStore:
                 return None
             return Stored(bytes(found.bytes()), str(found.meta[self._mark]))
 
-    def part(self, key: str, start: int, length: int) -> bytes:
-        """See `Store`."""
-        with self._explained("read"):
-            return bytes(self._api.get_range(self._reader, checked(key), start=start, length=length))
-
     def listed(self, prefix: str) -> list[Listed]:
         """See `Store`."""
         with self._explained("list"):

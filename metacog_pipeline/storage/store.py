@@ -1,4 +1,4 @@
-"""One store: an address in; read, write whole or not at all, list, and put on a condition."""
+"""The interface of a store of objects: read, list, delete, and put whole or not at all, on a condition."""
 
 from __future__ import annotations
 
@@ -44,10 +44,6 @@ class Store(Protocol):
 
     def read(self, key: str) -> Stored | None:
         """Return what stands under ``key``, None when nothing does."""
-        ...
-
-    def part(self, key: str, start: int, length: int) -> bytes:
-        """Return ``length`` bytes from ``start`` of an object, fewer at its end. StoreError where it is not there."""
         ...
 
     def listed(self, prefix: str) -> list[Listed]:
@@ -104,46 +100,3 @@ def scheme_of(address: str) -> str:
             "deploy.store: a folder that all hosts see has the same path on each; give it from the root"
         )
     return kind
-
-
-def open_store(address: str) -> Store:
-    """Return the store at ``address``: a folder (plain path or ``file://``) or an object store.
-
-    Raises ``StudyError`` if the address is of no known kind, or the extra ``cluster`` is not installed. Raises
-    ``StoreError`` if a folder lies on a file system whose locks do not hold between hosts.
-    """
-    if scheme_of(address) == "file":
-        from metacog_pipeline.storage.folders import FolderStore
-
-        return FolderStore(Path(address.removeprefix("file://")).resolve())
-    from metacog_pipeline.storage.objects import ObjectStore
-
-    return ObjectStore(address)
-
-
-def probe(store: Store, mark: str) -> None:
-    """Raise ``StoreError`` where ``store`` cannot be written or writes whatever the condition: it could lose answers."""
-    key = f"probe/{checked(mark)}"
-    version = store.put(key, b"1", ABSENT)
-    try:
-        try:
-            store.put(key, b"2", ABSENT)
-        except ChangedError:
-            pass
-        else:
-            raise _unconditional(store)
-        store.put(key, b"3", version)
-        try:
-            store.put(key, b"4", version)
-        except ChangedError:
-            return
-        raise _unconditional(store)
-    finally:
-        store.delete([key])
-
-
-def _unconditional(store: Store) -> StoreError:
-    return StoreError(
-        f"{store.address}: this store ignores conditional puts (If-Match, If-None-Match), so two hosts could overwrite "
-        "each other's answers; choose one that has them"
-    )

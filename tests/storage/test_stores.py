@@ -1,15 +1,17 @@
 """A store writes whole or not at all, and on a condition; what cannot do so is refused in one line."""
 
 import contextlib
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError
 from metacog_pipeline.home import Home
-from metacog_pipeline.storage.attached import FILE_NAME, attach, attachment, store_of
+from metacog_pipeline.storage import folders
+from metacog_pipeline.storage.attached import FILE_NAME, attach, attachment, open_store, probe, store_of
 from metacog_pipeline.storage.mounts import refuse_unlocked
-from metacog_pipeline.storage.store import ABSENT, ChangedError, Store, open_store, probe, scheme_of
+from metacog_pipeline.storage.store import ABSENT, ChangedError, Store, scheme_of
 from tests.tables import every
 
 
@@ -26,9 +28,6 @@ def test_what_is_put_is_read_listed_and_deleted(store, tmp_path):
     (tmp_path / "file").write_bytes(b"two")
     store.put("a/c/d=1", tmp_path / "file")
     assert store.read("a/b") == (b"one", version)
-    assert [store.part("a/b", start, 2) for start in (0, 2)] == [b"on", b"e"]
-    with pytest.raises(StoreError):
-        store.part("a/none", 0, 1)
     assert [(one.key, one.size) for one in store.listed("a")] == [("a/b", 3), ("a/c/d=1", 3)]
     before = store.listed("a")[0].version
     store.put("a/b", b"ONE")
@@ -166,3 +165,27 @@ def test_a_file_system_without_locks_between_hosts_is_refused(tmp_path, line, re
     with why if refused else contextlib.nullcontext():
         refuse_unlocked(folder / "below", "deploy.store", mounts)
     refuse_unlocked(tmp_path, "deploy.store", mounts)
+
+
+def test_between_the_look_of_one_host_and_its_write_no_other_writes(tmp_path, monkeypatch):
+    store = open_store(str(tmp_path / "store"))
+    version = store.put("a", b"1")
+    looked, go_on = threading.Event(), threading.Event()
+    look = folders._differs
+
+    def paused(*given):
+        found = look(*given)
+        if not looked.is_set():
+            looked.set()
+            assert go_on.wait(20)
+        return found
+
+    monkeypatch.setattr(folders, "_differs", paused)
+    with ThreadPoolExecutor(2) as hosts:
+        first = hosts.submit(store.put, "a", b"2", version)
+        assert looked.wait(20)
+        second = hosts.submit(store.put, "a", b"3", version)
+        done, _ = wait([second], timeout=0.3)
+        go_on.set()
+    assert not done and first.exception() is None
+    assert isinstance(second.exception(), ChangedError) and store.read("a").content == b"2"
