@@ -1,4 +1,4 @@
-"""Items are made in steps. Each is kept with the digest of everything it was made from: only stale ones run again."""
+"""Item construction: steps, each kept with the digest of its inputs, so that only stale ones run again."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ import polars as pl
 
 from metacog_pipeline.asking import roles
 from metacog_pipeline.asking.session import request_digest
-from metacog_pipeline.benchmark.contract import Benchmark, Checked, Made, Stage, Step
+from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.benchmark.contract import Checked, Made, Stage, Step
 from metacog_pipeline.benchmark.item_files import as_frame, items_path, read_rows, step_path, write_rows
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 
-Bound = Benchmark[Any, Any, Any]
-
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step made, as people see it: figures, a table to preview, its checks, and how asking who helps went."""
+    """The result of a step to show: figures, a table to preview, its checks, and how asking the models that help went."""
 
     facts: Mapping[str, Any]
     frame: pl.DataFrame
@@ -114,7 +113,10 @@ def items_current(benchmark: Bound) -> bool:
 
 @contextmanager
 def with_items(benchmark: Bound, built: Callable[[Bound], AbstractContextManager[Bound]]) -> Iterator[Bound]:
-    """Give the benchmark with its items, with items as they may be at most, or with those that ``built`` makes."""
+    """Give the benchmark with current items: its own, else the longest there may be, else those that ``built`` builds.
+
+    The longest stand for items that models must help to make first: a plan prices them, and asks nobody.
+    """
     if items_current(benchmark):
         yield benchmark
         return
@@ -127,7 +129,7 @@ def with_items(benchmark: Bound, built: Callable[[Bound], AbstractContextManager
 
 
 def untried(benchmark: Bound, needs: Sequence[str]) -> str | None:
-    """Return why nobody may judge yet: a step judging ``needs`` is not made; None where all are."""
+    """Return why judges may not grade yet: a step that judging ``needs`` is stale; None where all are current."""
     for name in needs:
         if not step_current(benchmark, step_of(benchmark, name)):
             made = f"{benchmark.name}_{name}"
@@ -139,10 +141,10 @@ def untried(benchmark: Bound, needs: Sequence[str]) -> str | None:
 
 
 def run_step(benchmark: Bound, step: Step, on_progress: roles.OnProgress = None) -> StepResult:
-    """Make a step's result and keep it, after asking who helps with it.
+    """Make a step's result and keep it, after asking the models that help with it.
 
     Raises ``SourceError`` where a step before has not run, or a blocking check fails: nothing is kept then. Raises
-    ``ProviderError``, ``BudgetError`` if somebody who helps has not answered everything; what was answered is kept.
+    ``ProviderError``, ``BudgetError`` if a model that helps has not answered everything; what was answered is kept.
     """
     for name in step.needs:
         if not result_path(benchmark, name).exists():

@@ -1,4 +1,4 @@
-"""Judges: what other models say of a model's responses, asked, kept and read like answers themselves.
+"""Judges: verdicts of other models on a model's responses, asked, kept and read like answers themselves.
 
 Their partition is that of the judged model and run, under the name ``<benchmark>_judgements``.
 """
@@ -22,7 +22,8 @@ from metacog_pipeline.asking.panel import (
 from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.asking.states import Profile, Progress, SessionResult, Tally
 from metacog_pipeline.asking.types import Task
-from metacog_pipeline.benchmark.contract import Benchmark, Judging, Stage
+from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.benchmark.contract import Judging, Stage
 from metacog_pipeline.benchmark.item_files import items_digest
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import StudyError
@@ -32,8 +33,6 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study.frames import read_frame
 from metacog_pipeline.transcripts.folder import judgements_of, write_manifest
 from metacog_pipeline.transcripts.store import answers_table
-
-Bound = Benchmark[Any, Any, Any]
 
 
 def wanted(benchmark: Bound) -> Judging | None:
@@ -50,7 +49,7 @@ def judged_as(partition: Partition) -> Partition:
 def panel(
     benchmark: Bound, judging: Judging, spec: ModelSpec, responses: pl.DataFrame | None
 ) -> list[Panelist]:
-    """Return who is asked what about a model; as much as there can be at most where ``responses`` is None."""
+    """Return the judges of a model with their tasks; the longest there may be where ``responses`` is None."""
     found = []
     for judge in judging.judges(benchmark, spec):
         todo = (
@@ -85,7 +84,7 @@ def _rules(benchmark: Bound, judging: Judging, judges: Sequence[ModelSpec]) -> l
 
 
 def needed_by(benchmark: Bound, judging: Judging, spec: ModelSpec) -> list[Any] | None:
-    """Return what decides, besides its responses, what judges are asked about a model; None where only tasks tell."""
+    """Return what decides, besides its responses, what judges are asked about a model; None where only tasks decide."""
     if judging.worded_by is None:
         return None
     items = items_digest(benchmark.context.home, benchmark.name, benchmark.Item)
@@ -131,7 +130,7 @@ def note_replayed(benchmark: Bound, judging: Judging, partition: Partition, resp
 def _imported(
     benchmark: Bound, judging: Judging, partition: Partition, responses: pl.DataFrame
 ) -> SessionResult:
-    """Say how many of the verdicts that are needed were imported."""
+    """Return how many of the verdicts that are needed were imported."""
     n = note_replayed(benchmark, judging, partition, responses)
     kept = min(n, len(stored_answers(judged_as(partition).folder)))
     if not kept:

@@ -1,6 +1,6 @@
-"""Models that help to make items: asked, planned and kept like those that are measured, one partition each.
+"""Roles: models that help to make items, asked, planned and kept like those that are measured.
 
-Their partition is called ``<benchmark>_<role>``; they have one run. What they said is an input of their construction step.
+Their partition is called ``<benchmark>_<role>``, with one run. Their answers are an input of their construction step.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -24,7 +23,8 @@ from metacog_pipeline.asking.cost_estimate import (
 )
 from metacog_pipeline.asking.states import Profile, Progress, SessionResult, Tally
 from metacog_pipeline.asking.types import Task
-from metacog_pipeline.benchmark.contract import Benchmark, Inputs, Role, Step
+from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.benchmark.contract import Inputs, Role, Step
 from metacog_pipeline.benchmark.item_files import items_path, write_rows
 from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
 from metacog_pipeline.files import canonical_json, sha256_hex
@@ -33,7 +33,6 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.store import answers_table
 
-Bound = Benchmark[Any, Any, Any]
 OnProgress = Callable[[Progress], None] | None
 RUN = 1
 
@@ -70,7 +69,7 @@ def roles(benchmark: Bound) -> Iterator[tuple[Step, Role]]:
 
 
 def partition_of(benchmark: Bound, role: Role, spec: ModelSpec) -> session.Partition:
-    """Return where what a model says in a role is kept."""
+    """Return where the answers of a model in a role are kept."""
     return session.Partition(benchmark.context.study, f"{benchmark.name}_{role.name}", spec, RUN)
 
 
@@ -85,15 +84,14 @@ def fingerprint(benchmark: Bound, role: Role, spec: ModelSpec, tasks: Sequence[T
 def ask(benchmark: Bound, role: Role, inputs: Inputs, on_progress: OnProgress = None) -> RoleResult:
     """Ask every model of a role what is not answered yet.
 
-    Raises ``ProviderError``, ``BudgetError`` if somebody has not answered everything, unless that will do; what was
+    Raises ``ProviderError``, ``BudgetError`` if a model has not answered everything, unless that will do; what was
     answered is kept.
     """
-    people = role.models(benchmark)
     total = RoleResult()
-    for spec in people:
+    for spec in role.models(benchmark):
         todo = role.tasks(benchmark, spec, inputs)
         total.items += len(todo)
-        _ask_one(benchmark, role, spec, todo, total, on_progress, len(people))
+        _ask_one(benchmark, role, spec, todo, total, on_progress)
     will_do = role.incomplete_will_do is not None and role.incomplete_will_do(benchmark)
     if total.problems and (endings.INTERRUPTED.is_set() or not will_do):
         line = "; ".join(total.problems)
@@ -160,7 +158,7 @@ def left_to_ask(
 
 @contextmanager
 def items_at_most(benchmark: Bound) -> Iterator[Bound | None]:
-    """Give the benchmark with items of the greatest length in a home of its own; None where nobody must answer first."""
+    """Give the benchmark with the longest items there may be, in a temporary folder; None if no paid model makes them."""
     asked = [role for _, role in roles(benchmark) if role.at_most is not None]
     if not any(spec.provider != "simulated" for role in asked for spec in role.models(benchmark)):
         yield None
@@ -187,7 +185,6 @@ def _ask_one(
     todo: Sequence[Task],
     total: RoleResult,
     on_progress: OnProgress,
-    people: int,
 ) -> None:
     partition = partition_of(benchmark, role, spec)
     now = fingerprint(benchmark, role, spec, todo)
@@ -201,14 +198,18 @@ def _ask_one(
         respond = None
         if spec.provider == "simulated" and role.respondent is not None:
             respond = role.respondent(benchmark, spec)
-        shown = None if on_progress is None else _overall(on_progress, total, len(todo), people)
+        shown = (
+            None
+            if on_progress is None
+            else _overall(on_progress, total, len(todo), len(role.models(benchmark)))
+        )
         done = session.query_partition(
             partition, todo, role.modes, fingerprint=now, respond=respond, on_progress=shown
         )
     except (BudgetError, ProviderError, StudyError) as error:
         session.record_failure(partition, str(error), len(todo))
         _problem(total, spec, str(error), error.exit_code)
-    except PartitionBusyError as error:  # another process asks; it will say how that went
+    except PartitionBusyError as error:  # another process asks, and reports how that went
         _problem(total, spec, str(error), error.exit_code)
     else:
         _add(total, spec, done)
@@ -231,12 +232,12 @@ def _problem(total: RoleResult, spec: ModelSpec, reason: str, exit_code: int) ->
 
 
 def _overall(
-    on_progress: Callable[[Progress], None], total: RoleResult, todo: int, people: int
+    on_progress: Callable[[Progress], None], total: RoleResult, todo: int, models: int
 ) -> Callable[[Progress], None]:
     before, spent = total.items - todo, total.tally.cost_usd
 
     def report(progress: Progress) -> None:
         cost = spent + progress.tally.cost_usd
-        on_progress(Progress(before + progress.done, todo * people, Tally(cost_usd=cost)))
+        on_progress(Progress(before + progress.done, todo * models, Tally(cost_usd=cost)))
 
     return report
