@@ -1,5 +1,5 @@
 """``python -m metacog_pipeline`` is the ``metacog`` command."""
 
-from metacog_pipeline.cli import command
+from metacog_pipeline.cli import main
 
-command()
+main()

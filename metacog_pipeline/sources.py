@@ -227,7 +227,7 @@ def download(
         kept = part.stat().st_size if part.exists() else 0
         raise SourceError(
             f"{url}: download broke off after {kept} bytes ({_reason(error)}); "
-            "fetch again to continue, or use metacog fetch --from DIR"
+            "fetch again to continue, or use metacog doctor STUDY --fetch --from DIR"
         ) from None
     part.replace(path)
     note.unlink(missing_ok=True)

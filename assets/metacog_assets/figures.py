@@ -81,7 +81,7 @@ class Waits(MetacogError):
     def __init__(self, batches: int) -> None:
         what = "1 batch is" if batches == 1 else f"{batches} batches are"
         super().__init__(
-            f"waiting: {what} under way at the provider (see: metacog batches STUDY); run again later"
+            f"waiting: {what} under way at the provider (see: metacog status STUDY --batches); run again later"
         )
 
 

@@ -39,7 +39,9 @@ from metacog_pipeline.transcripts.store import FINISHED, kept_records
 LOOK_S = 2.0
 WORKING = ".working"  # below DAGSTER_HOME: locked by each `metacog run` as long as it works
 SHARE = 0.1  # of the time at most is spent on looking
-NO_DAEMON = "no daemon works on the queue: start `metacog ui STUDY` or `metacog daemon STUDY`, here or on another host"
+NO_DAEMON = (
+    "no daemon works on the queue: start `metacog ui STUDY` or `dagster-daemon run`, here or on another host"
+)
 
 
 def detach(launcher: Launcher, request: Request) -> int:

@@ -164,7 +164,7 @@ def next_runs(study: Study, instance: dg.DagsterInstance, request: Request) -> l
     if work.requests or look.busy:
         return work.requests
     if batches.waiting(study):
-        raise MetacogError("waiting for batches (see: metacog batches STUDY)")
+        raise MetacogError("waiting for batches (see: metacog status STUDY --batches)")
     if not look.passes("publish") and (request.force or not board_current(study)):
         work.start("publish", "publish", boards())
         return work.requests

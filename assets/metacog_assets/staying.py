@@ -49,7 +49,7 @@ def launch_until_answered(
 def _wait(launcher: Launcher) -> None:
     """Wait until a batch can go on, or whoever started this process is gone."""
     parent, pause = os.getppid(), desk.PACE.first_s
-    launcher.say("waiting for batches (see: metacog batches STUDY; stop and run again as you like)")
+    launcher.say("waiting for batches (see: metacog status STUDY --batches; stop and run again as you like)")
     while not batches.ended(launcher.study):
         if os.environ.get(WATCH_PARENT) and os.getppid() != parent:
             raise KeyboardInterrupt

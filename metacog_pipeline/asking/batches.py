@@ -165,4 +165,4 @@ def _named(study: Study, mark: str) -> Batch:
     for batch in records.batches(study.home):
         if batch.record.mark == mark:
             return batch
-    raise StudyError(f"no batch {mark} in {study.home}: see `metacog batches STUDY`")
+    raise StudyError(f"no batch {mark} in {study.home}: see `metacog status STUDY --batches`")

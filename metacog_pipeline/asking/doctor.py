@@ -227,9 +227,13 @@ def _data(benchmark: Bound, broken: Mapping[str, str]) -> Iterator[Finding]:
             yield _ok(benchmark.name, f"data set {name} is fetched")
         elif urls and all(url in broken for url in urls):
             why = f"data set {name} is not fetched, and {broken[urls[0]]}"
-            yield _fail(benchmark.name, f"{why}; run `metacog fetch --from DIR` with a copy", SourceError)
+            yield _fail(
+                benchmark.name,
+                f"{why}; run `metacog doctor STUDY --fetch --from DIR` with a copy",
+                SourceError,
+            )
         else:
-            text = f"data set {name} is not fetched; `metacog fetch` or the first run does"
+            text = f"data set {name} is not fetched; `metacog doctor STUDY --fetch` or the first run does"
             yield _warn(benchmark.name, text)
 
 

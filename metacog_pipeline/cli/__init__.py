@@ -1,14 +1,13 @@
-"""The ``metacog`` command. One line per mistake, a documented exit code, no traceback for a user's error.
+"""The ``metacog`` command line: one line per mistake, a documented exit code, no traceback for a user's error.
 
-A command's module is imported when the command is called or asked for its help: to list them all takes a tenth of a
-second, not the two that the statistics, the databases and the HTTP clients take to load.
+A command's module is imported when the command is called or asked for its help, so that listing them all loads neither
+statistics nor databases.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -22,96 +21,113 @@ from click.shell_completion import CompletionItem
 from metacog_pipeline import __version__, registry
 from metacog_pipeline.cli import mistakes
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.quick_end import end
 
-SELDOM = 20_000  # objects made and not dropped after which garbage is looked for
 EPILOG = (
     "Exit codes: 0 done, 1 other error, 2 wrong study file or arguments, 3 sources, 4 kept answers, 5 budget, "
     "6 provider, 7 some partitions failed while others finished, 8 some imported rows not readable, "
     "9 batches are under way, 130 interrupted."
 )
 
-#: Command to the module and name it is imported from, and what the list of commands says of it.
-COMMANDS: Mapping[str, tuple[str, str, str]] = {
-    "batches": ("status", "batches", "List the batches a study has submitted."),
-    "answer": ("answer", "answer", "Print everything kept of one call."),
-    "board": ("boards", "board", "Print the leaderboard of all benchmarks, or of one."),
-    "bundle": ("exporting", "bundle", "Write one archive that a paper can cite."),
-    "cite": ("exporting", "cite", "Print BibTeX of what stands behind a study's boards."),
-    "compare": ("boards", "compare", "Compare two models on the items both answered."),
-    "daemon": ("deploying", "daemon", "Start what is queued, on this host."),
-    "demo": ("demonstration", "demo", "Run the demo: simulated models answer sample questions."),
-    "doctor": ("verifying", "doctor", "Check that a run can start: keys, models, prices, data, disk."),
-    "explain": ("explaining", "explain", "Explain one number of a board, and recount it."),
-    "explore": ("report", "explore", "Show every item and every answer in a browser."),
-    "export": ("exporting", "export", "Write what a study found in a format that others read."),
-    "fetch": ("sources", "fetch", "Fetch published data sets into the study's home."),
-    "fit": ("fitting", "fit", "Fit meta-d' and its relatives to a table of counts or trials."),
-    "import": ("answers", "import_command", "Keep answers somebody already paid for."),
-    "init": ("starting", "init", "Write a study file to begin with."),
-    "plan": ("running", "plan", "Print calls, tokens and dollars before a cent is spent."),
-    "power": ("power", "power", "Plan an experiment: its power, or the trials it takes."),
-    "read": ("replies", "read", "Read replies from a file, without a study."),
-    "report": ("report", "report", "Write the study's boards, figures and transcripts as pages."),
-    "reproduce": ("exporting", "reproduce", "Make the boards of a bundle again, and compare them."),
-    "run": ("running", "run", "Ask what is missing, score it, rebuild the boards."),
-    "serve": ("running", "serve", "Serve the study's simulated models over HTTP."),
-    "sql": ("boards", "sql", "Ask the leaderboard's DuckDB file one read-only query."),
-    "status": ("status", "status", "Say how far a study is, and what is missing."),
-    "verify": ("verifying", "verify", "Check that everything kept is what was kept; repair it."),
-    "ui": ("running", "ui", "Open the Dagster UI on a study; stop it with Ctrl-C."),
-    "worker": ("deploying", "worker", "Work on the runs of a study, beside other hosts."),
+#: Section → command → ``module:name`` of its function, and its line in the list of commands.
+GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Every day": {
+        "init": ("starting:init", "Write a study file to begin with."),
+        "doctor": ("starting:doctor", "Check that a run can start; fetch data sets."),
+        "plan": ("running:plan", "Print calls, tokens and dollars before a cent is spent."),
+        "run": ("running:run", "Ask what is missing, score it, rebuild the boards."),
+        "board": ("boards:board", "Print the leaderboard of all benchmarks, or of one."),
+        "report": ("boards:report", "Write boards, figures and transcripts as pages."),
+        "import": ("importing:import_command", "Keep answers that were collected elsewhere."),
+    },
+    "Answers and data": {
+        "status": ("status:status", "Print how far a study and its batches are."),
+        "read": ("reading:read", "Read replies from a file, without a study."),
+        "verify": ("verifying:verify", "Check kept answers and results, or reproduce a bundle."),
+        "export": ("exporting:export", "Write results in a format that others read, or as a bundle."),
+    },
+    "Numbers": {
+        "compare": ("boards:compare", "Compare two models on the items both answered."),
+        "explain": ("explaining:explain", "Explain one number of a board, or print one call."),
+        "sql": ("boards:sql", "Run one read-only query on the leaderboard's DuckDB file."),
+        "fit": ("fitting:fit", "Fit meta-d' and its relatives to a table of counts or trials."),
+    },
+    "Trying and watching": {
+        "demo": ("demonstration:demo", "Run the demo: simulated models answer sample questions."),
+        "ui": ("running:ui", "Open the Dagster UI on a study; stop it with Ctrl-C."),
+        "serve": ("running:serve", "Serve the study's simulated models over HTTP."),
+    },
+}
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    name: found for group in GROUPS.values() for name, found in group.items()
 }
 
-
-#: Other names of commands, those of version 0.1 among them.
-OTHER_NAMES: Mapping[str, str] = {"simulate-server": "serve"}
+#: Commands of earlier versions, and what does the same today.
+REMOVED: Mapping[str, str] = {
+    "answer": "use metacog explain STUDY ANSWER_ID",
+    "batches": "use metacog status STUDY --batches",
+    "bundle": "use metacog export STUDY --format bundle",
+    "cite": "use metacog export STUDY --format bibtex",
+    "daemon": "use dagster-daemon run, or metacog ui STUDY, whose daemon does the same",
+    "explore": "use metacog report STUDY --explore",
+    "fetch": "use metacog doctor STUDY --fetch",
+    "medley": "use metacog run STUDY, which makes and judges instances; gates, sharing and analysts are reached from "
+    "Python, see docs/benchmarks/medley/README.md",
+    "metacogbench": 'use metacog sql "from items"; new items and audits are made from Python, see '
+    "docs/benchmarks/metacogbench/README.md",
+    "metamedqa": "use metacog run STUDY, which builds question sets, and metacog export; sets are authored from Python, "
+    "see docs/benchmarks/metamedqa/README.md",
+    "power": "use metacog_pipeline.stats.power from Python, see docs/benchmarks/signaldetection/README.md",
+    "reproduce": "use metacog verify --bundle FILE",
+    "simulate-server": "use metacog serve --study STUDY",
+    "worker": "use dagster-celery worker start, see docs/cluster.md",
+}
 
 
 class Commands(click.Group):
     """A group that imports a command when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands, those of benchmarks last."""
-        return [*sorted(COMMANDS), *registry.commands()]
+        """Return the names of all commands, those of plug-ins last."""
+        return [*COMMANDS, *_of_benchmarks()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command; None where there is none of this name."""
-        cmd_name = OTHER_NAMES.get(cmd_name, cmd_name)
+        """Import one command; None where there is none of this name. A removed one is a usage error."""
         if cmd_name in COMMANDS:
-            module, name, _ = COMMANDS[cmd_name]
+            module, _, name = COMMANDS[cmd_name][0].partition(":")
             command = getattr(import_module(f"metacog_pipeline.cli.{module}"), name)
-        elif cmd_name in registry.commands():
+        elif cmd_name in _of_benchmarks():
             command = registry.load_command(cmd_name)
+        elif cmd_name in REMOVED and not ctx.resilient_parsing:  # not where words are only being completed
+            raise click.UsageError(f'"{cmd_name}" was removed: {REMOVED[cmd_name]}')
         else:
-            if not ctx.resilient_parsing:  # words are only being completed
-                _refuse_misplaced(cmd_name)
             return None
         assert isinstance(command, click.Command)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands and options that begin so, without importing a command."""
-        said = {name: COMMANDS[name][2] if name in COMMANDS else None for name in self.list_commands(ctx)}
         found = [
-            CompletionItem(name, help=help) for name, help in said.items() if name.startswith(incomplete)
+            CompletionItem(name, help=COMMANDS[name][1] if name in COMMANDS else None)
+            for name in self.list_commands(ctx)
+            if name.startswith(incomplete)
         ]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing one."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][2]) for name in sorted(COMMANDS)])
-        with formatter.section("Commands of benchmarks"):
-            formatter.write_dl([(name, f"See metacog {name} --help.") for name in registry.commands()])
+        groups = {
+            title: [(name, line) for name, (_, line) in group.items()] for title, group in GROUPS.items()
+        }
+        groups["Of benchmarks"] = [(name, f"See metacog {name} --help.") for name in _of_benchmarks()]
+        for title, lines in groups.items():
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
 
 
-def _refuse_misplaced(name: str) -> None:
-    """Raise UsageError where ``name`` is a command of a benchmark's own."""
-    for benchmark in registry.commands():
-        group = registry.load_command(benchmark)
-        if isinstance(group, click.Group) and name in group.commands:
-            raise click.UsageError(f'"{name}" is a command of a benchmark: metacog {benchmark} {name}')
+def _of_benchmarks() -> list[str]:
+    """Return the names of plug-in commands; those of our own, today's or removed, cannot be taken."""
+    return [name for name in registry.commands() if name not in COMMANDS and name not in REMOVED]
 
 
 @click.group(
@@ -124,17 +140,7 @@ def cli() -> None:
     """Measure what language models know about what they know."""
 
 
-def _open_streams() -> None:
-    """Open what the command was started without (``>&-``): else a file or socket is taken for it, here and in a run."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the lowest number that is free
-            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
-
-
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
     # Matrices are small here: a thread per core takes more time than it saves, and last digits hang on their number.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -147,17 +153,14 @@ def main(arguments: list[str] | None = None) -> None:
         cli.main(args=arguments, prog_name="metacog", standalone_mode=False)
         sys.stdout.flush()
     except MetacogError as error:
-        print(f"metacog: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        _fail(str(error), error.exit_code)
     except NoArgsIsHelpError as error:  # a group alone: what it can do
         error.show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        print(f"metacog: {mistakes.words(error)}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        _fail(mistakes.words(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        print("metacog: interrupted; everything answered so far is kept", file=sys.stderr)
-        sys.exit(130)
+        _fail("interrupted; everything answered so far is kept", 130)
     except OSError as error:
         _end_unwritten(error)
     except SystemExit:
@@ -167,22 +170,26 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(0)
 
 
+def _open_streams() -> None:
+    """Open standard streams that were closed (``>&-``): else the next file or socket would be taken for one."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # gets the lowest number that is free
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    print(f"metacog: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
 def _end_unwritten(error: OSError) -> NoReturn:
-    """End with a line that says what the system refuses; in silence where whoever read the output has gone, as ``head``."""
+    """End with what the system refuses; in silence where the reader of the output has gone, as with ``head``."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still to be written there is not tried again
     if error.errno == errno.EPIPE:
         sys.exit(0)
     what = error.filename or "standard output"
-    print(f"metacog: {what}: {error.strerror or error}; free space, or check the path", file=sys.stderr)
-    sys.exit(1)
-
-
-def command() -> NoReturn:
-    """Be the ``metacog`` command: run it, and end the process without taking apart what it loaded."""
-    gc.set_threshold(SELDOM)  # a command keeps what it makes, or drops it at once: there is little to collect
-    try:
-        main()
-    except SystemExit as ended:
-        end(ended.code)
-    end(0)
+    _fail(f"{what}: {error.strerror or error}; free space, or check the path", 1)

@@ -1,4 +1,4 @@
-"""``board``, ``compare`` and ``sql``: read the leaderboard."""
+"""``board``, ``compare``, ``sql`` and ``report``: read the leaderboard."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import STUDY_FILE, opened, study_option
-from metacog_pipeline.cli.prompting import prompt
+from metacog_pipeline.cli.options import STUDY_FILE, opened, study_argument, study_option
 from metacog_pipeline.errors import StoreError, StudyError, suggestion
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import FORMATS, Format, Rows, render
 from metacog_pipeline.leaderboard.printing import notes, render_board
 from metacog_pipeline.leaderboard.read import board as read_board
 from metacog_pipeline.leaderboard.read import one_connection, run_query
+
+_COMPARED = (
+    *("benchmark", "condition", "measure", "value_a", "value_b"),
+    *("difference", "low", "high", "p_holm", "n_items", "better", "low_n"),
+)
+#: How an argument begins that is SQL with a comment above it, and no option: `-- What …`, not `--output=a file.csv`.
+_COMMENTED = re.compile(r"--(?:[^=]*\s|.*\n)", re.DOTALL)
 
 
 @click.command()
@@ -39,8 +45,35 @@ def board(benchmark: str | None, study_file: Path, form: Format) -> None:
             click.echo(f"\n{notes(home, benchmark)}", nl=False)
 
 
-#: How an argument begins that is SQL with a comment above it, and no option: `-- What …`, not `--output=a file.csv`.
-_COMMENTED = re.compile(r"--(?:[^=]*\s|.*\n)", re.DOTALL)
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@study_option
+@printing.format_option(*FORMATS)
+def compare(a: str, b: str, study_file: Path, form: Format) -> None:
+    """Compare models A and B of a study on the items both answered: A minus B, paired.
+
+    Score intervals of accuracy and AUROC2, bootstrap over items with all their runs for the others; Holm's correction
+    over the whole table. One rule for every benchmark: confidence is 0 to 1, ECE has ten bins; a board may have the
+    scale of its paper (MetaMedQA: 1 to 5). ECE and Brier score: less is better. `better` is empty where the data do
+    not favour one at p < 0.05; `low_n`: too few right or wrong answers for the interval to be trusted.
+    """
+    from metacog_pipeline.scoring.cross_benchmark import compare as compare_models
+
+    found = compare_models(opened(study_file), a, b)
+    if form not in ("table", "markdown"):
+        click.echo(render(Rows(tuple(found.columns), tuple(found.iter_rows())), form), nl=False)
+        return
+    shown = found.drop_nulls("difference").select(_COMPARED)
+    click.echo(render(Rows(tuple(shown.columns), tuple(shown.iter_rows())), form), nl=False)
+    click.echo(
+        "\nOver the n_items both answered; one rule for every benchmark: confidence from 0 to 1, ECE over ten bins. "
+        "A board is over all items, and may have the scale of its paper."
+    )
+    if left := found.height - shown.height:
+        click.echo(
+            f"{left} of {found.height} tests have no value; --format csv says why, in the column status."
+        )
 
 
 class _Query(click.Command):
@@ -50,8 +83,7 @@ class _Query(click.Command):
         """Read the arguments, those that begin with a comment behind the options."""
         place = args.index("--") if "--" in args else len(args)
         given, last = args[:place], args[place + 1 :]
-        said = [each for each in given if _COMMENTED.match(each)]
-        if said:
+        if said := [each for each in given if _COMMENTED.match(each)]:
             args = [*(each for each in given if each not in said), "--", *said, *last]
         return super().parse_args(ctx, args)
 
@@ -81,13 +113,28 @@ def sql(
     saved: str | None,
     dictionary: bool,
 ) -> None:
-    """Ask the leaderboard's DuckDB file one read-only query.
+    """Run one read-only query on the leaderboard's DuckDB file.
 
-    Without a query it is read from standard input; on a terminal a prompt with a history takes one after another. Texts of
-    prompts and replies stand in the attached file `texts`: join texts.answers by answer_id.
+    Without a query it is read from standard input. Texts of prompts and replies stand in the attached file `texts`: join
+    texts.answers by answer_id.
     """
     with _home(study_file, store) as home:
-        _asked(home, query, form, output, saved, dictionary)
+        if dictionary:
+            _print_dictionary(home)
+            return
+        query = _saved(saved) if saved is not None else query
+        if query is None and not sys.stdin.isatty():
+            query = sys.stdin.read()
+        if not (query or "").strip():
+            raise StudyError("query: empty; give one SELECT as an argument or on standard input")
+        assert query is not None
+        if output is None:
+            click.echo(render(run_query(home, query), form), nl=False)
+            return
+        from metacog_pipeline.leaderboard.export import export_query
+
+        rows = export_query(home, query, output)
+        printing.say(f"{rows} {'row' if rows == 1 else 'rows'}: {output}", rows=rows, wrote=[str(output)])
 
 
 @contextlib.contextmanager
@@ -114,73 +161,55 @@ def _home(study_file: Path | None, store: str | None) -> Iterator[Home]:
         yield home
 
 
-def _asked(
-    home: Home, query: str | None, form: Format, output: Path | None, saved: str | None, dictionary: bool
-) -> None:
-    if dictionary:
-        from metacog_pipeline.leaderboard import dictionary as said
+def _print_dictionary(home: Home) -> None:
+    from metacog_pipeline.leaderboard.dictionary import dictionary, tables
 
-        if printing.wanted():
-            printing.value(said.tables(home))
-        else:
-            click.echo(said.dictionary(home), nl=False)
-        return
-    if saved is not None:
-        from metacog_pipeline.leaderboard.dictionary import saved_queries
-
-        known = saved_queries()
-        if saved not in known:
-            raise StudyError(
-                f'--saved "{saved}": no such query{suggestion(saved, known)}; there are: {", ".join(sorted(known))}'
-            )
-        query = known[saved]
-    if query is None and output is None and sys.stdin.isatty():
-        prompt(home, lambda said: render(run_query(home, said), form))
-        return
-    if query is None:
-        query = sys.stdin.read()
-    if not query.strip():
-        raise StudyError("query: empty; give one SELECT as an argument or on standard input")
-    if output is not None:
-        from metacog_pipeline.leaderboard.export import export_query
-
-        rows = export_query(home, query, output)
-        printing.say(f"{rows} {'row' if rows == 1 else 'rows'}: {output}", rows=rows, wrote=[str(output)])
-        return
-    click.echo(render(run_query(home, query), form), nl=False)
+    if printing.wanted():
+        printing.value(tables(home))
+    else:
+        click.echo(dictionary(home), nl=False)
 
 
-_SHOWN = (
-    *("benchmark", "condition", "measure", "value_a", "value_b"),
-    *("difference", "low", "high", "p_holm", "n_items", "better", "low_n"),
-)
+def _saved(name: str) -> str:
+    """Return the text of a query that comes with the program."""
+    from metacog_pipeline.leaderboard.dictionary import saved_queries
+
+    known = saved_queries()
+    if name not in known:
+        raise StudyError(
+            f'--saved "{name}": no such query{suggestion(name, known)}; there are: {", ".join(sorted(known))}'
+        )
+    return known[name]
 
 
 @click.command()
-@click.argument("a")
-@click.argument("b")
-@study_option
-@printing.format_option(*FORMATS)
-def compare(a: str, b: str, study_file: Path, form: Format) -> None:
-    """Compare models A and B of a study on the items both answered: A minus B, paired.
+@study_argument
+@click.option("--explore", is_flag=True, help="Serve items and answers in a browser instead, until Ctrl-C.")
+@click.option(
+    "--port",
+    default=0,
+    type=click.IntRange(0, 65535),
+    help="Port of --explore; 0 takes the next free one from 3100 on.",
+)
+@printing.json_option
+def report(study_file: Path, explore: bool, port: int) -> None:
+    """Write the study's boards, figures, published comparisons and transcripts as HTML pages; print where they are.
 
-    Score intervals of accuracy and AUROC2, bootstrap over items with all their runs for the others; Holm's correction
-    over the whole table. One rule for every benchmark: confidence is 0 to 1, ECE has ten bins; a board may have the
-    scale of its paper (MetaMedQA: 1 to 5). ECE and Brier score: less is better. `better` is empty where the data do
-    not favour one at p < 0.05; `low_n`: too few right or wrong answers for the interval to be trusted.
+    The pages are made from the leaderboard as it stands. They open from disk and load nothing from a network. Up to 100,000
+    answers they hold every item and answer; beyond that --explore serves these, on 127.0.0.1 only.
     """
-    from metacog_pipeline.scoring.cross_benchmark import compare as compare_models
+    study = opened(study_file)
+    if explore:
+        from metacog_pipeline.report.explorer import server
 
-    found = compare_models(opened(study_file), a, b)
-    read = form in ("table", "markdown")
-    shown = found.drop_nulls("difference").select(_SHOWN) if read else found
-    click.echo(render(Rows(tuple(shown.columns), tuple(shown.iter_rows())), form), nl=False)
-    if read:
-        click.echo(
-            "\nOver the n_items both answered; one rule for every benchmark: confidence from 0 to 1, ECE over ten bins. "
-            "A board is over all items, and may have the scale of its paper."
-        )
-    if read and (left := found.height - shown.height):
-        click.echo(
-            f"{left} of {found.height} tests have no value; --format csv says why, in the column status."
-        )
+        server.serve(study.home, study.study.name, port, announce=_announce)
+        return
+    from metacog_pipeline.report.page import build_report
+
+    page = build_report(study.home, study.study.name)
+    printing.say(str(page), report=str(page))
+
+
+def _announce(line: str, address: str) -> None:
+    printing.say(line, address=address)
+    printing.flush()

@@ -10,12 +10,13 @@ import click
 import polars as pl
 
 from metacog_pipeline import columns as named
-from metacog_pipeline.cli import printing, rejected
+from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import FoldingCommand, quiet_option, wide_option, words_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import replacing, write_text
 from metacog_pipeline.fitting.fits import Fitted, Options, fit_file
 from metacog_pipeline.fitting.trials import Columns
+from metacog_pipeline.interchange.rejected import write_rejected
 from metacog_pipeline.leaderboard.output import Rows, render
 
 FORMATS: tuple[Literal["table", "csv", "json"], ...] = ("table", "csv", "json")
@@ -105,11 +106,10 @@ def fit(
     else:
         _write(output, fitted, "table" if printing.wanted() else form)
         printing.say(rows=len(fitted.rows), wrote=[str(output)])
-    rejected.report(
-        file,
-        [f" {each.where}: not used: {each.reason}" for each in fitted.rejected],
-        listed=[(each.row, "not used", each.reason) for each in fitted.rejected],
-    )
+    lines = [f" {each.where}: not used: {each.reason}" for each in fitted.rejected]
+    listed = [(each.row, "not used", each.reason) for each in fitted.rejected]
+    for line in write_rejected(file, lines, listed=listed):
+        click.echo(line, err=True)
     if not quiet:
         for note in fitted.notes:
             click.echo(f"{file.name}: {note}", err=True)

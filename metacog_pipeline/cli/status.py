@@ -1,4 +1,4 @@
-"""``status`` and ``batches``: how far a study and its batches are, without Dagster."""
+"""``status``: how far a study and its batches are, without Dagster."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ import click
 
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import opened, study_argument
+from metacog_pipeline.leaderboard.output import Rows, to_table
 from metacog_pipeline.study import Study
 
 if TYPE_CHECKING:
+    from metacog_pipeline.asking.batches import BatchRow
     from metacog_pipeline.leaderboard.status import PartitionState
-
-
-from metacog_pipeline.leaderboard.output import Rows, to_table
 
 DONE = "complete"
 SHOWN = 12  # lines; a screen holds them with the summary
+BATCH_COLUMNS = (
+    *("batch", "model", "benchmark", "run", "state"),
+    *("at the provider", "age", "requests", "answered", "dollars"),
+)
+HOUR_S, MINUTE_S = 3600.0, 60.0
 
 
 @click.command()
@@ -30,25 +34,49 @@ SHOWN = 12  # lines; a screen holds them with the summary
 @click.option(
     "--watch", is_flag=True, help="Follow what is queued or under way until it ends; Ctrl-C stops only this."
 )
+@click.option("--batches", is_flag=True, help="List the batches the study has submitted instead.")
+@click.option(
+    "--cancel", metavar="BATCH", help="Ask the provider to stop this batch; what it answered is collected."
+)
+@click.option(
+    "--give-up", metavar="BATCH", help="Forget this batch: ask again; its worst case counts as spent."
+)
 @printing.format_option("lines", "json")
-def status(study_file: Path, everything: bool, watch: bool, form: str) -> None:
-    """Say how far a study is: answered, failed and missing per benchmark, dollars spent, whether the boards are current.
+def status(
+    study_file: Path,
+    everything: bool,
+    watch: bool,
+    batches: bool,
+    cancel: str | None,
+    give_up: str | None,
+    form: str,
+) -> None:
+    """Print how far a study is: answered, failed and missing per benchmark, dollars spent, whether the boards are current.
 
     Asks nobody and writes nothing. With --watch it ends with the exit code of what it followed.
-    """
-    from metacog_pipeline.asking.spent import spent_figures
-    from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
 
+    With --batches, --cancel or --give-up it lists the batches a study has submitted. Dollars are what a batch has cost, or
+    with "<=" the most it can cost, which is set aside. `metacog run` collects what has ended.
+    """
     study = opened(study_file)
     if watch:
-        if everything or form == "json":
-            raise click.UsageError("--watch prints lines as things change; leave out --all and JSON")
+        if everything or batches or cancel or give_up or form == "json":
+            raise click.UsageError("--watch prints lines as things change; give it alone")
         from metacog_pipeline.cli.running import launch
 
         sys.exit(launch(study, flags={"--watch": True}))
-    if form == "json":
+    if batches or cancel or give_up:
+        _print_batches(study, cancel, give_up, form)
+    elif form == "json":
         printing.value(state_of(study))
-        return
+    else:
+        _print_state(study, everything)
+
+
+def _print_state(study: Study, everything: bool) -> None:
+    from metacog_pipeline.asking.spent import spent_figures
+    from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
+
     states = [*partition_states(study), *helper_states(study)]
     money = spent_figures(study.home, study.study.budget_usd)
     current = board_current(study)
@@ -98,62 +126,31 @@ def _summary(benchmark: str, states: Sequence[PartitionState]) -> str:
     return f"{benchmark}: {complete}, {answered:,} of {expected:,} items answered{lost}"
 
 
-HEADINGS = (
-    *("batch", "model", "benchmark", "run", "state"),
-    *("at the provider", "age", "requests", "answered", "dollars"),
-)
-HOUR_S, MINUTE_S = 3600.0, 60.0
+def _print_batches(study: Study, cancel: str | None, give_up: str | None, form: str) -> None:
+    from metacog_pipeline.asking import batches
 
-
-@click.command()
-@study_argument
-@click.option(
-    "--cancel", metavar="BATCH", help="Ask the provider to stop this batch; what it answered is collected."
-)
-@click.option(
-    "--give-up", metavar="BATCH", help="Forget this batch: ask again; its worst case counts as spent."
-)
-@printing.format_option("table", "json")
-def batches(study_file: Path, cancel: str | None, give_up: str | None, form: str) -> None:
-    """List the batches a study has submitted: state, age, requests, cost.
-
-    Dollars are what a batch has cost, or with "<=" the most it can cost, which is set aside. `metacog run` collects
-    what has ended.
-    """
-    from metacog_pipeline.asking import batches as listed
-
-    study = opened(study_file)
     if cancel is not None:
-        listed.cancel(study, cancel)
+        batches.cancel(study, cancel)
     if give_up is not None:
-        listed.give_up(study, give_up)
-    rows = listed.rows(study)
+        batches.give_up(study, give_up)
+    rows = batches.rows(study)
     if form == "json":
         printing.value([asdict(row) for row in rows])
-        return
-    if not rows:
+    elif not rows:
         click.echo("no batches were submitted")
-        return
-    table = tuple(
-        (
-            *(
-                row.mark,
-                row.model,
-                row.benchmark,
-                row.run,
-                row.state,
-                row.at_provider or "-",
-                _age(row.age_s),
-            ),
-            *(row.requests, "-" if row.answered is None else row.answered),
-            _dollars(row.cost_usd, row.settled),
-        )
-        for row in rows
+    else:
+        table = Rows(BATCH_COLUMNS, tuple(map(_cells, rows)))
+        click.echo(to_table(table, title=f"Batches of {study.study.name}"))
+        for row in rows:
+            if row.message is not None:
+                click.echo(f"{row.mark}: {row.message}")
+
+
+def _cells(row: BatchRow) -> tuple[object, ...]:
+    return (
+        *(row.mark, row.model, row.benchmark, row.run, row.state, row.at_provider or "-", _age(row.age_s)),
+        *(row.requests, "-" if row.answered is None else row.answered, _dollars(row.cost_usd, row.settled)),
     )
-    click.echo(to_table(Rows(HEADINGS, table), title=f"Batches of {study.study.name}"))
-    for row in rows:
-        if row.message is not None:
-            click.echo(f"{row.mark}: {row.message}")
 
 
 def _age(seconds: float) -> str:

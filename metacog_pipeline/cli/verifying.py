@@ -1,4 +1,4 @@
-"""``doctor`` and ``verify``: whether a run can start, and whether everything a study keeps is what was kept."""
+"""``verify``: whether all that a study keeps is what was kept, and whether a bundle gives its boards again."""
 
 from __future__ import annotations
 
@@ -8,36 +8,59 @@ from typing import TYPE_CHECKING
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import opened, study_argument
-from metacog_pipeline.errors import StoreError
+from metacog_pipeline.cli.options import STUDY_FILE, opened
+from metacog_pipeline.errors import MetacogError, StoreError
 
 if TYPE_CHECKING:
     from metacog_pipeline.study import Study
     from metacog_pipeline.study.digests import Compared
     from metacog_pipeline.transcripts.verification import Checked
 
-
-import sys
-
-from metacog_pipeline.study import load_study
-
 SHOWN = 20  # damaged places; the rest are counted
+_PATH = click.Path(path_type=Path)
 
 
 @click.command()
-@study_argument
+@click.argument("study_file", metavar="[STUDY]", type=STUDY_FILE, required=False)
 @click.option(
     "--repair", is_flag=True, help="Put damaged files aside and make again what can be made from the rest."
 )
+@click.option("--bundle", type=_PATH, metavar="FILE", help="Instead: make the boards of a bundle again.")
+@click.option("--to", "target", type=_PATH, metavar="DIR", help="With --bundle: a new folder.")
+@click.option(
+    "--from",
+    "given",
+    type=_PATH,
+    metavar="DIR",
+    help="With --bundle: copies of data sets whose licence kept them out of it.",
+)
 @printing.json_option
-def verify(study_file: Path, repair: bool) -> None:
+def verify(
+    study_file: Path | None, repair: bool, bundle: Path | None, target: Path | None, given: Path | None
+) -> None:
     """Check that everything a study keeps is what was kept: answers, their copies, the ledger, items, boards.
 
     Reads every byte, in the store of [deploy] too, and asks nobody. Exit code 4 where something is damaged; each place
     is named. With --repair damaged files of the home are renamed to NAME.damaged, lines and rows that can be read are
     kept, and the next `metacog run` makes the rest again; only an answer that stood in a damaged line and nowhere else
     is asked again.
+
+    With --bundle boards and report are made again from an archive of `metacog export --format bundle`, and every table
+    is compared byte by byte; nobody is asked and nothing is fetched. Exit code 1 where a table differs; with another
+    version of the program the lines of the changelog are printed that say why numbers shift.
     """
+    if (study_file is None) == (bundle is None):
+        raise click.UsageError("give the STUDY whose answers are checked, or --bundle FILE; one of them")
+    if bundle is not None:
+        _reproduce(bundle, target, given)
+    elif target is not None or given is not None:
+        raise click.UsageError("--to and --from: give --bundle FILE beside them")
+    else:
+        assert study_file is not None
+        _verify(study_file, repair)
+
+
+def _verify(study_file: Path, repair: bool) -> None:
     from metacog_pipeline.study import digests
 
     study = opened(study_file)
@@ -62,6 +85,28 @@ def verify(study_file: Path, repair: bool) -> None:
         raise StoreError(f"{places}, left in place: no run makes that again, what to do stands with each")
     left = f", but for {by_hand} that no run makes again" if by_hand else ""
     raise StoreError(f"{places} put aside{left}: metacog run {study_file} makes anew what is missing")
+
+
+def _reproduce(bundle: Path, target: Path | None, given: Path | None) -> None:
+    """Make the boards of a bundle again, and print table by table whether each is equal."""
+    from metacog_pipeline import __version__
+    from metacog_pipeline.exporting.reproduce import reproduce
+
+    made = reproduce(bundle, target, given)
+    for each in made.tables:
+        row = {"table": each.name, "rows": each.rows, "equal": each.differs is None, "why": each.differs}
+        printing.say(f"{each.name}: {each.differs or f'equal, {each.rows:,} rows'}", tables=[row])
+    printing.say(version=made.version, here=__version__, home=str(made.home))
+    n = len(made.tables)
+    if not made.differ:
+        printing.say(f"{n} of {n} tables are equal byte by byte; the study is in {made.folder}")
+        return
+    printing.say(scores=made.scores)
+    for line in made.scores if made.version != __version__ else ():
+        printing.say(f"  {line}")
+    printing.flush()
+    first, told = made.differ[0], f"made by version {made.version}, this is {__version__}"
+    raise MetacogError(f"{len(made.differ)} of {n} tables differ ({told}): {first.name}: {first.differs}")
 
 
 def _answers(study: Study, published: Compared, mend: bool) -> int:
@@ -160,35 +205,3 @@ def _show(lines: list[str]) -> None:
         printing.say(f"  {line}")
     if len(lines) > SHOWN:
         printing.say(f"  and {len(lines) - SHOWN:,} more")
-
-
-@click.command()
-@study_argument
-@click.option("--offline", is_flag=True, help="Ask nobody and connect to nothing.")
-@click.option("--port", default=3000, type=click.IntRange(1, 65535), help="Port the UI is wanted on.")
-@printing.format_option("lines", "json")
-def doctor(study_file: Path, offline: bool, port: int, form: str) -> None:
-    """Check that a run can start: keys, addresses, models, prices, data sets, disk, ports.
-
-    Asks each model, judge and author at most two short calls, none where it is known already how it answers; they count
-    against the budget. Exit code 0 if a run can start, otherwise that of what failed (1 where failures differ).
-    """
-    from metacog_pipeline.asking.doctor import examine, exit_code
-
-    study = load_study(study_file)
-    found = examine(study, offline=offline, port=port)
-    code = exit_code(found)
-    if form == "json":
-        rows = [{"state": each.state, "subject": each.subject, "text": each.text} for each in found]
-        printing.value(rows)
-        sys.exit(code)
-    for each in found:
-        click.echo(each.line)
-    failed = sum(each.state == "fail" for each in found)
-    asked = " (nobody was asked)" if offline else ""
-    click.echo(
-        f"{failed} of {len(found)} checks failed: mend them and run `metacog doctor` again{asked}"
-        if failed
-        else f"A run can start{asked}."
-    )
-    sys.exit(code)

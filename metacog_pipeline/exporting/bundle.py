@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import platform
 import shutil
+import tempfile
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,18 +26,22 @@ from metacog_pipeline.asking import judging, roles, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark import item_files
 from metacog_pipeline.benchmark.bound import Bound
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.exporting.citing import bibtex
 from metacog_pipeline.exporting.facts import Facts, may_copy, without_prompts
-from metacog_pipeline.exporting.folders import refuse_taken
+from metacog_pipeline.exporting.folders import refuse_taken, writable
 from metacog_pipeline.exporting.tables import write_csv
 from metacog_pipeline.files import canonical_json, file_sha256, replacing, sha256_hex
 from metacog_pipeline.home import Home
 from metacog_pipeline.interchange.logs.exported import ABOUT
+from metacog_pipeline.leaderboard.read import one_connection
 from metacog_pipeline.scoring import people
+from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 from metacog_pipeline.transcripts.store import read_manifest, read_partition
 
 FORMAT, SEAL = 1, "sha256"
+_OTHER_ARCHIVES = (".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar")
 ANSWERS, NOTED, TABLES = "answers.parquet", "partition.json", "tables"
 _LIBRARIES = ("numpy", "scipy", "polars", "pyarrow", "duckdb")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # a zip has a time for every entry; all have this one
@@ -64,6 +70,32 @@ def write(facts: Facts, folder: Path) -> dict[str, Any]:
     about[SEAL] = seal_of(about)
     (folder / ABOUT).write_text(json.dumps(about, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return about
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A bundle that was written: its path, the digest that seals it, and how many files it holds."""
+
+    path: Path
+    seal: str
+    files: int
+
+
+def write_archive(study: Study, target: Path | None) -> Archive:
+    """Write the bundle of ``study``, all of one board, to ``target``; named after study and snapshot where that is None.
+
+    Raises ``StudyError`` if ``target`` is there already or is named as another kind of archive.
+    """
+    if target is not None and target.suffix.lower() in _OTHER_ARCHIVES:
+        raise StudyError(f'--to "{target}": a bundle is a zip archive; give a name that ends in .zip')
+    with one_connection(study.home), tempfile.TemporaryDirectory() as folder:
+        facts = Facts.of(study)
+        path = target or Path(f"{study.study.name.replace(' ', '-')}-{facts.about()['snapshot']}.zip")
+        refuse_taken(path)
+        with writable(path):
+            about = write(facts, Path(folder))
+            pack(Path(folder), path)
+    return Archive(path, about[SEAL], len(about["files"]))
 
 
 def seal_of(about: dict[str, Any]) -> str:
@@ -154,7 +186,7 @@ def _readme(about: dict[str, Any]) -> str:
 Made by metacog_pipeline {about["version"]}; snapshot {about["snapshot"]}, seed {about["seed"]}.
 
     pip install metacog-pipeline=={about["version"]}
-    metacog reproduce THIS_FILE --to FOLDER
+    metacog verify --bundle THIS_FILE --to FOLDER
 
 makes the boards and the report again from the answers in here, asks nobody, and says table by table whether each is equal
 byte by byte to `tables/`. With another version it says what differs, and which line of the changelog explains it.

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import stat
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -24,10 +25,12 @@ from metacog_pipeline.benchmark.bound import Bound, bound, enabled
 from metacog_pipeline.errors import SourceError, StoreError, StudyError, one_line
 from metacog_pipeline.exporting import bundle
 from metacog_pipeline.exporting.facts import Facts, named_paths, sources
+from metacog_pipeline.exporting.folders import new_folder, refuse_taken
 from metacog_pipeline.exporting.tables import write_csv
 from metacog_pipeline.files import file_sha256, replacing, shipped
 from metacog_pipeline.interchange.logs.exported import ABOUT, IMPORTED, STUDY
 from metacog_pipeline.leaderboard import replayed
+from metacog_pipeline.report.page import build_report
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import MARK
 from metacog_pipeline.transcripts.schema import Record
@@ -47,6 +50,46 @@ class Table:
     name: str
     rows: int
     differs: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduced:
+    """A bundle whose boards were made again: in which folder, by which version it was made, every table compared."""
+
+    folder: Path
+    home: Path
+    version: str
+    tables: tuple[Table, ...]
+    scores: list[str]  # lines of the changelog that say why numbers shift, where a table differs
+
+    @property
+    def differ(self) -> list[Table]:
+        """The tables that are not equal byte by byte."""
+        return [each for each in self.tables if each.differs is not None]
+
+
+def reproduce(archive: Path, target: Path | None = None, given: Path | None = None) -> Reproduced:
+    """Make boards and report again from a bundle, in a new folder, and compare every table; nobody is asked.
+
+    ``given`` holds copies of data sets whose licence kept them out. Raises ``StoreError`` where it is no bundle.
+    """
+    if not archive.is_file():
+        what = "is a folder" if archive.is_dir() else "there is no such file"
+        raise StoreError(f"{archive}: {what}; give the archive that metacog export --format bundle wrote")
+    target = target or archive.with_name(f"{archive.stem}-reproduced")
+    refuse_taken(target)
+    with tempfile.TemporaryDirectory() as unpacked:
+        place = Path(unpacked)
+        about = unpack(archive, place)
+        with new_folder(target) as folder:
+            rebuild(place, folder, about, given)
+        study = load_study(target / STUDY)
+        tables = tuple(compare(study, place))
+    build_report(study.home, study.study.name)
+    version = about["board_version"]
+    differs = any(each.differs is not None for each in tables)
+    scores = scores_lines(version, set(benchmarks_of(study))) if differs else []
+    return Reproduced(target, study.home.path, version, tables, scores)
 
 
 # --- the archive ------------------------------------------------------------------------------------------------------

@@ -258,7 +258,7 @@ def test_a_data_set_that_is_not_here_fails_only_where_it_cannot_be_fetched(tmp_p
     study = load_study(path)
     (line,) = said_of(look(study), "medley")
     assert line.startswith("warn data set ")
-    assert line.endswith("is not fetched; `metacog fetch` or the first run does")
+    assert line.endswith("is not fetched; `metacog doctor STUDY --fetch` or the first run does")
 
     async def reach(url: str) -> str | None:
         unknown = "the name example.org is not known: check the address and the network"
@@ -267,7 +267,7 @@ def test_a_data_set_that_is_not_here_fails_only_where_it_cannot_be_fetched(tmp_p
     found = look(study, reach=reach)
     (line,) = said_of(found, "medley")
     assert line.startswith("fail data set ") and "the name example.org is not known" in line
-    assert line.endswith("run `metacog fetch --from DIR` with a copy")
+    assert line.endswith("run `metacog doctor STUDY --fetch --from DIR` with a copy")
     assert exit_code(found) == 3
 
 

@@ -47,7 +47,7 @@ def test_all_that_is_kept_is_json_without_control_characters(metacog, study):
         request_json="{",
     )
     keep(study, failed, answered)
-    result = metacog("answer", study, ID[:8])
+    result = metacog("explain", study, ID[:8])
     assert result.code == 0 and result.out.isascii() and "\x1b" not in result.out
     first, second = (json.loads(part + "}") for part in result.out.split("\n}\n")[:2])
     assert (first["status"], first["text"]) == ("failed", "half")
@@ -58,24 +58,24 @@ def test_all_that_is_kept_is_json_without_control_characters(metacog, study):
 def test_the_body_comes_out_as_it_came(study, capfdbinary):
     keep(study, record(raw_zstd=raw.compressed(BODY)))
     with pytest.raises(SystemExit):
-        main(["answer", str(study), ID, "--raw"])
+        main(["explain", str(study), ID, "--raw"])
     assert capfdbinary.readouterr().out == BODY
 
 
 @pytest.mark.parametrize("wrong", ["", "abc", "A" * 64, "g" * 64, "../../etc/passwd", "0" * 65, "é" * 10])
 def test_what_is_no_id_is_refused_in_one_line(metacog, study, wrong):
-    result = metacog("answer", study, wrong)
+    result = metacog("explain", study, wrong)
     assert result.code == 2 and "Traceback" not in result.err and "8 to 64 of its digits" in result.err
 
 
 def test_what_is_not_kept_is_one_line_that_says_what_to_do(metacog, study):
-    metacog("answer", study, "0" * 64).refused_in_one_line("no call of this id", "metacog sql")
+    metacog("explain", study, "0" * 64).refused_in_one_line("no call of this id", "metacog sql")
     keep(study, record(), record(answer_id=ID[:12] + "0" * 52))
-    metacog("answer", study, ID[:12]).refused_in_one_line("2 calls begin so", "more digits")
-    metacog("answer", study, ID, "--raw").refused_in_one_line("was not kept", "keep_raw = true", "sim")
+    metacog("explain", study, ID[:12]).refused_in_one_line("2 calls begin so", "more digits")
+    metacog("explain", study, ID, "--raw").refused_in_one_line("was not kept", "keep_raw = true", "sim")
 
 
 def test_a_body_that_was_tampered_with_is_one_line(metacog, study):
     keep(study, record(raw_zstd="no body"))
     for more in ([], ["--raw"]):
-        metacog("answer", study, ID, *more).refused_in_one_line("not the body of a reply", "restore")
+        metacog("explain", study, ID, *more).refused_in_one_line("not the body of a reply", "restore")

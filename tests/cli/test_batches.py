@@ -46,7 +46,7 @@ def study(server, tmp_path):
 
 
 def listed(metacog: Metacog, study: Path) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(metacog("batches", study, "--format", "json").out)
+    found: list[dict[str, object]] = json.loads(metacog("status", study, "--batches", "--format", "json").out)
     return found
 
 
@@ -55,7 +55,7 @@ def test_a_run_that_does_not_wait_ends_with_its_own_code_and_the_next_one_goes_o
 ):
     for name in ("METACOG_LANE", "METACOG_LEAVE_BATCHES"):
         monkeypatch.setenv(name, "")
-    assert "no batches" in metacog("batches", study).out
+    assert "no batches" in metacog("status", study, "--batches").out
     httpx.post(f"{server.url}/batch-faults", json={"delay_s": 30})
     done = metacog("run", study, "--lane", "batch", "--no-wait")
     assert done.code == 9, done.err
@@ -63,18 +63,18 @@ def test_a_run_that_does_not_wait_ends_with_its_own_code_and_the_next_one_goes_o
     (row,) = listed(metacog, study)
     assert (row["model"], row["state"], row["requests"]) == ("m", "submitted", 3)
     assert isinstance(row["cost_usd"], float) and row["cost_usd"] > 0 and row["settled"] is False
-    assert str(row["mark"]) in metacog("batches", study).out
+    assert str(row["mark"]) in metacog("status", study, "--batches").out
 
-    cancelled = metacog("batches", study, "--cancel", str(row["mark"]))
+    cancelled = metacog("status", study, "--batches", "--cancel", str(row["mark"]))
     assert cancelled.code == 0
     record = study.parent / "home" / "batches" / str(row["mark"]) / "record.json"
     whole = record.read_text()
     record.write_text(whole.replace("transcripts/benchmark=metamedqa", "transcripts/../../metamedqa"))
-    metacog("batches", study, "--give-up", str(row["mark"])).refused_in_one_line(
+    metacog("status", study, "--batches", "--give-up", str(row["mark"])).refused_in_one_line(
         "names no partition", "restore"
     )
     record.write_text(whole)
-    given_up = metacog("batches", study, "--give-up", str(row["mark"]))
+    given_up = metacog("status", study, "--batches", "--give-up", str(row["mark"]))
     assert given_up.code == 0 and "given up" in given_up.out
     httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0})
     monkeypatch.setenv("METACOG_LANE", "")
@@ -107,11 +107,13 @@ def test_a_run_submits_the_batches_of_all_models_before_it_waits_for_one(metacog
 
 @pytest.mark.parametrize("option", ["--cancel", "--give-up"])
 def test_a_batch_that_is_not_there_is_named_in_one_line(option, metacog, study):
-    metacog("batches", study, option, "metacog-nobody").refused_in_one_line("metacog-nobody", "no batch")
+    metacog("status", study, "--batches", option, "metacog-nobody").refused_in_one_line(
+        "metacog-nobody", "no batch"
+    )
 
 
 def test_a_damaged_record_is_told_in_one_line(metacog, study):
     folder = study.parent / "home" / "batches" / "metacog-x"
     folder.mkdir(parents=True)
     (folder / "record.json").write_text("{")
-    metacog("batches", study).refused_in_one_line("record.json", "restore")
+    metacog("status", study, "--batches").refused_in_one_line("record.json", "restore")

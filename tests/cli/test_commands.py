@@ -73,46 +73,14 @@ def test_sql_answers_in_every_format_and_lists_tables_from_standard_input(metaco
     assert metacog("sql", "--study", finished, "--format", "csv").out == "n\n1\n"
 
 
-def test_answers_exported_as_samples_come_back_as_the_same_scores(metacog, finished, tmp_path):
-    for layout in ("records", "samples", "summary"):
-        file = tmp_path / f"{layout}.json"
-        whose = ("--study", finished, "--model", "sim", "--layout", layout)
-        assert metacog("metamedqa", "export", file, *whose).code == 0
-    before = json.loads((tmp_path / "summary.json").read_text())
-    assert len((tmp_path / "records.json").read_text().splitlines()) == 10
-    text = finished.read_text() + '\n[[models]]\nname = "again"\nprovider = "replay"\n'
-    finished.write_text(text)
-    common = ("--study", finished, "--model", "again", "--run", "1")
-    assert metacog("import", "metamedqa", tmp_path / "samples.json", *common).code == 0
-    assert metacog("run", finished, "--quiet").code == 0
-    assert metacog("metamedqa", "export", tmp_path / "two.json", *common[:4], "--layout", "summary").code == 0
-    assert json.loads((tmp_path / "two.json").read_text()) == before
-    metacog("metamedqa", "export", tmp_path / "two.json", *common[:4]).refused_in_one_line("exists already")
-
-
-def test_a_question_set_is_built_checked_screened_sampled_and_accepted(metacog, study, tmp_path):
-    built = tmp_path / "built.jsonl"
-    assert metacog("metamedqa", "build", "--study", study, "--output", built).code == 0
-    assert metacog("metamedqa", "check", built).code == 0
-    assert "nominated" in metacog("metamedqa", "screen", built).out
-    sheet = tmp_path / "sheet.jsonl"
-    assert metacog("metamedqa", "sample", sheet, "--study", study, "-k", "2", "--seed", "1").code == 0
-    stubs = [json.loads(line) for line in sheet.read_text().splitlines()]
-    assert len(stubs) == 2
-    checked = metacog("metamedqa", "check", "--worksheet", sheet, "--study", study)
-    assert "2 not yet" in checked.out
-    unready = metacog("metamedqa", "accept", sheet, stubs[0]["item_id"], "--auditor", "ab", "--study", study)
-    unready.refused_in_one_line(stubs[0]["item_id"], "not filled in")
-
-
 def test_sources_are_fetched_from_a_folder_once(metacog, study, medqa):
-    assert "nothing to fetch" in metacog("fetch", "--study", study).out
+    assert "nothing to fetch" in metacog("doctor", study, "--fetch").out
     study.write_text(study.read_text().replace('"sample"', '"published"'))
-    first = metacog("fetch", "--study", study, "--from", medqa.parent)
+    first = metacog("doctor", study, "--fetch", "--from", medqa.parent)
     assert first.code == 0
     assert "medqa: 1273 rows" in first.out
     assert "glianorex: 100 rows" in first.out
-    assert "already here" in metacog("fetch", "--study", study).out
+    assert "already here" in metacog("doctor", study, "--fetch").out
 
 
 LONGEST_SCREEN = 25

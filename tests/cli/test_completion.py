@@ -38,11 +38,11 @@ def words(typed: str) -> list[str]:
     ("typed", "found"),
     [
         ("metacog bo", ["board"]),
-        ("metacog meta", ["metacogbench", "metamedqa"]),
+        ("metacog s", ["status", "sql", "serve"]),
         ("metacog board --st", ["--study"]),
         ("metacog board --format j", ["json"]),
-        ("metacog medley ex", ["export"]),
-        ("metacog export --h", ["--help"]),  # a command of a benchmark, in the wrong place
+        ("metacog train pre", ["preflight"]),
+        ("metacog exp", ["export", "explain"]),  # explore was removed
     ],
 )
 def test_commands_options_and_choices_are_completed(typed, found):

@@ -42,23 +42,22 @@ TRIALS = "correct,confidence\n" + "".join(f"{i % 3 > 0:d},{(i * 7) % 5 + 1}\n" f
 
 #: What is typed after ``metacog``, and names or columns that must be in the value.
 TYPED: list[tuple[str, set[str]]] = [
-    ("answer study.toml ID", {"model", "text"}),
-    ("batches study.toml", set()),
+    ("explain study.toml ID", {"model", "text"}),
+    ("status study.toml --batches", set()),
     ("board --study study.toml", {"benchmark", "model", "measure", "estimate", "rank"}),
     ("board metamedqa --study study.toml --format json", {"benchmark", "model"}),
-    ("bundle study.toml --to all.zip", {"wrote", "seal", "files"}),
-    ("cite study.toml", {"bibtex"}),
+    ("export study.toml --format bundle --to all.zip --json", {"wrote", "seal", "files"}),
+    ("export study.toml --format bibtex --json", {"bibtex"}),
     ("compare careful hasty --study study.toml", {"benchmark", "measure", "difference", "p_holm"}),
     ("doctor study.toml --offline", {"state", "subject", "text"}),
     ("export study.toml --to out --format csv --json", {"wrote", "told"}),
     ("explain study.toml metamedqa baseline careful accuracy --samples 0", {"board", "recount", "sql"}),
-    ("fetch --study study.toml", {"sources"}),
+    ("doctor study.toml --fetch", {"sources"}),
     ("fit trials.csv --correct correct --confidence confidence --ratings 5", {"measure", "value", "low", "high"}),
     ("fit trials.csv --correct correct --confidence confidence --ratings 5 --out fitted.csv", {"rows", "wrote"}),
     ("import metamedqa answers.csv --study study.toml --model theirs --run 1", {"kept", "not_taken", "understood"}),
     ("init new.toml --model simulated", {"wrote", "next"}),
     ("plan study.toml", {"study", "rows", "notes"}),
-    ("power --d 1.5 --mratio 0.8 --delta 0.5 --trials 100 --simulations 100", {"power", "power_low", "status"}),
     ("read metacogbench replies.jsonl", {"replies"}),
     ("report study.toml", {"report"}),
     ("sql --study study.toml from+models", {"model", "provider"}),
@@ -66,20 +65,10 @@ TYPED: list[tuple[str, set[str]]] = [
     ("sql --study study.toml --dictionary", {"table", "says", "columns"}),
     ("status study.toml", {"study", "board_current", "spent_usd", "partitions"}),
     ("verify study.toml", {"records", "damage", "ledger_usd", "published"}),
-    ("metacogbench list --tier 1b", {"item_id", "stem"}),
-    ("metacogbench generate --tier 3 --seed 7", {"item_id", "stem"}),
-    ("metacogbench generate --tier 3 --seed 7 --output new.items.toml", {"items", "wrote"}),
-    ("metamedqa build --study study.toml", {"items", "dataset", "wrote"}),
-    ("metamedqa check items.jsonl", {"ok", "lines", "rows"}),
-    ("metamedqa screen items.jsonl", {"ok", "lines", "rows"}),
-    ("metamedqa export out.jsonl --study study.toml --model careful", {"observations", "wrote"}),
 ]  # fmt: skip
 #: Not run here: they ask, serve, fetch or train for minutes; what they share is tested below.
 BY_HAND = {
-    *("demo", "run", "ui", "serve", "explore", "daemon", "worker", "reproduce"),
-    *(f"medley {name}" for name in ("analyst", "export", "gates", "generate", "judges", "reproduce")),
-    *("metacogbench audit sample", "metacogbench audit score"),
-    *("metamedqa sample", "metamedqa accept", "metamedqa reject", "metamedqa agreement"),
+    *("demo", "run", "ui", "serve"),
     *(f"train {name}" for name in ("esma", "evaluate", "patch", "preflight", "sft", "study", "toy")),
 }
 
@@ -166,7 +155,7 @@ def test_a_server_says_its_address_before_it_serves(metacog, made, monkeypatch):
     monkeypatch.setattr(Explorer, "serve_forever", lambda self: None)
     monkeypatch.setattr(running, "call", lambda *given, **how: 0)
     monkeypatch.setattr(serving, "serve", lambda *given, announce, **how: announce("listening on http://h:1"))
-    for typed in ("explore study.toml", "ui study.toml --port 0", "serve --study study.toml"):
+    for typed in ("report study.toml --explore", "ui study.toml --port 0", "serve --study study.toml"):
         assert json.loads(metacog(*typed.split(), "--json").out)["address"].startswith("http://")
 
 

@@ -8,6 +8,9 @@ import pytest
 
 from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.benchmarks.medley import Medley
+from metacog_pipeline.benchmarks.medley.importing import import_analyst
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.study import load_study
 
 STUDY = """
@@ -56,8 +59,7 @@ def rows_of(metacog, study: Path, query: str) -> list[dict[str, object]]:
 
 def test_an_analyst_and_replies_of_all_three_steps_are_kept_scored_and_complete(metacog, study, tmp_path):
     common = ("--study", study, "--run", "1", "--model")
-    kept = metacog("medley", "analyst", "Analyst A", *common, "theirs")
-    assert kept.code == 0, kept.err
+    assert import_analyst(Medley.of(load_study(study)), "Analyst A", "theirs", 1).records
     kept = metacog(
         "import", "medley", replies_of_everything(study, tmp_path / "answers.csv"), *common, "filed"
     )
@@ -117,8 +119,9 @@ def replies_of_everything(study: Path, file: Path) -> Path:
     return file
 
 
-def test_mistakes_are_answered_in_one_line(metacog, study):
-    common = ("--study", study, "--model", "theirs", "--run", "1")
-    metacog("medley", "analyst", "Analyst Z", *common).refused_in_one_line("Analyst Z")
-    other = ("--study", study, "--model", "sim", "--run", "1")
-    metacog("medley", "analyst", "Analyst A", *other).refused_in_one_line("replay")
+def test_mistakes_are_answered_in_one_line(study):
+    bench = Medley.of(load_study(study))
+    for name, model, said in (("Analyst Z", "theirs", "Analyst Z"), ("Analyst A", "sim", "replay")):
+        with pytest.raises(StudyError, match=said) as refused:
+            import_analyst(bench, name, model, 1)
+        assert "\n" not in str(refused.value)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from metacog_pipeline.cli.replies import read
+from metacog_pipeline.cli.reading import read
 
 
 def written(path: Path, *lines: Any) -> Path:

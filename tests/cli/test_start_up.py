@@ -2,15 +2,17 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib import import_module
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from metacog_pipeline import registry
-from metacog_pipeline.cli import COMMANDS, cli, main
+from metacog_pipeline.cli import COMMANDS, REMOVED, cli, main
 from metacog_pipeline.errors import StudyError
 from tests.logs.conftest import FIXTURES
 from tests.tables import every
@@ -52,25 +54,23 @@ def test_a_command_there_is_not_is_none():
     assert cli.get_command(click.Context(cli), "xylophone") is None
 
 
-#: All of our own that printing a board may import.
-FOR_A_BOARD = (
-    *("cli", "columns", "deploy", "errors", "files", "home", "instance_file", "quick_end", "registry"),
-    *(
-        "cli",
-        *(f"cli.{each}" for each in ("boards", "mistakes", "options", "printing", "prompting")),
-    ),
-    *("study", "study.allowed", "study.sections", "study.study_file"),
-    *("benchmark", "benchmark.display", "benchmarks"),
-    *("storage", "storage.attached", "storage.mounts", "storage.store"),
-    *("llm", "llm.local", "llm.local.weights", "llm.provider_keys", "llm.spec"),
-    *(
-        "leaderboard",
-        *(
-            f"leaderboard.{each}"
-            for each in ("columns", "database", "notes", "output", "printing", "query_mistakes", "read")
-        ),
-    ),
-)
+def test_at_most_18_commands_are_listed_in_groups_and_the_daily_ones_come_first():
+    assert len(COMMANDS) <= 18
+    told = CliRunner().invoke(cli, ["--help"]).output
+    listed = re.findall(r"^  ([a-z]+)  +[A-Z]", told, re.MULTILINE)
+    assert listed == [*COMMANDS, "train"]
+    assert listed[:7] == ["init", "doctor", "plan", "run", "board", "report", "import"]
+
+
+@every("name", sorted(REMOVED))
+def test_a_removed_command_answers_with_what_to_use_instead(metacog, name):
+    result = metacog(name, "study.toml", "--json")
+    result.refused_in_one_line(f'"{name}" was removed')
+    assert result.code == 2
+    named = re.findall(r"metacog (\w+)", REMOVED[name])
+    assert set(named) <= set(COMMANDS)
+
+
 TOO_MUCH = ("dagster", "scipy", "numpy", "polars", "pyarrow", "httpx", "aiohttp", "torch", "ray")
 STUDY = """
 [study]
@@ -104,10 +104,6 @@ def test_a_study_file_is_read_and_its_board_printed_without_a_statistic(tmp_path
         "assert len(study.enabled) == 5 and all(board_of(name).legend for name in study.enabled)"
     )
     assert not set(TOO_MUCH) & set(loaded)
-    own = {name.partition(".")[2] for name in loaded if name.startswith("metacog_pipeline.")}
-    for name in registry.names():
-        own -= {f"benchmarks.{name}", f"benchmarks.{name}.settings", f"benchmarks.{name}.board"}
-    assert own <= set(FOR_A_BOARD)
 
 
 def test_a_run_with_nothing_to_do_loads_no_dagster_and_no_statistic(tmp_path):

@@ -42,15 +42,6 @@ def test_a_place_that_cannot_be_written_is_one_line(metacog, study, tmp_path):
     assert ended.err.strip() == f"metacog: {study / 'x'}: Not a directory; free space, or check the path"
 
 
-@pytest.mark.parametrize("command", ["gates", "judges", "generate"])
-def test_a_command_of_a_benchmark_the_study_does_not_run_says_so(metacog, study, command):
-    ended = metacog("medley", command, "--study", study)
-    assert (ended.code, ended.err) == (
-        2,
-        "metacog: study.toml: there is no [benchmarks.medley]; add the table\n",
-    )
-
-
 @pytest.mark.parametrize(
     "said", ["gpt@localhost:8000", "gpt@localhost", "gpt@127.0.0.1:8000/v1", "gpt@host:80"]
 )
@@ -77,7 +68,7 @@ def test_models_in_one_bracket_are_explained(metacog, study):
 
 
 def test_a_bundle_is_a_zip_archive(metacog, study, tmp_path):
-    ended = metacog("bundle", study, "--to", tmp_path / "b.tar")
+    ended = metacog("export", study, "--format", "bundle", "--to", tmp_path / "b.tar")
     assert ended.code == 2
     assert "give a name that ends in .zip" in ended.err
 

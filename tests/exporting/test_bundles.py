@@ -35,7 +35,7 @@ def test_elsewhere_every_table_is_equal_byte_by_byte_and_nobody_is_asked(
 
     monkeypatch.setattr("metacog_pipeline.leaderboard.replayed.query_partition", asked)
     monkeypatch.setattr("socket.socket.connect", asked)
-    done = metacog("reproduce", archive, "--to", tmp_path / "again", "--json")
+    done = metacog("verify", "--bundle", archive, "--to", tmp_path / "again", "--json")
     found = json.loads(done.output)
     names = {each["table"] for each in found["tables"]}
     assert names >= {"leaderboard", "estimates", "comparisons", "calls", "progress"}
@@ -45,14 +45,14 @@ def test_elsewhere_every_table_is_equal_byte_by_byte_and_nobody_is_asked(
         tables = {name for name in there.namelist() if name.startswith("tables/")}
         again = tmp_path / "again" / "leaves-home" / "reproduced"
         assert tables and all(there.read(name) == (again / Path(name).name).read_bytes() for name in tables)
-    refused = metacog("reproduce", archive, "--to", tmp_path / "again", code=2)
+    refused = metacog("verify", "--bundle", archive, "--to", tmp_path / "again", code=2)
     assert "is there already" in str(refused.exception)
 
 
 def test_the_same_study_gives_the_same_bytes(metacog, made, archive, tmp_path):
-    metacog("bundle", made, "--to", tmp_path / "two.zip")
+    metacog("export", made, "--format", "bundle", "--to", tmp_path / "two.zip")
     assert (tmp_path / "two.zip").read_bytes() == archive.read_bytes()
-    refused = metacog("bundle", made, "--to", tmp_path / "two.zip", code=2)
+    refused = metacog("export", made, "--format", "bundle", "--to", tmp_path / "two.zip", code=2)
     assert "nothing is overwritten" in str(refused.exception)
 
 
@@ -131,7 +131,7 @@ def test_a_bundle_that_was_sealed_to_harm_is_refused_in_one_line(
         entries["metacog.json"] = json.dumps({**about, bundle.SEAL: bundle.seal_of(about)}).encode()
 
     bad = changed(archive, tmp_path / "bad.zip", change)
-    done = metacog("reproduce", bad, "--to", tmp_path / "again", code=4 if "answers" in why else 2)
+    done = metacog("verify", "--bundle", bad, "--to", tmp_path / "again", code=4 if "answers" in why else 2)
     assert why in str(done.exception) and "\n" not in str(done.exception)
     assert not (tmp_path / "again").exists() and not Path("/tmp/elsewhere").exists()
 
@@ -170,7 +170,7 @@ def test_no_key_credential_or_personal_path_leaves(metacog, made, tmp_path, monk
     try:
         for name in FORMATS:
             metacog("export", made, "--to", tmp_path / name, "--format", name)
-        metacog("bundle", made, "--to", tmp_path / "all.zip")
+        metacog("export", made, "--format", "bundle", "--to", tmp_path / "all.zip")
     finally:
         write_manifest(folder, before)
     with zipfile.ZipFile(tmp_path / "all.zip") as there:

@@ -57,7 +57,8 @@ def test_every_format_that_has_answers_holds_the_same_calls(made, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", [("export", "--format", "csv"), ("export", "--format", "eee"), ("bundle",)]
+    "command",
+    [("export", "--format", "csv"), ("export", "--format", "eee"), ("export", "--format", "bundle")],
 )
 def test_all_that_leaves_is_of_one_board(metacog, made, tmp_path, monkeypatch, command):
     opened, connect = [], read.connect
@@ -197,7 +198,7 @@ def out(made, tmp_path_factory):
 
 
 def test_what_stands_behind_the_boards_is_cited(metacog, made):
-    text = metacog("cite", made).output
+    text = metacog("export", made, "--format", "bibtex").output
     assert text.count("@") == 2
     assert "doi = {10.1038/s41467-024-55628-6}" in text and "metacog_pipeline" in text
     assert "own questions" not in text  # nothing of theirs is published

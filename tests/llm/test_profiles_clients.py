@@ -434,7 +434,7 @@ def test_an_unknown_profile_and_an_empty_key_variable_are_one_line_each(tmp_path
     study.write_text(
         '[study]\nname = "s"\n[[models]]\nname = "m"\nprovider = "simulated"\n[benchmarks.metamedqa]\ndataset = "sample"\n'
     )
-    got = CliRunner().invoke(cli, ["simulate-server", "--study", str(study), "--profile", "opneai"])
+    got = CliRunner().invoke(cli, ["serve", "--study", str(study), "--profile", "opneai"])
     assert got.exit_code != 0
     said = got.output + str(got.exception)
     assert 'unknown (did you mean "openai"?); there are: anthropic' in said

@@ -13,13 +13,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.medley import Medley
-from metacog_pipeline.benchmarks.medley.commands import medley
 from metacog_pipeline.benchmarks.medley.construction import simulated_authors
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
+from metacog_pipeline.benchmarks.medley.construction.sharing import write_made
 from metacog_pipeline.benchmarks.medley.construction.wording import load_words
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance
 from metacog_pipeline.errors import ProviderError, SourceError, StudyError
@@ -230,8 +229,7 @@ def test_what_is_made_is_what_a_custom_data_set_reads(bench):
     study = bench.write()
     generate(study)
     exported = bench.folder / "set"
-    told = CliRunner().invoke(medley, ["export", "--study", str(study.path), str(exported)])
-    assert told.exit_code == 0, told.output
+    assert write_made(Medley.of(study), exported) == len(kept(study))
     read = read_set(exported, "custom")
     by_domain = sorted(kept(study), key=lambda each: DOMAINS.index(each.domain))
     assert [each.changed(position=0) for each in read.instances] == [
@@ -287,7 +285,7 @@ def test_a_generator_stopped_in_the_middle_goes_on_where_it_was(bench, ending, l
     study = bench.write()
     bench.plan(FaultPlan(latency_s=0.1))
     code = "from metacog_pipeline.cli import main; main()"
-    arguments = ["medley", "generate", "--study", str(study.path)]
+    arguments = ["run", str(study.path)]
     running = loaded.python("-c", code, *arguments, **os.environ)
     deadline = time.monotonic() + 60
     while bench.asked().total() < 2 * SEEDS + 10 and time.monotonic() < deadline:

@@ -1,15 +1,14 @@
 """A set of cases made by simulated people passes every gate of its release; a smaller one says which gate stops it."""
 
 import pytest
-from click.testing import CliRunner
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.medley import Medley
 from metacog_pipeline.benchmarks.medley import benchmark as declared
-from metacog_pipeline.benchmarks.medley.commands import medley
 from metacog_pipeline.benchmarks.medley.construction import gates
 from metacog_pipeline.benchmarks.medley.construction.published import read_set
 from metacog_pipeline.benchmarks.medley.construction.roles import Roles, roles_of
+from metacog_pipeline.benchmarks.medley.construction.sharing import write_made
 from metacog_pipeline.benchmarks.medley.items import DOMAINS
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import read_frame
@@ -57,10 +56,13 @@ def write(folder, per_domain):
     return write_generator(folder, seeds(per_domain), authors, judges, row="", **people)
 
 
-def typed(*words):
-    found = CliRunner().invoke(medley, list(words))
-    assert found.exit_code == 0, (found.output, found.exception)
-    return found
+def verdict_on_made(path):
+    """Take every step that makes the set of a study, and return what the gates say of it."""
+    bench = Medley.of(load_study(path))
+    bench.context.study.prepare()
+    for name in construction.stale_steps(bench):
+        construction.run_step(bench, construction.step_of(bench, name))
+    return gates.verdict(gates.gates_of(read_frame(construction.result_path(bench, "gates"))))
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +76,7 @@ def simulated():
 def whole(simulated, tmp_path_factory):
     """Return a study whose set has been made, and what was said at the end."""
     study = write(tmp_path_factory.mktemp("whole"), PER_DOMAIN)
-    return study, typed("generate", "--study", str(study), "--quiet").output
+    return study, verdict_on_made(study)
 
 
 def test_a_set_of_simulated_people_passes_every_gate_once_its_answers_are_judged(whole):
@@ -95,7 +97,7 @@ def test_a_set_of_simulated_people_passes_every_gate_once_its_answers_are_judged
 def test_what_is_released_reads_back_as_it_was_made(whole):
     study, _ = whole
     folder = study.parent / "set"
-    typed("export", "--study", str(study), str(folder))
+    write_made(Medley.of(load_study(study)), folder)
     again = read_set(folder, "custom")
     made = Medley.of(load_study(study)).items
     assert [each.vignette for each in again.instances] == [each.vignette for each in made]
@@ -107,7 +109,7 @@ def test_what_is_released_reads_back_as_it_was_made(whole):
 
 
 def test_a_set_that_is_too_small_names_its_gates_and_what_to_do(simulated, tmp_path):
-    said = typed("generate", "--study", str(write(tmp_path, 1)), "--quiet").output.splitlines()
+    said = verdict_on_made(write(tmp_path, 1)).splitlines()
     stops = [line.strip() for line in said[said.index("not fit to be released") + 1 :]]
     assert {line.partition(":")[0] for line in stops} >= {"G1", "G2", "G10"}
     assert all("add seeds" in line for line in stops if line.startswith(("G1:", "G2:", "G10:")))

@@ -134,7 +134,7 @@ def test_a_file_changed_or_lost_at_home_is_noticed_and_fetched_anew(home, tmp_pa
     place = as_folder(tmp_path / "from")
     sources.fetch(home, folder=place, sources=small)
     (sources.source_path(home, sources.PUBLISHED) / "known_answers.json").write_bytes(b"[]")
-    with pytest.raises(SourceError, match="metacog fetch"):
+    with pytest.raises(SourceError, match="metacog doctor STUDY --fetch"):
         sources.load_source(home, sources=small)
     (sources.source_path(home, sources.PUBLISHED) / "known_answers.json").unlink()
     with pytest.raises(SourceError, match="no such file"):

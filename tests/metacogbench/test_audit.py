@@ -1,22 +1,12 @@
 """The audit: blinded, balanced, repeatable samples; figures from labels; files as spreadsheets leave them."""
 
-import csv
-
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
-from metacog_pipeline.asking.judging import responses_path
-from metacog_pipeline.asking.session import Partition
-from metacog_pipeline.benchmark.item_files import items_path, write_rows
 from metacog_pipeline.benchmarks.metacogbench.audit import KEY_COLUMNS, draw, figures, for_raters, key_table
-from metacog_pipeline.benchmarks.metacogbench.audit_commands import key_path
-from metacog_pipeline.benchmarks.metacogbench.items import TIERS, Item
-from metacog_pipeline.cli import cli
+from metacog_pipeline.benchmarks.metacogbench.items import TIERS
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.stats.estimate import Estimate
-from metacog_pipeline.study import load_study
-from metacog_pipeline.study.frames import write_frame
 
 STUDY = """
 [study]
@@ -125,52 +115,6 @@ def test_two_raters_are_compared():
 def test_labels_that_cannot_be_used_are_named(said, message):
     with pytest.raises(StudyError, match=message):
         figures(labels(said), key_of({"S1": "pass"}))
-
-
-def test_from_replies_to_figures_on_disk(tmp_path, make_observed):
-    path = tmp_path / "study.toml"
-    path.write_text(STUDY)
-    study = load_study(path)
-    frame = make_observed("alpha", changes={"2a-00": {"reply": HOSTILE}})
-    partition = Partition(study, "metacogbench", study.model("alpha"), 1)
-    write_frame(frame, responses_path(partition), "")
-    items = [Item(item_id=f"2a-{i:02}", tier="2a", stem=f"Task {i}?") for i in range(10)]
-    write_rows(items_path(study.home, "metacogbench"), items, Item, "")
-    output = tmp_path / "sample.csv"
-    arguments = [
-        "metacogbench",
-        "audit",
-        "sample",
-        str(path),
-        "--n",
-        "20",
-        "--seed",
-        "3",
-        "--output",
-        str(output),
-    ]
-    done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-    assert "20 replies" in done.output
-    with output.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["reply"] for row in rows if "HYPERLINK" in row["reply"]] == [f"'{HOSTILE}"]
-    assert not any(cell.startswith(("=", "+", "@")) for row in rows for cell in row.values())
-    with key_path(output).open(newline="") as file:
-        truth = {row["sample_id"]: row["verdict"] for row in csv.DictReader(file)}
-    for row in rows:
-        row["label"] = "yes" if truth[row["sample_id"]] == "pass" else "no"
-    with output.open("w", newline="", encoding="utf-8-sig") as file:
-        writer = csv.DictWriter(file, list(rows[0]), delimiter=";")
-        writer.writeheader()
-        writer.writerows(rows)
-    found = CliRunner().invoke(
-        cli, ["metacogbench", "audit", "score", str(output), "--format", "csv"], catch_exceptions=False
-    )
-    table = {(row["tier"], row["measure"]): row for row in csv.DictReader(found.output.splitlines())}
-    assert float(table["all", "kappa"]["estimate"]) == 1.0
-    assert float(table["2a", "precision"]["estimate"]) == 1.0
-    with pytest.raises(StudyError, match="exists already"):
-        CliRunner().invoke(cli, arguments, catch_exceptions=False)
 
 
 def test_judges_are_held_against_the_labels_like_the_scorers(make_observed):

@@ -65,7 +65,7 @@ def test_a_custom_set_without_its_files_says_which(tmp_path, custom):
 
 @pytest.mark.parametrize("dataset", ["published", "corrected"])
 def test_published_sets_need_fetched_sources(tmp_path, dataset):
-    with pytest.raises(SourceError, match="metacog fetch"):
+    with pytest.raises(SourceError, match="metacog doctor STUDY --fetch"):
         pipeline.construct(Home(tmp_path), dataset)
 
 

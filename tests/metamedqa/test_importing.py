@@ -9,12 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.benchmarks.metamedqa.export import SUMMARY_NAMES, samples, summary
 from metacog_pipeline.benchmarks.metamedqa.importing import FIELDS
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.imported import Imported
 from metacog_pipeline.interchange.importing import parse_mapping
-from tests.metamedqa.engine import observe, score
 from tests.metamedqa.reading import read_answers, table
 from tests.tables import every
 
@@ -262,24 +260,6 @@ def frame_of(found: Imported) -> pl.DataFrame:
     return pl.DataFrame([asdict(r) for r in found.records], schema_overrides=dict.fromkeys(
         [c for c in columns if c in ("logprobs_json", "error_code", "error_message")], pl.String
     ), infer_schema_length=None).with_columns(superseded=pl.lit(False))  # fmt: skip
-
-
-def test_samples_go_out_and_come_back_equal(tmp_path, items):
-    rows = ([item.position, n % 6, 1 + n % 5] for n, item in enumerate(items))
-    found = take(tmp_path / "a.csv", items, table(["position", "choice", "confidence"], rows))
-    seen = observe(items, frame_of(found), conditions=["baseline"], model="theirs", run=2)
-    path = tmp_path / "samples.json"
-    path.write_text(json.dumps(samples(seen, items)))
-    again = take(path, items)
-    assert texts(again) == texts(found)
-    estimates = score(seen, seed=1)
-    assert estimates["n_failed"].max() == 0
-    told = summary(estimates)
-    assert set(told) == set(SUMMARY_NAMES.values())
-    assert (
-        told["accuracy"]
-        == estimates.row(by_predicate=pl.col("measure") == "accuracy", named=True)["estimate"]
-    )
 
 
 CELLS = st.one_of(

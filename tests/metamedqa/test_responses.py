@@ -1,6 +1,5 @@
 """From transcripts to observations: which call counts, and what each ending means."""
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from metacog_pipeline.benchmarks.metamedqa.export import item_records, write_records
 from metacog_pipeline.benchmarks.metamedqa.items import Item
 from metacog_pipeline.llm.types import TokenLogprob
 from metacog_pipeline.transcripts.logprobs import encode_logprobs
@@ -119,25 +117,3 @@ def test_choice_probabilities_sum_to_one_and_the_rest_is_off_menu(items, transcr
 def test_useless_log_probabilities_give_none(logprobs, items, transcript, table):
     row = first(items, table([transcript(items[0], GOOD, logprobs_json=logprobs)]))
     assert row["status"] == "ok" and row["choice_probs"] is None and row["off_menu_mass"] is None
-
-
-def test_item_records_hold_raw_text_and_digest(items, transcript, table, tmp_path):
-    frame = table([transcript(items[0], "Answer: A \x00\nConfidence: 4")])
-    records = item_records(seen(items[:2], frame), frame)
-    assert [record["raw"] for record in records] == ["Answer: A \x00\nConfidence: 4", None]
-    assert len(records[0]["request_digest"]) == 64 and records[1]["request_digest"] is None
-    assert {
-        "item_id",
-        "position",
-        "kind",
-        "target",
-        "answer",
-        "confidence",
-        "correct",
-        "status",
-        "choice_probs",
-        "adapter",
-    } <= set(records[0])
-    path = tmp_path / "records.jsonl"
-    write_records(path, records)
-    assert [json.loads(line) for line in path.read_text().splitlines()] == records

@@ -109,7 +109,7 @@ def test_a_kept_source_changed_later_is_refused_when_read_and_replaced_when_fetc
     take(home, "medqa", folder=folder)
     path = source_path(home, "medqa")
     path.write_text(path.read_text().replace("Question 7 ", "Question 8 ", 1))
-    with pytest.raises(SourceError, match="metacog fetch"):
+    with pytest.raises(SourceError, match="metacog doctor STUDY --fetch"):
         load_source(home, "medqa", PINNED)
     assert take(home, "medqa", folder=folder)[0].origin != "already here"
     assert load_source(home, "medqa", PINNED) == path
@@ -123,7 +123,7 @@ def test_a_missing_file_names_what_was_looked_for(home, tmp_path):
         take(home, "medqa", folder=tmp_path / "none")
     with pytest.raises(SourceError, match="'unheard' is no source"):
         take(home, "unheard", folder=tmp_path)
-    with pytest.raises(SourceError, match="not fetched; run `metacog fetch`"):
+    with pytest.raises(SourceError, match="not fetched; run `metacog doctor STUDY --fetch`"):
         load_source(home, "medqa", PINNED)
 
 

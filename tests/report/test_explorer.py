@@ -193,7 +193,7 @@ def test_files_that_are_gone_are_made_again_and_those_of_a_model_that_went_are_r
 def test_beyond_the_limit_no_files_are_written_and_the_report_says_what_to_do(home, monkeypatch):
     monkeypatch.setattr(pages, "MOST_ANSWERS", 2 * N_ITEMS - 1)
     said = build_report(home).read_text("utf-8")
-    assert "metacog explore" in said and "explore/index.html" not in said
+    assert "metacog report STUDY --explore" in said and "explore/index.html" not in said
     assert not (home / "report" / pages.FOLDER).exists()
 
 

@@ -196,7 +196,7 @@ def test_files_of_a_folder_beside_the_study_are_used_as_they_are(tmp_path):
 def test_a_published_set_that_is_not_home_is_needed_and_missed(tmp_path):
     away = of(study(tmp_path, 'dataset = "trivia_qa"\nsplit = "all"'))
     assert away.needed_sources() == ("trivia_qa_train", "trivia_qa")
-    with pytest.raises(SourceError, match="metacog fetch trivia_qa_train"):
+    with pytest.raises(SourceError, match="metacog doctor STUDY --fetch --source trivia_qa_train"):
         away.parts()
     with pytest.raises(StudyError, match="not published"):
         construction.build(of(study(tmp_path, 'dataset = "trivia_qa"\nsplit = "test"')))

@@ -151,7 +151,7 @@ def test_missing_files_and_wrong_names_say_what_to_do(home, tmp_path):
         sources.fetch(home, folder=tmp_path / "none")
     with pytest.raises(SourceError, match="'unheard' is no source of selfknowledge; there are: trivia_qa"):
         sources.fetch(home, ["unheard"], folder=tmp_path)
-    with pytest.raises(SourceError, match="not fetched; run `metacog fetch mkqa`"):
+    with pytest.raises(SourceError, match="not fetched; run `metacog doctor STUDY --fetch --source mkqa`"):
         sources.load_source(home, "mkqa")
     assert sources.kept_digest(home, "mkqa") is None
 

@@ -272,7 +272,7 @@ def test_items_are_those_of_version_01(tmp_path):
 
 
 def test_sources_that_are_not_home_are_named(tmp_path):
-    with pytest.raises(MetacogError, match="metacog fetch"):
+    with pytest.raises(MetacogError, match="metacog doctor STUDY --fetch"):
         texts(bound(tmp_path, dataset='"published"', tasks='["B"]'))
     assert bound(dataset='"published"', tasks='["B", "C"]').needed_sources() == ("test4plus",)
     assert bound().needed_sources() == () and wanted("A") == ("sst2",)

@@ -101,7 +101,7 @@ def test_the_first_file_fetched_pins_the_source_that_has_no_digest(home, folder)
     path = folder / "Test4Plus_Raw.txt"
     path.write_bytes(LINES + b"1\tOne more.\n")
     first.path.write_bytes(b"1\tdamaged\n")
-    with pytest.raises(SourceError, match="metacog fetch"):
+    with pytest.raises(SourceError, match="metacog doctor STUDY --fetch"):
         sources.load_source(home, "test4plus")
     with pytest.raises(SourceError, match=r"first fetched here.*delete .*test4plus\.json"):
         sources.fetch(home, ["test4plus"], folder=folder)
@@ -132,7 +132,7 @@ def test_missing_files_and_wrong_names_say_what_to_do(home, tmp_path):
         sources.fetch(home, folder=tmp_path / "none")
     with pytest.raises(SourceError, match="'unheard' is no source of signaldetection"):
         sources.fetch(home, ["unheard"], folder=tmp_path)
-    with pytest.raises(SourceError, match="not fetched; run `metacog fetch`"):
+    with pytest.raises(SourceError, match="not fetched; run `metacog doctor STUDY --fetch`"):
         sources.load_source(home, "sst2")
     assert sources.kept_digest(home, "sst2") is None and sources.kept_digest(home, "test4plus") is None
     home.path.write_text("a file")

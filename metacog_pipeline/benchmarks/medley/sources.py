@@ -4,7 +4,7 @@ One source of fifteen files: five of instances, five of their consensus, the kno
 judges with the claims found wrong, how the analysts were selected, and a small description. They are downloaded as the
 authors' repository archive at a fixed commit, or taken from a folder, a repository archive, or the wheel of the package
 medley-bench 0.5.3, which holds the same files; a wheel is read as the zip file it is, and never installed. One comes with
-``pip download medley-bench==0.5.3 --no-deps``, and ``metacog fetch medley --from FILE`` takes the data out of it.
+``pip download medley-bench==0.5.3 --no-deps``, and ``metacog doctor STUDY --fetch --from FILE`` takes the data out of it.
 
 Each file is pinned by the SHA-256 of its bytes and kept as ``<home>/sources/medley/v1.0/<file>``, with a note of its
 origin beside the folder; it is checked again whenever the source is loaded.
@@ -129,7 +129,7 @@ def load_source(home: Home, name: str = PUBLISHED, sources: Mapping[str, Source]
     folder = source_path(home, name)
     if not folder.exists():
         raise SourceError(
-            f"{folder}: source {name!r} is not fetched; run `metacog fetch`, or `metacog fetch --from PLACE` with a copy"
+            f"{folder}: source {name!r} is not fetched; run `metacog doctor STUDY --fetch`, `--from PLACE` with a copy"
         )
     for file, digest in source.digests.items():
         _require(source, file, sha256_hex(read_bytes(folder / file, MAX_BYTES)), digest, str(folder / file))
@@ -183,7 +183,7 @@ def _require(source: Source, file: str, digest: str, expected: str, where: str) 
     if digest != expected:
         raise SourceError(
             f"{where}: the content is not that of {file!r} of source {source.name!r}: expected sha256 {expected}, found "
-            f"{digest}; replace the file or run `metacog fetch` again"
+            f"{digest}; replace it or run `metacog doctor STUDY --fetch`"
         )
 
 

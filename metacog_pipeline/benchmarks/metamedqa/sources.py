@@ -141,7 +141,7 @@ def load_source(home: Home, name: str, sources: Mapping[str, PinnedSource] | Non
     path = source_path(home, name)
     if not path.exists():
         raise SourceError(
-            f"{path}: source {name!r} is not fetched; run `metacog fetch`, or `metacog fetch --from DIR` with a copy"
+            f"{path}: source {name!r} is not fetched; run `metacog doctor STUDY --fetch`, or add `--from DIR` with a copy"
         )
     _verified((SOURCES if sources is None else sources)[name], path, *state_of(path))
     return path
@@ -197,7 +197,7 @@ def _verify(source: PinnedSource, rows: Sequence[JsonRow], where: str) -> str:
     if digest != source.digest:
         raise SourceError(
             f"{where}: the content is not that of source {source.name!r}: expected {source.rows} rows with digest "
-            f"{source.digest}, found {len(rows)} rows with {digest}; replace the file or run `metacog fetch` again"
+            f"{source.digest}, found {len(rows)} rows with {digest}; replace it or run `metacog doctor STUDY --fetch`"
         )
     return digest
 

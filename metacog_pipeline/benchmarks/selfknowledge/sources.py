@@ -98,18 +98,20 @@ def load_source(home: Home, name: str) -> list[Row]:
     path = source_path(home, name)
     if not path.exists():
         raise SourceError(
-            f"{path}: source {name!r} is not fetched; run `metacog fetch {name}`, or `metacog fetch {name} --from DIR` "
-            "with a copy"
+            f"{path}: source {name!r} is not fetched; run `metacog doctor STUDY --fetch --source {name}`, or add "
+            "`--from DIR` with a copy"
         )
     expected = read_note(_note_path(home, name)).get("digest")
     if not isinstance(expected, str):
-        raise SourceError(f"{path}: the note with its digest is gone; run `metacog fetch {name}` again")
+        raise SourceError(
+            f"{path}: the note with its digest is gone; `metacog doctor STUDY --fetch --source {name}` again"
+        )
     rows = question_rows.read(path)
     found = digest_of(rows)
     if found != expected:
         raise SourceError(
             f"{path}: the content is not the one fetched: expected sha256 {expected}, found {found}; delete it and run "
-            f"`metacog fetch {name}` again"
+            f"`metacog doctor STUDY --fetch --source {name}` again"
         )
     return rows
 

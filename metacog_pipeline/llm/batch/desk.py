@@ -163,7 +163,7 @@ class Desk:
             raise BatchError(
                 f"batch {record.mark} may have been submitted with another key than {key_variable(self.spec)} holds now: "
                 "set that key again so that it can be looked for, or give it up: "
-                f"metacog batches STUDY --give-up {record.mark}"
+                f"metacog status STUDY --give-up {record.mark}"
             )
         with self._told(batch, unknown=()):
             listed = await self.way.find(self._calls(batch), self.root, record)
@@ -299,7 +299,7 @@ class Desk:
                 raise BatchError(
                     f"batch {batch.record.mark} ({batch.record.remote}) is not known to the account of "
                     f"{key_variable(self.spec) or 'this address'} ({one_line(str(refusal), 200)}): set the key it was "
-                    f"submitted with, or give it up: metacog batches STUDY --give-up {batch.record.mark}"
+                    f"submitted with, or give it up: metacog status STUDY --give-up {batch.record.mark}"
                 ) from None
             raise BatchError(self._said(batch, refusal)) from None
 

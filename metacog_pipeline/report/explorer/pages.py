@@ -22,7 +22,7 @@ from metacog_pipeline.report.explorer.data import Benchmark
 
 FOLDER, PAGE, SCRIPT = "explore", "index.html", "explorer.js"
 MOST_ANSWERS = (
-    100_000  # about 400 MB of files; beyond it `metacog explore` makes them when they are asked for
+    100_000  # about 400 MB of files; beyond it `metacog report --explore` makes them when they are asked for
 )
 # Benchmark and model whose rows a file of the home holds.
 _OF_MODEL = re.compile(

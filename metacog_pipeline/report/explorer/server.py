@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.files import state_of
 from metacog_pipeline.home import Home
+from metacog_pipeline.ports import port_for
 from metacog_pipeline.report.explorer import data, pages
 
 HOST, PORT = "127.0.0.1", 3100
@@ -74,6 +76,15 @@ class Explorer(ThreadingHTTPServer):
             if now == (0, 0) or self._read[0] != now:  # without a file it stands in a store
                 self._read = (now, data.contents(self.home))
             return self._read[1]
+
+
+def serve(home: Home, name: str, port: int, announce: Callable[[str, str], None]) -> None:
+    """Serve the explorer until Ctrl-C; 0 takes the next free port. Raises ``StoreError`` where there are no boards yet."""
+    data.contents(home)
+    server = Explorer(home, name, port_for(HOST, port, first=PORT))
+    announce(f"Explorer of {name}: {server.address}", server.address)
+    with server, contextlib.suppress(KeyboardInterrupt):
+        server.serve_forever()
 
 
 class _Handler(BaseHTTPRequestHandler):

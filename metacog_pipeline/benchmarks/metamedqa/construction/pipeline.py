@@ -147,7 +147,7 @@ def build_items(
     if broken:
         raise SourceError(
             f"{dataset} data set: {len(broken)} broken rule(s), first {broken[0].render()}; "
-            "list them with `metacog metamedqa check`"
+            "list them with `construction.reports.check`"
         )
     inputs = {"parent": parents, "edits": table.edits, "fictional": chosen, "fictional_pool": fictional}
     digests = {name: _digest(rows) for name, rows in inputs.items()}

@@ -101,7 +101,7 @@ class Pinned:
         if expected is None or digest == expected:
             return
         what = "that of source" if self.digest is not None else "the one first fetched here as source"
-        instead = "replace the file or run `metacog fetch` again"
+        instead = "replace it or run `metacog doctor STUDY --fetch`"
         if self.digest is None and note is not None:
             instead = f"if the new file is meant, delete {note} and fetch again"
         raise SourceError(
@@ -176,10 +176,12 @@ def load_source(home: Home, name: str, sources: Mapping[str, Pinned] = SOURCES) 
     path = source.path(home)
     if not path.exists():
         raise SourceError(
-            f"{path}: source {name!r} is not fetched; run `metacog fetch`, or `metacog fetch --from DIR` with a copy"
+            f"{path}: source {name!r} is not fetched; run `metacog doctor STUDY --fetch`, or add `--from DIR` with a copy"
         )
     if source.expected(home) is None:
-        raise SourceError(f"{path}: the note with its digest is gone; run `metacog fetch` again")
+        raise SourceError(
+            f"{path}: the note with its digest is gone; run `metacog doctor STUDY --fetch` again"
+        )
     source.require(sha256_hex(read_bytes(path, MAX_BYTES)), source.expected(home), str(path))
     return path
 

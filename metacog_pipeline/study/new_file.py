@@ -1,0 +1,153 @@
+"""A new study file: models and benchmarks named on the command line, written as TOML."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from metacog_pipeline import registry
+from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.llm.wire.address import KEY_VARIABLES as PAID
+from metacog_pipeline.ports import LOOPBACK_NAMES
+
+PROVIDERS = (*PAID, "transformers", "replay", "simulated")
+WITH_MODEL = (*PAID, "transformers")
+
+# What stands behind @ where it is an address, written well or not; model ids may hold an @ too.
+_ADDRESS = re.compile(r"@(?:[a-z]+:/|//|localhost\b|(?:\d{1,3}\.){3}\d|[\w.-]+:\d+(?:/|\Z))", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One ``[[models]]`` row: PROVIDER:MODEL@ADDRESS taken apart, with the price of a million tokens in and out."""
+
+    provider: str
+    model: str | None
+    base_url: str | None
+    price: tuple[float, float] | None
+
+    @property
+    def billed(self) -> bool:
+        """Whether answers may cost money: a provider's own address, or one on another machine."""
+        host = None if self.base_url is None else _host(self.base_url)
+        return self.provider in PAID and host not in LOOPBACK_NAMES
+
+    @property
+    def name(self) -> str:
+        """A name the study may use: of the model as the provider calls it."""
+        said = (self.model or self.provider).rstrip("/").rsplit("/", 1)[-1].lower()
+        return re.sub(r"[^a-z0-9._-]+", "-", said).strip("-._")[:60] or self.provider
+
+    def lines(self, name: str) -> list[str]:
+        """The row as TOML, under a name no other has."""
+        found = ["[[models]]", f"name = {_quoted(name)}", f"provider = {_quoted(self.provider)}"]
+        if self.model is not None:
+            found.append(f"model = {_quoted(self.model)}")
+        if self.base_url is not None:
+            found.append(f"base_url = {_quoted(self.base_url)}")
+        if self.billed and self.base_url is None:
+            found.append(
+                f"# api_key_env = {_quoted(PAID[self.provider])}   # the variable that holds the key; never the key"
+            )
+        elif self.billed:
+            found.append(
+                '# api_key_env = "MY_KEY"   # the variable that holds the key, where the server wants one'
+            )
+        if self.provider in PAID:
+            price = (self.price if self.billed else None) or (0.0, 0.0)
+            found += [f"price_in = {price[0]!r}    # dollars per million tokens", f"price_out = {price[1]!r}"]
+        if self.provider == "replay":
+            found.append("# answers somebody already has: metacog import FILE --help")
+        return found
+
+
+def row_of(said: str, price: tuple[float, float] | None) -> Row:
+    """Return the row that PROVIDER:MODEL@ADDRESS stands for; a StudyError says what is wrong with it."""
+    provider, _, rest = said.partition(":")
+    if provider not in PROVIDERS:
+        raise StudyError(
+            f'--model "{said}": no provider "{provider}"{suggestion(provider, PROVIDERS)}; '
+            f"give one of {', '.join(PROVIDERS)}, as openai:MODEL"
+        )
+    model, at, address = rest.rpartition("@") if _ADDRESS.search(rest) else (rest, "", "")
+    if (provider in WITH_MODEL) != bool(model):
+        wanted = f"give its name, as {provider}:MODEL" if provider in WITH_MODEL else f"give {provider} alone"
+        raise StudyError(f'--model "{said}": {wanted}')
+    if at and (provider not in PAID or _host(address) is None):
+        raise StudyError(
+            f'--model "{said}": "{address}" is no address of a server, as in openai:MODEL@http://HOST:PORT/v1'
+        )
+    return Row(provider, model or None, address or None, price)
+
+
+def _host(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:  # half a pair of brackets
+        return None
+
+
+def chosen_benchmarks(said: Sequence[str]) -> list[str]:
+    """Return the benchmarks named, all installed ones for none or ``all``; a StudyError names an unknown one."""
+    named = [name for each in said for name in each.replace(",", " ").split()]
+    if not named or named == ["all"]:
+        return list(registry.names())
+    for name in named:
+        if name not in registry.names():
+            raise StudyError(
+                f'--benchmark "{name}": no such benchmark{suggestion(name, registry.names())}; '
+                f"installed are: {', '.join(registry.names())}"
+            )
+    return list(dict.fromkeys(named))
+
+
+def study_text(path: Path, rows: Sequence[Row], benchmarks: Sequence[str], budget: float | None) -> str:
+    """Return the study file."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._") or "study"
+    lines = [
+        "# A study: whom to ask, what to measure, what to spend. docs/study.md has every key.",
+        "",
+        "[study]",
+        f"name = {_quoted(name)}",
+        "runs = 1            # repeats of everything; 3 show how much answers vary",
+        "seed = 0            # decides every draw",
+        f"budget_usd = {budget!r}    # the most this study may ever spend"
+        if budget is not None
+        else "# budget_usd = 5.0   # the most this study may ever spend; models then need a price",
+    ]
+    taken: dict[str, list[Row]] = {}
+    for row in rows:
+        alike = taken.setdefault(row.name, [])
+        if row not in alike:  # the same model twice is a mistake, two whose names are written alike are none
+            alike.append(row)
+        place = alike.index(row) + 1
+        lines += ["", *row.lines(row.name if place == 1 else f"{row.name}-{place}")]
+    for benchmark in benchmarks:
+        lines += ["", f"[benchmarks.{benchmark}]", *_start_of(benchmark)]
+    return "\n".join([*lines, ""])
+
+
+def _start_of(benchmark: str) -> list[str]:
+    """The keys a benchmark begins with: its sample items where it has some, else a few of its published ones."""
+    settings = registry.load(benchmark).Settings
+    fields = settings.model_fields
+    if settings.takes_questions and "items" in fields:
+        return [
+            'items = "sample"   # your own: "my.jsonl" or "my.csv", with a question and its answer in each row'
+        ]
+    sets = getattr(fields["dataset"].annotation, "__args__", ()) if "dataset" in fields else ()
+    if "sample" in sets:
+        others = ", ".join(str(each) for each in sets if each != "sample")
+        return [f'dataset = "sample"   # items that come with the program; there are also: {others}']
+    if "limit" in fields:
+        return ["limit = 20            # so many items; remove the line for all"]
+    return []
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string: the escapes of JSON are a subset of TOML's."""
+    return json.dumps(text)
