@@ -1,4 +1,4 @@
-"""``metacog answer``: all that is kept of one call, safe to print; the body of the reply byte by byte."""
+"""``metacog explain STUDY ANSWER_ID``: all that is kept of one call, safe to print; the body of the reply byte by byte."""
 
 import asyncio
 import dataclasses

@@ -1,4 +1,4 @@
-"""``metacog batches``, and ``metacog run`` through batches: stopped, started, listed, given up."""
+"""``metacog status --batches``, and ``metacog run`` through batches: stopped, started, listed, given up."""
 
 import json
 import threading
