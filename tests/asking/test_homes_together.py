@@ -32,3 +32,15 @@ def test_nothing_is_asked_again_where_transcripts_are_copied_into_one_home(tmp_p
         shutil.copytree(study.home.transcripts, load_study(together).home.transcripts, dirs_exist_ok=True)
     rows = plan_study(load_study(together)).rows
     assert [(row.model, row.answered, row.to_ask) for row in rows] == [("one", 5, 0), ("three", 5, 0)]
+
+
+def test_a_run_that_is_answered_and_one_that_is_not_are_planned_each_as_it_stands(tmp_path):
+    path = study_of(tmp_path / "runs", "one")
+    path.write_text(path.read_text().replace("[[models]]", "runs = 3\n[[models]]", 1))
+    study = load_study(path)
+    study.prepare()
+    benchmark = bound(study, "metamedqa")
+    construction.build(benchmark)
+    ask(benchmark, tasks.partitions(benchmark)[1])
+    (row,) = plan_study(study).rows
+    assert (row.runs, row.calls, row.answered, row.to_ask) == (3, 15, 5, 10)
