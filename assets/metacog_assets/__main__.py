@@ -3,8 +3,6 @@
 import gc
 import sys
 
-from metacog_pipeline.quick_end import end
-
 try:
     gc.disable()  # what is loaded stays: nothing of it is garbage, and looking for some takes a tenth of the time
     from metacog_assets import apart, parts, work  # noqa: F401  # what work needs, loaded once for all processes
@@ -21,7 +19,7 @@ try:
     gc.enable()
     gc.set_threshold(*apart.SELDOM)
     main()
-    code: object = 0
+    code: str | int | None = 0
 except SystemExit as ended:
     code = ended.code
 except KeyboardInterrupt:
@@ -30,4 +28,4 @@ except KeyboardInterrupt:
 finally:
     gc.unfreeze()  # a crash ends the usual way, and DuckDB calls leaked what the collector does not see then
 
-end(code)
+sys.exit(code)

@@ -9,13 +9,13 @@ from typing import Any, Literal
 import click
 import polars as pl
 
-from metacog_pipeline import columns as named
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import FoldingCommand, quiet_option, wide_option, words_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import replacing, write_text
 from metacog_pipeline.fitting.fits import Fitted, Options, fit_file
 from metacog_pipeline.fitting.trials import Columns
+from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange.rejected import write_rejected
 from metacog_pipeline.leaderboard.output import Rows, render
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metacog_pipeline import columns
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import (
     FoldingCommand,
@@ -20,6 +19,7 @@ from metacog_pipeline.cli.options import (
     words_option,
 )
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange import columns
 from metacog_pipeline.study import load_study
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline import columns as named
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.fitting.reading import Table, lowered, missing, refuse_not_single
+from metacog_pipeline.interchange import columns as named
 
 # Numbers no measurement gives; beyond them sums of squares overflow.
 LARGEST = 1e140

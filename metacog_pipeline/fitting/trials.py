@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from metacog_pipeline import columns as named
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.fitting import cells
 from metacog_pipeline.fitting.cells import Account, Column, Floats
 from metacog_pipeline.fitting.counting import CountTable, names_of
 from metacog_pipeline.fitting.reading import Table, read
+from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.stats.auroc import auroc
 from metacog_pipeline.stats.counts import Counts, counts_from_trials
 from metacog_pipeline.stats.estimate import Estimate

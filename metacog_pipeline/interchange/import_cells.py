@@ -8,8 +8,8 @@ import re
 import unicodedata
 from typing import Any
 
-from metacog_pipeline import columns
 from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.interchange import columns
 
 SHOWN = 60
 _QUOTES = str.maketrans("‘’‚‛“”„‟«»`´′″", "''''\"\"\"\"\"\"'''\"")

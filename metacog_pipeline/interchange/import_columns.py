@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from metacog_pipeline import columns
 from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.answer_files import AnswerFile
 from metacog_pipeline.interchange.import_rules import ITEM_FIELDS, RESPONSE, STEP, RowRules
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from metacog_pipeline import columns as named
-from metacog_pipeline.columns import absent
+from metacog_pipeline.benchmark.cells import absent
 from metacog_pipeline.errors import StudyError, one_line
 from metacog_pipeline.interchange import checksums
+from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange.answer_files import FileRow
 from metacog_pipeline.interchange.import_cells import (
     RowError,

@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline import columns as named
 from metacog_pipeline.benchmark.answers.text import plain_characters
 from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange.import_cells import no_comma, rated
 from metacog_pipeline.interchange.import_rules import RowRules
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
-from metacog_pipeline import columns
 from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.interchange import columns
 from metacog_pipeline.transcripts.schema import Record
 
 

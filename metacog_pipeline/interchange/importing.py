@@ -19,10 +19,10 @@ from typing import Any
 from metacog_pipeline.asking import construction
 from metacog_pipeline.asking.session import Partition, keep_imported
 from metacog_pipeline.benchmark.contract import Importer
-from metacog_pipeline.columns import cell
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.interchange.answer_files import AnswerFile, chosen
 from metacog_pipeline.interchange.checksums import RUN
+from metacog_pipeline.interchange.columns import cell
 from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.import_columns import fields_of, first_named, parse_mapping, resolved
 from metacog_pipeline.interchange.import_plain import matched

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.answers.question_rows import Question
 from metacog_pipeline.benchmark.answers.reading import read_stated
-from metacog_pipeline.columns import Scale
+from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, whole
 from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.llm.spec import ModelSpec

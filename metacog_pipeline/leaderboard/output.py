@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import Literal
 from uuid import UUID
 
-from metacog_pipeline.columns import RUN_BY_SPREADSHEETS
+from metacog_pipeline.interchange.columns import RUN_BY_SPREADSHEETS
 
 Format = Literal["table", "csv", "json", "markdown"]
 FORMATS: tuple[Format, ...] = ("table", "csv", "json", "markdown")

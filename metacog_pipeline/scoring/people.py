@@ -18,11 +18,12 @@ from scipy.special import stdtrit
 
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import Bound, enabled
-from metacog_pipeline.columns import cell, missing
+from metacog_pipeline.benchmark.cells import missing
 from metacog_pipeline.errors import SourceError, StudyError, one_line
 from metacog_pipeline.files import file_sha256
 from metacog_pipeline.home import Home
 from metacog_pipeline.interchange.answer_files import AnswerFile, chosen
+from metacog_pipeline.interchange.columns import cell
 from metacog_pipeline.interchange.import_columns import fields_of, parse_mapping, resolved, used_columns
 from metacog_pipeline.interchange.import_reader import Reader
 from metacog_pipeline.interchange.imported import ImportOptions, Rejected

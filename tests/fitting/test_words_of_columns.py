@@ -2,9 +2,9 @@
 
 import pytest
 
-from metacog_pipeline.columns import Shape, parse_scale, parse_words
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.fitting.trials import Columns, trials
+from metacog_pipeline.interchange.columns import Shape, parse_scale, parse_words
 from tests.tables import every
 
 OK, KEEP = [1, 1, 0, 1, 0, 0, 1], [2, 2, 1, 2, 1, 2, 1]

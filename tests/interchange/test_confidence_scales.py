@@ -2,9 +2,9 @@
 
 import pytest
 
-from metacog_pipeline.columns import parse_scale
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.fitting.trials import Columns, trials
+from metacog_pipeline.interchange.columns import parse_scale
 from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.import_scale import Confidence
 from metacog_pipeline.interchange.question_rules import QuestionRows

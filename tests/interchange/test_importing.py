@@ -16,8 +16,8 @@ from metacog_pipeline.asking import construction, tasks
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmark.bound import Bound, bound
 from metacog_pipeline.benchmark.contract import Call
-from metacog_pipeline.columns import parse_scale
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.columns import parse_scale
 from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.interchange.importing import ImportOptions, importer_of
 from metacog_pipeline.study import load_study

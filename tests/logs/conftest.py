@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from metacog_pipeline.columns import Scale
+from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.interchange.logs import importing, inspect_log, reading, tables
 

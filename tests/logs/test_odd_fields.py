@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from metacog_pipeline import columns
+from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.interchange.logs import every_eval, harness, inspect_log

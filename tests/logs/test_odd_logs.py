@@ -200,7 +200,7 @@ def test_a_confidence_on_one_of_two_scales_is_refused(tmp_path, said, why):
 
 
 def test_a_confidence_that_says_another_scale_than_the_declared_one_is_not_taken(tmp_path):
-    from metacog_pipeline.columns import Scale
+    from metacog_pipeline.interchange.columns import Scale
 
     path = table(tmp_path / "t.jsonl", ["8/10", "85% confident", "0.5"])
     found = tables.read(path, (), ImportOptions(scale=Scale(0, 10)))

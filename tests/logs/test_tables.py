@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metacog_pipeline import columns
 from metacog_pipeline.benchmark.answers import stated
 from metacog_pipeline.benchmark.answers.question_rows import question_of
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.fitting import reading as fitting
+from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.interchange.logs import importing, tables
 from tests.logs.conftest import lines

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, Item
-from metacog_pipeline.columns import Shape, parse_words
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.columns import Shape, parse_words
 from tests.metamedqa.conftest import make_items
 from tests.metamedqa.reading import read_answers as take
 from tests.metamedqa.reading import table

@@ -9,8 +9,8 @@ import random
 import pytest
 
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
-from metacog_pipeline.columns import Shape, parse_scale, parse_words, path_of, wide_columns
 from metacog_pipeline.errors import StudyError
+from metacog_pipeline.interchange.columns import Shape, parse_scale, parse_words, path_of, wide_columns
 from tests.metamedqa.reading import read_answers as take
 from tests.tables import every
 

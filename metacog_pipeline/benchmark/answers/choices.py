@@ -14,7 +14,7 @@ from metacog_pipeline.benchmark.answers.clauses import Places, subordinate
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Prepared, Reading
 from metacog_pipeline.benchmark.answers.text import folded, uncased
 from metacog_pipeline.benchmark.answers.word_answers import occurrences
-from metacog_pipeline.columns import truth
+from metacog_pipeline.benchmark.cells import truth
 
 _OPTION = re.compile(r"(?:^|\s)\(?([A-J])[).:]\s*(.+?)(?=\s+\(?[A-J][).:]\s|\s*$)", re.DOTALL)
 _T = TypeVar("_T")

@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, prepared
 from metacog_pipeline.benchmark.answers.shares import spelled_out
 from metacog_pipeline.benchmark.answers.text import folded
+from metacog_pipeline.benchmark.cells import absent, compared_name, number, truth
 from metacog_pipeline.benchmark.item import Item
-from metacog_pipeline.columns import absent, compared_name, number, truth
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.files import canonical_json, sha256_hex
 

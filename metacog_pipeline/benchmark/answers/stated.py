@@ -12,8 +12,8 @@ from metacog_pipeline.benchmark.answers.clauses import CORRECTION
 from metacog_pipeline.benchmark.answers.dates import as_date, sure_date_of
 from metacog_pipeline.benchmark.answers.reading import AnswerKey, Reading, read_stated
 from metacog_pipeline.benchmark.answers.sureness import ANSWER, without_stated
+from metacog_pipeline.benchmark.cells import number
 from metacog_pipeline.benchmark.thinking import without_thinking
-from metacog_pipeline.columns import number
 from metacog_pipeline.errors import one_line
 
 # Ways to set an answer apart, beside the label that was asked for. GSM8K ends its solutions in "#### 18".

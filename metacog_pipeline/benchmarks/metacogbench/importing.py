@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
-from metacog_pipeline import columns
 from metacog_pipeline.benchmarks.metacogbench.items import Item
 from metacog_pipeline.benchmarks.metacogbench.parsing.response import Response
 from metacog_pipeline.benchmarks.metacogbench.prompts import (
@@ -26,7 +25,8 @@ from metacog_pipeline.benchmarks.metacogbench.prompts import (
     TWO_TURN,
     item_steps,
 )
-from metacog_pipeline.columns import Scale
+from metacog_pipeline.interchange import columns
+from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError, folded
 from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.interchange.importing import importer_of

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metacog_pipeline import columns
 from metacog_pipeline.benchmarks.metamedqa.construction.text import fold, straight_quotes
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse
+from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.import_cells import RowError, shown, whole
 
 _LED = re.compile(r"\(?([A-Fa-f])[).:]\s*(\S.*)", re.DOTALL)

@@ -22,9 +22,9 @@ from metacog_pipeline.benchmarks.metamedqa.import_cells import Kind, folded, let
 from metacog_pipeline.benchmarks.metamedqa.items import LETTERS, NAME, Item
 from metacog_pipeline.benchmarks.metamedqa.parsing import parse
 from metacog_pipeline.benchmarks.metamedqa.prompts import BASELINE
-from metacog_pipeline.columns import Scale
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.checksums import NONE
+from metacog_pipeline.interchange.columns import Scale
 from metacog_pipeline.interchange.import_cells import RowError
 from metacog_pipeline.interchange.import_rules import RESPONSE, RowRules, Seen, Texts
 from metacog_pipeline.interchange.importing import importer_of

@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from metacog_pipeline import columns
 from metacog_pipeline.benchmarks.selfknowledge import matching
 from metacog_pipeline.benchmarks.selfknowledge.answer_words import YES_NO
 from metacog_pipeline.benchmarks.selfknowledge.items import LANGUAGE_OF, Item
 from metacog_pipeline.benchmarks.selfknowledge.prompts import DIRECT, IDK, META, gives_leave
+from metacog_pipeline.interchange import columns
 from metacog_pipeline.interchange.import_cells import RowError, correctness, folded, shown
 from metacog_pipeline.interchange.import_rules import RowRules
 from metacog_pipeline.interchange.importing import importer_of

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metacog_pipeline import columns as named
 from metacog_pipeline.benchmark.answers import stated, sureness
 from metacog_pipeline.benchmark.answers.question_rows import (
     LETTERS,
@@ -25,8 +24,9 @@ from metacog_pipeline.benchmark.answers.question_rows import (
     texts_of,
 )
 from metacog_pipeline.benchmark.answers.text import folded
-from metacog_pipeline.columns import absent, truth
+from metacog_pipeline.benchmark.cells import absent, truth
 from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange.answer_files import AnswerFile, FileRow, chosen
 from metacog_pipeline.interchange.import_cells import (
     RowError,
