@@ -27,15 +27,9 @@ _CELL = ("BENCHMARK", "CONDITION", "MODEL", "MEASURE")
 @study_argument
 @click.argument("names", nargs=-1, required=True, metavar="(BENCHMARK CONDITION MODEL MEASURE | ANSWER_ID)")
 @click.option("--items", "every_item", is_flag=True, help="List every item the number rests on.")
-@click.option(
-    "--samples",
-    type=click.IntRange(0, 100_000),
-    default=200,
-    help="Samples to see how often the interval holds; 0: none.",
-)
 @click.option("--raw", is_flag=True, help="Of a call: its body as it came (keep_raw = true keeps it).")
 @printing.json_option
-def explain(study_file: Path, names: tuple[str, ...], every_item: bool, samples: int, raw: bool) -> None:
+def explain(study_file: Path, names: tuple[str, ...], every_item: bool, raw: bool) -> None:
     """Explain one number of a board: its formula, what it rests on, its interval, and the same number recounted.
 
     The names are those of the board: `metacog board --format csv`. The number is computed again from the responses;
@@ -61,7 +55,7 @@ def explain(study_file: Path, names: tuple[str, ...], every_item: bool, samples:
 
     study = opened(study_file)
     with one_connection(study.home):
-        found = explained(study, names[0], names[1], names[2], names[3], samples)
+        found = explained(study, names[0], names[1], names[2], names[3])
     if printing.wanted():
         printing.value(found)
     else:
@@ -120,7 +114,10 @@ def _lines(found: Mapping[str, Any], every_item: bool) -> Iterator[str]:
     yield from _entry("n", f"{board['n']:,}" if board["n"] is not None else "not stated")
     if again is not None:
         yield from _left_out(found)
-        yield from _coverage(found)
+        if board["low_n"]:
+            yield from _entry(
+                "low_n", "too few right or wrong answers for this interval, or its coverage was not measured"
+            )
     yield from _behind(found, every_item)
 
 
@@ -131,23 +128,6 @@ def _left_out(found: Mapping[str, Any]) -> Iterator[str]:
     if found["items"] is None:
         said.append("the measure does not say which responses it rests on")
     yield from _entry("left out", f"{'; '.join(said) or 'nothing'}; of {lead}")
-
-
-def _coverage(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield how often the interval held in simulations."""
-    made = found["simulated"]
-    if made["percent"] is None:
-        said = f"not simulated: {made['why']}" if made["why"] else "no sample had an interval"
-    else:
-        said = (
-            f"{made['percent']:.1f} % (± {made['error']:.1f}) of the intervals of {made['samples']} samples of as many "
-            "items drawn from these held their value"
-        )
-        if made["without_interval"]:
-            said += f"; {made['without_interval']} had no interval"
-    why = "; low_n: too few right or wrong answers for this interval, or its coverage is not in the table"
-    low_n = why if found["board"]["low_n"] else ""
-    yield from _entry("coverage", said + low_n)
 
 
 def _reason(left: Mapping[str, Any]) -> str:

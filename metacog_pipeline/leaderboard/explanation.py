@@ -14,7 +14,6 @@ from metacog_pipeline.leaderboard.database import identifier, text
 from metacog_pipeline.leaderboard.glossary import formulas, terms
 from metacog_pipeline.scoring.calibration import PREFIX
 from metacog_pipeline.scoring.recount import Recount, items_of, recount
-from metacog_pipeline.scoring.simulated_coverage import SAMPLES, Simulated, simulated
 from metacog_pipeline.study import Study
 
 TABLES = (
@@ -28,14 +27,11 @@ MOST_NAMES = 20  # listed in a message
 PUBLISHED = "published"
 
 
-def explain(
-    study: Study, benchmark: str, condition: str, model: str, measure: str, samples: int = SAMPLES
-) -> dict[str, Any]:
+def explain(study: Study, benchmark: str, condition: str, model: str, measure: str) -> dict[str, Any]:
     """Return what one number of a board rests on, as plain values.
 
     ``differs`` says in one sentence how the recount differs from the board; None where they are equal, and of a
-    published number, which is not computed here. ``samples`` is how many are simulated to see how often the interval
-    holds; 0 simulates none.
+    published number, which is not computed here.
 
     Raises
     ------
@@ -60,7 +56,6 @@ def explain(
             "asked": None,
             "left_out": [],
             "items": None,
-            "simulated": None,
         }
     _refuse_unanswered(home, benchmark, model)
     anew = recount(study, benchmark, condition, model, measure)
@@ -76,7 +71,6 @@ def explain(
         "asked": anew.asked.height,
         "left_out": [{"n": each.n, "why": each.why, "reasons": dict(each.reasons)} for each in anew.left_out],
         "items": None if anew.counted is None else items_of(anew.counted),
-        "simulated": _simulated(simulated(anew, home.cache / "coverage", samples)),
         "sql": [*found["sql"], _sql_of_answers(home, anew, row)],
     }
 
@@ -93,17 +87,6 @@ def _refuse_unanswered(home: Home, benchmark: str, model: str) -> None:
             f"explain: every call of {model} to {benchmark} failed, so there is nothing to count ({why}); "
             "mend that and run `metacog run` again"
         )
-
-
-def _simulated(found: Simulated) -> dict[str, Any]:
-    """Return a measured coverage as plain values; ``why`` says why there is none."""
-    if found.coverage is None:
-        return {"percent": None, "error": None, "samples": 0, "without_interval": 0, "why": found.why}
-    made = found.coverage
-    return {
-        "percent": made.percent, "error": made.error, "samples": made.samples, "without_interval": made.without,
-        "why": "",
-    }  # fmt: skip
 
 
 def differs(board: Mapping[str, Any], again: Mapping[str, Any]) -> str | None:

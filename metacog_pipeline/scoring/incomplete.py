@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -43,38 +41,15 @@ def lacking(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.Dat
 
 
 def lacking_of(study: Study) -> pl.DataFrame:
-    """Return what the study lacks; the runs of a model count together. Only those of models that lack anything are read."""
+    """Return what the study lacks; the runs of a model count together."""
     found = [LACKING.to_frame()]
     for benchmark in enabled(study):
-        runs: dict[str, list[Path]] = {}
+        runs: dict[str, list[pl.DataFrame]] = {}
         for partition in tasks.partitions(benchmark):
             if (path := scored_path(partition)).exists():
-                runs.setdefault(partition.spec.name, []).append(path)
-        for model in _that_lack(runs, benchmark.unanswered):
-            frames = [read_frame(path) for path in runs[model]]
-            found.append(lacking(benchmark, pl.concat(frames, how="diagonal_relaxed")))
+                runs.setdefault(partition.spec.name, []).append(read_frame(path))
+        found += [lacking(benchmark, pl.concat(own, how="diagonal_relaxed")) for own in runs.values()]
     return pl.concat(found)
-
-
-def _that_lack(runs: Mapping[str, Sequence[Path]], unanswered: Sequence[str]) -> list[str]:
-    """Return the models of which an answer lacks; read together, files take a quarter of the time of one after another."""
-    every = [path for own in runs.values() for path in own]
-    if not every:
-        return []
-    try:
-        rows = pl.read_parquet(every, columns=["model", "status"], glob=False, hive_partitioning=False)
-    except (OSError, pl.exceptions.PolarsError):  # other columns, or one that is damaged
-        return [model for model, own in runs.items() if any(_lacks(path, unanswered) for path in own)]
-    found = set(rows.filter(pl.col("status").is_in(list(unanswered)))["model"].unique())
-    return [model for model in runs if model in found]
-
-
-def _lacks(path: Path, unanswered: Sequence[str]) -> bool:
-    try:
-        frame = pl.read_parquet(path, columns=["status"], glob=False, hive_partitioning=False)
-    except (OSError, pl.exceptions.PolarsError):
-        return True  # who reads the whole of it says what is wrong
-    return bool(frame["status"].is_in(list(unanswered)).any())
 
 
 def told(measured: pl.DataFrame, lacks: pl.DataFrame) -> pl.DataFrame:

@@ -95,7 +95,7 @@ def test_numbers_of_every_benchmark_come_out_again(study):
     cells = some_cells(study.home)
     with one_connection(study.home):
         for cell in cells[:: max(1, len(cells) // 4)]:
-            found = explanation.explain(study, *cell, samples=0)
+            found = explanation.explain(study, *cell)
             assert found["differs"] is None, cell
             assert found["formula"] and found["paper"], cell
             assert all(run_query(study.home, sql).columns for sql in found["sql"])
@@ -119,7 +119,7 @@ def test_a_number_its_items_and_its_query_rest_on_the_same_answers(study):
     with one_connection(study.home):
         for *cell, n, n_items in rows:
             if cell[3] in declared:
-                found = explanation.explain(study, *map(str, cell), samples=0)
+                found = explanation.explain(study, *map(str, cell))
                 left = sum(each["n"] for each in found["left_out"])
                 assert found["items"] is not None and len(found["items"]) == n_items, cell
                 assert n in (found["asked"] - left, n_items), cell
@@ -150,9 +150,8 @@ def test_people_read_formula_counts_sql_and_the_first_items(metacog, study_file)
 
 
 def test_programs_read_the_same_as_json(metacog, study_file):
-    found = json.loads(metacog("explain", study_file, *CELL, "harmonised_ece", "--json", "--samples", 20).out)
+    found = json.loads(metacog("explain", study_file, *CELL, "harmonised_ece", "--json").out)
     assert {**found["recount"], "low_n": False} == found["board"] and found["differs"] is None
-    assert found["simulated"]["samples"] > 0 and found["simulated"]["percent"] > 50
     assert len(found["items"]) == found["board"]["n"]
     home = load_study(study_file).home
     said = run_query(home, found["sql"][1])
@@ -180,17 +179,17 @@ def test_a_hostile_name_is_a_name_that_is_not_there(metacog, study_file, hostile
     result = metacog("explain", study_file, "metamedqa", "baseline", "careful", hostile)
     result.refused_in_one_line("the board has no measure")
     assert "\x1b" not in result.err
-    assert metacog("explain", study_file, *CELL, "accuracy", "--samples", 0).code == 0
+    assert metacog("explain", study_file, *CELL, "accuracy").code == 0
 
 
 def test_a_board_that_does_not_follow_from_the_responses_is_told_in_one_line(metacog, own_copy):
     path = own_copy
     with duckdb.connect(str(path.parent / "home" / "leaderboard.duckdb")) as connection:
         connection.execute("update estimates set estimate = 0.123, low = 0.1 where measure = 'accuracy'")
-    result = metacog("explain", path, *CELL, "accuracy", "--samples", 0)
+    result = metacog("explain", path, *CELL, "accuracy")
     assert result.code == 1 and "DIFFERS" in result.out
     result.refused_in_one_line("estimate is 0.123 on the board", "metacog run")
-    as_json = metacog("explain", path, *CELL, "accuracy", "--samples", 0, "--json")
+    as_json = metacog("explain", path, *CELL, "accuracy", "--json")
     assert as_json.code == 1 and json.loads(as_json.out)["differs"].startswith("estimate is 0.123")
 
 
@@ -240,27 +239,6 @@ def test_a_model_all_of_whose_calls_failed_is_told_with_the_reason(metacog, own_
         "no such <b>model</b>",
         "mend that and run `metacog run` again",
     )
-
-
-def test_samples_know_of_an_item_drawn_twice_what_its_benchmark_knows_of_it(metacog, tmp_path, few_resamples):
-    rows = [
-        {"id": f"q{i}", "question": f"Pick {i}?", "options": ["a", "b", "c", "d"], "answer": i % 4}
-        for i in range(80)
-    ]
-    (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    path = tmp_path / "study.toml"
-    settings = (
-        'items = "own.jsonl"\nconditions = ["verbal_percent"]'  # how many options there are, the item knows
-    )
-    path.write_text(STUDY.format(name="questions", settings=settings), "utf-8")
-    scored(load_study(path))
-    found = run_query(
-        load_study(path).home,
-        "select condition, model, measure from calibration where measure = 'harmonised_m_ratio_mafc' and low is not null",
-    ).rows
-    explained = metacog("explain", path, "questions", *found[0], "--json", "--samples", 20)
-    simulated = json.loads(explained.out)["simulated"]
-    assert simulated["samples"] > simulated["without_interval"] and simulated["percent"] > 50, simulated
 
 
 def test_it_starts_without_dagster():

@@ -51,7 +51,7 @@ TYPED: list[tuple[str, set[str]]] = [
     ("compare careful hasty --study study.toml", {"benchmark", "measure", "difference", "p_holm"}),
     ("doctor study.toml --offline", {"state", "subject", "text"}),
     ("export study.toml --to out --format csv --json", {"wrote", "told"}),
-    ("explain study.toml metamedqa baseline careful accuracy --samples 0", {"board", "recount", "sql"}),
+    ("explain study.toml metamedqa baseline careful accuracy", {"board", "recount", "sql"}),
     ("doctor study.toml --fetch", {"sources"}),
     ("fit trials.csv --correct correct --confidence confidence --ratings 5", {"measure", "value", "low", "high"}),
     ("fit trials.csv --correct correct --confidence confidence --ratings 5 --out fitted.csv", {"rows", "wrote"}),

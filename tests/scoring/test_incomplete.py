@@ -66,20 +66,3 @@ def test_curves_of_withheld_numbers_are_withheld():
     lacks = [incomplete.lacking(_benchmark(shown), _scored("not_run")) for shown in (False, True)]
     points = pl.DataFrame([{name: ROW[name] for name in incomplete.CELL}])
     assert [incomplete.without_withheld(points, each).height for each in lacks] == [0, 1]
-
-
-@pytest.mark.parametrize(
-    "other", [None, pl.DataFrame({"more": [1], "model": ["one"], "status": ["ok"]}), b"torn"]
-)
-def test_models_that_lack_an_answer_are_found_though_files_cannot_be_read_together(tmp_path, other):
-    rows = {"one": ["ok", "refused"], "two": ["ok", "not_run"], "three": ["not_run"]}
-    runs = {}
-    for model, statuses in rows.items():
-        runs[model] = [tmp_path / f"{model}.parquet"]
-        pl.DataFrame({"model": [model] * len(statuses), "status": statuses}).write_parquet(runs[model][0])
-    if other is not None:
-        runs["one"].append(tmp_path / "other.parquet")
-        runs["one"][1].write_bytes(other) if isinstance(other, bytes) else other.write_parquet(runs["one"][1])
-    damaged = ["one"] if isinstance(other, bytes) else []
-    assert incomplete._that_lack(runs, ("not_run",)) == [*damaged, "two", "three"]
-    assert incomplete._that_lack({}, ("not_run",)) == []
