@@ -13,7 +13,6 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterator
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,6 @@ TIGHTEST, UNPACKED_ALWAYS = 100, 64 * 2**20  # gzip makes logs 5 to 30 times sma
 MOST_TOML = 4 * 2**20  # a study of a thousand models is 0.3 MB; 4 MB are read in 4 s
 #: What a disk refuses, full or failing.
 OF_DISKS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS)
-#: Files renamed inside of `forced_together` and not yet forced to the disk; None outside of it.
-_WAITING: ContextVar[list[Path] | None] = ContextVar("_WAITING", default=None)
 _PACKAGE = Path(__file__).resolve().parent
 #: Made once: it is called per row.
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -106,8 +103,8 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def replacing(path: Path, *, forced: bool = True) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; on success fsync it, where ``forced``, and rename it over ``path``.
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``; on success fsync it and rename it over ``path``.
 
     The temporary name starts with a dot and ends in ``.tmp``, so no glob for the final suffix meets it.
     On any error it is removed and ``path`` is left as it was.
@@ -119,12 +116,10 @@ def replacing(path: Path, *, forced: bool = True) -> Iterator[Path]:
     try:
         with naming(path):
             yield temporary
-            if forced:
-                _sync(temporary)
+            _sync(temporary)
             temporary.chmod(0o644)
             temporary.replace(path)
-            if forced:
-                sync_folder(path.parent)
+            sync_folder(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -196,48 +191,13 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_changed(path: Path, text: str | bytes) -> None:
-    """Write ``text``, or its UTF-8, as `write_text` does, unless it stands there: a file that says the same keeps its time.
-
-    Inside of `forced_together` it may be lost where the power fails, until that ends or `force` is called.
-    """
+    """Write ``text``, or its UTF-8, as `write_text` does, unless it stands there: such a file keeps its time."""
     content = text.encode("utf-8") if isinstance(text, str) else text
     with contextlib.suppress(OSError):
         if path.stat().st_size == len(content) and path.read_bytes() == content:
             return
-    waiting = _WAITING.get()
-    with replacing(path, forced=waiting is None) as temporary:
+    with replacing(path) as temporary:
         temporary.write_bytes(content)
-    if waiting is not None:
-        waiting.append(path)
-
-
-@contextlib.contextmanager
-def forced_together() -> Iterator[None]:
-    """Force what `write_changed` writes inside to the disk at the end: some hundred files each wait twice for it otherwise.
-
-    A file that says of others what they were made from is written after `force`, or it could outlast them.
-    """
-    token = _WAITING.set([])
-    try:
-        yield
-        force()
-    finally:
-        _WAITING.reset(token)
-
-
-def force() -> None:
-    """Force to the disk what waits inside of `forced_together`; do nothing elsewhere."""
-    waiting = _WAITING.get()
-    if not waiting:
-        return
-    for path in (*dict.fromkeys(waiting), *dict.fromkeys(each.parent for each in waiting)):
-        with contextlib.suppress(FileNotFoundError):  # removed since, as a page of a model that is gone
-            try:
-                _sync(path)
-            except OSError as error:
-                _name(error, path)
-                raise
-    waiting.clear()
 
 
 def probe_writing(folder: Path) -> None:

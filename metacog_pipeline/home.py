@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,19 +22,13 @@ class _Folder(Protocol):
     def path(self) -> Path: ...
 
 
-class Place:
-    """The path of one file or folder below a home or a part of it: its name is told there and nowhere else."""
+def path_below(name: str) -> property:
+    """Return a property: the path of the file or folder ``name`` below a home, or below a part of it."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def joined(self: _Folder) -> Path:
+        return self.path / name
 
-    def __get__(self, folder: _Folder, owner: type[_Folder]) -> Path:
-        return _joined(folder.path, self._name)
-
-
-@functools.lru_cache(maxsize=1024)  # a look at many models asks for the places of its home often
-def _joined(folder: Path, name: str) -> Path:
-    return folder / name
+    return property(joined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,30 +40,32 @@ class Home:
 
     path: Path
 
-    sources = Place("sources")  # fetched data sets, verified against their digests
-    items = Place("items")  # items as they are asked, one Parquet file per benchmark
-    choices = Place("choices")  # conditions that were decided after the first arm
-    transcripts = Place("transcripts")  # what was asked and answered: costs money, is never deleted
-    responses = Place("responses")
-    judgements = Place("judgements")
-    scored = Place("scored")
-    harmonised = Place("harmonised")
-    estimates = Place("estimates")  # numbers with intervals
-    cross_benchmark = Place("cross_benchmark")
-    leaderboard = Place(LEADERBOARD)  # the file analysts open
-    texts = Place(TEXTS)  # prompts and replies beside it
-    board_lock = Place(".leaderboard.lock")  # held by who builds it
-    report = Place("report")
-    status = Place("study")  # tables about the study itself: its models and the state of their partitions
-    cache = Place("cache")
-    ledger = Place("ledger")  # what was spent
-    batches = Place("batches")  # submitted and paid, not fetched yet
-    capabilities = Place("capabilities")  # of the models, as they were probed
-    imported = Place("imported")  # questions of other people's logs
-    people = Place("people")  # answers of people
-    observations = Place("observations")  # of version 0.1
-    reproduced = Place("reproduced")
-    version = Place(VERSION_FILE)
+    sources = path_below("sources")  # fetched data sets, verified against their digests
+    items = path_below("items")  # items as they are asked, one Parquet file per benchmark
+    choices = path_below("choices")  # conditions that were decided after the first arm
+    transcripts = path_below("transcripts")  # what was asked and answered: costs money, is never deleted
+    responses = path_below("responses")
+    judgements = path_below("judgements")
+    scored = path_below("scored")
+    harmonised = path_below("harmonised")
+    estimates = path_below("estimates")  # numbers with intervals
+    cross_benchmark = path_below("cross_benchmark")
+    leaderboard = path_below(LEADERBOARD)  # the file analysts open
+    texts = path_below(TEXTS)  # prompts and replies beside it
+    board_lock = path_below(".leaderboard.lock")  # held by who builds it
+    report = path_below("report")
+    status = path_below(
+        "study"
+    )  # tables about the study itself: its models and the state of their partitions
+    cache = path_below("cache")
+    ledger = path_below("ledger")  # what was spent
+    batches = path_below("batches")  # submitted and paid, not fetched yet
+    capabilities = path_below("capabilities")  # of the models, as they were probed
+    imported = path_below("imported")  # questions of other people's logs
+    people = path_below("people")  # answers of people
+    observations = path_below("observations")  # of version 0.1
+    reproduced = path_below("reproduced")
+    version = path_below(VERSION_FILE)
 
     def __truediv__(self, key: str | Path) -> Path:
         return self.path / key
@@ -99,6 +94,6 @@ class Home:
         if self.version.exists() or not self.observations.is_dir():
             return None
         return (
-            f"{self.path}: written by version 0.1; its answers are used as they are, everything else is made anew; "
+            f"{self.path}: written by version 0.1; its answers are used as they are, everything else is rebuilt; "
             "observations/ is not read any more and may be deleted"
         )

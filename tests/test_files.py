@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from metacog_pipeline.errors import reason_of
-from metacog_pipeline.files import force, forced_together, replacing, write_changed, write_text
+from metacog_pipeline.files import replacing, write_changed, write_text
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
@@ -55,37 +55,12 @@ def forced(monkeypatch):
     return found
 
 
-def test_files_written_together_are_forced_to_the_disk_at_the_end_and_each_folder_once(tmp_path, forced):
-    pages = [tmp_path / folder / f"{n}.html" for folder in "ab" for n in range(3)]
-    with forced_together():
-        for page in pages:
-            write_changed(page, "made")
-        assert not forced and all(page.read_text() == "made" for page in pages)
-    assert forced == [str(page) for page in pages] + [str(tmp_path / folder) for folder in "ab"]
-    forced.clear()
-    write_changed(pages[0], "anew")
-    assert len(forced) == 2 and forced[1] == str(tmp_path / "a")
-
-
-def test_what_was_written_is_forced_before_a_note_says_so_and_what_is_gone_since_is_passed_over(
-    tmp_path, forced
-):
-    with forced_together():
-        write_changed(tmp_path / "old", "made")
-        write_changed(tmp_path / "page", "made")
-        (tmp_path / "old").unlink()
-        force()
-        assert forced == [str(tmp_path / "page"), str(tmp_path)]
-        write_changed(tmp_path / "note", "page is made")
-        assert len(forced) == 2
-    assert forced[2:] == [str(tmp_path / "note"), str(tmp_path)]
-
-
-def test_a_fault_of_the_disk_at_the_end_names_the_file(tmp_path, monkeypatch):
-    def refused(_):
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    monkeypatch.setattr(os, "fsync", refused)
-    with pytest.raises(OSError) as told, forced_together():
-        write_changed(tmp_path / "page", "made")
-    assert told.value.filename == str(tmp_path / "page")
+def test_a_file_that_says_the_same_keeps_its_time_and_another_is_forced_to_the_disk(tmp_path, forced):
+    page = tmp_path / "page.html"
+    write_changed(page, "made")
+    assert forced[-1] == str(tmp_path) and len(forced) == 2
+    before = page.stat().st_mtime_ns
+    write_changed(page, b"made")
+    assert (page.stat().st_mtime_ns, len(forced)) == (before, 2)
+    write_changed(page, "new")
+    assert page.read_text() == "new" and len(forced) == 4

@@ -15,7 +15,7 @@ import polars as pl
 from markupsafe import Markup
 
 from metacog_pipeline.errors import SourceError, one_line
-from metacog_pipeline.files import force, sha256_hex, write_changed
+from metacog_pipeline.files import sha256_hex, write_changed
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.explorer.data import file_of
@@ -91,7 +91,6 @@ def _data_files(home: Home, folder: Path, model: str) -> list[Path]:
     for old in set(files) - set(made):
         old.unlink()
     folder.mkdir(parents=True, exist_ok=True)
-    force()
     write_changed(noted, f"{mark} {len(made)}")
     return made
 

@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.display import Section as About
 from metacog_pipeline.errors import MetacogError, StoreError, one_line
-from metacog_pipeline.files import force, forced_together, write_changed
+from metacog_pipeline.files import write_changed
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.columns import board_of
 from metacog_pipeline.leaderboard.printing import legend, notes, sections
@@ -43,13 +43,8 @@ def build_report(home: Home, name: str | None = None) -> Path:
     StoreError
         If there is no leaderboard, it cannot be read, or the page cannot be written.
     """
-    with one_connection(home), forced_together():
-        made = _written(home, name or home.path.resolve().name)
-        try:
-            force()
-        except OSError as error:
-            raise _unwritable(made, error) from None
-    return made
+    with one_connection(home):
+        return _written(home, name or home.path.resolve().name)
 
 
 def _written(home: Home, title: str) -> Path:

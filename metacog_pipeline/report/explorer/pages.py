@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from metacog_pipeline.files import force, sha256_hex, write_changed
+from metacog_pipeline.files import sha256_hex, write_changed
 from metacog_pipeline.home import Home
 from metacog_pipeline.report import pieces, queries
 from metacog_pipeline.report.explorer import data
@@ -61,7 +61,6 @@ def write_explorer(home: Home, report: Path, name: str) -> Sequence[Benchmark]:
         kept |= {path for paths in of_models.values() for path in paths}
     for old in set(folder.glob("[!.]*")) - kept:
         old.unlink()
-    force()
     write_changed(folder / _NOTE, json.dumps(made_from))
     return found
 
