@@ -22,13 +22,14 @@ class _Folder(Protocol):
     def path(self) -> Path: ...
 
 
-def path_below(name: str) -> property:
-    """Return a property: the path of the file or folder ``name`` below a home, or below a part of it."""
+class PathBelow:
+    """An attribute: the path of a file or folder below a home, or below a part of it."""
 
-    def joined(self: _Folder) -> Path:
-        return self.path / name
+    def __init__(self, name: str) -> None:
+        self._name = name
 
-    return property(joined)
+    def __get__(self, folder: _Folder, owner: type[_Folder]) -> Path:
+        return folder.path / self._name
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,32 +41,30 @@ class Home:
 
     path: Path
 
-    sources = path_below("sources")  # fetched data sets, verified against their digests
-    items = path_below("items")  # items as they are asked, one Parquet file per benchmark
-    choices = path_below("choices")  # conditions that were decided after the first arm
-    transcripts = path_below("transcripts")  # what was asked and answered: costs money, is never deleted
-    responses = path_below("responses")
-    judgements = path_below("judgements")
-    scored = path_below("scored")
-    harmonised = path_below("harmonised")
-    estimates = path_below("estimates")  # numbers with intervals
-    cross_benchmark = path_below("cross_benchmark")
-    leaderboard = path_below(LEADERBOARD)  # the file analysts open
-    texts = path_below(TEXTS)  # prompts and replies beside it
-    board_lock = path_below(".leaderboard.lock")  # held by who builds it
-    report = path_below("report")
-    status = path_below(
-        "study"
-    )  # tables about the study itself: its models and the state of their partitions
-    cache = path_below("cache")
-    ledger = path_below("ledger")  # what was spent
-    batches = path_below("batches")  # submitted and paid, not fetched yet
-    capabilities = path_below("capabilities")  # of the models, as they were probed
-    imported = path_below("imported")  # questions of other people's logs
-    people = path_below("people")  # answers of people
-    observations = path_below("observations")  # of version 0.1
-    reproduced = path_below("reproduced")
-    version = path_below(VERSION_FILE)
+    sources = PathBelow("sources")  # fetched data sets, verified against their digests
+    items = PathBelow("items")  # items as they are asked, one Parquet file per benchmark
+    choices = PathBelow("choices")  # conditions that were decided after the first arm
+    transcripts = PathBelow("transcripts")  # what was asked and answered: costs money, is never deleted
+    responses = PathBelow("responses")
+    judgements = PathBelow("judgements")
+    scored = PathBelow("scored")
+    harmonised = PathBelow("harmonised")
+    estimates = PathBelow("estimates")  # numbers with intervals
+    cross_benchmark = PathBelow("cross_benchmark")
+    leaderboard = PathBelow(LEADERBOARD)  # the file analysts open
+    texts = PathBelow(TEXTS)  # prompts and replies beside it
+    board_lock = PathBelow(".leaderboard.lock")  # held by who builds it
+    report = PathBelow("report")
+    status = PathBelow("study")  # tables about the study itself: its models and the state of their partitions
+    cache = PathBelow("cache")
+    ledger = PathBelow("ledger")  # what was spent
+    batches = PathBelow("batches")  # submitted and paid, not fetched yet
+    capabilities = PathBelow("capabilities")  # of the models, as they were probed
+    imported = PathBelow("imported")  # questions of other people's logs
+    people = PathBelow("people")  # answers of people
+    observations = PathBelow("observations")  # of version 0.1
+    reproduced = PathBelow("reproduced")
+    version = PathBelow(VERSION_FILE)
 
     def __truediv__(self, key: str | Path) -> Path:
         return self.path / key

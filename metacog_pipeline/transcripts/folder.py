@@ -12,7 +12,7 @@ from pathlib import Path
 
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.files import sha256_hex, write_text
-from metacog_pipeline.home import Home, path_below
+from metacog_pipeline.home import Home, PathBelow
 from metacog_pipeline.llm.spec import SLUG_PATTERN
 
 MANIFEST_NAME, COPY_NAME = "partition.json", "transcripts.parquet"
@@ -39,9 +39,9 @@ class PartitionFolder:
     model: str
     run: int
 
-    manifest = path_below(MANIFEST_NAME)
-    copy = path_below(COPY_NAME)  # of all journals, for readers
-    lock = path_below(".lock")  # held while a process writes here
+    manifest = PathBelow(MANIFEST_NAME)
+    copy = PathBelow(COPY_NAME)  # of all journals, for readers
+    lock = PathBelow(".lock")  # held while a process writes here
 
     def __post_init__(self) -> None:
         for what, value in (("benchmark", self.benchmark), ("model", self.model)):

@@ -34,7 +34,7 @@ from typing import Any
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import sha256_hex, sync_folder, write_text
-from metacog_pipeline.home import Home, Place
+from metacog_pipeline.home import Home, PathBelow
 from metacog_pipeline.llm.batch import travel
 from metacog_pipeline.llm.batch.travel import RECORD, State
 
@@ -95,10 +95,10 @@ class Owner:
 class Batch:
     """One batch of a study home: its record, and the files in its folder, which bears the batch's mark."""
 
-    noted = Place(RECORD)
-    requests = Place(REQUESTS)  # what is submitted
-    asked = Place(ANSWERS)
-    results = Place(RESULTS)  # what came back
+    noted = PathBelow(RECORD)
+    requests = PathBelow(REQUESTS)  # what is submitted
+    asked = PathBelow(ANSWERS)
+    results = PathBelow(RESULTS)  # what came back
 
     def __init__(self, home: Home, mark: str, record: BatchRecord) -> None:
         self.home, self.path = home, home.batches / mark
