@@ -84,13 +84,8 @@ def _deployed(deploy: DeploySection, variables: Sequence[str]) -> dict[str, str]
         found["concurrency"] = _concurrency(deploy)
     if deploy.dagster_storage is not None:
         postgres = {"postgres_url": {"env": deploy.dagster_storage}}
-        found["storage"] = {"custom": _class("metacog_assets.pooled", "Pooled", postgres)}
-    if deploy.executor == "celery":
-        broker = {"env": deploy.broker}
-        both, every_s = {"broker": broker, "backend": broker}, {"dequeue_interval_seconds": 1}
-        found["run_launcher"] = _class("metacog_assets.celery_runs", "Workers", both)
-        found["run_coordinator"] = _class("dagster.core.run_coordinator", "QueuedRunCoordinator", every_s)
-    elif deploy.launcher == "docker":
+        found["storage"] = {"postgres": postgres}
+    if deploy.launcher == "docker":
         config = {"image": {"env": "METACOG_IMAGE"}, "env_vars": [*variables, "METACOG_IMAGE"]}
         found["run_launcher"] = _class("dagster_docker", "DockerRunLauncher", config)
     elif deploy.launcher == "k8s":

@@ -1,146 +1,186 @@
-"""When things run by themselves while the UI is open.
-
-What costs nothing follows the answers from the start. Asking costs money, so its sensor is off until someone turns it on;
-``metacog run`` asks explicitly and needs neither.
-"""
+"""Sensors and the schedule: what happens by itself while Dagster's daemon runs."""
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
+from collections.abc import Iterator
 
 import dagster as dg
-from dagster._core.definitions.sensor_definition import SensorExecutionData
-from dagster_shared.record import replace
 
-from metacog_assets import request as asked
-from metacog_assets.behind import Catching
-from metacog_assets.study_file import current_study
+from metacog_assets import backlog
+from metacog_assets.conditions import PAID
+from metacog_assets.graph import BENCHMARKS
+from metacog_assets.partitions import MODELS, RUNS, changes, key_of, known_models
+from metacog_assets.study_file import bound, current_study
+from metacog_pipeline.asking import batches, judging, tasks
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.leaderboard.status import board_current
+from metacog_pipeline.files import canonical_json, sha256_hex
+from metacog_pipeline.leaderboard.status import board_inputs
+from metacog_pipeline.llm.batch.records import Batch
+from metacog_pipeline.study import Study
 
-PAID_ASSETS = dg.AssetSelection.tag("cost", "paid")
-# What is asked after the first answers: judges, and arms that are decided from them. Scores do not wait for it.
-LATER = dg.AssetSelection.tag("layer", "judgements") | dg.AssetSelection.tag("arm", "later")
+BOARDS = [*(f"{name}_comparisons" for name in BENCHMARKS), "leaderboard", "report"]
+ACTIVE = [
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 
-# True on the one tick that sees the change, never remembered: a memory that is wiped when the asset was last requested
-# would lose answers that arrive while a run is under way.
-NEWS: dg.AutomationCondition[Any] = (
-    dg.AutomationCondition.any_deps_updated() | dg.AutomationCondition.code_version_changed()
+score_and_publish = dg.AutomationConditionSensorDefinition(
+    "score_and_publish",
+    target=dg.AssetSelection.all() - PAID,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=10,
+    description="Builds items, reads, scores and publishes when their inputs change. Asks nobody and costs nothing.",
 )
-
-# on_missing() skips partitions that were missing before automation started, so "missing" is asked for as a state.
-# A partition that failed waits for a person: asking again by itself could spend money in a circle. Of what costs nothing
-# and was only planned in a run that failed, the files tell (see `behind`).
-_MISSING: dg.AutomationCondition[Any] = (
-    dg.AutomationCondition.missing()
-    & ~dg.AutomationCondition.in_progress()
-    & ~dg.AutomationCondition.execution_failed()
-)
-_THERE: dg.AutomationCondition[Any] = ~dg.AutomationCondition.any_deps_missing()
-_ANSWERED: dg.AutomationCondition[Any] = ~dg.AutomationCondition.any_deps_missing().ignore(LATER)
-
-FILL_MISSING = (_MISSING & _THERE).with_label("fill what is missing, unless it failed")
-
-# New inputs or new code make questions and numbers stale; those are cheap to redo, unlike answers. Of several partitions
-# answered between two ticks, Dagster remembers only for the last one that the same run scored it too: what was itself
-# made since the last tick is therefore left alone.
-FOLLOW = ((_MISSING & _THERE) | (NEWS & ~dg.AutomationCondition.newly_updated() & _THERE)).with_label(
-    "follow inputs and code"
-)
-
-# Judges cost money: answers of a partition that stopped early are scored, but not judged before a person went on with it.
-FOLLOW_WHAT_IS_WHOLE = (
-    FOLLOW
-    & ~dg.AutomationCondition.any_deps_match(
-        dg.AutomationCondition.any_deps_match(dg.AutomationCondition.execution_failed())
-    )
-).with_label("follow answers whose asking did not fail")
-
-FOLLOW_THE_ANSWERS = (
-    (_MISSING & _ANSWERED) | (NEWS & ~dg.AutomationCondition.newly_updated() & _ANSWERED)
-).with_label("follow the answers, judged or not")
-
-# The provisional boards wait neither for missing partitions nor for those being asked: they show coverage instead.
-FOLLOW_WHAT_THERE_IS = (
-    NEWS | (dg.AutomationCondition.missing().since_last_handled() & ~dg.AutomationCondition.in_progress())
-).with_label("follow what there is")
-
-EVERY_S = (
-    10  # a look at the demo's graph takes a third of a second; a board follows a backfill within three looks
-)
-
-BOARDS = dg.AssetSelection.tag("layer", "tables")
-RESTS = "a queued request is worked off, which scores and publishes by itself"
-
-
-class Following(dg.AutomationConditionSensorDefinition):
-    """Dagster's own sensor, but for two things that would be done twice, and for what its conditions cannot see.
-
-    It rests while what ``metacog run --detach`` queued is worked off, and it asks for no boards that were built from what
-    there is. What changes meanwhile is seen by the next look: the cursor stays where it was. A look that finds nothing else
-    asks for what is behind (see `behind`).
-    """
-
-    def evaluate_tick(self, context: dg.SensorEvaluationContext) -> SensorExecutionData:
-        """Look once."""
-        request = asked.read(context.instance)
-        if request is not None and not request.done:
-            return SensorExecutionData(skip_message=RESTS, cursor=context.cursor)
-        found = super().evaluate_tick(context)
-        wanted = [each for each in found.run_requests or () if not _standing(context, each)]
-        if wanted:
-            return replace(found, run_requests=wanted)
-        wanted = self._behind(context)
-        return replace(found, run_requests=wanted, skip_message=None if wanted else found.skip_message)
-
-    def _behind(self, context: dg.SensorEvaluationContext) -> list[dg.RunRequest]:
-        assert context.repository_def is not None
-        free = self.asset_selection.resolve(context.repository_def.asset_graph)
-        try:
-            found = Catching(current_study(), context.instance, free).requests()
-        except MetacogError:
-            return []  # whoever starts a run is told
-        with dg.partition_loading_context(dynamic_partitions_store=context.instance):
-            resolved = self.resolve_run_requests(found, context, self.asset_selection, [])
-        own = dg.DagsterRun.tags_for_sensor(self)
-        return [each.with_replaced_attrs(tags={**each.tags, **own}) for each in resolved]
-
-
-def _standing(context: dg.SensorEvaluationContext, request: dg.RunRequest) -> bool:
-    """Whether a run would only build boards that stand already."""
-    keys = set(request.asset_selection or ())
-    graph = context.repository_def.asset_graph if context.repository_def is not None else None
-    if not keys or graph is None or not keys <= BOARDS.resolve(graph):
-        return False
-    try:
-        current = board_current(current_study())
-    except MetacogError:
-        return False
-    return current and all(context.instance.get_latest_materialization_event(key) for key in keys)
-
-
-with warnings.catch_warnings():
-    warnings.simplefilter(
-        "ignore", dg.BetaWarning
-    )  # conditions looked at where they are defined, not by the daemon
-    score_and_publish = Following(
-        "score_and_publish",
-        target=dg.AssetSelection.all() - PAID_ASSETS,
-        # Where workers take runs from a queue, the queue's own sensor builds each board once, when all is there.
-        default_status=dg.DefaultSensorStatus.STOPPED
-        if current_study().deploy.queued
-        else dg.DefaultSensorStatus.RUNNING,
-        minimum_interval_seconds=EVERY_S,
-        use_user_code_server=True,
-        description="Builds items, parses, scores and keeps the boards up to date, also with what failed or was stopped. "
-        "Asks nobody and costs nothing.",
-    )
 ask_models = dg.AutomationConditionSensorDefinition(
     "ask_models",
-    target=PAID_ASSETS,
+    target=PAID,
     default_status=dg.DefaultSensorStatus.STOPPED,
     minimum_interval_seconds=30,
-    description="Asks models and judges what nobody asked yet; what failed or is incomplete waits for a person. Asking "
-    "real models costs money: a person switches it on.",
+    description="Asks models and judges what nobody asked yet; what failed waits for a person. Asking real models costs "
+    "money: a person switches it on.",
 )
+
+
+@dg.sensor(
+    target=dg.AssetSelection.all() - PAID,
+    minimum_interval_seconds=15,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Scores and publishes what a step that failed, was terminated or stopped at the budget has left: such a "
+    "step makes no event that could be followed, but its answers are kept and the boards have its reason. Asks nobody.",
+)
+def stale_files(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+    """Request what is stale by the files, once per state of the files, when nothing is under way."""
+    if context.instance.get_runs(dg.RunsFilter(statuses=ACTIVE), limit=1):
+        return dg.SkipReason("runs are under way")
+    try:
+        wanted = list(_stale(current_study(), known_models(context.instance)))
+    except MetacogError as error:
+        return dg.SkipReason(str(error))
+    fresh = [each for each in wanted if not _begun(context.instance, each)]
+    numbers = [each for each in fresh if each.partition_key is not None]
+    requests = numbers or fresh  # boards are built when the numbers are there
+    if not requests:
+        return dg.SensorResult(skip_reason="nothing is stale", cursor="")
+    state = sha256_hex(canonical_json([each.run_key for each in requests]))
+    if context.cursor != state:  # score_and_publish has its turn first
+        return dg.SensorResult(skip_reason="something is stale", cursor=state)
+    return dg.SensorResult(run_requests=requests, cursor=state)
+
+
+def _stale(study: Study, models: list[str]) -> Iterator[dg.RunRequest]:
+    """Yield the runs that make what is stale and costs nothing: first the numbers, then the boards."""
+    for name in BENCHMARKS:
+        benchmark = bound(name)
+        for each in tasks.partitions(benchmark):
+            known = each.spec.name in models and str(each.run) in RUNS.get_partition_keys()
+            if known and (stages := backlog.free_stages(benchmark, each)):
+                judged = judging.judged_as(each).manifest().get("finished_at")
+                state = f"{each.manifest().get('finished_at')} {judged}"
+                yield dg.RunRequest(
+                    run_key=f"{name} {each.spec.name} {each.run} {' '.join(stages)} {state}",
+                    asset_selection=[dg.AssetKey(f"{name}_{stage}") for stage in stages],
+                    partition_key=key_of(each.spec.name, each.run),
+                )
+    if study.home.leaderboard.exists() and backlog.boards_stale(study):
+        keys = [dg.AssetKey(name) for name in BOARDS]
+        yield dg.RunRequest(run_key=f"boards {board_inputs(study)}", asset_selection=keys)
+
+
+def _begun(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
+    """Whether a run was started for this state of the files: what failed at it waits for a newer one, or a person."""
+    return bool(instance.get_runs(dg.RunsFilter(tags={"dagster/run_key": str(request.run_key)}), limit=1))
+
+
+@dg.sensor(
+    target=dg.AssetSelection.assets(*BOARDS),
+    minimum_interval_seconds=10,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Adds a partition for each new model of the study file and retires those of others.",
+)
+def study_models(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+    """Add and retire model partitions as the study file says; boards that listed others are stale then."""
+    try:
+        added, retired = changes(current_study(), context.instance)
+    except MetacogError as error:
+        return dg.SkipReason(str(error))
+    if not added and not retired:
+        return dg.SkipReason("the partitions are those of the study file")
+    requests: list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest] = []
+    if added:
+        requests.append(MODELS.build_add_request(added))
+    if retired:
+        requests.append(MODELS.build_delete_request(retired))
+    return dg.SensorResult(dynamic_partitions_requests=requests)
+
+
+@dg.sensor(
+    target=PAID,
+    minimum_interval_seconds=120,  # a batch takes minutes to hours
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Goes on with partitions whose batches have ended; no run stays while a provider works on a batch.",
+)
+def batches_ended(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+    """Start a run for each partition whose batches have ended; it asks what follows from their answers."""
+    try:
+        study = current_study()
+        ended = batches.ended(study)
+    except MetacogError as error:
+        return dg.SkipReason(str(error))
+    known = known_models(context.instance)
+    requests = [each for batch in ended if (each := _collecting(study, batch, known)) is not None]
+    unique = list({each.run_key: each for each in requests}.values())
+    return dg.SensorResult(run_requests=unique) if unique else dg.SkipReason("no batch has ended")
+
+
+def _collecting(study: Study, batch: Batch, known: list[str]) -> dg.RunRequest | None:
+    """Return the run that collects a batch; None where the study asks for its partition no more: it could only fail."""
+    kept = batches.folder_of(study, batch)
+    benchmark = batches.asked_of(study, kept)
+    if benchmark not in BENCHMARKS or benchmark not in study.enabled:
+        return None
+    if kept.model not in known or kept.run not in study.runs:
+        return None
+    stage = "transcripts" if kept.benchmark == benchmark else "judgements"
+    return dg.RunRequest(
+        run_key=f"{batch.record.mark}:{batch.record.state}:{batch.record.tries}",
+        asset_selection=[dg.AssetKey(f"{benchmark}_{stage}")],
+        partition_key=key_of(kept.model, kept.run),
+    )
+
+
+@dg.schedule(
+    cron_schedule="0 6 1 * *",
+    target=PAID,
+    default_status=dg.DefaultScheduleStatus.STOPPED,
+    description="An example, off until someone turns it on: each month asks every model the next run of the study that "
+    "it has not answered. leaderboard/model_drift then says whose answers changed. Costs money where models do.",
+)
+def monthly_rerun(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest] | dg.SkipReason:
+    """Ask each model its next run; study.runs says how many months it may go on."""
+    known = known_models(context.instance)
+    found: dict[tuple[str, str], Partition] = {}
+    try:
+        for name in BENCHMARKS:
+            for each in tasks.partitions(bound(name)):
+                if each.spec.provider != "replay" and each.spec.name in known and not each.manifest():
+                    found.setdefault((name, each.spec.name), each)
+    except MetacogError as error:
+        return dg.SkipReason(str(error))
+    if not found:
+        return dg.SkipReason("every run of the study has been asked: raise runs in the study file")
+    return [
+        dg.RunRequest(
+            run_key=f"{context.scheduled_execution_time:%Y-%m-%d} {name} {each.spec.name} {each.run}",
+            partition_key=key_of(each.spec.name, each.run),
+            asset_selection=[dg.AssetKey(f"{name}_transcripts")],
+        )
+        for (name, _), each in found.items()
+    ]
+
+
+SENSORS = [score_and_publish, ask_models, stale_files, study_models, batches_ended]
+SCHEDULES = [monthly_rerun]

@@ -1,32 +1,51 @@
-"""Everything Dagster loads: the assets of the study, six jobs that select among them, five sensors, a schedule."""
+"""Everything Dagster loads: the assets of the study, a job per benchmark that asks models, sensors, a schedule."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import dagster as dg
 
-from metacog_assets import training
-from metacog_assets.automation import ask_models, score_and_publish
-from metacog_assets.batch_sensor import batches_ended
-from metacog_assets.benchmarks import ASSETS
-from metacog_assets.executors import executor
-from metacog_assets.jobs import JOBS
-from metacog_assets.queue_sensor import queued_study
-from metacog_assets.schedules import monthly_rerun
-from metacog_assets.sensors import study_models
-from metacog_assets.study_file import current_study
+from metacog_assets.automation import SCHEDULES, SENSORS
+from metacog_assets.graph import ASSETS, BENCHMARKS, TRAINING
+from metacog_assets.study_file import StudyResource, current_study
+from metacog_assets.training import JOB
+from metacog_pipeline.deploy import DeploySection
 
-jobs = list(JOBS)
-if training.ASSETS:
-    jobs.append(
-        dg.define_asset_job(
-            training.JOB, dg.AssetSelection.assets(*training.ASSETS), description="Evolve the model."
-        )
-    )
+
+def _executor(deploy: DeploySection) -> dg.ExecutorDefinition:
+    """Return the executor that ``[deploy]`` names; an engine is loaded only where it is chosen."""
+    deploy.check()
+    if deploy.executor == "multiprocess":
+        return dg.multiprocess_executor.configured({"max_concurrent": deploy.workers})
+    if deploy.executor == "k8s":
+        from dagster_k8s import k8s_job_executor
+
+        return k8s_job_executor.configured({"max_concurrent": deploy.workers})
+    if deploy.executor == "celery":
+        from dagster_celery import celery_executor
+
+        address = {"env": deploy.broker}
+        executor: dg.ExecutorDefinition = celery_executor.configured({"broker": address, "backend": address})
+        return executor
+    return dg.in_process_executor
+
+
+def _asking(name: str) -> Any:
+    """Return the job of a benchmark whose runs are partitions: `metacog run --detach` starts a backfill of it."""
+    own = [each for each in BENCHMARKS[name] if each.partitions_def is not None]
+    says = f"Ask models what is missing of {name}, read and score the answers."
+    return dg.define_asset_job(f"ask_{name}", dg.AssetSelection.assets(*own), description=says)
+
 
 defs = dg.Definitions(
-    assets=[*ASSETS, *training.ASSETS],
-    jobs=jobs,
-    sensors=[score_and_publish, ask_models, study_models, batches_ended, queued_study],
-    schedules=[monthly_rerun],
-    executor=executor(current_study().deploy),
+    assets=ASSETS,
+    resources={"study": StudyResource()},
+    jobs=[
+        *map(_asking, BENCHMARKS),
+        *([dg.define_asset_job(JOB, dg.AssetSelection.assets(*TRAINING))] if TRAINING else []),
+    ],
+    sensors=SENSORS,
+    schedules=SCHEDULES,
+    executor=_executor(current_study().deploy),
 )

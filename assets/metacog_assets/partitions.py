@@ -1,9 +1,66 @@
-"""Two dimensions only: ``model`` (filled from the study file) × ``run`` (1 to study.runs)."""
+"""Partitions have two dimensions: ``model`` (dynamic, from the study file) × ``run`` (static, 1 to study.runs)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
 
 import dagster as dg
 
 from metacog_assets.study_file import current_study
+from metacog_pipeline.study import Study
 
 MODELS = dg.DynamicPartitionsDefinition(name="model")
 RUNS = dg.StaticPartitionsDefinition([str(run) for run in current_study().runs])
 MODEL_RUNS = dg.MultiPartitionsDefinition({"model": MODELS, "run": RUNS})
+Key = tuple[str, int]  # model, run
+
+
+def key_of(model: str, run: int) -> dg.MultiPartitionKey:
+    """Return the partition key of a model in a run."""
+    return dg.MultiPartitionKey({"model": model, "run": str(run)})
+
+
+def known_models(instance: dg.DagsterInstance) -> list[str]:
+    """Return the models that have partitions, in the order in which they were added."""
+    return list(instance.get_dynamic_partitions(str(MODELS.name)))
+
+
+def changes(study: Study, instance: dg.DagsterInstance) -> tuple[list[str], list[str]]:
+    """Return the models of the study without partitions, and those with partitions that it does not list any more."""
+    listed, known = [spec.name for spec in study.models], known_models(instance)
+    return [name for name in listed if name not in known], sorted(set(known) - set(listed))
+
+
+def sync_partitions(study: Study, instance: dg.DagsterInstance) -> None:
+    """Make the model partitions those of the study; what a retired model answered stays in the store."""
+    added, retired = changes(study, instance)
+    if added:
+        instance.add_dynamic_partitions(str(MODELS.name), added)
+    for name in retired:
+        instance.delete_dynamic_partition(str(MODELS.name), name)
+
+
+def ranges(keys: Collection[Key], models: list[str]) -> Iterator[tuple[Mapping[str, str], set[Key]]]:
+    """Yield the tags of runs over ranges of partitions that cover exactly ``keys``, and the keys of each.
+
+    A range of two dimensions is a rectangle. Models stand in the order of ``models``: only neighbours that want the same
+    runs share one, so that no range spans a model or a run that was not chosen.
+    """
+    wanted = {model: sorted(run for name, run in keys if name == model) for model in models}
+    stretches: list[tuple[list[str], list[int]]] = []
+    last: list[int] = []
+    for model in models:
+        if wanted[model] and wanted[model] == last:
+            stretches[-1][0].append(model)
+        elif wanted[model]:
+            stretches.append(([model], wanted[model]))
+        last = wanted[model]
+    for names, runs in stretches:
+        breaks = [place for place in range(1, len(runs)) if runs[place] != runs[place - 1] + 1]
+        for start, end in zip([0, *breaks], [*breaks, len(runs)], strict=True):
+            own = runs[start:end]
+            tags = {
+                "dagster/asset_partition_range_start": str(key_of(names[0], own[0])),
+                "dagster/asset_partition_range_end": str(key_of(names[-1], own[-1])),
+            }
+            yield tags, {(name, run) for name in names for run in own}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from metacog_pipeline.asking.endings import heard
-from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, RENAMED, UI_NAMES, UNUSABLE, WATCH_PARENT
+from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, RENAMED, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import opened, quiet_option, study_argument, study_option
 from metacog_pipeline.errors import StudyError, suggestion
@@ -89,7 +88,9 @@ def plan(study_file: Path) -> None:
     "--no-wait", is_flag=True, help="Submit batches and end (exit code 9); run again to go on with them."
 )
 @click.option(
-    "--detach", is_flag=True, help="Queue it for the daemon and return; status --watch says how far it is."
+    "--detach",
+    is_flag=True,
+    help="Queue it as backfills for Dagster's daemon and return; the UI shows how far it is.",
 )
 @quiet_option
 @printing.json_option
@@ -111,20 +112,19 @@ def run(
     the others and is named at the end (exit code 7). A model with lane = "batch" is asked through its provider's batches,
     which may take a day: stop the command and run it again as you like, nothing is submitted twice.
 
-    Where [deploy] gives runs to workers, they are queued, one per model and run, and the command says how far they are;
-    Ctrl-C then stops only that.
+    With --detach, and where [deploy] gives runs to workers, backfills are queued, one per benchmark, that Dagster's daemon
+    works off with the executor of [deploy].
     """
     study = opened(study_file)
     if study.home.older is not None:
         click.echo(f"metacog: {study.home.older}", err=True)
     refuse_unknown(study, benchmarks, models, runs)
     queued = detach or study.deploy.queued
-    again = reask == UNUSABLE
     if queued and (
-        given := next((name for name, value in (("--reask", again), ("--lane", lane)) if value), None)
+        given := next((name for name, value in (("--reask", reask), ("--lane", lane)) if value), None)
     ):
         raise click.UsageError(f"{given} concerns this process, and workers run the study; leave it out")
-    if not (force or again) and nothing_to_do(study, quiet):
+    if not (force or reask) and nothing_to_do(study, quiet):
         _say_state(study, 0)
         return
     if reask != RENAMED and _others_kept(study):
@@ -138,6 +138,8 @@ def run(
             click.echo(f"metacog: {line}", err=True)
     if lane is not None:
         os.environ[LANE] = lane
+    if reask is not None:
+        os.environ[REASK] = reask
     if no_wait:
         os.environ[LEAVE_BATCHES] = "1"
     code = launch(
@@ -145,7 +147,7 @@ def run(
         benchmarks=benchmarks,
         models=models,
         runs=runs,
-        flags={"--force": force, "--reask": again, "--detach": detach},
+        flags={"--force": force, "--detach": queued},
         quiet=quiet,
     )
     _say_state(study, code)
@@ -169,43 +171,45 @@ def _say_state(study: Study, code: int) -> None:
     help="Port of the web server; 0 takes the next free one.",
 )
 @click.option("--host", default=UI_HOST, help="Address the web server listens on.")
-@click.option(
-    "--name", "names", multiple=True, help="A name by which others reach this machine; repeat for several."
-)
 @printing.json_option
-def ui(study_file: Path, port: int, host: str, names: tuple[str, ...]) -> None:
+def ui(study_file: Path, port: int, host: str) -> None:
     """Open the Dagster UI on a study; stop it with Ctrl-C.
 
-    Requests that call this server by another name are refused, so that no page of another site can start runs.
+    This is `dagster dev` with the study's own history: web server and daemon.
     """
     study = opened(study_file)
     study.deploy.check()
-    for name in names:
-        if not re.fullmatch(r"[A-Za-z0-9_.:-]+", name):
-            raise click.BadParameter(f"{name!r} is no host name", param_hint="--name")
     port = port_for(host, port)
     study.prepare()
-    command = [sys.executable, "-m", "metacog_assets.ui", "-m", "metacog_assets.definitions"]
-    command += ["--port", str(port), "--host", host]
-    # Dagster imports from it before anything else; nothing of the user's lies there.
-    command += ["--working-directory", str(study.home.dagster)]
     if not is_loopback(host):
         click.echo(
             f"warning: whoever reaches {host}:{port} can start runs that spend money, there is no password; "
             "keep it behind a proxy that asks for one",
             err=True,
         )
-    os.environ[UI_NAMES] = " ".join((host, *names))
     address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    boards, runs = f"{address}/assets/leaderboard/leaderboard", f"{address}/runs"
-    said = (
-        f"Dagster UI of {study.study.name}: {address}\n"
-        f"  boards: {boards}\n"
-        f"  runs of metacog run: {runs} (the timeline under Overview shows those started in the UI only)"
-    )
+    boards, runs = f"{address}/assets/leaderboard", f"{address}/runs"
+    said = f"Dagster UI of {study.study.name}: {address}\n  boards: {boards}\n  runs of metacog run: {runs}"
     printing.say(said, address=address, boards=boards, runs=runs)
     printing.flush()
-    sys.exit(call(command, study, "lines", whole_group=True))  # progress goes into the log of each run
+    # Dagster imports from its working directory before anything else; nothing of the user's lies there.
+    where = ["--working-directory", str(study.home.dagster), "--port", str(port), "--host", host]
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "dagster",
+        "dev",
+        "-m",
+        "metacog_assets.definitions",
+        *where,
+    ]
+    # A run of the UI leaves its batches, so that it holds no worker; a sensor goes on with them.
+    environment = _environment(study, "lines") | {LEAVE_BATCHES: "1"}
+    # A job in the background of a script ignores Ctrl-C, which Dagster's processes would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.execve(sys.executable, command, environment)
 
 
 @click.command()
@@ -278,47 +282,41 @@ def nothing_to_do(study: Study, quiet: bool) -> bool:
 def launch(
     study: Study,
     *,
-    benchmarks: tuple[str, ...] = (),
-    models: tuple[str, ...] = (),
-    runs: tuple[int, ...] = (),
+    benchmarks: Sequence[str] = (),
+    models: Sequence[str] = (),
+    runs: Sequence[int] = (),
     flags: Mapping[str, bool] | None = None,
     quiet: bool = False,
 ) -> int:
-    """Run the study in a process of its own, where Dagster is loaded; return its exit code.
-
-    Where workers run it, it is queued there and followed.
-    """
-    chosen = {**(flags or {}), "--quiet": quiet}
-    if study.deploy.queued and not (chosen.get("--detach") or chosen.get("--watch")):
-        chosen |= {"--detach": True, "--watch": True}
+    """Run the study in a process of its own, where Dagster is loaded; return its exit code."""
     study.deploy.check()
     study.prepare()
     command = [sys.executable, "-m", "metacog_assets"]
     for flag, values in (("--benchmark", benchmarks), ("--model", models), ("--run", runs)):
         for value in values:
             command += [flag, str(value)]
-    command += [flag for flag, given in chosen.items() if given]
-    return call(command, study, style_for(quiet))
+    command += [flag for flag, given in {**(flags or {}), "--quiet": quiet}.items() if given]
+    return call(command, _environment(study, style_for(quiet)) | {WATCH_PARENT: "1"})
 
 
-def call(command: list[str], study: Study, style: Style, *, whole_group: bool = False) -> int:
-    """Run a command that sees the study, and pass interrupts on to it; return its exit code."""
-    interrupt = _interrupt_group if whole_group else _interrupt
-    environment = {
+def _environment(study: Study, style: Style) -> dict[str, str]:
+    return {
         "ARROW_DEFAULT_MEMORY_POOL": "system",  # its own pool keeps some 35 MB of what was freed; a user's choice counts
         **os.environ,
         "METACOG_STUDY": str(study.path),
         "DAGSTER_HOME": str(study.home.dagster),
         ENVIRONMENT: style,
-        # Reloading definitions in the UI may end the process a run came from, which is no reason to stop that run.
-        WATCH_PARENT: "" if whole_group else "1",
-        # A run of the UI leaves its batches, so that it holds no worker; a sensor goes on with them.
-        LEAVE_BATCHES: "1" if whole_group else os.environ.get(LEAVE_BATCHES, ""),
         "PYTHONUNBUFFERED": "1",
         "PYTHONSAFEPATH": "1",  # a polars.py in the folder of the user is not imported
     }
-    # The child stands in a session of its own, so that it hears of an interrupt once and from here, whoever sent it.
-    # Handlers set before it starts also give it the default ones, which a job in the background would not inherit.
+
+
+def call(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run a command in a session of its own and pass interrupts on to it; return its exit code.
+
+    So it hears of an interrupt once and from here, whoever sent it. Handlers set before it starts also give it the default
+    ones, which a job in the background would not inherit.
+    """
     child: subprocess.Popen[bytes] | None = None
     pressed = 0
 
@@ -326,28 +324,17 @@ def call(command: list[str], study: Study, style: Style, *, whole_group: bool = 
         nonlocal pressed
         pressed += 1
         if child is not None:
-            interrupt(child)
+            with contextlib.suppress(ProcessLookupError):
+                child.send_signal(signal.SIGINT)
 
     before = {number: signal.signal(number, pass_on) for number in heard()}
     try:
         out = sys.stderr.fileno() if printing.wanted() else None  # nothing beside the JSON on standard output
-        child = subprocess.Popen(command, env=environment, start_new_session=True, stdout=out)
+        child = subprocess.Popen(command, env=dict(environment), start_new_session=True, stdout=out)
         if pressed:
-            interrupt(child)
+            child.send_signal(signal.SIGINT)
         code = child.wait()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     return code if code >= 0 else SIGNALLED - code
-
-
-def _interrupt(child: subprocess.Popen[bytes]) -> None:
-    """Interrupt a command alone; what it started ends with it."""
-    with contextlib.suppress(ProcessLookupError):
-        child.send_signal(signal.SIGINT)
-
-
-def _interrupt_group(child: subprocess.Popen[bytes]) -> None:
-    """Interrupt a command and all it started, as Ctrl-C in a terminal does."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGINT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -31,9 +30,6 @@ HOUR_S, MINUTE_S = 3600.0, 60.0
 @click.command()
 @study_argument
 @click.option("--all", "everything", is_flag=True, help="List complete partitions as well.")
-@click.option(
-    "--watch", is_flag=True, help="Follow what is queued or under way until it ends; Ctrl-C stops only this."
-)
 @click.option("--batches", is_flag=True, help="List the batches the study has submitted instead.")
 @click.option(
     "--cancel", metavar="BATCH", help="Ask the provider to stop this batch; what it answered is collected."
@@ -45,7 +41,6 @@ HOUR_S, MINUTE_S = 3600.0, 60.0
 def status(
     study_file: Path,
     everything: bool,
-    watch: bool,
     batches: bool,
     cancel: str | None,
     give_up: str | None,
@@ -53,18 +48,12 @@ def status(
 ) -> None:
     """Print how far a study is: answered, failed and missing per benchmark, dollars spent, whether the boards are current.
 
-    Asks nobody and writes nothing. With --watch it ends with the exit code of what it followed.
+    Asks nobody and writes nothing.
 
     With --batches, --cancel or --give-up it lists the batches a study has submitted. Dollars are what a batch has cost, or
     with "<=" the most it can cost, which is set aside. `metacog run` collects what has ended.
     """
     study = opened(study_file)
-    if watch:
-        if everything or batches or cancel or give_up or form == "json":
-            raise click.UsageError("--watch prints lines as things change; give it alone")
-        from metacog_pipeline.cli.running import launch
-
-        sys.exit(launch(study, flags={"--watch": True}))
     if batches or cancel or give_up:
         _print_batches(study, cancel, give_up, form)
     elif form == "json":

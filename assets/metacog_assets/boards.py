@@ -1,0 +1,104 @@
+"""The boards of all benchmarks: the leaderboard file with all its tables, and the report."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import dagster as dg
+
+from metacog_assets.benchmark_assets import COMPUTED, computed, owners
+from metacog_assets.conditions import FOLLOW_WHAT_THERE_IS
+from metacog_assets.partitioned import one_line
+from metacog_assets.stages import ROWS, URI
+from metacog_assets.study_file import StudyResource
+from metacog_pipeline.errors import reason_of
+from metacog_pipeline.leaderboard import build, shared, status
+from metacog_pipeline.report.page import build_report
+from metacog_pipeline.scoring import cross_benchmark
+from metacog_pipeline.study import Study, digests
+
+GROUP = "boards"
+
+
+def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
+    """Return the leaderboard and the report of ``benchmarks``."""
+
+    @dg.asset(
+        group_name=GROUP,
+        deps=[f"{name}_comparisons" for name in benchmarks],
+        kinds={"duckdb", "sql"},
+        pool="board",  # one process writes the file
+        automation_condition=FOLLOW_WHAT_THERE_IS,
+        check_specs=[
+            dg.AssetCheckSpec(
+                COMPUTED,
+                asset="leaderboard",
+                description="Keys, allowed values and zero-row queries of every table hold: a failed one replaces "
+                "nothing. No table is empty because its SQL failed.",
+            )
+        ],
+        owners=owners(),
+    )
+    def leaderboard(study: StudyResource) -> dg.MaterializeResult:
+        """The DuckDB file of all tables; readers keep the old file until the new one is whole and tested."""
+        with one_line(study):
+            result, faults = _build(study.load())
+        return dg.MaterializeResult(metadata=_facts(result), check_results=[computed(faults)])
+
+    @dg.asset(
+        group_name=GROUP,
+        deps=[leaderboard],
+        kinds={"html"},
+        automation_condition=FOLLOW_WHAT_THERE_IS,
+        owners=owners(),
+    )
+    def report(study: StudyResource) -> dg.MaterializeResult:
+        """The pages people read: boards, figures, transcripts; they open from disk and load nothing."""
+        with one_line(study):
+            own = study.load()
+            with digests.publishing(own.home, own.home.report), status.noted_report(own):
+                page = build_report(own.home, own.study.name)
+        return dg.MaterializeResult(metadata={URI: page.as_uri(), "bytes": page.stat().st_size})
+
+    return [leaderboard, report]
+
+
+def _build(study: Study) -> tuple[build.BuildResult, dict[str, str]]:
+    """Build the file; return its result, and why tables are empty that failed."""
+    faults: dict[str, str] = {}
+    with digests.publishing(study.home):
+        try:
+            cross_benchmark.publish(study)
+        except Exception as error:  # what is computed beside the boards must not keep them back
+            faults["cross_benchmark"] = reason_of(error)
+        inputs = status.write_status(study)
+        result = build.build(study.home)
+        faults |= {f"leaderboard.{name}": reason for name, reason in result.failures.items()}
+        if not faults:  # of a disk that failed, perhaps: else the next run builds the board again
+            status.note_board(study, inputs)
+        shared.publish(study.home)
+    return result, faults
+
+
+def _facts(result: build.BuildResult) -> dict[str, Any]:
+    """Return all tables as one table, and of the table ``leaderboard`` rows and columns as Dagster shows them."""
+    own = next(table for table in result.tables if table.name == "leaderboard")
+    tables = [
+        dg.TableRecord(
+            {
+                "table": f"{table.schema}.{table.name}",
+                "rows": table.rows,
+                "columns": ", ".join(column.name for column in table.columns),
+                "made from": ", ".join(table.reads),
+                "empty because": table.reason or "",
+            }
+        )
+        for table in result.tables
+    ]
+    columns = [dg.TableColumn(each.name, each.type, description=each.description) for each in own.columns]
+    return {
+        ROWS: own.rows,
+        URI: result.path.as_uri(),
+        "dagster/column_schema": dg.TableSchema(columns),
+        "tables": dg.MetadataValue.table(tables),
+        "tests": result.tests,
+    }

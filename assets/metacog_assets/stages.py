@@ -1,0 +1,210 @@
+"""The stages of one model and run as the assets show them: answers, responses, judgements, estimates of the run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from metacog_assets.study_file import Bound
+from metacog_pipeline.asking import construction, judging, rehearsal, renamed, tasks
+from metacog_pipeline.asking.partition import Progress, SessionResult
+from metacog_pipeline.asking.session import WAITING, Partition, query_partition, record_failure
+from metacog_pipeline.asking.variables import REASK, RENAMED
+from metacog_pipeline.errors import MetacogError, SourceError
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.progress import ProgressLine, style_from_environment
+from metacog_pipeline.registry import is_strange
+from metacog_pipeline.scoring import files
+from metacog_pipeline.scoring.responses import FAILED_READING
+from metacog_pipeline.scoring.soundness import score_soundly
+from metacog_pipeline.study.frames import read_frame, write_frame
+from metacog_pipeline.transcripts.lock import PartitionBusyError
+
+ROWS, URI = "dagster/row_count", "dagster/uri"  # the names under which Dagster shows and plots them
+WARN_FAILED_SHARE = 0.01
+WARN_UNREADABLE_SHARE = 0.05
+WARN_COVERAGE = 0.95
+_SHOWN_ROWS, _SHOWN_CHARACTERS = 10, 120
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """One stage of one partition: its figures, whether its check passed, and what is to be mended in the benchmark.
+
+    One that ``blocks`` keeps later stages from running.
+    """
+
+    facts: dict[str, Any]
+    passed: bool = True
+    blocks: bool = False
+    fault: str | None = None
+    checked: dict[str, Any] = field(default_factory=dict)
+
+
+class Stopped(MetacogError):
+    """A partition whose asking ended early, or whose batches are under way."""
+
+    def __init__(self, reason: str, exit_code: int) -> None:
+        super().__init__(reason)
+        self.exit_code = exit_code
+
+
+def answer(benchmark: Bound, partition: Partition, limit: int | None = None) -> StageResult:
+    """Ask what a partition lacks; one that cannot even start is written down, so that the boards can name it."""
+    spec = partition.spec
+    with _noted(partition, lambda: tasks.expected(benchmark)):
+        refuse_renamed(benchmark, [spec])
+        strange = is_strange(type(benchmark).__module__)
+        if strange and (why := rehearsal.misasked(benchmark, spec)) is not None:
+            raise MetacogError(why)
+        todo = tasks.tasks(benchmark, spec)
+        with progress(f"{benchmark.name}: {spec.name} run {partition.run}", len(todo)) as show:
+            outcome = query_partition(
+                partition,
+                todo,
+                benchmark.modes(spec),
+                fingerprint=tasks.fingerprint(benchmark, partition),
+                respond=benchmark.observer(spec.observer) if spec.provider == "simulated" else None,
+                on_progress=show,
+                limit=limit,
+            )
+    return _asked(outcome)
+
+
+def read(benchmark: Bound, partition: Partition) -> StageResult:
+    """Read a partition's answers into responses."""
+    found = files.read(benchmark, partition)
+    frame, path = found.frame, judging.responses_path(partition)
+    failed = frame.filter(pl.col("status") == FAILED_READING)
+    fault = None
+    if failed.height:
+        reason = failed["reason"][0]
+        fault = f"{benchmark.name}.parse: {failed.height} of {frame.height} replies are not read: {reason}"
+        write_frame(frame, path, "")  # not taken for current: the next run reads it again
+    lost = frame.height != found.expected
+    share = round(found.unreadable_share, 6)
+    facts = {
+        **dict(frame["status"].value_counts(sort=True).iter_rows()),
+        ROWS: frame.height,
+        URI: path.as_uri(),
+    }
+    return StageResult(
+        facts | {"preview": preview(frame.select(benchmark.preview) if benchmark.preview else frame)},
+        passed=not lost and fault is None and share <= WARN_UNREADABLE_SHARE,
+        blocks=lost,
+        fault=fault,
+        checked={"rows": frame.height, "expected": found.expected, "share unreadable": share},
+    )
+
+
+def judge(benchmark: Bound, partition: Partition) -> StageResult:
+    """Ask the judges of a partition what is not judged yet."""
+    declared = judging.wanted(benchmark)
+    if declared is None:  # the study file has changed since the definitions were loaded
+        return StageResult({"judges": "none named"})
+    responses = read_frame(judging.responses_path(partition))
+    expected, _ = judging.needed(benchmark, declared, partition, responses)
+    kept = judging.judged_as(partition)
+    with _noted(kept, lambda: expected):
+        refuse_renamed(benchmark, declared.judges(benchmark, partition.spec))
+        if (why := construction.untried(benchmark, declared.needs)) is not None:
+            raise SourceError(f"{kept.benchmark}: {why}")
+        label = f"{benchmark.name}: judges of {partition.spec.name} run {partition.run}"
+        with progress(label, expected) as show:
+            outcome = judging.ask(benchmark, declared, partition, responses, show)
+    files.read_judgements(benchmark, partition)  # also of one that stopped early: what was judged counts
+    return _asked(outcome)
+
+
+def estimate(benchmark: Bound, partition: Partition) -> StageResult:
+    """Score one run."""
+    frame, sound = score_soundly(benchmark, partition)
+    shown = frame.select("condition", "measure", "estimate", "low", "high", "n", "status")
+    return StageResult(
+        {ROWS: frame.height, URI: files.run_estimates_path(partition).as_uri(), "preview": preview(shown)},
+        passed=not sound.faults and sound.coverage >= WARN_COVERAGE,
+        blocks=sound.senseless > 0,
+        fault=f"{benchmark.name}: {'; '.join(sound.faults)}" if sound.faults else None,
+        checked={"rows that make no sense": sound.senseless, "lowest coverage": round(sound.coverage, 6)},
+    )
+
+
+def refuse_renamed(benchmark: Bound, specs: Iterable[ModelSpec]) -> None:
+    """Raise StudyError where one of the models would be asked what it has answered under another name."""
+    names = [spec.name for spec in specs]
+    if names and os.environ.get(REASK) != RENAMED:
+        renamed.refuse(benchmark.context.study, names)
+
+
+def preview(frame: pl.DataFrame) -> dg.TableMetadataValue:
+    """Return the first rows of a table as Dagster shows tables: every cell is data, whatever is in it."""
+    rows = [{name: _cell(value) for name, value in row.items()} for row in frame.head(_SHOWN_ROWS).to_dicts()]
+    columns = [dg.TableColumn(name, str(kind)) for name, kind in frame.schema.items()]
+    return dg.MetadataValue.table([dg.TableRecord(row) for row in rows], schema=dg.TableSchema(columns))
+
+
+def _cell(value: object) -> str | int | float | bool:
+    if isinstance(value, int | float | bool):
+        return round(value, 6)
+    text = "" if value is None else str(value).encode("utf-8", "replace").decode()
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…"
+
+
+@contextlib.contextmanager
+def progress(label: str, total: int | None = None) -> Iterator[Callable[[Progress], None]]:
+    """Give the function that shows how far a piece of asking is; the total comes from the first call where not known."""
+    with contextlib.ExitStack() as shown:
+        lines: list[ProgressLine] = []
+
+        def show(now: Progress) -> None:
+            if not lines:
+                line = ProgressLine(label, total or now.total, style_from_environment())
+                lines.append(shown.enter_context(line))
+            lines[0].update(now.done, now.tally.cost_usd)
+
+        yield show
+
+
+@contextlib.contextmanager
+def _noted(partition: Partition, expected: Callable[[], int]) -> Iterator[None]:
+    """Write down why a partition could not be asked; not while another process asks it, which writes how that went."""
+    try:
+        yield
+    except PartitionBusyError:
+        raise
+    except MetacogError as error:
+        record_failure(partition, str(error), expected())
+        raise
+
+
+def _asked(outcome: SessionResult) -> StageResult:
+    if outcome.stopped is not None:
+        raise Stopped(f"stopped: {outcome.stopped}", outcome.exit_code)
+    if outcome.waiting:
+        what = "1 batch is" if outcome.waiting == 1 else f"{outcome.waiting} batches are"
+        why = f"waiting: {what} under way at the provider (see: metacog batches STUDY); run again later"
+        raise Stopped(why, WAITING)
+    counts = {"answered": outcome.answered, "failed": outcome.failed, "unusable": outcome.unusable}
+    tally = outcome.tally
+    facts = {
+        "items × conditions": outcome.tasks,
+        **counts,
+        ROWS: outcome.answered,
+        "calls": tally.calls,
+        "reused answers": tally.reused,
+        "input tokens": tally.input_tokens,
+        "output tokens": tally.output_tokens,
+        "dollars": round(tally.cost_usd, 6),
+        "answer mode": outcome.profile.mode if outcome.profile else "none worked",
+    }
+    few_failed = outcome.failed <= WARN_FAILED_SHARE * max(outcome.tasks, 1)
+    missing = {} if outcome.missing is None else {"missing": outcome.missing}
+    return StageResult(
+        facts, outcome.complete and few_failed, checked={**counts, "of": outcome.tasks, **missing}
+    )
