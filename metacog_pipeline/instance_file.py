@@ -22,7 +22,6 @@ _SAME = (
     {"storage", "run_storage", "event_log_storage", "schedule_storage"},
     {"concurrency", "run_queue", "run_coordinator"},
 )
-ACCOUNT_TAG = "metacog/account"
 
 
 def fill(folder: Path, deploy: DeploySection | None, variables: Sequence[str]) -> None:
@@ -105,10 +104,9 @@ def _class(module: str, name: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _concurrency(deploy: DeploySection) -> dict[str, Any]:
-    """Runs at once in all, and per account: more than one only where its rates are shared between processes."""
-    per_account = deploy.workers if deploy.ledger == "postgres" else 1
-    limit = {"key": ACCOUNT_TAG, "value": {"applyLimitPerUniqueValue": True}, "limit": per_account}
+    """Runs at once in all, and of those that ask: more than one only where rates are shared between processes."""
+    asking = deploy.workers if deploy.ledger == "postgres" else 1
     return {
-        "runs": {"max_concurrent_runs": deploy.workers, "tag_concurrency_limits": [limit]},
-        "pools": {"default_limit": deploy.workers, "granularity": "run"},
+        "runs": {"max_concurrent_runs": deploy.workers},
+        "pools": {"default_limit": asking, "granularity": "run"},
     }

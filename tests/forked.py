@@ -28,9 +28,7 @@ FEW_DRAWS = "METACOG_TEST_FEW_DRAWS"
 RUN = [sys.executable, "-m", "metacog_assets"]
 #: What a run loads whatever its study asks for; what depends on the study is loaded by each run.
 WHAT_RUNS_LOAD = (
-    "metacog_assets.command",
-    "metacog_assets.batch_sensor",
-    "metacog_assets.publishing",
+    "dagster",
     "metacog_pipeline.benchmarks.metamedqa.benchmark",
     "metacog_pipeline.leaderboard.build",
     "metacog_pipeline.report.page",

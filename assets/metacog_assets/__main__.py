@@ -59,7 +59,7 @@ def main(
 
 
 try:
-    main()
+    main.main(standalone_mode=False)  # else click would turn an interrupt into its own words
 except KeyboardInterrupt:
     interrupted = True
 except BaseException as ended:

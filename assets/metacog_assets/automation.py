@@ -1,4 +1,4 @@
-"""Sensors and the schedule: what happens by itself while Dagster's daemon runs."""
+"""Sensors: what happens by itself while Dagster's daemon runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from metacog_assets.graph import BENCHMARKS
 from metacog_assets.partitions import MODELS, RUNS, changes, key_of, known_models
 from metacog_assets.study_file import bound, current_study
 from metacog_pipeline.asking import batches, judging, tasks
-from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.leaderboard.status import board_inputs
@@ -152,35 +151,4 @@ def _collecting(study: Study, batch: Batch, known: list[str]) -> dg.RunRequest |
     )
 
 
-@dg.schedule(
-    cron_schedule="0 6 1 * *",
-    target=PAID,
-    default_status=dg.DefaultScheduleStatus.STOPPED,
-    description="An example, off until someone turns it on: each month asks every model the next run of the study that "
-    "it has not answered. leaderboard/model_drift then says whose answers changed. Costs money where models do.",
-)
-def monthly_rerun(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest] | dg.SkipReason:
-    """Ask each model its next run; study.runs says how many months it may go on."""
-    known = known_models(context.instance)
-    found: dict[tuple[str, str], Partition] = {}
-    try:
-        for name in BENCHMARKS:
-            for each in tasks.partitions(bound(name)):
-                if each.spec.provider != "replay" and each.spec.name in known and not each.manifest():
-                    found.setdefault((name, each.spec.name), each)
-    except MetacogError as error:
-        return dg.SkipReason(str(error))
-    if not found:
-        return dg.SkipReason("every run of the study has been asked: raise runs in the study file")
-    return [
-        dg.RunRequest(
-            run_key=f"{context.scheduled_execution_time:%Y-%m-%d} {name} {each.spec.name} {each.run}",
-            partition_key=key_of(each.spec.name, each.run),
-            asset_selection=[dg.AssetKey(f"{name}_transcripts")],
-        )
-        for (name, _), each in found.items()
-    ]
-
-
 SENSORS = [score_and_publish, ask_models, stale_files, study_models, batches_ended]
-SCHEDULES = [monthly_rerun]

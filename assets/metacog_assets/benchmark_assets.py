@@ -114,23 +114,28 @@ def _run_step(benchmark: Bound, name: str) -> construction.StepResult:
 
 def _partitioned(
     benchmark: Bound,
-    name: str,
+    stage: Stage,
     check: dg.AssetCheckSpec,
     work: Callable[[Bound, Partition], StageResult],
-    **more: Any,
+    deps: Sequence[str],
+    condition: conditions.Condition,
+    description: str,
 ) -> dg.AssetsDefinition:
-    """Return a partitioned asset that costs nothing."""
+    """Return a partitioned asset that costs nothing: the one of ``check``."""
     owner = benchmark.name
 
     @dg.asset(
-        name=name,
+        name=check.asset_key.to_user_string(),
         group_name=owner,
         partitions_def=MODEL_RUNS,
+        deps=list(deps),
+        code_version=benchmark.versions[stage],
+        automation_condition=condition,
         backfill_policy=CHEAP,
+        description=description,
         check_specs=[check],
         owners=owners(),
         kinds={"parquet", "polars"},
-        **more,
     )
     def made(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
         with one_line(study):
@@ -150,8 +155,9 @@ def _asking(
     name: str,
     deps: Sequence[str],
     work: Callable[[Bound, Partition, int | None], StageResult],
+    version: str,
+    description: str,
     later: bool,
-    **more: Any,
 ) -> dg.AssetsDefinition:
     """Return a partitioned asset that asks models: a run per partition in backfills, as many at once as its pool allows."""
     owner = benchmark.name
@@ -165,12 +171,13 @@ def _asking(
         partitions_def=MODEL_RUNS,
         deps=list(deps),
         pool="models",
+        code_version=version,
         automation_condition=conditions.FILL_MISSING,
+        description=description,
         check_specs=[check],
         owners=owners(),
         tags={**PAID, **({"asked": "later"} if later else {})},
         kinds={"parquet"},
-        **more,
     )
     def asked(
         context: dg.AssetExecutionContext, study: StudyResource, config: Asking
@@ -184,15 +191,8 @@ def _asking(
 
 
 def _transcripts(benchmark: Bound, name: str, needs: str, *, later: bool = False) -> dg.AssetsDefinition:
-    return _asking(
-        benchmark,
-        name,
-        [needs],
-        stages.answer,
-        later,
-        code_version=benchmark.versions[Stage.ASKING],
-        description="What was asked and answered. Asks only for what is missing or changed; never deletes an answer.",
-    )
+    says = "What was asked and answered. Asks only for what is missing or changed; never deletes an answer."
+    return _asking(benchmark, name, [needs], stages.answer, benchmark.versions[Stage.ASKING], says, later)
 
 
 def _judgements(benchmark: Bound) -> dg.AssetsDefinition:
@@ -203,9 +203,9 @@ def _judgements(benchmark: Bound) -> dg.AssetsDefinition:
         f"{owner}_judgements",
         [f"{owner}_responses", *(f"{owner}_{step}" for step in declared.needs)],
         lambda bench, each, _: stages.judge(bench, each),
-        True,
-        code_version=f"{benchmark.versions[Stage.JUDGING]}.{declared.version}",
-        description="What judges say of the answers: models the study names; asked only for what is missing.",
+        f"{benchmark.versions[Stage.JUDGING]}.{declared.version}",
+        "What judges say of the answers: models the study names; asked only for what is missing.",
+        later=True,
     )
 
 
@@ -232,44 +232,33 @@ def _choice(benchmark: Bound, condition: Condition) -> dg.AssetsDefinition:
 
 def _responses(benchmark: Bound, later: Sequence[Condition]) -> dg.AssetsDefinition:
     owner, name = benchmark.name, f"{benchmark.name}_responses"
+    says = "No question is lost or counted twice (blocks); few answers are unreadable (warns)."
+    asked = [f"{owner}_transcripts", *(f"{owner}_{each.name}_transcripts" for each in later)]
     return _partitioned(
         benchmark,
-        name,
-        dg.AssetCheckSpec(
-            READABLE,
-            asset=name,
-            blocking=True,
-            description="No question is lost or counted twice (blocks); few answers are unreadable (warns).",
-        ),
+        Stage.PARSING,
+        dg.AssetCheckSpec(READABLE, asset=name, blocking=True, description=says),
         stages.read,
-        deps=[
-            items_name(benchmark),
-            f"{owner}_transcripts",
-            *(f"{owner}_{each.name}_transcripts" for each in later),
-        ],
-        code_version=benchmark.versions[Stage.PARSING],
-        automation_condition=conditions.FOLLOW_ANSWERS if later else conditions.FOLLOW,
-        description="What each answer says: what was chosen, how sure, right or wrong, or why there is nothing.",
+        [items_name(benchmark), *asked],
+        conditions.FOLLOW_ANSWERS if later else conditions.FOLLOW,
+        "What each answer says: what was chosen, how sure, right or wrong, or why there is nothing.",
     )
 
 
 def _run_estimates(benchmark: Bound, judged: bool) -> dg.AssetsDefinition:
     owner, name = benchmark.name, f"{benchmark.name}_run_estimates"
+    says = (
+        "No NaN, no half or reversed interval, nothing outside the range of its measure (blocks); nearly every question "
+        "has a valid answer (warns)."
+    )
     return _partitioned(
         benchmark,
-        name,
-        dg.AssetCheckSpec(
-            SOUND,
-            asset=name,
-            blocking=True,
-            description="No NaN, no half or reversed interval, nothing outside the range of its measure (blocks); "
-            "nearly every question has a valid answer (warns).",
-        ),
+        Stage.SCORING,
+        dg.AssetCheckSpec(SOUND, asset=name, blocking=True, description=says),
         stages.estimate,
-        deps=[f"{owner}_responses", *([f"{owner}_judgements"] if judged else [])],
-        code_version=benchmark.versions[Stage.SCORING],
-        automation_condition=conditions.FOLLOW_ANSWERS if judged else conditions.FOLLOW,
-        description="Every measure of one model and run, with its interval or the reason it has none.",
+        [f"{owner}_responses", *([f"{owner}_judgements"] if judged else [])],
+        conditions.FOLLOW_ANSWERS if judged else conditions.FOLLOW,
+        "Every measure of one model and run, with its interval or the reason it has none.",
     )
 
 

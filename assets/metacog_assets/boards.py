@@ -73,8 +73,7 @@ def _build(study: Study) -> tuple[build.BuildResult, dict[str, str]]:
         inputs = status.write_status(study)
         result = build.build(study.home)
         faults |= {f"leaderboard.{name}": reason for name, reason in result.failures.items()}
-        if not faults:  # of a disk that failed, perhaps: else the next run builds the board again
-            status.note_board(study, inputs)
+        status.note_board(study, inputs)
         shared.publish(study.home)
     return result, faults
 

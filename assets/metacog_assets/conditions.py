@@ -15,7 +15,7 @@ LATER = dg.AssetSelection.tag(
 _WAITS: Condition = ~dg.AutomationCondition.any_deps_missing()
 
 # Items, responses and choices: new inputs make them stale.
-FOLLOW: Condition = dg.AutomationCondition.eager()
+FOLLOW = dg.AutomationCondition.eager()
 
 # Estimates of a run are shown before judges were asked, which costs money and may never be done.
 FOLLOW_ANSWERS: Condition = FOLLOW.without(_WAITS) & ~dg.AutomationCondition.any_deps_missing().ignore(LATER)

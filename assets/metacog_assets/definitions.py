@@ -1,12 +1,13 @@
-"""Everything Dagster loads: the assets of the study, a job per benchmark that asks models, sensors, a schedule."""
+"""Everything Dagster loads: the assets of the study, a job per benchmark that asks models, sensors."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import dagster as dg
 
-from metacog_assets.automation import SCHEDULES, SENSORS
+from metacog_assets.automation import SENSORS
 from metacog_assets.graph import ASSETS, BENCHMARKS, TRAINING
 from metacog_assets.study_file import StudyResource, current_study
 from metacog_assets.training import JOB
@@ -33,6 +34,8 @@ def _executor(deploy: DeploySection) -> dg.ExecutorDefinition:
 
 def _asking(name: str) -> Any:
     """Return the job of a benchmark whose runs are partitions: `metacog run --detach` starts a backfill of it."""
+    # Of assets with other policies the smallest range is taken, which Dagster warns of: here it is what is wanted.
+    warnings.filterwarnings("ignore", message="Asset job ask_")
     own = [each for each in BENCHMARKS[name] if each.partitions_def is not None]
     says = f"Ask models what is missing of {name}, read and score the answers."
     return dg.define_asset_job(f"ask_{name}", dg.AssetSelection.assets(*own), description=says)
@@ -46,6 +49,5 @@ defs = dg.Definitions(
         *([dg.define_asset_job(JOB, dg.AssetSelection.assets(*TRAINING))] if TRAINING else []),
     ],
     sensors=SENSORS,
-    schedules=SCHEDULES,
     executor=_executor(current_study().deploy),
 )

@@ -10,7 +10,8 @@ import dagster as dg
 from metacog_assets.partitions import key_of
 from metacog_assets.stages import StageResult
 from metacog_assets.study_file import Bound, StudyResource
-from metacog_pipeline.asking.session import INTERRUPTED, Partition
+from metacog_pipeline.asking.endings import INTERRUPTED
+from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError, reason_of
 from metacog_pipeline.leaderboard.shared import among_hosts
 from metacog_pipeline.registry import aside

@@ -22,10 +22,12 @@ from metacog_assets.partitioned import FAILED, FAULTS, SOME_FAILED
 from metacog_assets.partitions import Key, key_of, known_models, ranges, sync_partitions
 from metacog_assets.study_file import Bound, bound, current_study
 from metacog_pipeline.asking import batches, construction, judging, tasks
-from metacog_pipeline.asking.session import INTERRUPTED, WAITING, Partition
+from metacog_pipeline.asking.endings import INTERRUPTED
+from metacog_pipeline.asking.session import WAITING, Partition
 from metacog_pipeline.asking.unusable import to_ask_again
 from metacog_pipeline.asking.variables import LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.leaderboard.status import forget_board
 from metacog_pipeline.llm.batch import desk
 from metacog_pipeline.scoring import choices
 from metacog_pipeline.study import Study
@@ -67,6 +69,7 @@ class Command:
     launched: int = 0
     failures: list[str] = field(default_factory=list)
     exit_code: int = 0
+    stay: bool = False  # go on with batches when they have ended
     waiting: bool = False
 
     def say(self, line: str) -> None:
@@ -77,8 +80,8 @@ class Command:
 
     def fail(self, what: str, reason: str, code: int = SOME_FAILED) -> None:
         """Remember a failure. Failures of one kind keep their exit code; different ones are "some failed"."""
-        if code == WAITING and os.environ.get(LEAVE_BATCHES) != "1":
-            self.waiting = True
+        self.waiting |= code == WAITING
+        if code == WAITING and self.stay:
             self.say(f"{what}: {reason}")
             return
         self.failures.append(f"{what}: {reason}")
@@ -99,7 +102,9 @@ class Command:
         self.say(f"{what} ...")
         self.launched += 1
         keys = sorted(dg.AssetKey(name) for name in assets)
-        result = defs.resolve_implicit_job_def_def_for_assets(keys).execute_in_process(
+        job = defs.resolve_implicit_job_def_def_for_assets(keys)
+        assert job is not None
+        result = job.execute_in_process(
             instance=self.instance,
             asset_selection=keys,
             run_config=QUIET,
@@ -235,7 +240,12 @@ def choose(command: Command, benchmarks: Sequence[Bound], tried: dict[Key, set[s
 
 def publish(command: Command, built: Sequence[str]) -> None:
     """Compute what stands over all models, then the leaderboard and the report."""
+    before = len(command.failures)
     command.materialize("boards", [*(f"{name}_comparisons" for name in built), "leaderboard", "report"])
+    if len(command.failures) > before:
+        forget_board(
+            command.study
+        )  # of a disk that failed, perhaps: the next run makes boards and report again
 
 
 def _alike(stale: Mapping[Key, set[str]]) -> Iterator[tuple[set[str], list[Key]]]:
@@ -349,12 +359,13 @@ def run_until_answered(command: Command, wanted: Wanted) -> int:
 
     With ``METACOG_LEAVE_BATCHES`` nothing is waited for: the exit code says that batches are under way.
     """
-    stay = os.environ.get(LEAVE_BATCHES) != "1"
+    command.stay = os.environ.get(LEAVE_BATCHES) != "1"
+    os.environ[LEAVE_BATCHES] = "1"  # all batches are submitted before any is waited for
     code = failed = run(command, wanted)
-    while stay and command.waiting and not INTERRUPTED.is_set():
+    while command.stay and command.waiting and not INTERRUPTED.is_set():
         os.environ.pop(REASK, None)  # once
         _wait(command)
-        command = Command(current_study(), command.instance, command.quiet)
+        command = Command(current_study(), command.instance, command.quiet, stay=True)
         code = run(command, Wanted(wanted.benchmarks, wanted.models, wanted.runs))
         failed = code if failed in (0, code) else SOME_FAILED
     return code if INTERRUPTED.is_set() else failed

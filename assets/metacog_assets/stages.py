@@ -13,8 +13,8 @@ import polars as pl
 
 from metacog_assets.study_file import Bound
 from metacog_pipeline.asking import construction, judging, rehearsal, renamed, tasks
-from metacog_pipeline.asking.partition import Progress, SessionResult
 from metacog_pipeline.asking.session import WAITING, Partition, query_partition, record_failure
+from metacog_pipeline.asking.states import Progress, SessionResult
 from metacog_pipeline.asking.variables import REASK, RENAMED
 from metacog_pipeline.errors import MetacogError, SourceError
 from metacog_pipeline.llm.spec import ModelSpec

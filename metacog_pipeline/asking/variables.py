@@ -5,6 +5,3 @@ REASK, UNUSABLE = "METACOG_REASK", "unusable"  # set by `metacog run --reask unu
 RENAMED = "renamed"  # `metacog run --reask renamed`: a model that seems to be renamed is asked anew; no process is told
 LANE = "METACOG_LANE"  # set by `metacog run --lane`
 LEAVE_BATCHES = "METACOG_LEAVE_BATCHES"  # "1": submit batches and end, instead of waiting for them
-UI_NAMES = (
-    "METACOG_UI_NAMES"  # the address the UI listens on and the names it goes by besides, with spaces between
-)

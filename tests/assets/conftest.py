@@ -2,22 +2,18 @@
 
 import json
 import os
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dagster import DagsterInstance, DagsterRun, EventLogEntry
-from dagster._core.storage.event_log.in_memory import InMemoryEventLogStorage
+from dagster import AssetKey, DagsterInstance, DagsterRun
 
 # The code location is imported once per process, for the study named then.
 os.environ["METACOG_STUDY"] = str(Path(__file__).with_name("study.toml"))
 
-from metacog_assets.history import PASSING
-from metacog_assets.launch import Launcher, launch
+from metacog_assets.run import Command, Wanted, run
 from metacog_assets.study_file import current_study
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound as benchmark_of
@@ -30,7 +26,6 @@ from tests.simulated_server import ServerThread
 
 STUDY = Path(__file__).with_name("study.toml").read_text(encoding="utf-8")
 ITEMS = 6
-STORED = InMemoryEventLogStorage.store_event
 
 
 def model(name: str, **more: object) -> dict[str, object]:
@@ -71,10 +66,10 @@ class Bench:
         """Do what ``metacog run`` does, in this process; return the exit code."""
         study = current_study()
         study.prepare()
-        return launch(Launcher(study, self.instance), **options)
+        return run(Command(study, self.instance), Wanted(**options))
 
     def runs(self) -> list[str]:
-        """Return every Dagster run so far, oldest first, as ``job``, ``job model|run`` or ``job first..last``."""
+        """Return every Dagster run so far, oldest first, as ``items``, ``boards``, ``model|run`` or ``first..last``."""
         return [_named(run) for run in reversed(self.instance.get_runs())]
 
     def sql(self, query: str) -> list[tuple[object, ...]]:
@@ -97,9 +92,10 @@ class Bench:
 
 
 def _named(run: DagsterRun) -> str:
-    partition = run.tags.get("dagster/partition")
-    first, last = (run.tags.get(f"dagster/asset_partition_range_{end}") for end in ("start", "end"))
-    return " ".join(filter(None, (run.job_name, partition or (first and f"{first}..{last}"))))
+    if first := run.tags.get("dagster/asset_partition_range_start"):
+        last = run.tags["dagster/asset_partition_range_end"]
+        return first if first == last else f"{first}..{last}"
+    return "boards" if AssetKey("leaderboard") in (run.asset_selection or ()) else "items"
 
 
 def _stub_of_the_report(home: Home, name: str | None = None) -> Path:
@@ -109,29 +105,10 @@ def _stub_of_the_report(home: Home, name: str | None = None) -> Path:
     return page
 
 
-@contextmanager
-def _held(self: InMemoryEventLogStorage) -> Iterator[Any]:
-    # The lowest Dagster that is allowed has no lock of its own here.
-    with self.__dict__.setdefault("_one_at_a_time", threading.Lock()), self._held_conn.begin():
-        yield self._held_conn
-
-
-def _stored(self: InMemoryEventLogStorage, event: EventLogEntry) -> None:
-    if not event.is_dagster_event or event.dagster_event_type not in PASSING:
-        STORED(self, event)
-
-
 @pytest.fixture
-def events_in_memory(monkeypatch):
-    """Keep events in memory as a home keeps them, and through one connection: Dagster opens one for each event."""
-    monkeypatch.setattr(InMemoryEventLogStorage, "_connect", _held)
-    monkeypatch.setattr(InMemoryEventLogStorage, "store_event", _stored)
-
-
-@pytest.fixture
-def bench(tmp_path, monkeypatch, loaded, events_in_memory):
+def bench(tmp_path, monkeypatch, loaded):
     """An empty bench whose study is the one this process shows; its report is a stub (tests/cli writes a whole one)."""
-    monkeypatch.setattr("metacog_pipeline.report.page.build_report", _stub_of_the_report)
+    monkeypatch.setattr("metacog_assets.boards.build_report", _stub_of_the_report)
     made = Bench(tmp_path, DagsterInstance.ephemeral(), loaded)
     made.write(model("first"), model("second"))
     monkeypatch.setenv("METACOG_STUDY", str(made.path))

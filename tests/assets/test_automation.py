@@ -9,9 +9,9 @@ import dagster as dg
 import pytest
 from dagster import AssetKey, AssetMaterialization, BetaWarning, evaluate_automation_conditions
 
-from metacog_assets.automation import FOLLOW_WHAT_IS_WHOLE, ask_models, score_and_publish
+from metacog_assets.automation import ask_models, score_and_publish, stale_files
 from metacog_assets.definitions import defs
-from metacog_assets.sensors import sync_partitions
+from metacog_assets.partitions import ranges, sync_partitions
 from metacog_assets.study_file import current_study
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -60,14 +60,32 @@ class Daemon:
 
     def run(self, names: Iterable[str], partition: str | None = None) -> bool:
         """Really run assets, as the daemon's run does."""
-        result = defs.resolve_implicit_global_asset_job_def().execute_in_process(
+        tags = {}
+        if partition:
+            model, _, run = partition.partition("|")
+            [(tags, _)] = ranges({(model, int(run))}, [model])
+        keys = [AssetKey(name) for name in names]
+        job = defs.resolve_implicit_job_def_def_for_assets(keys)
+        assert job is not None
+        result = job.execute_in_process(
             instance=self.bench.instance,
-            partition_key=partition,
-            asset_selection=[AssetKey.from_user_string(name) for name in names],
+            tags=dict(tags),
+            asset_selection=keys,
             run_config=QUIET,
             raise_on_error=False,
         )
         return result.success
+
+    def stale(self) -> list[dg.RunRequest]:
+        """Return what the sensor that looks at the files asks for, when it has found the same twice."""
+        for _ in range(2):
+            with dg.build_sensor_context(
+                instance=self.bench.instance, cursor=self.cursors.get("stale")
+            ) as context:
+                found = stale_files(context)
+            assert isinstance(found, dg.SensorResult), found
+            self.cursors["stale"] = found.cursor
+        return list(found.run_requests or ())
 
 
 @pytest.fixture
@@ -107,7 +125,7 @@ def test_without_the_sensor_that_asks_nobody_is_asked_and_all_else_follows_the_a
     assert asked["first|1"] == NUMBERS
     assert "second|1" not in asked
     daemon.pretend(asked)
-    assert "leaderboard/leaderboard" in daemon.tick()[None]
+    assert "leaderboard" in daemon.tick()[None]
 
 
 def test_partitions_missing_beside_finished_ones_are_asked_for_at_the_first_tick(daemon):
@@ -127,11 +145,11 @@ def test_a_new_model_asks_for_its_own_partition_and_then_the_boards(daemon, simu
     asked = daemon.tick()
     assert asked["third|1"] == NUMBERS
     assert daemon.run(NUMBERS, "third|1")
-    assert "leaderboard/progress" in asked[None], "calls and states of partitions changed already"
+    assert "leaderboard" in asked[None], "calls and states of partitions changed already"
     daemon.pretend({None: asked[None]})
     boards = daemon.tick()
     assert set(boards) == {None}
-    assert {"metamedqa_comparisons", "leaderboard/leaderboard"} <= boards[None]
+    assert {"metamedqa_comparisons", "leaderboard"} <= boards[None]
     assert daemon.run(boards[None])
     assert daemon.tick() == {}, "what one run has done is not asked for again"
     assert len(daemon.bench.sql("select distinct model from leaderboard where source <> 'published'")) == 3
@@ -149,7 +167,7 @@ def test_a_partition_that_failed_waits_for_a_person_and_holds_up_no_board(daemon
     daemon.pretend({None: asked.get(None, set())})
     boards = daemon.tick()
     assert set(boards) == {None}
-    assert "leaderboard/leaderboard" in boards[None]
+    assert "leaderboard" in boards[None]
     assert daemon.run(boards[None])
     assert dict(daemon.bench.sql("select model, state from progress")) == {
         "first": "complete",
@@ -159,15 +177,6 @@ def test_a_partition_that_failed_waits_for_a_person_and_holds_up_no_board(daemon
         later = daemon.tick()
         assert set(later) <= {None}
         daemon.pretend(later)
-
-
-def test_several_partitions_answered_between_two_ticks_are_scored_once(daemon):
-    daemon.made(QUESTIONS)
-    daemon.run(QUESTIONS)
-    daemon.pretend({None: daemon.tick().get(None, set())})
-    for partition in ("first|1", "second|1"):
-        assert daemon.run(PARTITION, partition)
-    assert set(daemon.tick()) == {None}
 
 
 def test_answers_that_come_while_a_board_is_made_reach_the_next_board(daemon):
@@ -180,7 +189,7 @@ def test_answers_that_come_while_a_board_is_made_reach_the_next_board(daemon):
     board = daemon.tick()[None]
     daemon.made(board)  # the board is made, and then, before the next tick, another partition is answered
     daemon.made(PARTITION, "second|1")
-    assert "leaderboard/leaderboard" in daemon.tick()[None]
+    assert "leaderboard" in daemon.tick()[None]
 
 
 def test_new_answers_are_parsed_and_scored(daemon):
@@ -211,54 +220,38 @@ def test_everything_complete_before_automation_was_switched_on_still_makes_the_b
     for partition in ("first|1", "second|1"):
         daemon.made(PARTITION, partition)
     asked = [daemon.tick(), daemon.tick()]
-    assert any("leaderboard/leaderboard" in each.get(None, set()) for each in asked)
+    assert any("leaderboard" in each.get(None, set()) for each in asked)
 
 
-def test_no_judge_is_asked_about_answers_that_stopped_early():
-    runs = dg.StaticPartitionsDefinition(["1", "2"])
-    fails = {"1"}
+def test_what_was_answered_before_a_step_failed_is_scored_once_and_the_board_says_why(daemon, http, provider):
+    from metacog_pipeline.llm.server.faults import FaultPlan
 
-    @dg.asset(partitions_def=runs)
-    def transcripts(context: dg.AssetExecutionContext) -> None:
-        if context.partition_key in fails:
-            raise dg.Failure("the money ended")
-
-    @dg.asset(partitions_def=runs, deps=[transcripts])
-    def responses() -> None: ...
-
-    @dg.asset(partitions_def=runs, deps=[responses], automation_condition=FOLLOW_WHAT_IS_WHOLE)
-    def judgements() -> None: ...
-
-    own = dg.Definitions(assets=[transcripts, responses, judgements])
-    cursor = None
-
-    def look() -> set[Any]:
-        nonlocal cursor
-        found = evaluate_automation_conditions(
-            defs=own, instance=instance, asset_selection=dg.AssetSelection.all(), cursor=cursor
+    daemon.bench.write(http("first"))
+    assert daemon.bench.launch() == 0
+    daemon.bench.write(http("first"), http("second", max_concurrency=1), limit=12)
+    sync_partitions(current_study(), daemon.bench.instance)
+    assert daemon.run(["metamedqa_items"])
+    provider.server.provider.use(FaultPlan(rates={"unauthorized": 0.5}))
+    assert not daemon.run(ANSWERS, "second|1")
+    numbers = daemon.stale()
+    assert {str(each.partition_key) for each in numbers} >= {"second|1"}
+    for each in numbers:
+        assert daemon.run(
+            [key.to_user_string() for key in each.asset_selection or ()], str(each.partition_key)
         )
-        cursor = found.cursor
-        return set(found.get_requested_partitions(judgements.key))
+    [boards] = daemon.stale()
+    assert boards.partition_key is None
+    assert daemon.run([key.to_user_string() for key in boards.asset_selection or ()])
+    assert daemon.bench.sql("select state from progress where model = 'second'") == [("failed",)]
+    assert daemon.stale() == [], "nothing is asked for twice"
 
-    def run(asset: dg.AssetsDefinition, run: str) -> None:
-        job = own.resolve_implicit_global_asset_job_def()
-        job.execute_in_process(
-            instance=instance,
-            asset_selection=[asset.key],
-            partition_key=run,
-            run_config=QUIET,
-            raise_on_error=False,
-        )
 
-    with dg.DagsterInstance.ephemeral() as instance:
-        assert look() == set()
-        for each in ("1", "2"):
-            run(transcripts, each)
-            run(responses, each)  # what was answered is scored
-        assert look() == {"2"}
-        run(responses, "1")
-        assert "1" not in look(), "nor when it is scored again"
-        fails.clear()
-        run(transcripts, "1")  # a person went on with it
-        run(responses, "1")
-        assert "1" in look()
+def test_what_fails_at_a_state_of_the_files_is_not_tried_again_at_it(daemon):
+    assert daemon.bench.launch() == 0
+    daemon.bench.write(seed=1)
+    [request, *_] = daemon.stale()
+    started = daemon.bench.instance.create_run_for_job(
+        defs.resolve_job_def("ask_metamedqa"), tags={"dagster/run_key": str(request.run_key)}
+    )
+    daemon.bench.instance.report_run_failed(started)
+    assert request.run_key not in [each.run_key for each in daemon.stale()]

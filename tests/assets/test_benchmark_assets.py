@@ -5,23 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
 
 import pytest
-from dagster import (
-    AssetKey,
-    DagsterInstance,
-    Definitions,
-    ExecuteInProcessResult,
-    TableSchema,
-    in_process_executor,
-)
+from dagster import AssetKey, DagsterInstance, Definitions, ExecuteInProcessResult, in_process_executor
 
-from metacog_assets import outcomes
-from metacog_assets.benchmark_assets import benchmark_assets, produced
-from metacog_assets.rectangles import Rectangle, rectangles
-from metacog_assets.sensors import sync_partitions
-from metacog_assets.study_file import Bound, bound, current_study
+from metacog_assets.benchmark_assets import benchmark_assets
+from metacog_assets.partitions import known_models, ranges, sync_partitions
+from metacog_assets.study_file import Bound, StudyResource, bound, current_study
 from metacog_pipeline import registry
 from metacog_pipeline.asking import tasks
 from metacog_pipeline.scoring import choices, files
@@ -29,7 +19,6 @@ from metacog_pipeline.scoring import choices, files
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 ITEMS = ["sums_sources", "sums_items"]
 RUN = ["sums_transcripts", "sums_responses", "sums_run_estimates"]
-OVER_ALL = ["sums_estimates", "sums_comparisons", "sums_missed", "sums_published"]
 
 
 @dataclass
@@ -53,24 +42,30 @@ class Sums:
 
     @property
     def defs(self) -> Definitions:
-        return Definitions(benchmark_assets(self.bench), executor=in_process_executor)
+        assets = benchmark_assets(self.bench)
+        return Definitions(assets, resources={"study": StudyResource()}, executor=in_process_executor)
 
-    def run(self, names: Sequence[str], rectangle: Rectangle | None = None) -> ExecuteInProcessResult:
+    def run(self, names: Sequence[str], *models: str) -> ExecuteInProcessResult:
+        """Run assets on partitions of these models; of none for what has no partitions."""
+        tags = {}
+        if models:
+            [(tags, _)] = ranges({(model, 1) for model in models}, known_models(self.instance))
         return self.defs.resolve_implicit_global_asset_job_def().execute_in_process(
             instance=self.instance,
             asset_selection=[AssetKey(name) for name in names],
-            partition_key=rectangle.key if rectangle is not None else None,
-            tags=rectangle.tags if rectangle is not None else {},
+            tags=dict(tags),
             run_config=QUIET,
             raise_on_error=False,
         )
 
-    def all(self) -> Rectangle:
-        [found] = rectangles(tasks.partitions(self.bench), self.instance)
-        return found
-
     def partitions(self, name: str) -> set[str]:
         return self.instance.get_materialized_partitions(AssetKey(name))
+
+
+def failures(result: ExecuteInProcessResult) -> list[tuple[str, str]]:
+    """Return the steps that failed, with the text that the run shows."""
+    found = result.get_step_failure_events()
+    return [(str(each.step_key), str(each.step_failure_data.user_failure_data)) for each in found]
 
 
 @pytest.fixture
@@ -99,36 +94,21 @@ def test_the_graph_is_the_contract(sums):
         "sums_again_transcripts": ["sums_again_choice"],
         "sums_responses": ["sums_again_transcripts", "sums_items", "sums_transcripts"],
         "sums_run_estimates": ["sums_responses"],
-        "sums_estimates": ["sums_run_estimates"],
         "sums_comparisons": ["sums_run_estimates"],
-        "sums_missed": ["sums_estimates", "sums_run_estimates"],
-        "sums_published": [],
     }
-    paid = {
-        key.to_user_string() for key in graph.get_all_asset_keys() if graph.get(key).tags["cost"] == "paid"
-    }
+    nodes = [graph.get(key) for key in graph.get_all_asset_keys()]
+    paid = {node.key.to_user_string() for node in nodes if node.tags.get("cost") == "paid"}
     assert paid == {"sums_transcripts", "sums_again_transcripts"}
-    assert {tuple(graph.get(key).owners) for key in graph.get_all_asset_keys()} == {("team:sums",)}
-
-
-def test_columns_are_those_of_the_row_classes(sums):
-    nodes = sums.defs.resolve_asset_graph()
-    shown = nodes.get(AssetKey("sums_missed")).metadata["dagster/column_schema"]
-    assert isinstance(shown, TableSchema)
-    assert [(each.name, each.type) for each in shown.columns] == [
-        ("model", "String"),
-        ("missed", "Int64"),
-    ]
-    assert {key for _, key in produced(sums.bench)} <= nodes.get_all_asset_keys()
+    assert {tuple(node.owners) for node in nodes} == {("team:sums",)}
 
 
 def test_all_partitions_of_a_benchmark_are_one_run(sums):
     assert sums.run(ITEMS).success
-    assert sums.run(RUN, sums.all()).success
+    assert sums.run(RUN, "one", "two").success
     for name in RUN:
         assert sums.partitions(name) == {"one|1", "two|1"}
     assert all(not files.stale(sums.bench, each) for each in tasks.partitions(sums.bench))
-    assert sums.run(OVER_ALL).success
+    assert sums.run(["sums_comparisons"]).success
     assert len(sums.instance.get_runs()) == 3
 
 
@@ -140,57 +120,50 @@ def test_a_partition_that_fails_is_named_and_the_others_are_kept(sums, monkeypat
     )
     sums.write(["one"], broken)
     sums.run(ITEMS)
-    result = sums.run(RUN, sums.all())
-    [failed] = outcomes.failures_of(result)
-    assert failed.what == "sums_transcripts, broken, run 1"
-    assert "METACOG_TEST_NO_SUCH_KEY" in failed.reason
-    assert sums.partitions("sums_transcripts") == {"one|1"}
-    assert outcomes.started(result) == {"sums_transcripts"}
+    result = sums.run(RUN, "one", "broken")
+    [(step, reason)] = failures(result)
+    assert step == "sums_transcripts" and "broken|1" in reason and "METACOG_TEST_NO_SUCH_KEY" in reason
+    assert sums.partitions("sums_transcripts") == {"one|1"}, "what was answered beside it is materialized"
+    assert not sums.partitions("sums_responses"), "and nothing follows in the run that failed"
 
 
-@pytest.mark.parametrize(
-    ("broken", "named"),
-    [("table", "sums_missed"), ("comparisons", "sums_comparisons"), ("published", "sums_published")],
-)
-def test_a_part_that_fails_leaves_its_own_rows_empty_with_the_reason(sums, broken, named):
+@pytest.mark.parametrize("broken", ["table", "comparisons", "published"])
+def test_a_part_that_fails_leaves_its_own_rows_empty_with_the_reason(sums, broken):
     sums.write(broken=broken)
     sums.run(ITEMS)
-    sums.run(RUN, sums.all())
-    result = sums.run(OVER_ALL)
+    sums.run(RUN, "one", "two")
+    result = sums.run(["sums_comparisons"])
     assert result.success, "the boards follow all the same"
-    [left] = outcomes.left_empty(result)
-    assert left.what == named
-    assert "is broken" in left.reason
-    assert outcomes.made(result) == {AssetKey(name) for name in OVER_ALL}
+    [check] = result.get_asset_check_evaluations()
+    assert not check.passed
+    [(named, reason)] = check.metadata["what to mend"].value.items()
+    assert named == {"table": "sums_missed"}.get(broken, f"sums_{broken}")
+    assert "is broken" in reason
 
 
 def test_a_later_arm_is_chosen_once_when_all_models_have_answered(sums):
     sums.write(again=True)
     sums.run(ITEMS)
-    [one, _] = [Rectangle((name,), (1,)) for name in ("one", "two")]
-    assert sums.run(["sums_transcripts"], one).success
+    assert sums.run(["sums_transcripts"], "one").success
     assert choices.unanswered(sums.bench) == ["two run 1"]
-    waits = outcomes.failures_of(sums.run(["sums_again_choice"]))
-    assert "waits for two run 1" in waits[0].reason
-    assert sums.run(["sums_transcripts", "sums_again_choice"], sums.all()).success
-    chosen = (
-        tasks.chosen_items(sums.bench, choices.waiting(sums.bench)[0])
-        if choices.waiting(sums.bench)
-        else None
-    )
-    assert chosen is None and not choices.waiting(sums.bench)
-    assert sums.run(["sums_again_transcripts", *RUN[1:]], sums.all()).success
+    [(_, reason)] = failures(sums.run(["sums_again_choice"]))
+    assert "waits for two run 1" in reason
+    assert sums.run(["sums_transcripts"], "one", "two").success
+    assert sums.run(["sums_again_choice"]).success
+    assert not choices.waiting(sums.bench)
+    assert sums.run(["sums_again_transcripts", *RUN[1:]], "one", "two").success
     assert tasks.expected(sums.bench) > len(sums.bench.items)
     before = choices.choose(sums.bench, "again")
     sums.write(["one", "two", "three"], again=True)
     assert choices.choose(sums.bench, "again") == before, "a model that comes later does not open it again"
 
 
-def test_ranges_hold_exactly_the_partitions_that_are_asked_for(sums):
-    names = ["a", "b", "c", "d"]
-    sums.write(names)
-    by_name: dict[str, Any] = {each.spec.name: each for each in tasks.partitions(sums.bench)}
-    found = rectangles([by_name[name] for name in ("d", "a", "b")], sums.instance)
-    assert found == [Rectangle(("a", "b"), (1,)), Rectangle(("d",), (1,))]
-    assert found[1].key is not None and not found[1].tags
-    assert [str(each) for each in found] == ["a, b, run 1", "d, run 1"]
+def test_ranges_hold_exactly_the_partitions_that_are_asked_for():
+    def found(*keys: tuple[str, int]) -> list[set[tuple[str, int]]]:
+        return [own for _, own in ranges(set(keys), ["a", "b", "c", "d"])]
+
+    assert found(("d", 1), ("a", 1), ("b", 1)) == [{("a", 1), ("b", 1)}, {("d", 1)}]
+    assert found(("a", 1), ("a", 3)) == [{("a", 1)}, {("a", 3)}]
+    assert found(("a", 1), ("a", 2), ("b", 2)) == [{("a", 1), ("a", 2)}, {("b", 2)}]
+    [(tags, _)] = ranges({("b", 1), ("c", 1)}, ["a", "b", "c", "d"])
+    assert [str(key) for key in tags.values()] == ["b|1", "c|1"]

@@ -76,9 +76,10 @@ def test_the_generator_stands_before_the_items_where_the_study_makes_instances(t
     code = (
         "import json; from metacog_assets.definitions import defs\n"
         "graph = defs.resolve_asset_graph()\n"
-        "mine = [graph.get(k) for k in graph.get_all_asset_keys() if graph.get(k).group_name == 'medley_items']\n"
+        "mine = [n for n in map(graph.get, graph.get_all_asset_keys()) if n.group_name == 'medley']\n"
+        "mine = [n for n in mine if not n.partitions_def and 'comparisons' not in n.key.path[-1]]\n"
         "found = {n.key.to_user_string(): sorted(d.to_user_string() for d in n.parent_keys) for n in mine}\n"
-        "paid = sorted(n.key.to_user_string() for n in mine if n.tags['cost'] == 'paid')\n"
+        "paid = sorted(n.key.to_user_string() for n in mine if n.tags.get('cost') == 'paid')\n"
         "print(json.dumps([found, paid]))"
     )
     found, paid = python(write(tmp_path), code)
@@ -104,9 +105,9 @@ def test_only_what_is_stale_is_made_again_and_nobody_is_asked(made):
     assert again.returncode == 0, again.stderr
     assert "building the items" in again.stderr and "first, run 1" not in again.stderr
     code = (
-        "import json; from dagster import DagsterInstance, DagsterEventType\n"
+        "import json; from dagster import AssetKey, DagsterInstance, DagsterEventType\n"
         "instance = DagsterInstance.get(); run = instance.get_runs(limit=9)\n"
-        "mine = next(r for r in run if r.job_name == 'build_items')\n"
+        "mine = next(r for r in run if AssetKey('medley_items') in r.asset_selection)\n"
         "print(json.dumps(sorted(k.to_user_string() for k in mine.asset_selection)))"
     )
     assert python(made, code) == ["medley_gates", "medley_items", "medley_panels"]
@@ -115,10 +116,10 @@ def test_only_what_is_stale_is_made_again_and_nobody_is_asked(made):
 
 def test_every_check_of_the_generator_was_evaluated_and_only_size_fails(made):
     code = (
-        "import json; from dagster import DagsterInstance\n"
-        "from dagster._core.storage.dagster_run import RunsFilter\n"
+        "import json; from dagster import AssetKey, DagsterInstance\n"
         "instance = DagsterInstance.get()\n"
-        "first = instance.get_runs(filters=RunsFilter(job_name='generate_items'))[-1]\n"
+        "key = AssetKey('medley_items')\n"
+        "first = next(r for r in reversed(instance.get_runs()) if key in (r.asset_selection or ()))\n"
         "found = [e.dagster_event.event_specific_data for e in instance.all_logs(first.run_id)\n"
         "         if e.dagster_event and e.dagster_event.event_type_value == 'ASSET_CHECK_EVALUATION']\n"
         "print(json.dumps([[f.asset_key.to_user_string(), f.metadata['failed'].value] for f in found]))"

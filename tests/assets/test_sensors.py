@@ -4,7 +4,7 @@ from typing import Any
 
 from dagster import SensorResult, SkipReason, build_sensor_context
 
-from metacog_assets.sensors import boards, study_models
+from metacog_assets.automation import study_models
 
 
 def tick(bench: Any) -> SensorResult | SkipReason:
@@ -30,17 +30,15 @@ def test_models_of_the_study_become_partitions_once(bench):
     found = tick(bench)
     assert isinstance(found, SensorResult)
     assert keys(bench) == {"first", "second"}
-    assert not found.run_requests, "there is no board yet to bring up to date"
     assert isinstance(tick(bench), SkipReason)
 
 
-def test_an_added_and_a_retired_model_change_the_keys_and_renew_the_boards(bench, simulated):
+def test_an_added_and_a_retired_model_change_the_keys(bench, simulated):
     bench.launch()
     bench.write(simulated("second"), simulated("third"))
     found = tick(bench)
     assert isinstance(found, SensorResult)
     assert keys(bench) == {"second", "third"}
-    assert [request.asset_selection for request in found.run_requests or []] == [boards()]
     assert isinstance(tick(bench), SkipReason)
 
 

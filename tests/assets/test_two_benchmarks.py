@@ -94,7 +94,7 @@ def test_an_asset_of_a_benchmark_switched_off_since_refuses_to_ask(bench, simula
 
     from metacog_assets.definitions import defs
 
-    done = defs.resolve_job_def("ask").execute_in_process(
+    done = defs.resolve_job_def("ask_metamedqa").execute_in_process(
         instance=bench.instance,
         partition_key=MultiPartitionKey({"model": "first", "run": "1"}),
         raise_on_error=False,

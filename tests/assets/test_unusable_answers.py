@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from metacog_assets.launch import Launcher, launch
-from metacog_assets.study_file import current_study
-from metacog_pipeline.asking.variables import REASK
+from metacog_pipeline.asking.variables import REASK, UNUSABLE
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status, Usage
 from metacog_pipeline.transcripts.store import PartitionFolder, read_partition
 from tests.simulated_server import ServerThread
@@ -33,7 +31,9 @@ def moody(respondent, monkeypatch):
     yield Moody(respondent)
 
 
-def test_what_cannot_be_used_is_said_everywhere_and_asked_again_on_request(bench, simulated, moody, capfd):
+def test_what_cannot_be_used_is_said_everywhere_and_asked_again_on_request(
+    bench, simulated, moody, capfd, monkeypatch
+):
     with ServerThread(moody.respond) as server:
         bench.write(simulated("m", base_url=f"{server.url}/v1", max_concurrency=1))
         moody.cut = frozenset({2, 3, 5, 6})
@@ -49,7 +49,8 @@ def test_what_cannot_be_used_is_said_everywhere_and_asked_again_on_request(bench
 
         assert bench.launch() == 7  # nothing is asked again unless it is wished
         assert moody.calls == 6
-        assert launch(Launcher(current_study(), bench.instance, reask=True)) == 0
+        monkeypatch.setenv(REASK, UNUSABLE)
+        assert bench.launch() == 0
         assert moody.calls == 10
         assert bench.sql("select state, n_unusable from progress") == [("complete", 0)]
     rows = read_partition(

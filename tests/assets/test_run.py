@@ -17,11 +17,11 @@ from metacog_pipeline.study import digests
 from metacog_pipeline.transcripts.store import PartitionFolder, read_partition
 
 ITEMS = 6
-BUILD, BOARDS = "build_items", "publish"
+BUILD, BOARDS = "items", "boards"
 
 
 def measured(name: str, run: int = 1) -> str:
-    return f"ask {name}|{run}"
+    return f"{name}|{run}"
 
 
 def board_of(bench: Any, table: str = "leaderboard") -> dict[str, float]:
@@ -32,7 +32,7 @@ def board_of(bench: Any, table: str = "leaderboard") -> dict[str, float]:
 
 def both() -> str:
     """The run that asks both models at once."""
-    return "ask first|1..second|1"
+    return "first|1..second|1"
 
 
 def test_each_change_of_a_study_launches_only_what_it_needs(bench, http, provider):
@@ -105,7 +105,7 @@ def test_models_that_fail_block_nobody_and_are_named_and_repaired_they_are_on_th
     bench.write(http("good"), http("locked", **key), http("nowhere"), http("well"))
     before, good = bench.runs(), provider.calls["good"]
     assert bench.launch() == 0
-    assert bench.runs()[len(before) :] == ["ask locked|1..nowhere|1", BOARDS]
+    assert bench.runs()[len(before) :] == ["locked|1..nowhere|1", BOARDS]
     assert provider.calls["good"] == good
     assert board_of(bench) == dict.fromkeys(("locked", "nowhere", "good", "well"), 1.0)
 
@@ -137,14 +137,14 @@ def test_wrong_observations_are_not_scored_and_the_check_is_named(bench, simulat
     bench.write(simulated("first"))
     assert bench.launch() == 1
     err = capfd.readouterr().err
-    assert "check complete_and_readable of metamedqa_responses failed" in err
+    assert "metamedqa_responses: check readable failed" in err
     assert "Traceback" not in err
     assert not list((bench.home / "estimates" / "metamedqa" / "runs").rglob("run=*.parquet"))
     before = bench.runs()
     monkeypatch.undo()
     monkeypatch.setenv("METACOG_STUDY", str(bench.path))
     assert bench.launch() == 0
-    assert bench.runs()[len(before) :] == ["score first|1", BOARDS], "a refused file is not taken for current"
+    assert bench.runs()[len(before) :] == ["first|1", BOARDS], "a refused file is not taken for current"
     assert board_of(bench) == {"first": 1.0}
 
 
@@ -193,7 +193,7 @@ def test_a_report_that_failed_or_is_gone_is_written_by_the_next_run(bench, http,
 
     bench.write(http("first"), http("second"))
     with monkeypatch.context() as patch:
-        patch.setattr("metacog_pipeline.report.page.build_report", failing)
+        patch.setattr("metacog_assets.boards.build_report", failing)
         assert bench.launch() != 0 and page.is_file(), "the old page is still there"
     before = len(bench.runs())
     assert bench.launch() == 0 and bench.runs()[before:] == [BOARDS]
