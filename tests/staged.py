@@ -1,42 +1,33 @@
-"""``python -m metacog_assets`` whose workers say what they begin, and of which one is killed at its work.
-
-``BEGUN`` names a file that gets a line for each piece of work: its name, the process. ``KILLED`` names the work whose
-process is killed when it has done it: what it made is there, and nobody was told.
-"""
+"""``python -m metacog_assets`` that writes down which stage it begins: ``BEGUN`` names a file that gets a line for each."""
 
 import functools
 import os
 import runpy
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from metacog_assets import parts, work
+from metacog_assets import benchmark_assets, boards, stages
 
 STAGES = {
-    work: ("make", "answer", "read", "judge", "estimate"),
-    parts: ("scores", "published", "all_benchmarks", "board", "report"),
+    benchmark_assets: {"_run_step": "make", "_compared": "compare"},
+    stages: {"answer": "answer", "read": "read", "estimate": "estimate"},
+    boards: {"_build": "board", "build_report": "report"},
 }
 
 
-def _watched(done: Callable[..., Any]) -> Callable[..., Any]:
+def _watched(name: str, done: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(done)
     def watched(*args: Any, **named: Any) -> Any:
-        name = done.__name__
-        if told := os.environ.get("BEGUN"):
-            with Path(told).open("a", encoding="utf-8") as file:
-                file.write(f"{name} {os.getpid()}\n")
-        found = done(*args, **named)
-        if os.environ.get("KILLED") == name:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return found
+        with Path(os.environ["BEGUN"]).open("a", encoding="utf-8") as file:
+            file.write(f"{name} {os.getpid()}\n")
+        return done(*args, **named)
 
     return watched
 
 
 if __name__ == "__main__":
     for module, names in STAGES.items():
-        for each in names:
-            setattr(module, each, _watched(getattr(module, each)))
+        for function, name in names.items():
+            setattr(module, function, _watched(name, getattr(module, function)))
     runpy.run_module("metacog_assets", run_name="__main__", alter_sys=True)

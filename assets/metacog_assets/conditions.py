@@ -14,20 +14,27 @@ LATER = dg.AssetSelection.tag(
 
 _WAITS: Condition = ~dg.AutomationCondition.any_deps_missing()
 
-# Items, responses and choices: new inputs make them stale.
-FOLLOW = dg.AutomationCondition.eager()
-
-# Estimates of a run are shown before judges were asked, which costs money and may never be done.
-FOLLOW_ANSWERS: Condition = FOLLOW.without(_WAITS) & ~dg.AutomationCondition.any_deps_missing().ignore(LATER)
-
-# Boards show coverage: one model that failed must not keep the others from them.
-FOLLOW_WHAT_THERE_IS: Condition = FOLLOW.without(_WAITS)
-
-# on_missing() leaves out what was missing before it was first evaluated, so that it would ask nobody when it is switched
-# on. What failed waits for a person: asking again by itself could spend money in a circle.
-FILL_MISSING: Condition = (
+# on_missing() and eager() leave out what was missing before they were first evaluated, so that nothing would be made when
+# a sensor is switched on: missing is asked for as a state. What failed waits for a person: asking again by itself could
+# spend money in a circle.
+_MISSING: Condition = (
     dg.AutomationCondition.missing()
     & ~dg.AutomationCondition.in_progress()
     & ~dg.AutomationCondition.execution_failed()
-    & _WAITS
-).with_label("fill what is missing, unless it failed")
+)
+_EAGER = dg.AutomationCondition.eager()
+_ANSWERED: Condition = ~dg.AutomationCondition.any_deps_missing().ignore(LATER)
+
+FILL_MISSING: Condition = (_MISSING & _WAITS).with_label("fill what is missing, unless it failed")
+
+# Items and responses: new inputs make them stale.
+FOLLOW: Condition = (_EAGER | FILL_MISSING).with_label("follow inputs")
+
+# Estimates of a run are shown before judges were asked, which costs money and may never be done.
+FOLLOW_ANSWERS: Condition = ((_EAGER.without(_WAITS) | _MISSING) & _ANSWERED).with_label("follow the answers, judged or not")
+
+# Boards show coverage: one model that failed must not keep the others from them.
+FOLLOW_WHAT_THERE_IS: Condition = (
+    _EAGER.without(_WAITS)
+    | (dg.AutomationCondition.missing().since_last_handled() & ~dg.AutomationCondition.in_progress())
+).with_label("follow what there is")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -179,6 +180,8 @@ def ui(study_file: Path, port: int, host: str) -> None:
     """
     study = opened(study_file)
     study.deploy.check()
+    if find_spec("dagster_webserver") is None:
+        raise StudyError("metacog ui: dagster-webserver is not installed; pip install 'metacog-pipeline[ui]'")
     port = port_for(host, port)
     study.prepare()
     if not is_loopback(host):
@@ -206,7 +209,7 @@ def ui(study_file: Path, port: int, host: str) -> None:
         *where,
     ]
     # A run of the UI leaves its batches, so that it holds no worker; a sensor goes on with them.
-    environment = _environment(study, "lines") | {LEAVE_BATCHES: "1"}
+    environment = environment_of(study, "lines") | {LEAVE_BATCHES: "1"}
     # A job in the background of a script ignores Ctrl-C, which Dagster's processes would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.execve(sys.executable, command, environment)
@@ -296,10 +299,11 @@ def launch(
         for value in values:
             command += [flag, str(value)]
     command += [flag for flag, given in {**(flags or {}), "--quiet": quiet}.items() if given]
-    return call(command, _environment(study, style_for(quiet)) | {WATCH_PARENT: "1"})
+    return call(command, environment_of(study, style_for(quiet)) | {WATCH_PARENT: "1"})
 
 
-def _environment(study: Study, style: Style) -> dict[str, str]:
+def environment_of(study: Study, style: Style) -> dict[str, str]:
+    """Return the environment of a process that works on a study."""
     return {
         "ARROW_DEFAULT_MEMORY_POOL": "system",  # its own pool keeps some 35 MB of what was freed; a user's choice counts
         **os.environ,

@@ -1,5 +1,7 @@
 """What lies in the user's folder is never imported in place of what the program needs."""
 
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -25,12 +27,13 @@ def test_a_run_imports_nothing_from_the_folder_it_is_started_in(study, tmp_path,
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong module')\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     code = "import json, random, polars, duckdb, metacog_assets, metacog_pipeline, dagster"
-    assert running.call([sys.executable, "-c", code], load_study(study), "quiet") == 0
+    assert running.call([sys.executable, "-c", code], running.environment_of(load_study(study), "quiet")) == 0
 
 
 def test_the_ui_imports_nothing_from_the_folder_it_is_started_in(metacog, study, monkeypatch):
     started: list[list[str]] = []
-    monkeypatch.setattr(running, "call", lambda command, *given, **how: started.append(command) or 0)
+    monkeypatch.setattr(os, "execve", lambda program, command, environment: started.append(command))
+    monkeypatch.setattr(signal, "signal", lambda *given: None)
     assert metacog("ui", study, "--port", "0").code == 0
     (command,) = started
     # Dagster puts this folder in front of all others, and without it the one it is started in.

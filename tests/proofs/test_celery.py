@@ -1,5 +1,6 @@
 """A study whose runs are in PostgreSQL and whose work is done by Celery workers gives the board of one process."""
 
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+
+from metacog_pipeline.study import load_study
 
 pytestmark = pytest.mark.proof
 
@@ -45,11 +48,16 @@ def metacog(*arguments: str, **more: str) -> list[str]:
 
 
 @contextmanager
-def running(log: Path, environment: dict[str, str], *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A command that goes on until the block ends."""
+def running(
+    log: Path, environment: dict[str, str], study: Path, *command: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """One of Dagster's own commands on a study, which goes on until the block ends."""
+    home = load_study(study).home.dagster
+    own = {**environment, "METACOG_STUDY": str(study), "DAGSTER_HOME": str(home)}
+    program = str(Path(sys.executable).with_name(command[0]))
     with log.open("ab") as file:
         process = subprocess.Popen(
-            metacog(*arguments), env=environment, stdout=file, stderr=file, start_new_session=True
+            [program, *command[1:]], env=own, stdout=file, stderr=file, start_new_session=True
         )
     try:
         yield process
@@ -66,6 +74,13 @@ def board(study: Path, environment: dict[str, str]) -> bytes:
     """What `metacog board` prints of all benchmarks."""
     command = metacog("board", "--study", str(study), "--format", "csv")
     return subprocess.run(command, env=environment, check=True, capture_output=True, timeout=TIME_S).stdout
+
+
+def finished(study: Path, environment: dict[str, str]) -> bool:
+    """Whether everything is answered and stands on the boards."""
+    command = metacog("--json", "status", str(study))
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIME_S)
+    return done.returncode == 0 and json.loads(done.stdout)["board_current"]
 
 
 def surroundings(postgres: str, redis_server: str) -> dict[str, str]:
@@ -93,20 +108,22 @@ def test_the_board_of_celery_workers_is_that_of_one_process(tmp_path, postgres, 
         hosts.append(tmp_path / name / "spread.toml")
         home = "home" if store else tmp_path / "spread"
         hosts[-1].write_text(STUDY.format(home=home, models=MODELS, deploy=deploy))
-    log, watch = tmp_path / "log", metacog("status", str(hosts[0]), "--watch")
+    log, settings = tmp_path / "log", tmp_path / "celery.yaml"
+    address = "{ env: METACOG_TEST_REDIS }"
+    settings.write_text(f"execution: {{config: {{broker: {address}, backend: {address}}}}}")
+    subprocess.run(metacog("run", str(hosts[0]), "--detach"), env=environment, check=True, timeout=TIME_S)
+    for host in hosts[1:]:
+        load_study(host).prepare()
+    worker = ("dagster-celery", "worker", "start", "-A", "dagster_celery.app", "-y", str(settings))
     with (
-        running(log, environment, "daemon", str(hosts[1])),
-        running(log, environment, "worker", str(hosts[2]), "--processes", "1") as worker,
-        running(log, environment, "worker", str(hosts[3]), "--processes", "1"),
+        running(log, environment, hosts[1], "dagster-daemon", "run", "-m", "metacog_assets.definitions"),
+        running(log, environment, hosts[2], *worker),
+        running(log, environment, hosts[3], *worker),
     ):
-        subprocess.run(metacog("run", str(hosts[0]), "--detach"), env=environment, check=True, timeout=TIME_S)
-        watching = subprocess.Popen(watch, env=environment, stderr=subprocess.DEVNULL)
-        time.sleep(5)
-        watching.send_signal(signal.SIGINT)
-        assert watching.wait(60) == 130, "Ctrl-C ends only the watching"
-        assert worker.poll() is None
-        done = subprocess.run(watch, env=environment, capture_output=True, text=True, timeout=TIME_S)
-        assert done.returncode == 0, done.stderr + log.read_text()[-4000:]
+        until = time.monotonic() + TIME_S
+        while not finished(hosts[0], environment):
+            assert time.monotonic() < until, log.read_text()[-4000:]
+            time.sleep(5)
     assert board(hosts[0], environment) == board(alone, environment) != b""
     for mine in sorted((tmp_path / "alone" / "estimates").rglob("*.parquet")):
         home = hosts[0].parent / "home" if store else tmp_path / "spread"
