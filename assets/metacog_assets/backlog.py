@@ -76,14 +76,13 @@ def stale_partitions(
     """Return the assets of each partition that are stale, without those in ``tried``."""
     own = f"{benchmark.name}_"
     found: dict[Key, set[str]] = {}
-    with tasks.one_look():
-        for each in partitions:
-            key = (each.spec.name, each.run)
-            known = {name.removeprefix(own) for name in tried.get(key, ()) if name.startswith(own)}
-            if stages := stale_stages(benchmark, each, known, each in again and not known):
-                found[key] = {f"{own}{stage}" for stage in stages}
-                if TRANSCRIPTS in stages:
-                    found[key] |= {f"{own}{condition.name}_transcripts" for condition in chosen(benchmark)}
+    for each in partitions:
+        key = (each.spec.name, each.run)
+        known = {name.removeprefix(own) for name in tried.get(key, ()) if name.startswith(own)}
+        if stages := stale_stages(benchmark, each, known, each in again and not known):
+            found[key] = {f"{own}{stage}" for stage in stages}
+            if TRANSCRIPTS in stages:
+                found[key] |= {f"{own}{condition.name}_transcripts" for condition in chosen(benchmark)}
     return found
 
 

@@ -31,7 +31,9 @@ FILL_MISSING: Condition = (_MISSING & _WAITS).with_label("fill what is missing, 
 FOLLOW: Condition = (_EAGER | FILL_MISSING).with_label("follow inputs")
 
 # Estimates of a run are shown before judges were asked, which costs money and may never be done.
-FOLLOW_ANSWERS: Condition = ((_EAGER.without(_WAITS) | _MISSING) & _ANSWERED).with_label("follow the answers, judged or not")
+FOLLOW_ANSWERS: Condition = ((_EAGER.without(_WAITS) | _MISSING) & _ANSWERED).with_label(
+    "follow the answers, judged or not"
+)
 
 # Boards show coverage: one model that failed must not keep the others from them.
 FOLLOW_WHAT_THERE_IS: Condition = (

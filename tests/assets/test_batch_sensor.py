@@ -7,6 +7,7 @@ import httpx
 from dagster import AssetKey, SensorResult, SkipReason, build_sensor_context
 
 from metacog_assets.automation import batches_ended
+from metacog_pipeline.asking import batches
 from metacog_pipeline.asking.session import WAITING
 from metacog_pipeline.asking.variables import LEAVE_BATCHES
 from metacog_pipeline.llm.batch import desk
@@ -51,3 +52,17 @@ def test_a_partition_in_a_batch_ends_as_waiting_and_the_sensor_goes_on_with_it(b
         assert state is not None and state["state"] == "complete"
         taken = httpx.get(f"{server.url}/batch-stats").json()["batches"]
         assert len(taken) == 1
+
+
+def test_a_batch_of_a_run_that_the_study_asks_no_more_starts_nothing(bench, monkeypatch):
+    monkeypatch.setattr(desk, "PACE", QUICK)
+    monkeypatch.setenv(LEAVE_BATCHES, "1")
+    with ServerThread(lambda name, request: "Answer: A\nConfidence: 3") as server:
+        bench.write(model("first", base_url=f"{server.url}/v1", lane="batch"))
+        httpx.post(f"{server.url}/batch-faults", json={"delay_s": 0.2})
+        assert bench.launch() == WAITING
+        time.sleep(0.5)
+        assert isinstance(tick(bench), SensorResult)
+        above = PartitionFolder(bench.home, "metamedqa", "first", 7)  # as after study.runs was cut down
+        monkeypatch.setattr(batches, "folder_of", lambda study, batch: above)
+        assert isinstance(tick(bench), SkipReason), "it could only fail, again and again"

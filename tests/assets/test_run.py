@@ -4,10 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dagster import AssetKey, DagsterEventType
+
+from metacog_assets import stages
+from metacog_assets.run import Command
 from metacog_assets.study_file import current_study
 from metacog_pipeline import registry
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
+from metacog_pipeline.benchmark.contract import Stage
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.leaderboard.status import REPORT_NOTE
 from metacog_pipeline.report import PAGE
@@ -206,3 +211,55 @@ def test_a_report_that_failed_or_is_gone_is_written_by_the_next_run(bench, http,
     noted.write_text(of_two_models)  # as where the process ended between the board and its report
     before = len(bench.runs())
     assert bench.launch() == 0 and bench.runs()[before:] == [BOARDS]
+
+
+def test_failures_of_one_kind_keep_their_exit_code_and_different_ones_are_some_failed(bench, simulated):
+    def ended(*codes: int) -> int:
+        command = Command(current_study(), bench.instance, quiet=True)
+        for number, code in enumerate(codes):
+            command.fail(f"m{number}", "why", code)
+        return command.exit_code
+
+    assert ended() == 0
+    assert ended(5, 5) == 5
+    assert ended(5, 6) == ended(6, 5) == ended(5, 6, 6) == ended(6, 6, 5) == 7
+
+
+def test_a_failure_beside_a_success_ends_with_some_failed(bench, simulated, http):
+    bench.write(simulated("good"), http("locked", api_key_env="METACOG_TEST_NO_SUCH_KEY"))
+    assert bench.launch() == 7
+    asked = bench.instance.get_materialized_partitions(AssetKey("metamedqa_transcripts"))
+    assert asked == {"good|1"}, "what was answered beside a failure is materialized"
+
+
+def test_derived_columns_that_vanish_are_refused_and_their_numbers_withdrawn(
+    bench, simulated, monkeypatch, capfd
+):
+    found = registry.load("metamedqa")
+    bench.write(simulated("first"))
+    assert bench.launch() == 0
+    monkeypatch.setattr(found, "derive", lambda self, responses, judgements: responses.drop("latency_s"))
+    monkeypatch.setattr(found, "versions", {**found.versions, Stage.SCORING: "new"})
+    assert bench.launch() == 1
+    assert "metamedqa.derive returns responses without latency_s" in capfd.readouterr().err
+    assert not list((bench.home / "estimates" / "metamedqa" / "runs").rglob("run=*.parquet"))
+
+
+def test_many_failed_calls_warn_though_every_item_has_an_answer(bench, simulated, monkeypatch):
+    whole = stages.query_partition
+
+    def lossy(*args: Any, **named: Any) -> Any:
+        return replace(whole(*args, **named), failed=1)
+
+    monkeypatch.setattr(stages, "query_partition", lossy)
+    bench.write(simulated("first"))
+    bench.launch()
+    [last] = bench.instance.fetch_materializations(AssetKey("metamedqa_transcripts"), limit=1).records
+    run = bench.instance.all_logs(last.run_id)
+    checks = [
+        each.dagster_event.asset_check_evaluation_data
+        for each in run
+        if each.dagster_event is not None
+        and each.dagster_event.event_type is DagsterEventType.ASSET_CHECK_EVALUATION
+    ]
+    assert {each.check_name: each.passed for each in checks}["answered"] is False

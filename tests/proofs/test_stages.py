@@ -1,7 +1,8 @@
 """``metacog run`` killed, or stopped for a while, at random times in each stage from items to the report.
 
-``METACOG_KILLS=10 pytest -m proof tests/proofs/test_stages.py`` tries fewer, ``METACOG_DRAW=2`` other times. One
-that was stopped finishes. The next one asks what is left, at most what was under way twice where it was killed while asking, and gives the board of an undisturbed study.
+``METACOG_KILLS=10 pytest -m proof tests/proofs/test_stages.py`` tries fewer, ``METACOG_DRAW=2`` other times. One that was
+stopped finishes. The next one asks what is left, at most what was under way twice where it was killed while asking, and
+gives the board of an undisturbed study.
 """
 
 import contextlib
