@@ -86,7 +86,6 @@ def test_what_may_cost_money_is_never_run_by_a_sensor_that_is_on():
         "the pool of those who ask"
     )
     assert score_and_publish.asset_selection.resolve(nodes) == keys - paid
-    assert stale_files.asset_selection.resolve(nodes) == keys - paid
     assert score_and_publish.default_status is stale_files.default_status is DefaultSensorStatus.RUNNING
     assert ask_models.asset_selection.resolve(nodes) == paid
     assert ask_models.default_status is DefaultSensorStatus.STOPPED
