@@ -55,6 +55,7 @@ class Home:
     texts = PathBelow(TEXTS)  # prompts and replies beside it
     board_lock = PathBelow(".leaderboard.lock")  # held by who builds it
     report = PathBelow("report")
+    page = PathBelow("report/index.html")  # what people open
     status = PathBelow("study")  # tables about the study itself: its models and the state of their partitions
     cache = PathBelow("cache")
     ledger = PathBelow("ledger")  # what was spent

@@ -9,8 +9,8 @@ from metacog_pipeline.asking.session import Partition, query_partition
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError, reason_of
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.status import note_board, write_status
-from metacog_pipeline.scoring import cross_benchmark, files, printed
+from metacog_pipeline.leaderboard.status import write_status
+from metacog_pipeline.scoring import cross_benchmark, files, printed, staleness
 from metacog_pipeline.study import Study, digests
 
 
@@ -52,7 +52,7 @@ def publish(
         if not construction.items_current(benchmark):
             construction.build(benchmark)
         for partition in tasks.partitions(benchmark):
-            stale = files.stale(benchmark, partition)
+            stale = staleness.stale_stages(benchmark, partition)
             if "transcripts" in stale and asking:
                 fingerprint = tasks.fingerprint(benchmark, partition)
                 todo = tasks.tasks(benchmark, partition.spec)
@@ -68,9 +68,9 @@ def publish(
         failed += files.compare(benchmark).failures
         failed += _printed(benchmark) if prints(benchmark) else ()
     cross_benchmark.publish(study)
-    inputs = write_status(study)
+    built_from = write_status(study)
     build(study.home)
-    note_board(study, inputs)
+    staleness.note(study, staleness.LEADERBOARD, built_from)
     digests.note(study.home)
     if failed:
         raise StoreError(f"{len(failed)} tables could not be made: {failed[0]}")

@@ -17,16 +17,15 @@ from metacog_pipeline.asking.session import Partition, request_digest
 from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import canonical_json, replacing, sha256_hex, shipped, write_text
+from metacog_pipeline.files import replacing, sha256_hex
 from metacog_pipeline.leaderboard.datasets import BOARDS, MODELS, PARTITIONS, STUDY
 from metacog_pipeline.leaderboard.declared import first_condition
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.scoring import comparisons, cross_benchmark, files, people, printed
+from metacog_pipeline.scoring import staleness
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import judgements_of
 
-BOARD_NOTE = "board.sha256"
-REPORT_NOTE = ".report.sha256"  # written after all files are noted: a lost one costs a report
+BOARD_NOTE = staleness.LEADERBOARD
 CHANGED = "the model's row has changed since it was asked; run it again"
 
 
@@ -57,7 +56,7 @@ def _states(benchmark: Bound) -> Iterator[PartitionState]:
         yield _state(each, tasks.expected(benchmark, each.spec), partial(tasks.fingerprint, benchmark, each))
     if judging.wanted(benchmark) is not None:
         for each in partitions:
-            expected, now = files.judgements_needed(benchmark, each)
+            expected, now = staleness.judgements_needed(benchmark, each)
             yield _state(judging.judged_as(each), expected, partial(str, now))
 
 
@@ -76,10 +75,7 @@ def helper_states(study: Study) -> list[PartitionState]:
 
 
 def write_status(study: Study) -> str:
-    """Write what the SQL models read of the study itself: models, partitions, helpers and boards, under ``study/``.
-
-    Return what a board that is built from now on is built from, for `note_board`.
-    """
+    """Write what the SQL models read of the study itself, under ``study/``; return the digest a board is built from now."""
     folder = study.home.status
     states, helpers = partition_states(study), helper_states(study)
     about = {
@@ -92,22 +88,27 @@ def write_status(study: Study) -> str:
     _write(folder / "helpers.parquet", list(map(asdict, helpers)), PARTITIONS)
     _write(folder / "boards.parquet", _boards(study), BOARDS)
     _write(folder / "models.parquet", [*_listed(study), *_retired(study)], MODELS)
-    return board_inputs(study, (*states, *helpers))
+    return staleness.leaderboard_digest(study)
 
 
 def board_current(study: Study) -> bool:
     """Whether the leaderboard was built from what there is now."""
-    return study.home.leaderboard.exists() and noted_board(study) == board_inputs(study)
+    return not staleness.leaderboard_stale(study)
+
+
+def board_inputs(study: Study) -> str:
+    """Return the digest of what a leaderboard would be built from now."""
+    return staleness.leaderboard_digest(study)
 
 
 def noted_board(study: Study) -> str:
-    """Return what the leaderboard was built from, as `note_board` wrote it down; nothing before that."""
-    return _noted(study, BOARD_NOTE)
+    """Return what the leaderboard was built from."""
+    return staleness.noted(study, staleness.LEADERBOARD)
 
 
 def note_board(study: Study, inputs: str | None = None) -> None:
-    """Write down what the leaderboard was just built from: ``inputs`` as `write_status` told them, or what is there now."""
-    write_text(study.home.status / BOARD_NOTE, inputs or board_inputs(study))
+    """Write down what the leaderboard was just built from."""
+    staleness.note(study, staleness.LEADERBOARD, inputs or staleness.leaderboard_digest(study))
 
 
 @contextmanager
@@ -115,42 +116,17 @@ def noted_report(study: Study) -> Iterator[None]:
     """Write down at the end of which board the report was made: that of its beginning."""
     made_of = noted_board(study)
     yield
-    write_text(study.home.status / REPORT_NOTE, made_of)
+    staleness.note(study, staleness.REPORT, made_of)
 
 
 def report_current(study: Study) -> bool:
     """Whether the report was made of the board there is: a run may have ended between the two."""
-    return _noted(study, REPORT_NOTE) == noted_board(study)
-
-
-def _noted(study: Study, name: str) -> str:
-    try:
-        return (study.home.status / name).read_text("utf-8")
-    except (FileNotFoundError, UnicodeDecodeError):
-        return ""
+    return not staleness.report_stale(study)
 
 
 def forget_board(study: Study) -> None:
     """Let the next run build the leaderboard and the report, whatever they were built from."""
-    (study.home.status / BOARD_NOTE).unlink(missing_ok=True)
-
-
-def board_inputs(study: Study, told: Sequence[PartitionState] | None = None) -> str:
-    """Return the digest of what a leaderboard would be built from now; ``told`` are the states, where they are known."""
-    sql = [
-        [str(path.name), sha256_hex(path.read_bytes())]
-        for path in sorted(shipped("dbt_like_sql").rglob("*.sql"))
-    ]
-    states = [
-        [state.benchmark, state.model, state.run, state.state, str(state.updated_at)]
-        for state in (told if told is not None else (*partition_states(study), *helper_states(study)))
-    ]
-    scored = [
-        [*files.marks(benchmark), people.mark(benchmark), *printed.marks(benchmark)]
-        for benchmark in enabled(study)
-    ]
-    rules = [cross_benchmark.VERSION, people.VERSION, comparisons.VERSION]
-    return sha256_hex(canonical_json([sql, states, scored, rules]))
+    staleness.forget(study)
 
 
 def _state(partition: Partition, expected: int, fingerprint: Callable[[], str]) -> PartitionState:

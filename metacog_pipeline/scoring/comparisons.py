@@ -15,7 +15,7 @@ from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast,
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import one_line, reason_of
-from metacog_pipeline.scoring import kept_pairs, kept_tables
+from metacog_pipeline.scoring import pairs
 from metacog_pipeline.scoring.estimates import FAILED
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
@@ -37,16 +37,14 @@ PLACE = ("dataset", "source", "task", "condition", "scoring", "model", "a", "b")
 def comparisons(
     benchmark: Benchmark[Any, Any, Any],
     groups: Sequence[Group],
-    kept: kept_pairs.Kept | None = None,
     pooled: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Return one row per test of every contrast in the schema `COMPARISON`; groups are pooled over runs.
 
-    A contrast that fails leaves one row of its family with the reason, per data set and source. Results of pairs of models
-    are taken from ``kept`` and added to it; the correction for many tests is made over all of them every time. ``pooled``
-    are the estimates of the groups, whose marks of too few answers differences take over.
+    A contrast that fails leaves one row of its family with the reason, per data set and source. ``pooled`` are the
+    estimates of the groups, whose marks of too few answers differences take over.
     """
-    made = [_tested(benchmark, contrast, groups, kept) for contrast in benchmark.contrasts]
+    made = [_tested(benchmark, contrast, groups) for contrast in benchmark.contrasts]
     return marked(pl.concat(made), pooled) if made else COMPARISON.to_frame()
 
 
@@ -54,11 +52,10 @@ def _tested(
     benchmark: Benchmark[Any, Any, Any],
     contrast: Contrast,
     groups: Sequence[Group],
-    kept: kept_pairs.Kept | None,
 ) -> pl.DataFrame:
     try:
         if contrast.pairs or contrast.by_model:
-            rows = kept_pairs.rows_of(benchmark, contrast, groups, kept)
+            rows = pairs.rows_of(benchmark, contrast, groups)
         else:
             rows = as_table(benchmark, contrast.compute(benchmark, groups))
         rows = without_few(judged(contrast, adjusted(contrast, rows)), contrast.unit)
@@ -213,18 +210,17 @@ def marked(rows: pl.DataFrame, pooled: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def table(
-    benchmark: Benchmark[Any, Any, Any], each: Table, scored: Scored, kept: kept_pairs.Kept | None = None
+    benchmark: Benchmark[Any, Any, Any], each: Table, scored: Scored
 ) -> tuple[pl.DataFrame, str | None]:
-    """Return a benchmark's own table in its schema, and why it is empty where it could not be computed.
-
-    Rows that rest on one model each are taken from ``kept`` and added to it.
-    """
+    """Return a benchmark's own table in its schema, and why it is empty where it could not be computed."""
     schema = schema_of(each.row)
     try:
         if each.compute is not None:
             made = each.compute(benchmark, scored)
         else:
-            made = kept_tables.rows_of(benchmark, each, scored.groups, kept)
+            assert each.of_group is not None
+            rows = [row for group in scored.groups for row in each.of_group(benchmark, group)]
+            made = pl.DataFrame(rows, schema=schema, orient="row")
             made = each.finish(made) if each.finish is not None else made
         return made.select(pl.col(name).cast(kind) for name, kind in schema.items()), None
     except Exception as error:

@@ -15,7 +15,6 @@ from metacog_pipeline.benchmark.contract import Benchmark, Measure, MeasureSet
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.scoring.basis import Behind, answers_behind, behind
-from metacog_pipeline.scoring.row_order import ordered
 from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
@@ -39,7 +38,7 @@ def groups_of(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame, *, by_r
     keys = ["dataset", *benchmark.grouped_by, "condition", "model", *(["run"] if by_run else [])]
     order = list(dict.fromkeys([*keys, "run", "item_id"]))
     found, first = [], 0
-    whole = ordered(scored, order)
+    whole = scored.sort(order, maintain_order=True)
     answered = ~pl.col("status").is_in(benchmark.unanswered)
     unreadable = answered & pl.col("status").is_in((*benchmark.unreadable, "unparsable"))
     facts = whole.group_by(keys, maintain_order=True).agg(

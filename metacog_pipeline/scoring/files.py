@@ -7,7 +7,7 @@ tables. Adding a model computes its own files and what compares it; nothing else
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,12 @@ from metacog_pipeline.asking.states import source_of
 from metacog_pipeline.benchmark.contract import Benchmark, Judging, Scored, Stage
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.scoring import comparisons as comparing
-from metacog_pipeline.scoring import kept_pairs
 from metacog_pipeline.scoring.comparisons import comparisons, failures_in, table
 from metacog_pipeline.scoring.estimates import estimates, groups_of
 from metacog_pipeline.scoring.harmonised import harmonised, harmonised_path
 from metacog_pipeline.scoring.responses import FAILED_READING, read_responses
 from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.study.frames import mark_of, read_frame, read_frames, write_frame
-from metacog_pipeline.study.many_files import read_many
 from metacog_pipeline.transcripts.store import answers_table
 
 Bound = Benchmark[Any, Any, Any]
@@ -46,13 +44,10 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Comparisons and tables of all models: rows by file, what could not be computed, one line each, and how many pairs of
-    models were computed, and how many read."""
+    """Comparisons and tables of all models: rows by file, and what could not be computed, one line each."""
 
     rows: dict[str, int]
     failures: tuple[str, ...]
-    pairs_computed: int = 0
-    pairs_read: int = 0
 
 
 # --- where ------------------------------------------------------------------------------------------------------------
@@ -66,6 +61,11 @@ def run_estimates_path(partition: Partition) -> Path:
     return partition.study.home.estimates / f"{partition.benchmark}/runs/{partition.table}"
 
 
+def scored_paths(partition: Partition) -> tuple[Path, ...]:
+    """Return the files that scoring one run writes, all from the same inputs."""
+    return scored_path(partition), harmonised_path(partition), run_estimates_path(partition)
+
+
 def model_estimates_path(benchmark: Bound, model: str) -> Path:
     """Return where the estimates of a model over all its runs are kept."""
     return _estimates(benchmark) / "models" / f"{model}.parquet"
@@ -74,6 +74,13 @@ def model_estimates_path(benchmark: Bound, model: str) -> Path:
 def table_path(benchmark: Bound, name: str) -> Path:
     """Return where the comparisons (``comparisons``) or a table of the benchmark's own are kept."""
     return _estimates(benchmark) / name / f"{name}.parquet"
+
+
+def compared_paths(benchmark: Bound) -> dict[str, Path]:
+    """Return where the comparisons and the benchmark's own tables are kept, by name."""
+    return {
+        name: table_path(benchmark, name) for name in ("comparisons", *(t.name for t in benchmark.tables))
+    }
 
 
 def _estimates(benchmark: Bound) -> Path:
@@ -93,7 +100,7 @@ def read(benchmark: Bound, partition: Partition) -> Read:
     )
     expected = tasks.expected(benchmark, partition.spec)
     # A file of the wrong length is never taken for up to date: the check that refused it must be met again.
-    mark = _read_from(benchmark, partition) if frame.height == expected else ""
+    mark = read_from(benchmark, partition) if frame.height == expected else ""
     write_frame(frame, responses_path(partition), mark)
     unreadable = frame.filter(pl.col("status").is_in([*benchmark.unreadable, FAILED_READING])).height
     return Read(frame, expected, unreadable / max(frame.height, 1))
@@ -133,7 +140,7 @@ def read_judgements(benchmark: Bound, partition: Partition) -> pl.DataFrame | No
     # Of judgements that were asked otherwise, or are not whole, nothing says that they are what is needed.
     noted = judging.judged_as(partition).manifest().get("fingerprint")
     whole = noted is not None and noted == judging.needed(benchmark, wanted, partition, responses)[1]
-    mark = _judged_from(benchmark, wanted, partition) if whole else ""
+    mark = judged_from(benchmark, wanted, partition) if whole else ""
     write_frame(frame, judging.judgements_path(benchmark.context.home, partition), mark)
     return frame
 
@@ -143,7 +150,7 @@ def score(benchmark: Bound, partition: Partition) -> pl.DataFrame:
     responses = read_frame(responses_path(partition))
     scored = derived(benchmark, responses, kept_judgements(benchmark, partition))
     found = estimates(benchmark, groups_of(benchmark, scored, by_run=True))
-    mark = _scored_from(benchmark, partition)
+    mark = scored_from(benchmark, partition)
     write_frame(scored, scored_path(partition), mark)
     write_frame(harmonised(benchmark, scored), harmonised_path(partition), mark)
     write_frame(found, run_estimates_path(partition), mark)
@@ -158,48 +165,10 @@ def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame 
 
 
 def stale(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
-    """Return which stages of a partition must run, of: transcripts, responses, judgements, run_estimates."""
-    judged = ("judgements",) if judging.wanted(benchmark) is not None else ()
-    if partition.manifest().get("fingerprint") != tasks.fingerprint(benchmark, partition):
-        return ("transcripts", "responses", *judged, "run_estimates")
-    if mark_of(responses_path(partition)) != _read_from(benchmark, partition):
-        return ("responses", *judged, "run_estimates")
-    if judged and not judgements_current(benchmark, partition):
-        return ("judgements", "run_estimates")
-    mark = _scored_from(benchmark, partition)
-    paths = (scored_path(partition), harmonised_path(partition), run_estimates_path(partition))
-    if any(mark_of(path) != mark for path in paths):
-        return ("run_estimates",)
-    return ()
+    """Return which stages of a partition must run (see `staleness`)."""
+    from metacog_pipeline.scoring import staleness
 
-
-def judgements_current(benchmark: Bound, partition: Partition) -> bool:
-    """Whether nothing is left to ask the judges of a partition, or nobody is to judge."""
-    wanted = judging.wanted(benchmark)
-    if wanted is None:
-        return True
-    path = judging.judgements_path(benchmark.context.home, partition)
-    if not responses_path(partition).exists() or mark_of(path) != _judged_from(benchmark, wanted, partition):
-        return False
-    if wanted.worded_by is not None:  # all that decides the words is in the mark
-        return True
-    noted = judging.judged_as(partition).manifest().get("fingerprint")
-    return noted == judging.needed(benchmark, wanted, partition, read_frame(responses_path(partition)))[1]
-
-
-def judgements_needed(benchmark: Bound, partition: Partition) -> tuple[int, str]:
-    """Return how many judgements a partition needs and the digest of what they depend on; none before any response.
-
-    Of judgements that are whole the manifest says so; only of others it is found out what judges are to be asked.
-    """
-    wanted, path = judging.wanted(benchmark), responses_path(partition)
-    if wanted is None or not path.exists():
-        return 0, ""
-    noted = judging.judged_as(partition).manifest()
-    count = noted.get("n_expected")
-    if wanted.worded_by is not None and isinstance(count, int) and judgements_current(benchmark, partition):
-        return count, str(noted["fingerprint"])
-    return judging.needed(benchmark, wanted, partition, read_frame(path))
+    return staleness.stale_stages(benchmark, partition)
 
 
 def has_answers(partition: Partition) -> bool:
@@ -214,102 +183,62 @@ def source_word(partition: Partition) -> str:
 
 # --- one model, all models --------------------------------------------------------------------------------------------
 def pool(benchmark: Bound) -> dict[str, int]:
-    """Pool each listed model over its runs; only models whose responses changed are computed again."""
-    made_from: dict[Path, str] = {}
+    """Pool each listed model over its runs; return how many there are. Files of models that are not listed any more go."""
+    models = scored_partitions(benchmark)
     scored: list[pl.DataFrame] = []
-    single: list[pl.DataFrame] = []  # numbers of models with one run, which pooling does not change
-    listed = set()
-    for model, present in _present(benchmark).items():
-        target = model_estimates_path(benchmark, model)
-        listed.add(target)
-        mark = _made_of(benchmark, {path: mark_of(path) for path in map(scored_path, present)})
-        if mark_of(target) != mark:
-            made_from[target] = mark
-            scored += [read_frame(scored_path(each)) for each in present]
-            by_run = run_estimates_path(present[0])
-            if len(present) == 1 and mark_of(by_run) == _scored_from(benchmark, present[0]):
-                single.append(read_frame(by_run))
-    if made_from:
-        # All at once: a group more costs a tenth of a query more.
+    single: list[pl.DataFrame] = []  # numbers of models with one run: pooling does not change them
+    for partitions in models.values():
+        scored += [read_frame(scored_path(each)) for each in partitions]
+        by_run = run_estimates_path(partitions[0])
+        if len(partitions) == 1 and mark_of(by_run) == mark_of(scored_path(partitions[0])):
+            single.append(read_frame(by_run))
+    if models:
         groups = groups_of(benchmark, pl.concat(scored, how="diagonal_relaxed"), by_run=False)
         pooled = estimates(benchmark, groups, pl.concat(single) if single else None)
         by_model = pooled.partition_by("model", as_dict=True)
-        for target, mark in made_from.items():
-            write_frame(by_model.get((target.stem,), pooled.clear()), target, mark)
-    folder = _estimates(benchmark) / "models"
-    for retired in set(folder.glob("[a-z0-9]*.parquet")) - listed:
+        for model, partitions in models.items():
+            mark = pooled_from(benchmark, partitions)
+            write_frame(by_model.get((model,), pooled.clear()), model_estimates_path(benchmark, model), mark)
+    listed = {model_estimates_path(benchmark, model) for model in models}
+    for retired in set((_estimates(benchmark) / "models").glob("[a-z0-9]*.parquet")) - listed:
         retired.unlink()
-    return {"models": len(listed), "models pooled anew": len(made_from)}
+    return {"models": len(models)}
 
 
 def compare(benchmark: Bound) -> Compared:
-    """Write the tests between models and conditions and the benchmark's own tables; made again only where stale."""
-    by_model = _present(benchmark)
-    present = [each for own in by_model.values() for each in own]
-    names = ["comparisons", *(each.name for each in benchmark.tables)]
-    if not present:
-        for name in names:
-            table_path(benchmark, name).unlink(missing_ok=True)
-        return Compared(dict.fromkeys(names, 0), ())
-    contrasts = [[each.family, each.version, *each.within] for each in benchmark.contrasts]
-    rules = [comparing.VERSION, contrasts, [question.primary for question in benchmark.questions]]
-    scored = {path: mark_of(path) for path in map(scored_path, present)}
-    mark = _digest([rules, _made_of(benchmark, scored)])
-    paths = {name: table_path(benchmark, name) for name in names}
-    if all(mark_of(path) == mark for path in paths.values()):
-        kept = {name: read_frame(path) for name, path in paths.items()}
-        return Compared({name: frame.height for name, frame in kept.items()}, ())
-    made_from = {
-        model: _made_of(benchmark, {path: scored[path] for path in map(scored_path, own)})
-        for model, own in by_model.items()
-    }
-    return _compared(benchmark, _together(benchmark, "scored", scored), present, made_from, mark)
+    """Write the tests between models and conditions and the benchmark's own tables."""
+    partitions = [each for own in scored_partitions(benchmark).values() for each in own]
+    paths = compared_paths(benchmark)
+    if not partitions:
+        for path in paths.values():
+            path.unlink(missing_ok=True)
+        return Compared(dict.fromkeys(paths, 0), ())
+    mark = compared_from(benchmark)
+    scored_rows = read_frames([scored_path(each) for each in partitions])
+    judged = _judgements(benchmark, partitions)
+    groups = groups_of(benchmark, scored_rows, by_run=False)
+    pooled = pooled_estimates(benchmark)
+    everything = Scored(scored_rows, groups, read_frames(judged) if judged else None, pooled)
+    tests = comparisons(benchmark, groups, pooled)
+    failures = [f"{benchmark.name}_comparisons: {why}" for why in failures_in(tests)]
+    made = {"comparisons": tests}
+    for each in benchmark.tables:
+        made[each.name], why = table(benchmark, each, everything)
+        failures += [why] if why is not None else []
+    for name, frame in made.items():
+        # What failed is not taken for current, so that the next run tries it again.
+        write_frame(frame, paths[name], "" if failures else mark)
+    return Compared({name: frame.height for name, frame in made.items()}, tuple(failures))
 
 
 def pooled_estimates(benchmark: Bound) -> pl.DataFrame:
     """Return the pooled estimates of all listed models, in the order of their names; nothing before there are any."""
     paths = sorted(model_estimates_path(benchmark, spec.name) for spec in benchmark.context.study.models)
-    there = {path: mark_of(path) for path in paths if path.exists()}
-    return _together(benchmark, "estimates", there) if there else pl.DataFrame()
+    there = [path for path in paths if path.exists()]
+    return read_frames(there) if there else pl.DataFrame()
 
 
-def _together(benchmark: Bound, name: str, files: Mapping[Path, str | None]) -> pl.DataFrame:
-    """Return the rows of files, by path with their marks."""
-    kept = benchmark.context.cache("read") / benchmark.name / f"{name}.parquet"
-    return read_many(list(files), list(files.values()), kept)
-
-
-def _compared(
-    benchmark: Bound,
-    scored: pl.DataFrame,
-    present: Sequence[Partition],
-    made_from: Mapping[str, str],
-    mark: str,
-) -> Compared:
-    judged = _judgements(benchmark, present)
-    groups = groups_of(benchmark, scored, by_run=False)
-    everything = Scored(scored, groups, read_frames(judged) if judged else None, pooled_estimates(benchmark))
-    kept = kept_pairs.Kept(benchmark.context.cache("pairs"), made_from)
-    tests = comparisons(benchmark, groups, kept, everything.estimates)
-    failures = [f"{benchmark.name}_comparisons: {why}" for why in failures_in(tests)]
-    made = {"comparisons": tests}
-    for each in benchmark.tables:
-        made[each.name], why = table(benchmark, each, everything, kept)
-        failures += [why] if why is not None else []
-    for name, frame in made.items():
-        # What failed is not taken for current, so that the next run tries it again.
-        write_frame(frame, table_path(benchmark, name), "" if failures else mark)
-    rows = {name: frame.height for name, frame in made.items()}
-    return Compared(rows, tuple(failures), kept.computed, kept.read)
-
-
-def marks(benchmark: Bound) -> list[str | None]:
-    """Return what the numbers of a benchmark were made from, to see whether a board is still current."""
-    found = [mark_of(run_estimates_path(partition)) for partition in tasks.partitions(benchmark)]
-    return [benchmark.versions[Stage.SCORING], *found]
-
-
-def _present(benchmark: Bound) -> dict[str, list[Partition]]:
+def scored_partitions(benchmark: Bound) -> dict[str, list[Partition]]:
     """Return by model the partitions that are scored; no model without one."""
     found: dict[str, list[Partition]] = {}
     for each in tasks.partitions(benchmark):
@@ -339,13 +268,15 @@ def scored_frames(benchmark: Bound) -> list[pl.DataFrame]:
 
 
 # --- what a file was made from ----------------------------------------------------------------------------------------
-def _read_from(benchmark: Bound, partition: Partition) -> str:
+def read_from(benchmark: Bound, partition: Partition) -> str:
+    """Return the digest of what responses are read from."""
     manifest = partition.manifest()
     depends = [benchmark.versions[Stage.PARSING], benchmark.settings.affecting(Stage.PARSING)]
     return _digest([*depends, manifest.get("fingerprint"), manifest.get("finished_at")])
 
 
-def _judged_from(benchmark: Bound, wanted: Judging, partition: Partition) -> str:
+def judged_from(benchmark: Bound, wanted: Judging, partition: Partition) -> str:
+    """Return the digest of what judgements are read from."""
     manifest = judging.judged_as(partition).manifest()
     depends = [benchmark.versions[Stage.JUDGING], benchmark.settings.affecting(Stage.JUDGING)]
     asked = [manifest.get("fingerprint"), manifest.get("finished_at"), manifest.get("n_expected")]
@@ -353,17 +284,26 @@ def _judged_from(benchmark: Bound, wanted: Judging, partition: Partition) -> str
     return _digest([*depends, mark_of(responses_path(partition)), *asked, by])
 
 
-def _scored_from(benchmark: Bound, partition: Partition) -> str:
+def scored_from(benchmark: Bound, partition: Partition) -> str:
+    """Return the digest of what the numbers of one run are made from."""
     responses = mark_of(responses_path(partition))
     wanted = judging.wanted(benchmark) is not None
     judged = mark_of(judging.judgements_path(benchmark.context.home, partition)) if wanted else None
     return _digest([_rules(benchmark), responses, judged])
 
 
-def _made_of(benchmark: Bound, scored: Mapping[Path, str | None]) -> str:
-    """Return the digest of files and their marks, and of what decides the numbers besides them."""
-    named = [[path.parent.name, path.name, mark] for path, mark in scored.items()]
-    return _digest([_rules(benchmark), named])
+def pooled_from(benchmark: Bound, partitions: Sequence[Partition]) -> str:
+    """Return the digest of what the estimates of a model over its runs are made from."""
+    paths = map(scored_path, partitions)
+    return _digest([_rules(benchmark), [[path.parent.name, path.name, mark_of(path)] for path in paths]])
+
+
+def compared_from(benchmark: Bound) -> str:
+    """Return the digest of what the tests between models and the benchmark's own tables are made from."""
+    contrasts = [[each.family, each.version, *each.within] for each in benchmark.contrasts]
+    rules = [comparing.VERSION, contrasts, [question.primary for question in benchmark.questions]]
+    partitions = [each for own in scored_partitions(benchmark).values() for each in own]
+    return _digest([rules, pooled_from(benchmark, partitions)])
 
 
 def _rules(benchmark: Bound) -> list[Any]:

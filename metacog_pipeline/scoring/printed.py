@@ -12,8 +12,7 @@ from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.scoring import comparisons
 from metacog_pipeline.scoring.comparisons import as_table, judged, primary_named
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
-from metacog_pipeline.study.frames import mark_of
-from metacog_pipeline.study.kept import computed_once
+from metacog_pipeline.study.frames import computed, mark_of
 
 Bound = Benchmark[Any, Any, Any]
 VERSION = "2"  # of what is claimed; another makes kept tables anew
@@ -41,7 +40,7 @@ def write(benchmark: Bound) -> tuple[pl.DataFrame, pl.DataFrame]:
         ]
 
     paths = [folder(benchmark) / name for name in FILES]
-    values, claims, _ = computed_once(paths, _made_from(benchmark), compute)
+    values, claims, _ = computed(paths, _made_from(benchmark), compute)
     return values, claims
 
 
@@ -50,6 +49,12 @@ def marks(benchmark: Bound) -> list[str | None]:
     if benchmark.published is None:
         return []
     return [_made_from(benchmark), *(mark_of(folder(benchmark) / name) for name in FILES)]
+
+
+def stale(benchmark: Bound) -> bool:
+    """Whether what is printed was made from other tables, or is missing."""
+    found = marks(benchmark)
+    return any(mark != found[0] for mark in found)
 
 
 def _told(benchmark: Bound, rows: pl.DataFrame) -> pl.DataFrame:

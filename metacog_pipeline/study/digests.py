@@ -21,7 +21,6 @@ from metacog_pipeline.checksums import is_sealed, seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import ASIDE, canonical_json, file_sha256, put_aside, write_text
 from metacog_pipeline.home import KEPT, Home
-from metacog_pipeline.study import unchanged
 from metacog_pipeline.transcripts.folder import COPY_NAME, MANIFEST_NAME
 from metacog_pipeline.transcripts.journal import segment_number
 
@@ -29,7 +28,7 @@ NOTE = "digests.json"
 _ELSEWHERE = ("ledger", "dagster")
 _BEGUN = ".unpublished"
 _AT_END = "METACOG_NOTED_AT_END"  # set for the processes of whoever notes everything at the end
-_UNHASHED = (NOTE, unchanged.NOTE)
+_UNHASHED = (NOTE,)
 _BY_HAND = "; no run makes it again: copy it back, or import it once more"
 
 

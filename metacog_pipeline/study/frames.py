@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -47,12 +47,19 @@ def write_frame(frame: pl.DataFrame, path: Path, made_from: str) -> None:
 def mark_of(path: Path) -> str | None:
     """Return the digest of what the file at ``path`` was made from; ``None`` without a readable file."""
     try:
-        state = path.stat()
-        return _mark(path, (state.st_ino, state.st_mtime_ns, state.st_ctime_ns, state.st_size))
+        return pl.read_parquet_metadata(path).get(MARK)
     except (OSError, pl.exceptions.PolarsError):
         return None
 
 
-@functools.lru_cache(maxsize=65_536)  # a run looks at the marks of all files of a study several times
-def _mark(path: Path, state: tuple[int, ...]) -> str | None:
-    return pl.read_parquet_metadata(path).get(MARK)
+def computed(
+    paths: Sequence[Path], made_from: str, compute: Callable[[], Sequence[pl.DataFrame]]
+) -> list[pl.DataFrame]:
+    """Return the frames at ``paths``; computed and written where one was made from something else or cannot be read."""
+    if all(mark_of(path) == made_from for path in paths):
+        with contextlib.suppress(SourceError):  # damaged behind its mark
+            return [read_frame(path) for path in paths]
+    frames = list(compute())
+    for frame, path in zip(frames, paths, strict=True):
+        write_frame(frame, path, made_from)
+    return frames

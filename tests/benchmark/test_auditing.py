@@ -3,9 +3,9 @@
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
+from metacog_pipeline.study.kept import computed_once
 
 from metacog_pipeline.benchmark.published_checks import AUDIT_SCHEMA, audit_frame, check
-from metacog_pipeline.study.kept import computed_once
 
 FINITE = st.floats(-1e6, 1e6)
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 from click.testing import CliRunner, Result
+from metacog_pipeline.study.kept import KEY, computed_once, write_kept
 
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.study import digests, load_study
-from metacog_pipeline.study.kept import KEY, computed_once, write_kept
 from metacog_pipeline.transcripts.store import PartitionFolder, PartitionStore, kept_records
 from tests.transcripts.conftest import _record
 

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from metacog_pipeline.scoring.kept_pairs import Kept
 
 from metacog_pipeline.benchmarks.metamedqa.contrasts import MOST_PAIRED
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.scoring.comparisons import comparisons
-from metacog_pipeline.scoring.kept_pairs import Kept
 from metacog_pipeline.stats.anova import anova, summarise
 from metacog_pipeline.stats.multiple import holm
 from tests.metamedqa.engine import COMPARISONS, bound, compare, groups

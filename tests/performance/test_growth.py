@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from metacog_pipeline.scoring.kept_pairs import Kept
 
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.scoring.comparisons import comparisons
-from metacog_pipeline.scoring.kept_pairs import Kept
 from tests.performance import null_studies
 
 pytestmark = pytest.mark.bench

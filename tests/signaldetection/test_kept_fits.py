@@ -3,7 +3,6 @@
 import numpy as np
 import polars as pl
 import pytest
-
 from metacog_pipeline.benchmarks.signaldetection.contrasts.kept_fits import FITTED, KeptFits, digest
 
 KEYS = [digest(np.array([float(k)])) for k in range(3)]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Group, lost_items
 from metacog_pipeline.benchmarks.signaldetection import grid
-from metacog_pipeline.benchmarks.signaldetection.contrasts.kept_fits import FITTED, KeptFits, digest
+from metacog_pipeline.benchmarks.signaldetection.contrasts import refits
+from metacog_pipeline.benchmarks.signaldetection.contrasts.refits import FITTED
 from metacog_pipeline.benchmarks.signaldetection.grid import Counts, Grid, Totals, all_counts, numbered
 from metacog_pipeline.benchmarks.signaldetection.measures import meta_d
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import both_given, no_outcomes
@@ -143,10 +145,7 @@ def differences(
                 for name in TYPE1:
                     yield from _rows(models, some, name, type1)
             continue
-        kept = KeptFits(
-            benchmark.context.cache("fits"), first.source, first.dataset, first.task, first.condition
-        )
-        fits = partial(_fits, models.grid, kept)
+        fits = partial(_fits, models.grid, benchmark.context.cache("fits"))
         whole = drawn(models.tables, kept=grid.N_BOOT)
         for some in _batches(given):
             for name in TYPE1:
@@ -156,7 +155,6 @@ def differences(
                 yield from _rows(models, refitted, name, fits)
             _score_areas(models, some)
             yield from (_area(models, pair) for pair in some)
-        kept.write()
 
 
 def _products(tables: Ints, weights: ArrayLike) -> Ints:
@@ -326,21 +324,21 @@ def _type1(width: int, side: Side) -> dict[str, _Resampled]:
     return {name: _Resampled(float(each[0]), each[1:], why) for name, each in zip(TYPE1, found, strict=True)}
 
 
-def _fits(places: Grid, kept: KeptFits, side: Side) -> dict[str, _Resampled]:
+def _fits(places: Grid, folder: Path, side: Side) -> dict[str, _Resampled]:
     """Return meta-d′ and M-ratio; a fit may have no number though its resamples have: d′ of exactly 0 leaves none."""
     own = Totals(places, side.observed[0])
     why, totals = meta_d.no_meta_d(own), side.drawn
     if why is not None:
         return dict.fromkeys(FITTED, _Resampled(np.nan, totals[:, 0], why))
-    key = digest(np.array([places.ratings], dtype=np.float64), side.observed, totals)
-    fits = kept.get(key)
+    key = refits.digest(np.array([places.ratings], dtype=np.float64), side.observed, totals)
+    fits = refits.read(folder, key)
     if fits is None:
         point, undefined = meta_d.point_meta_d([own])
         drawn = meta_d.resampled_meta_d(totals, places)
         fits = {name: (float(point[name][0]), drawn[name]) for name in FITTED}
         if undefined[0] is not None:
             return {name: _Resampled(*fits[name], undefined[0]) for name in FITTED}
-        kept.put(key, fits)
+        refits.write(folder, key, fits)
     return {name: _Resampled(*fits[name], None) for name in FITTED}
 
 

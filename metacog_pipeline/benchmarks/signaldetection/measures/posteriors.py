@@ -1,9 +1,9 @@
 """Posteriors of meta-d′, drawn once and kept: the same counts, seed and model are never sampled twice.
 
-A file ``<folder>/<digest>.parquet`` (`study.kept`) holds draws of d₁, c₁, meta-d and M-ratio, `DRAWS` of them or as many as
+A file ``<folder>/<digest>.parquet`` holds draws of d₁, c₁, meta-d and M-ratio, `DRAWS` of them or as many as
 asked for, evenly thinned, and the status, the estimates over all draws and what convergence looked like. The digest covers
 counts, seed, label and the version of the model. A posterior that has not converged is kept too, without draws: its status
-is its result. What is needed of many stands together in ``<folder>/<names>.parquet`` besides, a copy that may be deleted.
+is its result.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from metacog_pipeline.benchmarks.signaldetection.grid import number
+from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.stats.bayes.gate import CONVERGED
 from metacog_pipeline.stats.bayes.single import CHAINS, Posterior, bayes_metad_each
 from metacog_pipeline.stats.bayes.together import AT_ONCE
 from metacog_pipeline.stats.counts import Counts
 from metacog_pipeline.stats.estimate import Estimate
-from metacog_pipeline.study.kept import KEY, add_kept, read_rows, read_wanted, write_kept
-from metacog_pipeline.study.many_files import MANY
+from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 
 Floats = NDArray[np.float64]
 
@@ -81,7 +81,8 @@ def posteriors(
     for label, table in cells:
         drawn_from = [MODEL_VERSION, keep, seed, label, table.n_s1.tolist(), table.n_s2.tolist()]
         paths.append(folder / f"{sha256_hex(canonical_json(drawn_from))}.parquet")
-    found = _read(paths, needed, folder)
+    read = {place: _read(path, needed) for place, path in enumerate(paths)}
+    found = {place: kept for place, kept in read.items() if kept is not None}
     new = [place for place in range(len(cells)) if place not in found]
     # A few draws for each that is kept: thinning then loses little, and more would cost time without use; with
     # shorter chains the gate often asks for another round.
@@ -91,7 +92,7 @@ def posteriors(
         drawn = bayes_metad_each([cells[place] for place in some], seed=seed, draws=per_chain)
         for place, posterior in zip(some, drawn, strict=True):
             found[place] = kept = _kept(posterior, keep)
-            write_kept(_row(kept), paths[place], paths[place].stem)
+            write_frame(_row(kept), paths[place], paths[place].stem)
     return [found[place] for place in range(len(cells))]
 
 
@@ -129,32 +130,15 @@ def _schema(names: Sequence[str]) -> dict[str, pl.DataType]:
     return {_ABOUT: pl.String(), **dict.fromkeys(names, pl.List(pl.Float64()))}
 
 
-def _read(paths: Sequence[Path], needed: Sequence[str], folder: Path) -> dict[int, Kept]:
-    """Return by place what is kept at ``paths``, as far as it is whole, with the draws ``needed``."""
-    if len(paths) < MANY:
-        places, rows = read_rows(paths, [path.stem for path in paths], [_ABOUT, *needed])
-    else:
-        places, rows = _together(paths, needed, folder / f"{'-'.join(needed)}.parquet")
-    found: dict[int, Kept] = {}
-    if not places:
-        return found
-    columns = {name: rows[name] for name in needed}
-    for row, (place, written) in enumerate(zip(places, rows[_ABOUT], strict=True)):
-        about = json.loads(written)
-        converged = about["status"] == CONVERGED
-        draws = {name: column[row].to_numpy() for name, column in columns.items()} if converged else {}
-        found[place] = Kept(about["status"], about["reason"], about["estimates"], draws, about["convergence"])
-    return found
-
-
-def _together(paths: Sequence[Path], needed: Sequence[str], kept: Path) -> tuple[list[int], pl.DataFrame]:
-    """Return what `read_rows` does, from one file of what is needed of many: it is read in a third of the time."""
-    place = {path.stem: number for number, path in enumerate(paths)}
-    old, there = read_wanted(kept, place.keys(), pl.Schema({**_schema(needed), KEY: pl.String()}))
-    lacking = sorted(place.keys() - there)
-    found, new = read_rows([paths[place[name]] for name in lacking], lacking, [_ABOUT, *needed])
-    if found:
-        added = new.with_columns(pl.Series(KEY, [lacking[number] for number in found]))
-        add_kept(added, old, kept)
-        old = pl.concat([old, added])
-    return [place[name] for name in old[KEY]], old
+def _read(path: Path, needed: Sequence[str]) -> Kept | None:
+    """Return the posterior kept at ``path`` with the draws ``needed``; None where there is none, or it cannot be read."""
+    if mark_of(path) != path.stem:
+        return None
+    try:
+        row = read_frame(path).row(0, named=True)
+    except SourceError:  # damaged: sampled again
+        return None
+    about = json.loads(row[_ABOUT])
+    converged = about["status"] == CONVERGED
+    draws = {name: np.array(row[name], dtype=np.float64) for name in needed} if converged else {}
+    return Kept(about["status"], about["reason"], about["estimates"], draws, about["convergence"])
