@@ -19,10 +19,10 @@ from metacog_pipeline.asking.endings import heard
 from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, RENAMED, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import opened, quiet_option, study_argument, study_option
-from metacog_pipeline.errors import StudyError, suggestion
+from metacog_pipeline.errors import MetacogError, StudyError, suggestion
 from metacog_pipeline.ports import UI_HOST, UI_PORT, is_loopback, port_for
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
-from metacog_pipeline.study import Study, load_study, unchanged
+from metacog_pipeline.study import Study, load_study
 
 if TYPE_CHECKING:
     from metacog_pipeline.asking.pricing import Price
@@ -275,8 +275,13 @@ def _others_kept(study: Study) -> bool:
 
 
 def nothing_to_do(study: Study, quiet: bool) -> bool:
-    """Whether nothing has changed since a run found nothing to do; says so. No process is started to see it."""
-    found = unchanged.holds(study)
+    """Whether nothing is stale; reports so. No process is started to see it, and no Dagster is loaded."""
+    from metacog_pipeline import scoring
+
+    try:
+        found = study.home.dagster.exists() and not scoring.stale(study)
+    except MetacogError:
+        return False  # the run reports what is wrong
     if found and not quiet:
         click.echo("everything is up to date; nothing was asked", err=True)
     return found

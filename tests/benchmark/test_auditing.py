@@ -3,9 +3,9 @@
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
-from metacog_pipeline.study.kept import computed_once
 
 from metacog_pipeline.benchmark.published_checks import AUDIT_SCHEMA, audit_frame, check
+from metacog_pipeline.study.frames import computed
 
 FINITE = st.floats(-1e6, 1e6)
 
@@ -38,7 +38,7 @@ def test_frames_are_computed_again_only_when_one_was_made_from_something_else(tm
             made.append(mark)
             return [pl.DataFrame({"mark": [mark, name]}) for name in ("one", "two")]
 
-        return computed_once(paths, mark, compute)
+        return computed(paths, mark, compute)
 
     first = ask("a")
     assert [frame["mark"].to_list() for frame in first] == [["a", "one"], ["a", "two"]]

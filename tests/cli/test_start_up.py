@@ -106,21 +106,6 @@ def test_a_study_file_is_read_and_its_board_printed_without_a_statistic(tmp_path
     assert not set(TOO_MUCH) & set(loaded)
 
 
-def test_a_run_with_nothing_to_do_loads_no_dagster_and_no_statistic(tmp_path):
-    file = tmp_path / "study.toml"
-    file.write_text(STUDY, encoding="utf-8")
-    loaded = loaded_by(
-        "from pathlib import Path\nfrom metacog_pipeline.cli import running\n"
-        f"study = running.load_study(Path({str(file)!r}))\n"
-        "study.prepare()\n"
-        "running.unchanged.note(study, running.unchanged.state_of(study))\n"
-        "try:\n"
-        f"    running.run.main([{str(file)!r}])\n"
-        "except SystemExit as ended:\n    assert not ended.code"
-    )
-    assert not set(TOO_MUCH) & set(loaded)
-
-
 def test_a_log_is_brought_to_its_board_without_http_and_without_what_scipy_loads_for_fits(tmp_path):
     command = ["import", str(FIXTURES / "small.eval"), "--study", str(tmp_path / "study.toml"), "--quiet"]
     loaded = loaded_by(

@@ -7,13 +7,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 from click.testing import CliRunner, Result
-from metacog_pipeline.study.kept import KEY, computed_once, write_kept
 
 from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.study import digests, load_study
+from metacog_pipeline.study.frames import write_frame
 from metacog_pipeline.transcripts.store import PartitionFolder, PartitionStore, kept_records
 from tests.transcripts.conftest import _record
 
@@ -51,7 +51,7 @@ def study(tmp_path):
     asyncio.run(ask())
     (home.items / "metamedqa.parquet").write_bytes(b"items")
     (home.leaderboard).write_bytes(b"board")
-    write_kept(pl.DataFrame({KEY: ["a"], "p": [0.5]}), home / "cache" / "pairs" / "models.parquet")
+    write_frame(pl.DataFrame({"p": [0.5]}), home / "cache" / "fits" / "a.parquet", "a")
     digests.note(home)
     return path
 
@@ -95,7 +95,7 @@ def test_a_sound_home_is_said_to_be_so_and_stays_as_it_is(study):
         "transcripts/benchmark=metamedqa/model=sim/run=1/transcripts.parquet",
         "items/metamedqa.parquet",
         "leaderboard.duckdb",
-        "cache/pairs/models.parquet",
+        "cache/fits/a.parquet",
     ],
 )
 def test_damage_is_named_then_repaired_and_no_answer_is_lost(study, name):
@@ -133,25 +133,6 @@ def test_what_no_run_makes_again_is_named_and_stays(study, also):
     assert said in str(result.exception)
     kept.unlink()
     assert f"{kept}: is gone; no run makes it again" in _verify(study).output
-
-
-def test_no_kept_number_is_believed_of_which_a_bit_flipped(study):
-    path, rows = (
-        study.parent / "home" / "cache" / "curves" / "sim.parquet",
-        pl.DataFrame({"p": [0.5, 0.25, 0.125]}),
-    )
-
-    def ask():
-        (found,) = computed_once([path], "digest", lambda: [rows])
-        return found
-
-    assert ask().equals(rows)
-    whole = path.read_bytes()
-    for place in range(0, len(whole), 7):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
-        assert ask().equals(rows), place
-    assert path.read_bytes() == whole
-    assert not computed_once([path], "another digest", lambda: [rows.clear()])[0].height
 
 
 def test_a_damaged_record_of_the_ledger_is_named(study):

@@ -5,14 +5,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from metacog_pipeline.scoring.kept_pairs import Kept
 
 from metacog_pipeline.benchmarks.metamedqa.contrasts import MOST_PAIRED
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.scoring.comparisons import comparisons
 from metacog_pipeline.stats.anova import anova, summarise
 from metacog_pipeline.stats.multiple import holm
-from tests.metamedqa.engine import COMPARISONS, bound, compare, groups
+from tests.metamedqa.engine import COMPARISONS, compare
 
 
 @pytest.fixture(scope="module")
@@ -170,15 +168,3 @@ def test_a_model_without_answers_has_a_row_with_the_reason(three):
     found = compare(silent, seed=1).filter(pl.col("a") == "mid")
     assert found["condition"].sort().to_list() == ["baseline", "role-full"]
     assert found["status"].unique().to_list() == ["not compared: incomplete: 170 of 170 not answered"]
-
-
-def test_a_model_added_to_kept_results_gives_the_table_of_all_computed_anew(three, tmp_path):
-    benchmark = bound(1)
-    made = {"weak": "1", "mid": "2", "good": "3"}
-    for names in (["weak", "mid"], ["weak", "mid", "good"], ["mid", "good"]):
-        own = groups(benchmark, three.filter(pl.col("model").is_in(names)), by_run=False)
-        found = comparisons(benchmark, own, Kept(tmp_path, {name: made[name] for name in names}))
-        assert found.equals(comparisons(benchmark, own)), names
-    kept = Kept(tmp_path, {name: made[name] for name in names})
-    comparisons(benchmark, own, kept)
-    assert (kept.computed, kept.read) == (0, 1)
