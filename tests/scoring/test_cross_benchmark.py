@@ -1,4 +1,4 @@
-"""Numbers of the table over all benchmarks are kept per model: who did not change is not measured again."""
+"""What stands over all benchmarks of a study."""
 
 from types import SimpleNamespace
 
