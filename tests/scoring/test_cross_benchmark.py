@@ -9,7 +9,6 @@ from metacog_pipeline.scoring.schemas import HARMONISED
 
 def test_a_study_without_answers_has_empty_tables(tmp_path, monkeypatch):
     monkeypatch.setattr(cross_benchmark, "answers", lambda study: HARMONISED.to_frame())
-    monkeypatch.setattr(cross_benchmark, "answers", lambda study, models: HARMONISED.to_frame())
     study = SimpleNamespace(
         home=Home(tmp_path),
         models=[SimpleNamespace(name="one")],
