@@ -21,6 +21,15 @@ from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import mark_of, read_frame
 
 TRANSCRIPTS, RESPONSES, JUDGEMENTS, ESTIMATES = "transcripts", "responses", "judgements", "run_estimates"
+_SHOWN = (
+    "name",
+    "provider",
+    "model",
+    "family",
+    "params_b",
+    "params_active_b",
+    "released",
+)  # of a model, on boards
 LEADERBOARD, REPORT = "board.sha256", ".report.sha256"  # what each was built from, below the home's ``study``
 
 
@@ -176,13 +185,14 @@ def _every_stage(benchmark: Bound) -> tuple[str, ...]:
 
 # --- the boards -------------------------------------------------------------------------------------------------------
 def leaderboard_digest(study: Study) -> str:
-    """Return the digest of what a leaderboard is built from now: its SQL, the study file, states, and derived files."""
+    """Return the digest of what a leaderboard is built from now: its SQL, the listed models, states, and derived files."""
     sql = [
         [path.name, sha256_hex(path.read_bytes())] for path in sorted(shipped("dbt_like_sql").rglob("*.sql"))
     ]
     rules = [cross_benchmark.VERSION, people.VERSION, comparisons.VERSION]
+    listed = [[getattr(spec, name) for name in _SHOWN] for spec in study.models]
     parts = [part for benchmark in enabled(study) for part in _inputs(benchmark)]
-    return sha256_hex(canonical_json([sql, sha256_hex(study.path.read_bytes()), rules, parts]))
+    return sha256_hex(canonical_json([sql, rules, listed, parts]))
 
 
 def _inputs(benchmark: Bound) -> Iterator[Sequence[object]]:
