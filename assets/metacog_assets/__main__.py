@@ -33,7 +33,7 @@ def main(
     from metacog_assets import run
     from metacog_assets.study_file import current_study
     from metacog_pipeline.progress import keep_terminal
-    from metacog_pipeline.study import digests, unchanged
+    from metacog_pipeline.study import digests
 
     keep_terminal()
     wanted = run.Wanted(benchmarks, models, runs, force)
@@ -42,11 +42,8 @@ def main(
             command = run.Command(current_study(), instance, quiet)
             if detach:
                 sys.exit(run.detach(command, wanted))
-            before = unchanged.state_of(command.study)
             with digests.noted_at_end(command.study.home):
                 code = run.run_until_answered(command, wanted)
-            if code == 0 and not command.launched and wanted == run.Wanted():
-                unchanged.note(command.study, before)
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

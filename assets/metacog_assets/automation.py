@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from metacog_assets import backlog
 from metacog_assets.conditions import PAID
 from metacog_assets.graph import BENCHMARKS
 from metacog_assets.partitions import MODELS, RUNS, changes, key_of, known_models
@@ -14,8 +13,8 @@ from metacog_assets.study_file import bound, current_study
 from metacog_pipeline.asking import batches, judging, tasks
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.leaderboard.status import board_inputs
 from metacog_pipeline.llm.batch.records import Batch
+from metacog_pipeline.scoring import staleness
 from metacog_pipeline.study import Study
 
 BOARDS = [*(f"{name}_comparisons" for name in BENCHMARKS), "leaderboard", "report"]
@@ -76,7 +75,7 @@ def _stale(study: Study, models: list[str]) -> Iterator[dg.RunRequest]:
         benchmark = bound(name)
         for each in tasks.partitions(benchmark):
             known = each.spec.name in models and str(each.run) in RUNS.get_partition_keys()
-            if known and (stages := backlog.free_stages(benchmark, each)):
+            if known and (stages := staleness.free_stages(benchmark, each)):
                 judged = judging.judged_as(each).manifest().get("finished_at")
                 state = f"{each.manifest().get('finished_at')} {judged}"
                 yield dg.RunRequest(
@@ -84,9 +83,9 @@ def _stale(study: Study, models: list[str]) -> Iterator[dg.RunRequest]:
                     asset_selection=[dg.AssetKey(f"{name}_{stage}") for stage in stages],
                     partition_key=key_of(each.spec.name, each.run),
                 )
-    if study.home.leaderboard.exists() and backlog.boards_stale(study):
+    if study.home.leaderboard.exists() and staleness.boards_stale(study):
         keys = [dg.AssetKey(name) for name in BOARDS]
-        yield dg.RunRequest(run_key=f"boards {board_inputs(study)}", asset_selection=keys)
+        yield dg.RunRequest(run_key=f"boards {staleness.leaderboard_digest(study)}", asset_selection=keys)
 
 
 def _begun(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:

@@ -13,7 +13,7 @@ from metacog_assets.study_file import StudyResource
 from metacog_pipeline.errors import reason_of
 from metacog_pipeline.leaderboard import build, shared, status
 from metacog_pipeline.report.page import build_report
-from metacog_pipeline.scoring import cross_benchmark
+from metacog_pipeline.scoring import cross_benchmark, staleness
 from metacog_pipeline.study import Study, digests
 
 GROUP = "boards"
@@ -55,7 +55,7 @@ def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
         """The pages people read: boards, figures, transcripts; they open from disk and load nothing."""
         with one_line(study):
             own = study.load()
-            with digests.publishing(own.home, own.home.report), status.noted_report(own):
+            with digests.publishing(own.home, own.home.report), staleness.noted_report(own):
                 page = build_report(own.home, own.study.name)
         return dg.MaterializeResult(metadata={URI: page.as_uri(), "bytes": page.stat().st_size})
 
@@ -70,10 +70,11 @@ def _build(study: Study) -> tuple[build.BuildResult, dict[str, str]]:
             cross_benchmark.publish(study)
         except Exception as error:  # what is computed beside the boards must not keep them back
             faults["cross_benchmark"] = reason_of(error)
-        inputs = status.write_status(study)
+        built_from = staleness.leaderboard_digest(study)
+        status.write_status(study)
         result = build.build(study.home)
         faults |= {f"leaderboard.{name}": reason for name, reason in result.failures.items()}
-        status.note_board(study, inputs)
+        staleness.note(study, staleness.LEADERBOARD, built_from)
         shared.publish(study.home)
     return result, faults
 

@@ -27,9 +27,8 @@ from metacog_pipeline.asking.session import WAITING, Partition
 from metacog_pipeline.asking.unusable import to_ask_again
 from metacog_pipeline.asking.variables import LEAVE_BATCHES, REASK, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.errors import MetacogError, one_line
-from metacog_pipeline.leaderboard.status import forget_board
 from metacog_pipeline.llm.batch import desk
-from metacog_pipeline.scoring import choices
+from metacog_pipeline.scoring import choices, staleness
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.left_out import left_out
 
@@ -132,7 +131,7 @@ def run(command: Command, wanted: Wanted) -> int:
     asked = sum(map(len, partitions.values()))
     if command.exit_code not in (0, WAITING) and len(command.failures) - lost < asked:
         command.exit_code = SOME_FAILED  # others are finished
-    if built and not INTERRUPTED.is_set() and (changed or backlog.boards_stale(study)):
+    if built and not INTERRUPTED.is_set() and (changed or staleness.boards_stale(study)):
         publish(command, [each.name for each in built])
     if not command.launched:
         command.say("everything is up to date; nothing was asked")
@@ -243,7 +242,7 @@ def publish(command: Command, built: Sequence[str]) -> None:
     before = len(command.failures)
     command.materialize("boards", [*(f"{name}_comparisons" for name in built), "leaderboard", "report"])
     if len(command.failures) > before:
-        forget_board(
+        staleness.forget(
             command.study
         )  # of a disk that failed, perhaps: the next run makes boards and report again
 

@@ -64,11 +64,12 @@ def status(
 
 def _print_state(study: Study, everything: bool) -> None:
     from metacog_pipeline.asking.spent import spent_figures
-    from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
+    from metacog_pipeline.leaderboard.status import helper_states, partition_states
+    from metacog_pipeline.scoring import staleness
 
     states = [*partition_states(study), *helper_states(study)]
     money = spent_figures(study.home, study.study.budget_usd)
-    current = board_current(study)
+    current = not staleness.leaderboard_stale(study)
     for benchmark in dict.fromkeys(state.benchmark for state in states):
         click.echo(_summary(benchmark, [state for state in states if state.benchmark == benchmark]))
     shown = states
@@ -93,13 +94,14 @@ def _print_state(study: Study, everything: bool) -> None:
 def state_of(study: Study) -> dict[str, Any]:
     """Return how far a study is, as data."""
     from metacog_pipeline.asking.spent import spent_figures
-    from metacog_pipeline.leaderboard.status import board_current, helper_states, partition_states
+    from metacog_pipeline.leaderboard.status import helper_states, partition_states
+    from metacog_pipeline.scoring import staleness
 
     money = spent_figures(study.home, study.study.budget_usd)
     return {
         "study": study.study.name,
         "home": str(study.home),
-        "board_current": board_current(study),
+        "board_current": not staleness.leaderboard_stale(study),
         "spent_usd": money.spent,
         "budget_usd": money.cap,
         "partitions": [asdict(state) for state in [*partition_states(study), *helper_states(study)]],

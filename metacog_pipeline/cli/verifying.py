@@ -72,9 +72,9 @@ def _verify(study_file: Path, repair: bool) -> None:
         printing.say("everything is as it was kept", damaged=0)
         return
     if repair:
-        from metacog_pipeline.leaderboard.status import forget_board
+        from metacog_pipeline.scoring import staleness
 
-        forget_board(study)
+        staleness.forget(study)
     places = f"{damage} damaged {'place' if damage == 1 else 'places'}"
     if not repair:
         raise StoreError(

@@ -68,7 +68,8 @@ def publish(
         failed += files.compare(benchmark).failures
         failed += _printed(benchmark) if prints(benchmark) else ()
     cross_benchmark.publish(study)
-    built_from = write_status(study)
+    built_from = staleness.leaderboard_digest(study)
+    write_status(study)
     build(study.home)
     staleness.note(study, staleness.LEADERBOARD, built_from)
     digests.note(study.home)

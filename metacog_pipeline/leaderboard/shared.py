@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import file_sha256, replacing, sha256_hex, write_text
 from metacog_pipeline.home import LEADERBOARD, TEXTS, Home
-from metacog_pipeline.leaderboard.status import BOARD_NOTE
+from metacog_pipeline.scoring.staleness import LEADERBOARD as BOARD_NOTE
 from metacog_pipeline.storage import derived
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Store

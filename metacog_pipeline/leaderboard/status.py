@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
@@ -25,7 +24,6 @@ from metacog_pipeline.scoring import staleness
 from metacog_pipeline.study import Study
 from metacog_pipeline.transcripts.folder import judgements_of
 
-BOARD_NOTE = staleness.LEADERBOARD
 CHANGED = "the model's row has changed since it was asked; run it again"
 
 
@@ -74,8 +72,8 @@ def helper_states(study: Study) -> list[PartitionState]:
     return found
 
 
-def write_status(study: Study) -> str:
-    """Write what the SQL models read of the study itself, under ``study/``; return the digest a board is built from now."""
+def write_status(study: Study) -> None:
+    """Write what the SQL models read of the study itself, under ``study/``."""
     folder = study.home.status
     states, helpers = partition_states(study), helper_states(study)
     about = {
@@ -88,45 +86,6 @@ def write_status(study: Study) -> str:
     _write(folder / "helpers.parquet", list(map(asdict, helpers)), PARTITIONS)
     _write(folder / "boards.parquet", _boards(study), BOARDS)
     _write(folder / "models.parquet", [*_listed(study), *_retired(study)], MODELS)
-    return staleness.leaderboard_digest(study)
-
-
-def board_current(study: Study) -> bool:
-    """Whether the leaderboard was built from what there is now."""
-    return not staleness.leaderboard_stale(study)
-
-
-def board_inputs(study: Study) -> str:
-    """Return the digest of what a leaderboard would be built from now."""
-    return staleness.leaderboard_digest(study)
-
-
-def noted_board(study: Study) -> str:
-    """Return what the leaderboard was built from."""
-    return staleness.noted(study, staleness.LEADERBOARD)
-
-
-def note_board(study: Study, inputs: str | None = None) -> None:
-    """Write down what the leaderboard was just built from."""
-    staleness.note(study, staleness.LEADERBOARD, inputs or staleness.leaderboard_digest(study))
-
-
-@contextmanager
-def noted_report(study: Study) -> Iterator[None]:
-    """Write down at the end of which board the report was made: that of its beginning."""
-    made_of = noted_board(study)
-    yield
-    staleness.note(study, staleness.REPORT, made_of)
-
-
-def report_current(study: Study) -> bool:
-    """Whether the report was made of the board there is: a run may have ended between the two."""
-    return not staleness.report_stale(study)
-
-
-def forget_board(study: Study) -> None:
-    """Let the next run build the leaderboard and the report, whatever they were built from."""
-    staleness.forget(study)
 
 
 def _state(partition: Partition, expected: int, fingerprint: Callable[[], str]) -> PartitionState:

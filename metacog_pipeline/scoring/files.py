@@ -164,13 +164,6 @@ def derived(benchmark: Bound, responses: pl.DataFrame, judgements: pl.DataFrame 
     return benchmark.derive(known, judgements)
 
 
-def stale(benchmark: Bound, partition: Partition) -> tuple[str, ...]:
-    """Return which stages of a partition must run (see `staleness`)."""
-    from metacog_pipeline.scoring import staleness
-
-    return staleness.stale_stages(benchmark, partition)
-
-
 def has_answers(partition: Partition) -> bool:
     """Whether there is anything to score: something was answered, or scored before."""
     return bool(partition.manifest().get("n_answered")) or responses_path(partition).exists()

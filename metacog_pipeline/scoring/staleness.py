@@ -232,6 +232,19 @@ def report_stale(study: Study) -> bool:
     return not made_of or made_of != noted(study, LEADERBOARD) or not study.home.page.is_file()
 
 
+def boards_stale(study: Study) -> bool:
+    """Whether the leaderboard or the report is stale."""
+    return leaderboard_stale(study) or report_stale(study)
+
+
+@contextlib.contextmanager
+def noted_report(study: Study) -> Iterator[None]:
+    """Write down at the end of which leaderboard the report was made: the one of its beginning."""
+    made_of = noted(study, LEADERBOARD)
+    yield
+    note(study, REPORT, made_of)
+
+
 def noted(study: Study, name: str) -> str:
     """Return the digest that `note` wrote down; nothing before that."""
     try:

@@ -14,7 +14,7 @@ from metacog_assets.partitions import known_models, ranges, sync_partitions
 from metacog_assets.study_file import Bound, StudyResource, bound, current_study
 from metacog_pipeline import registry
 from metacog_pipeline.asking import tasks
-from metacog_pipeline.scoring import choices, files
+from metacog_pipeline.scoring import choices, staleness
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 ITEMS = ["sums_sources", "sums_items"]
@@ -107,7 +107,7 @@ def test_all_partitions_of_a_benchmark_are_one_run(sums):
     assert sums.run(RUN, "one", "two").success
     for name in RUN:
         assert sums.partitions(name) == {"one|1", "two|1"}
-    assert all(not files.stale(sums.bench, each) for each in tasks.partitions(sums.bench))
+    assert all(not staleness.stale_stages(sums.bench, each) for each in tasks.partitions(sums.bench))
     assert sums.run(["sums_comparisons"]).success
     assert len(sums.instance.get_runs()) == 3
 

@@ -15,7 +15,7 @@ from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange.logs import exported
 from metacog_pipeline.interchange.logs.importing import LogOptions
 from metacog_pipeline.leaderboard import replayed
-from metacog_pipeline.scoring import files
+from metacog_pipeline.scoring import files, staleness
 from metacog_pipeline.study import load_study
 from tests import homes
 from tests.asking_in_process import ask
@@ -84,7 +84,7 @@ def test_exported_and_imported_again_what_judges_said_counts_the_same(metacog, j
         into = bound(study, "medley")
         said = [files.kept_judgements(into, each) for each in tasks.partitions(into)]
         assert [None if each is None else each["status"].eq("ok").sum() for each in said] == [2, 4]
-        assert all(files.stale(into, each) == () for each in tasks.partitions(into))
+        assert all(staleness.stale_stages(into, each) == () for each in tasks.partitions(into))
     done = metacog("import", tmp_path / "out", "--study", tmp_path / "again.toml", "--json")
     assert '"kept": 0' in done.output
 

@@ -15,7 +15,7 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.benchmarks.medley import Medley, sources
 from metacog_pipeline.benchmarks.medley.judging.declared import JUDGING
 from metacog_pipeline.benchmarks.medley.profiles import CHARACTERS
-from metacog_pipeline.scoring import choices, files
+from metacog_pipeline.scoring import choices, files, staleness
 from metacog_pipeline.study import Study, load_study
 from metacog_pipeline.study.frames import read_frame
 from tests.asking_in_process import ask
@@ -124,7 +124,7 @@ def test_judges_graded_every_answer_that_could_be_read_and_no_other(study):
 def test_nobody_is_asked_again(study):
     bench = Medley.of(study)
     for partition in tasks.partitions(bench):
-        assert files.stale(bench, partition) == ()
+        assert staleness.stale_stages(bench, partition) == ()
         assert ask(bench, partition).tally.calls == 0
         responses = read_frame(files.responses_path(partition))
         assert judging.ask(bench, JUDGING, partition, responses).tally.calls == 0

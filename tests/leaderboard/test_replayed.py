@@ -5,8 +5,8 @@ import pytest
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.leaderboard.read import run_query
-from metacog_pipeline.leaderboard.status import board_current
 from metacog_pipeline.scoring import printed
+from metacog_pipeline.scoring.staleness import leaderboard_stale
 from metacog_pipeline.study import load_study
 
 STUDY = """
@@ -34,9 +34,9 @@ def test_what_a_paper_prints_stands_on_a_board_of_imported_answers(tmp_path):
     study.prepare()
     replayed.publish(study)
     sources = {row[0] for row in run_query(study.home, "select source from comparisons").rows}
-    assert "published" in sources and board_current(study)
+    assert "published" in sources and not leaderboard_stale(study)
     (study.home.estimates / "signaldetection" / "published" / printed.FILES[2]).unlink()
-    assert not board_current(study)
+    assert leaderboard_stale(study)
 
 
 def test_what_cannot_be_printed_keeps_no_board_back(tmp_path, monkeypatch):

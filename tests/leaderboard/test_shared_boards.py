@@ -9,7 +9,8 @@ from metacog_pipeline.home import LEADERBOARD
 from metacog_pipeline.leaderboard import shared
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.shared import catch_up, publish
-from metacog_pipeline.leaderboard.status import BOARD_NOTE, board_current, note_board, write_status
+from metacog_pipeline.leaderboard.status import write_status
+from metacog_pipeline.scoring.staleness import LEADERBOARD, leaderboard_digest, leaderboard_stale, note
 from metacog_pipeline.storage import attached
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.study import load_study
@@ -35,13 +36,13 @@ def test_another_host_reads_the_board_that_stands(hosts):
     a, b = hosts
     catch_up(b)
     assert not b.home.leaderboard.exists()
-    note_board(a)
+    note(a, LEADERBOARD, leaderboard_digest(a))
     for build in range(5):
         a.home.leaderboard.write_bytes(f"board {build}".encode())
         publish(a.home)
     publish(a.home)
     catch_up(b)
-    assert b.home.leaderboard.read_bytes() == b"board 4" and board_current(b)
+    assert b.home.leaderboard.read_bytes() == b"board 4" and not leaderboard_stale(b)
     store = store_of(a.home)
     assert store is not None
     versions = [one.key for one in store.listed(shared.FOLDER) if one.key != shared.POINTER]
@@ -57,14 +58,15 @@ def test_another_host_reads_the_board_that_stands(hosts):
 def test_what_changes_while_a_board_is_built_makes_it_stale(hosts):
     study, _ = hosts
     study.home.leaderboard.write_bytes(b"board")
-    told = write_status(study)
-    note_board(study, told)
-    assert board_current(study)
+    told = leaderboard_digest(study)
+    write_status(study)
+    note(study, LEADERBOARD, told)
+    assert not leaderboard_stale(study)
     write_manifest(
         PartitionFolder(study.home, "metamedqa", "m", 1), {"state": "failed", "message": "stopped"}
     )
-    note_board(study, told)
-    assert not board_current(study)
+    note(study, LEADERBOARD, told)
+    assert leaderboard_stale(study)
 
 
 def test_a_damaged_board_is_named_and_replaces_nothing(hosts):
@@ -73,7 +75,7 @@ def test_a_damaged_board_is_named_and_replaces_nothing(hosts):
     publish(a.home)
     store = store_of(a.home)
     assert store is not None
-    assert not (b.home.status / BOARD_NOTE).exists()
+    assert not (b.home.status / LEADERBOARD).exists()
     key = next(one.key for one in store.listed(shared.FOLDER) if one.key.endswith(LEADERBOARD))
     store.put(key, b"bored")
     with pytest.raises(StoreError, match=rf"{key}: is damaged; run metacog run"):

@@ -4,7 +4,8 @@ import pytest
 
 from metacog_pipeline.leaderboard.build import build
 from metacog_pipeline.leaderboard.read import run_query
-from metacog_pipeline.leaderboard.status import board_current, note_board, write_status
+from metacog_pipeline.leaderboard.status import write_status
+from metacog_pipeline.scoring.staleness import LEADERBOARD, leaderboard_digest, leaderboard_stale, note
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionFolder, write_manifest
 
@@ -31,11 +32,12 @@ def study(tmp_path):
 def stopped(study, **said):
     """Write down how the session of the only partition ended, then a board of it; return what it says."""
     write_manifest(PartitionFolder(study.home, "metamedqa", "m", 1), {**FAILED, **said})
-    current = board_current(study)
-    told = write_status(study)
+    current = not leaderboard_stale(study)
+    told = leaderboard_digest(study)
+    write_status(study)
     build(study.home)
-    note_board(study, told)
-    assert board_current(study)
+    note(study, LEADERBOARD, told)
+    assert not leaderboard_stale(study)
     [row] = run_query(study.home, "select state, n_answered, message from progress").rows
     return current, row
 

@@ -16,8 +16,8 @@ from metacog_pipeline.home import KEPT
 from metacog_pipeline.interchange.imported import ImportOptions
 from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.leaderboard.read import run_query
-from metacog_pipeline.leaderboard.status import board_current
 from metacog_pipeline.scoring import calibration, people
+from metacog_pipeline.scoring.staleness import leaderboard_stale
 from metacog_pipeline.study import digests, load_study
 
 KEYS = {f"q{n}": "ABC"[n % 3] for n in range(12)}
@@ -146,9 +146,9 @@ def test_a_board_is_older_than_people_who_came_were_replaced_or_went(into, tmp_p
         ),
         lambda: people.path_of(study.home, "questions").unlink(),
     ):
-        assert board_current(study)
+        assert not leaderboard_stale(study)
         change()
-        assert not board_current(study)
+        assert leaderboard_stale(study)
         replayed.publish(study)
 
 

@@ -17,7 +17,7 @@ from metacog_pipeline.benchmarks.selfknowledge import SelfKnowledge
 from metacog_pipeline.errors import SourceError, StudyError
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import OneOf
-from metacog_pipeline.scoring import files
+from metacog_pipeline.scoring import files, staleness
 from metacog_pipeline.study import Study, load_study
 from tests.simulated_server import ServerThread
 from tests.tables import every
@@ -84,7 +84,7 @@ def test_a_study_runs_from_items_to_estimates(tmp_path):
     assert dual["confidence"].is_not_null().all() and dual["yes"].is_not_null().all()
     assert dual.select(((pl.col("confidence") > 0.5) == (pl.col("yes") == 1)).all()).item()
     assert files.score(of(asked), partition).height
-    assert files.stale(of(asked), partition) == ()
+    assert staleness.stale_stages(of(asked), partition) == ()
     assert files.pool(of(asked)) == {"models": 1, "models pooled anew": 1}
     assert files.pool(of(asked))["models pooled anew"] == 0
     assert files.compare(of(asked)).failures == ()
@@ -100,7 +100,7 @@ def test_another_rule_reads_kept_answers_again_and_asks_nothing(tmp_path):
     for rules in ('yes_no = "reference"', 'yes_no = "strict"', 'matching = "exact_match"'):
         asked = study(tmp_path, f"limit = 10\n{rules}", untidy)
         (other,) = tasks.partitions(of(asked))
-        assert files.stale(of(asked), other) == ("responses", "run_estimates")
+        assert staleness.stale_stages(of(asked), other) == ("responses", "run_estimates")
         frame = read(other)
         assert set(frame["yes_no" if "yes_no" in rules else "matching"]) == {rules.split('"')[1]}
         assert len(requests(other)) == sent

@@ -17,7 +17,7 @@ from metacog_pipeline.benchmarks.metacogbench.judging.cases import cases
 from metacog_pipeline.benchmarks.metacogbench.judging.prompts import load_judge_wording, messages
 from metacog_pipeline.leaderboard.status import partition_states
 from metacog_pipeline.llm.types import ChatRequest, Sampling
-from metacog_pipeline.scoring import files
+from metacog_pipeline.scoring import files, staleness
 from metacog_pipeline.study import load_study
 from metacog_pipeline.study.frames import write_frame
 from metacog_pipeline.transcripts.folder import write_manifest
@@ -90,17 +90,17 @@ def test_judges_are_asked_once_and_later_ones_alone(tmp_path):
     more = 'limit = 2\nconditions = ["free", "json", "two_turn"]'
     first = bench(tmp_path, '["self"]', more)
     (partition,) = answered(first)
-    assert not files.judgements_current(first, partition)
+    assert not staleness.judgements_current(first, partition)
     calls, _, frame = judge(first, partition)
     every = tasks.expected(first)
     assert calls == frame.height == every >= 14
     assert set(frame["status"]) == {"ok"} and set(frame["relation"]) == {"self"}
     assert set(frame["judge_model"]) == {"careful"} and set(frame["source"]) == {"simulated"}
-    assert files.judgements_current(first, partition)
+    assert staleness.judgements_current(first, partition)
     assert judge(first, partition)[:2] == (0, every)
     both = bench(tmp_path, more=more)
     (partition,) = tasks.partitions(both)
-    assert not files.judgements_current(both, partition)
+    assert not staleness.judgements_current(both, partition)
     calls, reused, frame = judge(both, partition)
     assert (calls, reused, frame.height) == (every, every, 2 * every)
     assert (first.context.home / "transcripts" / f"benchmark={NAME}" / "model=careful" / "run=1").is_dir()
@@ -175,7 +175,7 @@ def test_another_reply_is_judged_anew(tmp_path):
     (tmp_path / "study.toml").write_text(text, "utf-8")
     again = MetaCogBench.of(load_study(tmp_path / "study.toml"))
     (partition,) = answered(again)
-    assert not files.judgements_current(again, partition)
+    assert not staleness.judgements_current(again, partition)
     _, _, frame = judge(again, partition)
     assert set(frame["status"]) == {"ok"}
 
@@ -209,7 +209,7 @@ def test_what_judges_are_asked_is_found_out_only_where_judgements_are_not_whole(
                 write_manifest(judging.judged_as(partition).folder, noted)
                 path.unlink()
         made.clear()
-        assert not files.judgements_current(benchmark, partition), harm
-        assert files.judgements_needed(benchmark, partition) == needed and made == ["tasks"], harm
+        assert not staleness.judgements_current(benchmark, partition), harm
+        assert staleness.judgements_needed(benchmark, partition) == needed and made == ["tasks"], harm
     path.write_bytes(whole)
-    assert files.judgements_current(benchmark, partition)
+    assert staleness.judgements_current(benchmark, partition)
