@@ -10,7 +10,8 @@ from metacog_pipeline.leaderboard import shared
 from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.shared import catch_up, publish
 from metacog_pipeline.leaderboard.status import write_status
-from metacog_pipeline.scoring.staleness import LEADERBOARD, leaderboard_digest, leaderboard_stale, note
+from metacog_pipeline.scoring import staleness
+from metacog_pipeline.scoring.staleness import leaderboard_digest, leaderboard_stale, note
 from metacog_pipeline.storage import attached
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.study import load_study
@@ -36,7 +37,7 @@ def test_another_host_reads_the_board_that_stands(hosts):
     a, b = hosts
     catch_up(b)
     assert not b.home.leaderboard.exists()
-    note(a, LEADERBOARD, leaderboard_digest(a))
+    note(a, staleness.LEADERBOARD, leaderboard_digest(a))
     for build in range(5):
         a.home.leaderboard.write_bytes(f"board {build}".encode())
         publish(a.home)
@@ -60,12 +61,12 @@ def test_what_changes_while_a_board_is_built_makes_it_stale(hosts):
     study.home.leaderboard.write_bytes(b"board")
     told = leaderboard_digest(study)
     write_status(study)
-    note(study, LEADERBOARD, told)
+    note(study, staleness.LEADERBOARD, told)
     assert not leaderboard_stale(study)
     write_manifest(
         PartitionFolder(study.home, "metamedqa", "m", 1), {"state": "failed", "message": "stopped"}
     )
-    note(study, LEADERBOARD, told)
+    note(study, staleness.LEADERBOARD, told)
     assert leaderboard_stale(study)
 
 
@@ -75,7 +76,7 @@ def test_a_damaged_board_is_named_and_replaces_nothing(hosts):
     publish(a.home)
     store = store_of(a.home)
     assert store is not None
-    assert not (b.home.status / LEADERBOARD).exists()
+    assert not (b.home.status / staleness.LEADERBOARD).exists()
     key = next(one.key for one in store.listed(shared.FOLDER) if one.key.endswith(LEADERBOARD))
     store.put(key, b"bored")
     with pytest.raises(StoreError, match=rf"{key}: is damaged; run metacog run"):
