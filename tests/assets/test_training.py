@@ -1,4 +1,4 @@
-"""Training is in the graph where the study says so, needs nothing to be seen, and shows its curves when it has run."""
+"""Training is in the graph where the study says so, needs nothing to be seen, and shows its numbers when it has run."""
 
 import os
 from pathlib import Path
@@ -26,8 +26,9 @@ from dagster import materialize
 from metacog_pipeline.benchmarks.selfknowledge.training.toy import base, demo
 whole = base.train_base
 demo.train_base = lambda world, seed, steps, done: whole(world, seed, 20, done)
-from metacog_assets.training import ASSETS
-done = materialize(ASSETS)
+from metacog_assets.graph import TRAINING
+from metacog_assets.study_file import StudyResource
+done = materialize(TRAINING, resources={"study": StudyResource()})
 for event in done.get_asset_materialization_events():
     print(event.asset_key.to_user_string(), sorted(event.materialization.metadata))
 """
@@ -60,12 +61,12 @@ def test_the_assets_are_there_only_with_the_section_and_without_loading_torch(py
     assert with_section == "['esma_base', 'esma_checkpoint', 'esma_evaluation'] False"
 
 
-def test_they_run_in_order_and_show_curves_and_numbers(python, tmp_path):
+def test_they_run_in_order_and_show_numbers(python, tmp_path):
     pytest.importorskip("torch")
     section = "[training]\ngenerations = 2\npopulation = 2\nbatch = 16\nevaluate_every = 1\n"
     lines = python(write(tmp_path, section), RUN).splitlines()
     assert [line.split()[0] for line in lines] == ["esma_base", "esma_checkpoint", "esma_evaluation"]
-    assert "'curves'" in lines[1]
+    assert "'numbers'" in lines[1]
     assert "'d_type2, last'" in lines[1]
     assert "'numbers'" in lines[2]
     assert (tmp_path / "teach-home" / "training" / "run" / "last").is_dir()
