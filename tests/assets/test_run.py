@@ -14,10 +14,10 @@ from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.benchmark.contract import Stage
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.leaderboard.status import REPORT_NOTE
 from metacog_pipeline.report import PAGE
 from metacog_pipeline.scoring import files
 from metacog_pipeline.scoring.responses import read_responses as whole
+from metacog_pipeline.scoring.staleness import REPORT
 from metacog_pipeline.study import digests
 from metacog_pipeline.transcripts.store import PartitionFolder, read_partition
 
@@ -204,7 +204,7 @@ def test_a_report_that_failed_or_is_gone_is_written_by_the_next_run(bench, http,
     assert bench.launch() == 0 and bench.runs()[before:] == [BOARDS]
     assert bench.launch() == 0 and bench.runs()[before:] == [BOARDS], "now nothing is left"
 
-    noted = bench.home.status / REPORT_NOTE
+    noted = bench.home.status / REPORT
     of_two_models = noted.read_text()
     bench.write(http("first"))
     assert bench.launch() == 0 and noted.read_text() != of_two_models
