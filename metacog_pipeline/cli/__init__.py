@@ -70,12 +70,6 @@ REMOVED: Mapping[str, str] = {
     "daemon": "use dagster-daemon run, or metacog ui STUDY, whose daemon does the same",
     "explore": "use metacog report STUDY --explore",
     "fetch": "use metacog doctor STUDY --fetch",
-    "medley": "use metacog run STUDY, which makes and judges instances; gates, sharing and analysts are reached from "
-    "Python, see docs/benchmarks/medley/README.md",
-    "metacogbench": 'use metacog sql "from items"; new items and audits are made from Python, see '
-    "docs/benchmarks/metacogbench/README.md",
-    "metamedqa": "use metacog run STUDY, which builds question sets, and metacog export; sets are authored from Python, "
-    "see docs/benchmarks/metamedqa/README.md",
     "power": "use metacog_pipeline.stats.power from Python, see docs/benchmarks/signaldetection/README.md",
     "reproduce": "use metacog verify --bundle FILE",
     "simulate-server": "use metacog serve --study STUDY",
@@ -97,8 +91,8 @@ class Commands(click.Group):
             command = getattr(import_module(f"metacog_pipeline.cli.{module}"), name)
         elif cmd_name in _of_benchmarks():
             command = registry.load_command(cmd_name)
-        elif cmd_name in REMOVED and not ctx.resilient_parsing:  # not where words are only being completed
-            raise click.UsageError(f'"{cmd_name}" was removed: {REMOVED[cmd_name]}')
+        elif (instead := _instead_of(cmd_name)) and not ctx.resilient_parsing:  # not where words are completed
+            raise click.UsageError(f'"{cmd_name}" was removed: {instead}')
         else:
             return None
         assert isinstance(command, click.Command)
@@ -127,7 +121,15 @@ class Commands(click.Group):
 
 def _of_benchmarks() -> list[str]:
     """Return the names of plug-in commands; those of our own, today's or removed, cannot be taken."""
-    return [name for name in registry.commands() if name not in COMMANDS and name not in REMOVED]
+    return [name for name in registry.commands() if name not in COMMANDS and not _instead_of(name)]
+
+
+def _instead_of(name: str) -> str | None:
+    """Return what to use instead of a removed command; each benchmark of ours once had one by its name."""
+    if name in registry.names() and registry.is_ours(name):
+        page = f"docs/benchmarks/{name}/README.md"
+        return f"use metacog run STUDY, which makes its items; what else it has is reached from Python, see {page}"
+    return REMOVED.get(name)
 
 
 @click.group(
