@@ -70,7 +70,7 @@ REMOVED: Mapping[str, str] = {
     "daemon": "use dagster-daemon run, or metacog ui STUDY, whose daemon does the same",
     "explore": "use metacog report STUDY --explore",
     "fetch": "use metacog doctor STUDY --fetch",
-    "power": "use metacog_pipeline.stats.power from Python, see docs/benchmarks/signaldetection/README.md",
+    "power": "use metacog_pipeline.stats.power from Python",
     "reproduce": "use metacog verify --bundle FILE",
     "simulate-server": "use metacog serve --study STUDY",
     "worker": "use dagster-celery worker start, see docs/cluster.md",
@@ -91,7 +91,9 @@ class Commands(click.Group):
             command = getattr(import_module(f"metacog_pipeline.cli.{module}"), name)
         elif cmd_name in _of_benchmarks():
             command = registry.load_command(cmd_name)
-        elif (instead := _instead_of(cmd_name)) and not ctx.resilient_parsing:  # not where words are completed
+        elif (
+            instead := _instead_of(cmd_name)
+        ) and not ctx.resilient_parsing:  # not where words are completed
             raise click.UsageError(f'"{cmd_name}" was removed: {instead}')
         else:
             return None

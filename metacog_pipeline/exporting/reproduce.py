@@ -28,6 +28,7 @@ from metacog_pipeline.exporting.facts import Facts, named_paths, sources
 from metacog_pipeline.exporting.folders import new_folder, refuse_taken
 from metacog_pipeline.exporting.tables import write_csv
 from metacog_pipeline.files import file_sha256, replacing, shipped
+from metacog_pipeline.home import Home
 from metacog_pipeline.interchange.logs.exported import ABOUT, IMPORTED, STUDY
 from metacog_pipeline.leaderboard import replayed
 from metacog_pipeline.report.page import build_report
@@ -57,7 +58,7 @@ class Reproduced:
     """A bundle whose boards were made again: in which folder, by which version it was made, every table compared."""
 
     folder: Path
-    home: Path
+    home: Home
     version: str
     tables: tuple[Table, ...]
     scores: list[str]  # lines of the changelog that say why numbers shift, where a table differs
@@ -89,7 +90,7 @@ def reproduce(archive: Path, target: Path | None = None, given: Path | None = No
     version = about["board_version"]
     differs = any(each.differs is not None for each in tables)
     scores = scores_lines(version, set(benchmarks_of(study))) if differs else []
-    return Reproduced(target, study.home.path, version, tables, scores)
+    return Reproduced(target, study.home, version, tables, scores)
 
 
 # --- the archive ------------------------------------------------------------------------------------------------------

@@ -154,7 +154,9 @@ def test_a_server_says_its_address_before_it_serves(metacog, made, monkeypatch):
     monkeypatch.chdir(made)
     monkeypatch.setattr(Explorer, "serve_forever", lambda self: None)
     monkeypatch.setattr(running, "call", lambda *given, **how: 0)
-    monkeypatch.setattr(serving, "serve", lambda *given, announce, **how: announce("listening on http://h:1"))
+    monkeypatch.setattr(
+        serving, "serve_study", lambda *given, announce, **how: announce("listening on http://h:1")
+    )
     for typed in ("report study.toml --explore", "ui study.toml --port 0", "serve --study study.toml"):
         assert json.loads(metacog(*typed.split(), "--json").out)["address"].startswith("http://")
 

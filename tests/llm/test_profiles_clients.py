@@ -4,11 +4,9 @@ import json
 
 import httpx
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metacog_pipeline.cli import cli
 from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.server import profile as profiles
 from tests.llm.clients import anthropic, genai, openai
@@ -427,22 +425,6 @@ def test_a_profile_has_faults_of_its_own_where_no_plan_is_given():
         got = httpx.post(url, json={"model": "x", "messages": ASKED}, headers=headers)
         assert got.status_code == 200
         assert got.headers["x-ratelimit-limit-requests"] == "10000"
-
-
-def test_an_unknown_profile_and_an_empty_key_variable_are_one_line_each(tmp_path, monkeypatch):
-    study = tmp_path / "study.toml"
-    study.write_text(
-        '[study]\nname = "s"\n[[models]]\nname = "m"\nprovider = "simulated"\n[benchmarks.metamedqa]\ndataset = "sample"\n'
-    )
-    got = CliRunner().invoke(cli, ["serve", "--study", str(study), "--profile", "opneai"])
-    assert got.exit_code != 0
-    said = got.output + str(got.exception)
-    assert 'unknown (did you mean "openai"?); there are: anthropic' in said
-    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
-    command = ["serve", "--study", str(study), "--profile", "openai", "--key-env", "NO_SUCH_KEY"]
-    got = CliRunner().invoke(cli, command)
-    assert got.exit_code == 2
-    assert "NO_SUCH_KEY" in got.output
 
 
 LONG = "All of this is shared. " * 300

@@ -291,7 +291,7 @@ def test_posteriors_are_kept_once_and_survive_damage(tmp_path, monkeypatch):
     monkeypatch.setattr(kept, "bayes_metad_each", lambda *a, **k: sampled.append(k) or sample(*a, **k))
     assert_frame_equal(pool(frame, seed=1, home=tmp_path, n_boot=20), first)
     assert not sampled and file.stat().st_mtime_ns == written
-    drawn.with_columns(m_ratio="d1").write_parquet(file, metadata=pl.read_parquet_metadata(file))
+    file.write_bytes(file.read_bytes()[:-40])
     assert_frame_equal(pool(frame, seed=1, home=tmp_path, n_boot=20), first)
     assert len(sampled) == 1
     pool(frame.with_columns(model=pl.lit("twin")), seed=1, home=tmp_path, n_boot=20)
