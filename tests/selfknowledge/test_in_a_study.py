@@ -85,8 +85,7 @@ def test_a_study_runs_from_items_to_estimates(tmp_path):
     assert dual.select(((pl.col("confidence") > 0.5) == (pl.col("yes") == 1)).all()).item()
     assert files.score(of(asked), partition).height
     assert staleness.stale_stages(of(asked), partition) == ()
-    assert files.pool(of(asked)) == {"models": 1, "models pooled anew": 1}
-    assert files.pool(of(asked))["models pooled anew"] == 0
+    assert files.pool(of(asked)) == {"models": 1}
     assert files.compare(of(asked)).failures == ()
     assert plan_study(asked).rows[0].to_ask == 0
 
