@@ -76,7 +76,7 @@ def _criterion(tests: Sequence[Comparison]) -> Iterator[Row]:
         note=f"{toward} of {len(tests)} in the predicted direction",
     )  # fmt: skip
     widest = {
-        (row.task, row.model): abs(row.value or 0)
+        (str(row.task), str(row.model)): abs(row.value or 0)
         for row in tests
         if {row.a, row.b} == {"risk_s1", "risk_s2"}
     }
