@@ -373,7 +373,7 @@ def run_until_answered(command: Command, wanted: Wanted) -> int:
 def _wait(command: Command) -> None:
     """Wait until a batch can go on, or whoever started this process is gone."""
     parent, pause = os.getppid(), desk.PACE.first_s
-    command.say("waiting for batches (see: metacog batches STUDY; stop and run again as you like)")
+    command.say("waiting for batches (see: metacog status STUDY --batches; stop and run again as you like)")
     while not batches.ended(command.study):
         if os.environ.get(WATCH_PARENT) and os.getppid() != parent:
             raise KeyboardInterrupt

@@ -188,7 +188,7 @@ def _asked(outcome: SessionResult) -> StageResult:
         raise Stopped(f"stopped: {outcome.stopped}", outcome.exit_code)
     if outcome.waiting:
         what = "1 batch is" if outcome.waiting == 1 else f"{outcome.waiting} batches are"
-        why = f"waiting: {what} under way at the provider (see: metacog batches STUDY); run again later"
+        why = f"waiting: {what} under way at the provider (see: metacog status STUDY --batches); run again later"
         raise Stopped(why, WAITING)
     counts = {"answered": outcome.answered, "failed": outcome.failed, "unusable": outcome.unusable}
     tally = outcome.tally
