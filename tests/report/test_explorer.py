@@ -116,17 +116,17 @@ def test_an_item_has_every_prompt_reply_and_thought_once(home):
         assert answer["reasoning"] == "<i>hm</i>" and answer["text"] == HOSTILE[0]
 
 
-def test_a_note_of_what_files_were_made_from_is_written_when_they_are_on_the_disk(tmp_path, monkeypatch):
-    home, placed, forced, unforced = filled_home(tmp_path, MODELS), [], [], []
+def test_every_file_of_the_report_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    home, placed, forced, unforced = filled_home(tmp_path, MODELS), [], set(), []
     fsync, replace = os.fsync, Path.replace
 
     def forces(descriptor: int) -> None:
-        forced.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+        forced.add(Path(f"/proc/self/fd/{descriptor}").readlink())
         fsync(descriptor)
 
     def places(source: Path, target: Path) -> Path:
-        if target.name.startswith("made_from"):
-            unforced.extend({path for path in placed if path.is_relative_to(target.parent)} - set(forced))
+        if source not in forced:
+            unforced.append(target)
         placed.append(target)
         return replace(source, target)
 
@@ -134,8 +134,7 @@ def test_a_note_of_what_files_were_made_from_is_written_when_they_are_on_the_dis
     monkeypatch.setattr(Path, "replace", places)
     build_report(home)
     assert {path.name for path in placed} >= {model_pages._NOTE, pages._NOTE, "index.html"} and not unforced
-    files, folders = set(placed), {path.parent for path in placed}
-    assert files | folders <= set(forced)
+    assert {path.parent for path in placed} <= forced
 
 
 def test_no_file_of_a_report_is_hidden_from_verify(tmp_path):
