@@ -20,7 +20,7 @@ from metacog_pipeline.deploy import DeploySection
 from metacog_pipeline.leaderboard.declared import declared_measures
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.scoring.calibration import PREFIX
-from metacog_pipeline.study.allowed import as_written, describe
+from metacog_pipeline.study.allowed import as_written, describe, schema_of
 from metacog_pipeline.study.sections import TrainingSection
 from metacog_pipeline.study.study_file import StudySection
 
@@ -59,9 +59,10 @@ def keys() -> str:
 
 def _key_table(model: type[BaseModel]) -> str:
     lines = ["| key | default | give |", "| --- | --- | --- |"]
+    schema = schema_of(model)
     for name, field in model.model_fields.items():
         default = "required" if field.is_required() else _default(field)
-        allowed = describe(field.annotation, field.metadata, field.description)
+        allowed = describe(schema["properties"][name], schema)
         lines.append(f"| `{name}` | {default} | {_cell(allowed)} |")
     return "\n".join(lines)
 

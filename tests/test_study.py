@@ -12,7 +12,7 @@ from metacog_pipeline.errors import MetacogError, StudyError
 from metacog_pipeline.llm.costs import worst_case_cost
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.study import load_study
-from metacog_pipeline.study.allowed import expected
+from metacog_pipeline.study.allowed import schema_of, wanted
 from tests.tables import every
 
 BASE = """
@@ -138,25 +138,24 @@ class Strange(BaseModel):
 
 
 @every(
-    ("said", "wanted"),
+    ("said", "give"),
     [
         ({"whole": "x"}, "a whole number"),
-        ({"share": "x"}, "a number"),
-        ({"share": -1}, "a number of 0.0 or more"),
-        ({"share": 1}, "a number below 1.0"),
+        ({"share": "x"}, "a number of 0 or more and below 1"),
+        ({"share": 1}, "a number of 0 or more and below 1"),
         ({"yes": "x"}, "true or false"),
-        ({"text": 3}, "text"),
-        ({"text": ""}, "text that is not empty"),
-        ({"many": 3}, "a list"),
-        ({"many": []}, "a longer list"),
-        ({"table": 3}, "a table"),
-        ({"kind": "c"}, "one of 'a' or 'b'"),
+        ({"text": 3}, 'text in "quotes", not empty'),
+        ({"text": ""}, 'text in "quotes", not empty'),
+        ({"many": 3}, "a list in [ ], 1 or more, each a whole number"),
+        ({"many": []}, "a list in [ ], 1 or more, each a whole number"),
+        ({"table": 3}, "a table of KEY = VALUE"),
+        ({"kind": "c"}, 'one of "a", "b"'),
     ],
 )
-def test_what_is_wanted_is_said_in_words_of_our_own(said, wanted):
+def test_what_is_wanted_is_said_in_words_of_our_own(said, give):
     with pytest.raises(ValidationError) as caught:
         Strange.model_validate(said)
-    assert expected(caught.value.errors()[0]) == wanted
+    assert wanted(caught.value.errors()[0], schema_of(Strange)) == give
 
 
 JUDGED = (

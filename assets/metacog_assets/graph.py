@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 import dagster as dg
@@ -12,7 +13,6 @@ from metacog_assets.study_file import bound, current_study
 from metacog_assets.training import training_assets
 from metacog_pipeline import registry
 from metacog_pipeline.errors import StudyError, reason_of
-from metacog_pipeline.study.left_out import tell
 
 LEFT_OUT: dict[str, str] = {}  # benchmarks of the study that are no part of the graph, and why
 
@@ -30,7 +30,7 @@ def _made(name: str, taken: set[str]) -> list[dg.AssetsDefinition]:
         LEFT_OUT[name] = (
             f"benchmark {name} makes no assets: {reason_of(error)}; mend or uninstall its package"
         )
-        tell(f"{LEFT_OUT[name]}; the others go on without it")
+        print(f"metacog: {LEFT_OUT[name]}; the others go on without it", file=sys.stderr)
         return []
     taken |= set(keys)
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator, Mapping
 
 import dagster as dg
@@ -14,7 +15,6 @@ from metacog_pipeline.asking.endings import INTERRUPTED
 from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.errors import MetacogError, StoreError, StudyError, reason_of
 from metacog_pipeline.leaderboard.shared import among_hosts
-from metacog_pipeline.registry import aside
 from metacog_pipeline.study import digests
 
 FAILED = "failures"  # of a step: {what: [reason, exit code]}
@@ -33,7 +33,7 @@ def one_line(study: StudyResource) -> Iterator[None]:
     try:
         home = study.load().home
         digests.begin(home)
-        with among_hosts(study.load()), aside():
+        with among_hosts(study.load()), contextlib.redirect_stdout(sys.stderr):
             yield
     except (MetacogError, OSError) as error:
         if isinstance(error, OSError) and error.filename is None:

@@ -30,7 +30,6 @@ from metacog_pipeline.errors import MetacogError, one_line
 from metacog_pipeline.llm.batch import desk
 from metacog_pipeline.scoring import choices, staleness
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.left_out import left_out
 
 STOPPED = 130
 UNKNOWN_FAULT = 1
@@ -142,10 +141,10 @@ def run(command: Command, wanted: Wanted) -> int:
 
 def usable(command: Command, wanted: Wanted) -> list[Bound]:
     """Return the benchmarks to run; of those whose package is broken it is remembered that they are left out."""
-    names = wanted.benchmarks or (*left_out(command.study), *command.study.enabled)
+    names = wanted.benchmarks or (*command.study.broken_plugins, *command.study.enabled)
     found = []
     for name in names:
-        if name in left_out(command.study):
+        if name in command.study.broken_plugins:
             command.fail(name, "left out, for the reason that was said at the start")
         elif name in LEFT_OUT:
             command.fail(name, LEFT_OUT[name], 2)

@@ -54,9 +54,17 @@ class FoldingCommand(click.Command):
         return super().parse_args(ctx, folded)
 
 
+def read_study(study_file: Path) -> Study:
+    """Return the study; a benchmark whose package is broken is named on standard error."""
+    study = load_study(study_file)
+    for why in study.broken_plugins.values():
+        click.echo(f"metacog: {why}; the others go on without it", err=True)
+    return study
+
+
 def opened(study_file: Path) -> Study:
     """Return the study, its home with all that is in its store. Raises as `load_study` and `catch_up`."""
-    study = load_study(study_file)
+    study = read_study(study_file)
     if study.deploy.store is not None:
         from metacog_pipeline.leaderboard.shared import catch_up
 

@@ -14,7 +14,7 @@ import click
 
 from metacog_pipeline import registry
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import study_argument
+from metacog_pipeline.cli.options import read_study, study_argument
 from metacog_pipeline.errors import SourceError, StudyError, one_line, suggestion
 from metacog_pipeline.files import write_text
 from metacog_pipeline.llm.spec import MOST_DOLLARS
@@ -188,7 +188,7 @@ def doctor(
     """
     from metacog_pipeline.asking.doctor import examine, exit_code
 
-    study = load_study(study_file)
+    study = read_study(study_file)
     if fetch:
         return _fetch(study, names, folder)
     if names or folder is not None:

@@ -18,7 +18,7 @@ def misnamed(benchmark: Any) -> list[str]:
 
 def _misnamed(benchmark: Any) -> Iterator[str]:
     own = f"{benchmark.__name__}.name is {benchmark.name!r}"
-    for name, those in registry.installed().items():
+    for name, those in registry.entries().items():
         for each in those:
             if name != benchmark.name and _named(each) is benchmark:
                 yield f"{own}, its entry point is called {name!r}; make them the same"

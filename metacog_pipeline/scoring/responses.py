@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
-from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import Benchmark, Call, Item
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import one_line
@@ -51,7 +51,9 @@ def read_responses(
     calls = newest_calls(transcripts)
     schema = response_schema(benchmark)
     own = [name for name in schema_of(benchmark.Response) if name not in DECIDED]
-    with registry.aside():  # a reader that prints does not print into what the command does
+    with contextlib.redirect_stdout(
+        sys.stderr
+    ):  # a reader that prints does not print into what the command does
         rows, answers = _rows(benchmark, calls, asked, own, (model, run, source))
     place = schema.names().index(_ANSWERS)
     del schema[_ANSWERS]

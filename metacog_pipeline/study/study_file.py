@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import SplitResult, urlsplit
@@ -17,7 +16,7 @@ from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, read_toml
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.study.allowed import as_written, explain, key_of, not_finite, not_toml
+from metacog_pipeline.study.allowed import as_written, explain, not_toml
 from metacog_pipeline.study.sections import Section, Settings, TrainingSection
 
 ASKED = ("models", "judges", "authors")  # the tables whose rows are models that can be asked
@@ -27,8 +26,8 @@ _KEY_LIKE = re.compile(r"sk_|gsk_|hf_|r8_|AIza|(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])
 _OPERATIONS = ("/chat/completions", "/responses", "/messages", ":generateContent")
 MOST_BUDGET = 10**9  # dollars; a larger number is a slip
 _OWNER = r"^(?:team:[A-Za-z0-9_ -]{1,80}|[^@\s]{1,64}@[A-Za-z0-9.-]+\.[A-Za-z]{2,})$"
-
 _OWNED = '"team:NAME" or a mail address'
+_NAME = 'text in "quotes" of at most 100 letters, digits, spaces, dots, underscores and hyphens, a letter or digit first'
 
 
 class StudySection(Section):
@@ -37,11 +36,7 @@ class StudySection(Section):
     ``owners`` are shown on every asset in the UI: mail addresses, or teams as ``team:name``.
     """
 
-    name: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$",
-        description='text in "quotes" of at most 100 letters, digits, spaces, dots, underscores and hyphens, '
-        "the first a letter or digit",
-    )
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$", description=_NAME)
     home: str | None = Field(default=None, min_length=1)
     runs: int = Field(default=1, ge=1, le=99, strict=True)
     seed: int = Field(default=0, ge=0, lt=2**24, strict=True)
@@ -49,13 +44,8 @@ class StudySection(Section):
     owners: tuple[Annotated[str, Field(pattern=_OWNER, description=_OWNED)], ...] = ("team:metacog",)
 
 
-@functools.lru_cache(maxsize=64)  # asked for with every partition, and looks at every folder on the way
-def _home_at(folder: Path) -> Home:
-    return Home(folder.resolve())
-
-
-class Study(Section):
-    """A validated study. ``path`` is the file it came from; relative paths in it start there.
+class StudyFile(Section):
+    """The tables of a study file.
 
     ``judges`` are models that grade answers, ``authors`` models that help to make items; neither are measured.
     ``benchmarks`` are the tables ``[benchmarks.NAME]`` in the order of the file, which is the order of asking.
@@ -68,13 +58,22 @@ class Study(Section):
     benchmarks: dict[str, SerializeAsAny[Settings]]
     training: TrainingSection | None = None
     deploy: DeploySection = DeploySection()
+
+
+class Study(StudyFile):
+    """A validated study. ``path`` is the file it came from; relative paths in it start there.
+
+    ``broken_plugins`` are benchmarks the file names whose package cannot be used, and why; the study goes on without them.
+    """
+
     path: Path
+    broken_plugins: dict[str, str] = Field(default_factory=dict)
 
     @property
     def home(self) -> Home:
         """The study's folder, absolute."""
-        folder = _folder(self.path, self.study.home or f"{self.study.name}-home")
-        return _home_at(folder if folder.is_absolute() else folder.resolve())
+        chosen = Path(self.study.home or f"{self.study.name}-home")
+        return Home((self.path.parent / chosen.expanduser()).resolve())
 
     def prepare(self) -> None:
         """Make the home ready to be written in; raises as `preparing.prepare`."""
@@ -82,7 +81,7 @@ class Study(Section):
 
         preparing.prepare(self.home, self.deploy, self.variables)
 
-    @functools.cached_property
+    @property
     def variables(self) -> tuple[str, ...]:
         """The environment variables a process needs that works for this study."""
         keys = (each.api_key_env for each in self.askable)
@@ -105,22 +104,13 @@ class Study(Section):
         return tuple(name for name, settings in self.benchmarks.items() if settings.enabled)
 
     def model(self, name: str) -> ModelSpec:
-        """Return the model called ``name``.
-
-        Raises ``StudyError`` if the study has no such model.
-        """
+        """Return the model called ``name``. Raises ``StudyError`` if the study has no such model."""
         for spec in self.models:
             if spec.name == name:
                 return spec
         names = [spec.name for spec in self.models]
-        parts = [part.strip() for part in name.split(",")]
-        near = "; name one, and repeat the option for several" if len(parts) > 1 else suggestion(name, names)
+        near = "; name one, and repeat the option for several" if "," in name else suggestion(name, names)
         raise StudyError(f'{self.path.name}: no model "{name}"{near}; it has: {", ".join(names)}')
-
-
-@functools.lru_cache(maxsize=64)  # asked for with every path of every partition
-def _folder(path: Path, chosen: str) -> Path:
-    return path.parent / Path(chosen).expanduser()
 
 
 def load_study(path: Path) -> Study:
@@ -129,83 +119,102 @@ def load_study(path: Path) -> Study:
     Raises ``StudyError`` with file, key, value and what is allowed, on one line.
     """
     data = _read(path)
-    shown = path.name
+    try:
+        return _validated(path, data)
+    except ValidationError as error:
+        raise StudyError(f"{path.name}: {explain(error, StudyFile)}") from None
+    except StudyError as error:
+        raise StudyError(f"{path.name}: {error}") from None
+
+
+def _validated(path: Path, data: Mapping[str, Any]) -> Study:
     models = data.get("models", [])
     if isinstance(models, dict):
-        raise StudyError(
-            f"{shown}: models: a list of tables; write [[models]], in two brackets, above each model"
-        )
+        raise StudyError("models: a list of tables; write [[models]], in two brackets, above each model")
     if not isinstance(models, list) or not models:
-        raise StudyError(
-            f"{shown}: models: the study has no model; add at least one [[models]] table with a name"
-        )
+        raise StudyError("models: the study has no model; add at least one [[models]] table with a name")
     if "analysts" in data:
-        raise StudyError(f"{shown}: [[analysts]] is now [[authors]]; rename its tables")
-    _refuse_same_names(shown, data)
-    placed = _with_folders(data, path.resolve().parent)
-    tables = _benchmarks(shown, data)
-    try:
-        study = Study.model_validate({**placed, "benchmarks": tables, "path": path.resolve()})
-    except ValidationError as error:
-        raise StudyError(explain(shown, error, Study)) from None
-    _check_home(shown, study)
-    for problem in study.deploy.problems():
-        raise StudyError(f"{shown}: {problem}")
-    for key in ASKED:
-        for index, spec in enumerate(getattr(study, key)):
-            _check_model(f'{shown}: {key}[{index}] "{spec.name}"', spec)
-    _refuse_no_opinion(shown, study)
+        raise StudyError("[[analysts]] is now [[authors]]; rename its tables")
+    _refuse_same_names(data)
+    tables, broken = _benchmarks(data)
+    read = StudyFile.model_validate({**_with_folders(data, path.resolve().parent), "benchmarks": tables})
+    fields = {name: getattr(read, name) for name in StudyFile.model_fields}
+    study = Study(**fields, path=path.resolve(), broken_plugins=broken)
+    _check_home(study)
+    for problem in _problems(study):
+        raise StudyError(problem)
+    _drop_broken(study)
     for settings in study.benchmarks.values():
         for problem in settings.check(study):
-            raise StudyError(f"{shown}: {problem}")
+            raise StudyError(problem)
     if not study.enabled:
-        raise StudyError(
-            f"{shown}: benchmarks: none is named; add a table of one of {_benchmark_names()}, without enabled = false"
-        )
+        named = ", ".join(f"[benchmarks.{name}]" for name in registry.names())
+        none = f"benchmarks: none is named; add a table of one of {named}, without enabled = false"
+        raise StudyError(next(iter(study.broken_plugins.values()), none))
     return study
 
 
-def _benchmarks(shown: str, data: Mapping[str, Any]) -> dict[str, Settings]:
-    """Return the tables of the benchmarks, each validated by the benchmark's own settings."""
+def _problems(study: Study) -> Iterator[str]:
+    """Yield what the tables say that does not go together."""
+    yield from study.deploy.problems()
+    for key in ASKED:
+        for index, spec in enumerate(getattr(study, key)):
+            for problem in _of_model(spec):
+                yield f'{key}[{index}] "{spec.name}": {problem}'
+    asked: dict[str, str] = {}
+    for index, spec in enumerate(study.judges):
+        first = asked.setdefault(canonical_json(spec.identity_fields()), spec.name)
+        for problem in _of_judge(study, spec, first):
+            yield f'judges[{index}] "{spec.name}": {problem}'
+
+
+def _benchmarks(data: Mapping[str, Any]) -> tuple[dict[str, Settings], dict[str, str]]:
+    """Return the tables of the benchmarks, each validated by the benchmark's own settings; why others are broken."""
     tables = data.get("benchmarks", {})
     if not isinstance(tables, dict):
-        raise StudyError(
-            f"{shown}: benchmarks = {as_written(tables)}: give tables, for example [benchmarks.NAME]"
-        )
+        raise StudyError(f"benchmarks = {as_written(tables)}: give tables, for example [benchmarks.NAME]")
     found: dict[str, Settings] = {}
+    broken: dict[str, str] = {}
     for name, table in tables.items():
         try:
             settings: type[Settings] = registry.part(name, "Settings")
-        except StudyError as error:
-            raise StudyError(f"{shown}: benchmarks.{name}: {error}") from None
-        try:
             found[name] = settings.model_validate(table)
+        except registry.BrokenPluginError as error:
+            if not (isinstance(table, dict) and table.get("enabled") is False):
+                broken[name] = str(error)
+        except StudyError as error:
+            raise StudyError(f"benchmarks.{name}: {error}") from None
         except ValidationError as error:
-            raise StudyError(explain(shown, error, settings, ("benchmarks", name), Study)) from None
-    return found
+            raise StudyError(explain(error, settings, ("benchmarks", name), StudyFile)) from None
+    return found, broken
+
+
+def _drop_broken(study: Study) -> None:
+    """Leave benchmarks of other packages out whose class cannot be used with this study."""
+    for name in study.enabled:
+        try:
+            registry.check(name, study)
+        except registry.BrokenPluginError as error:
+            study.broken_plugins[name] = str(error)
+            del study.benchmarks[name]
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        data = read_toml(path)
+        return read_toml(path)
     except FileNotFoundError:
-        raise StudyError(
-            f"{path}: no such study file{_beside(path)}; `metacog init {path}` writes one"
-        ) from None
+        why = f"no such study file{_beside(path)}; `metacog init {path}` writes one"
     except IsADirectoryError:
-        raise StudyError(f"{path}: is a folder{_beside(path / path.name)}; give the study file") from None
+        why = f"is a folder{_beside(path / path.name)}; give the study file"
     except OSError as error:
-        raise StudyError(f"{path}: cannot be read ({error.strerror}); give a file you can read") from None
+        why = f"cannot be read ({error.strerror}); give a file you can read"
     except RecursionError:
-        raise StudyError(f"{path}: not a readable TOML study file: nested too deeply") from None
+        why = "not a readable TOML study file: nested too deeply"
     except ValueError as error:  # not UTF-8, not TOML, or a NUL in the path
+        why = f"not a readable TOML study file: {not_toml(error)}"
         if "\0" in str(path):
-            raise StudyError(f"{path}: no such study file: no name of a file holds a NUL") from None
-        raise StudyError(f"{path}: not a readable TOML study file: {not_toml(error)}") from None
-    if "path" in data:  # a field of the Study, but not a key of the file
-        allowed = ", ".join(name for name in Study.model_fields if name != "path")
-        raise StudyError(f"{path.name}: path: unknown key; allowed: {allowed}")
-    return data
+            why = "no such study file: no name of a file holds a NUL"
+    raise StudyError(f"{path}: {why}")
 
 
 def _beside(path: Path) -> str:
@@ -228,114 +237,97 @@ def _with_folders(data: Mapping[str, Any], beside: Path) -> dict[str, Any]:
     return {**data, **{key: [placed(row) for row in rows] for key, rows in tables.items()}}
 
 
-def _check_home(shown: str, study: Study) -> None:
-    chosen = study.study.home or ""
+def _check_home(study: Study) -> None:
+    chosen, reason = study.study.home or "", ""
     try:
-        usable = chosen.isprintable()
         study.home.path.exists()
-        reason = "it holds characters that cannot be printed"
-        if chosen and not chosen.strip():
-            reason, usable = "blank", False
+        if not chosen.isprintable():
+            reason = "it holds characters that cannot be printed"
+        elif chosen and not chosen.strip():
+            reason = "blank"
         elif "://" in chosen:  # as a path it would be a folder called s3:
             reason = "an address; a home is a folder of this host, and deploy.store names where hosts share answers"
-            usable = False
         elif "$" in chosen:  # a folder of that name is never meant
-            reason, usable = "variables are not filled in", False
+            reason = "variables are not filled in"
         elif study.home.path == Path(study.home.path.anchor):
-            reason, usable = "the root of the file system", False
+            reason = "the root of the file system"
     except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL, or ~ of a user who is not there
-        usable, reason = False, getattr(error, "strerror", None) or str(error)
-    if not usable:
-        raise StudyError(f"{shown}: study.home = {as_written(chosen)}: {reason}; give the path of a folder")
+        reason = getattr(error, "strerror", None) or str(error)
+    if reason:
+        raise StudyError(f"study.home = {as_written(chosen)}: {reason}; give the path of a folder")
 
 
-def _refuse_same_names(shown: str, data: Mapping[str, object]) -> None:
+def _refuse_same_names(data: Mapping[str, Any]) -> None:
     """Names of all who are asked are one list: what a call cost is kept under the name of who was asked."""
     seen: dict[str, str] = {}
     for key in ASKED:
-        tables = data.get(key, [])
-        for index, table in enumerate(tables if isinstance(tables, list) else []):
-            name = table.get("name") if isinstance(table, dict) else None
-            if not isinstance(name, str):
-                continue
+        rows = data.get(key, [])
+        for index, row in enumerate(rows if isinstance(rows, list) else []):
+            name = row.get("name") if isinstance(row, dict) else None
             place = f"{key}[{index}]"
-            if (first := seen.setdefault(name.casefold(), place)) != place:
+            if isinstance(name, str) and (first := seen.setdefault(name.casefold(), place)) != place:
                 raise StudyError(
-                    f'{shown}: {place}.name = "{name}" repeats {first}.name; '
-                    "names are compared ignoring case, choose another"
+                    f'{place}.name = "{name}" repeats {first}.name; names are compared ignoring case, choose another'
                 )
 
 
-def _refuse_no_opinion(shown: str, study: Study) -> None:
-    """A judge must be somebody who can be asked, be there once, and be of one family whether it judges or is judged."""
-    asked: dict[str, str] = {}
-    for index, spec in enumerate(study.judges):
-        where = f'{shown}: judges[{index}] "{spec.name}"'
-        if spec.provider == "replay" and any(each.provider != "replay" for each in study.models):
-            raise StudyError(f'{where}: provider = "replay" never answers; name a provider that can be asked')
-        same = canonical_json(spec.identity_fields())
-        if (first := asked.setdefault(same, spec.name)) != spec.name:
-            raise StudyError(
-                f'{where}: asks the same model as judge "{first}", so that one opinion would count twice; remove one'
+def _of_judge(study: Study, judge: ModelSpec, first: str) -> Iterator[str]:
+    """Yield why a judge cannot be asked, or is no opinion of its own; ``first`` is the first judge that is this model."""
+    if judge.provider == "replay" and any(each.provider != "replay" for each in study.models):
+        yield 'provider = "replay" never answers; name a provider that can be asked'
+    if first != judge.name:
+        yield f'asks the same model as judge "{first}", so that one opinion would count twice; remove one'
+    if judge.provider == "simulated" or judge.family is None:
+        return
+    for each in study.models:
+        if each.family not in (None, judge.family) and each.identity_fields() == judge.identity_fields():
+            yield (
+                f'family = "{judge.family}", but models "{each.name}", which is the same model, says '
+                f'"{each.family}"; give both the same'
             )
-        if spec.provider == "simulated" or spec.family is None:
-            continue
-        for model in study.models:
-            if model.family not in (None, spec.family) and model.identity_fields() == spec.identity_fields():
-                raise StudyError(
-                    f'{where}: family = "{spec.family}", but models "{model.name}", which is the same model, says '
-                    f'"{model.family}"; give both the same'
-                )
 
 
-def _check_model(where: str, spec: ModelSpec) -> None:
-    if spec.provider in ("openai", "anthropic", "gemini") and not spec.model:
-        raise StudyError(f'{where}: model is missing; give the model id the provider knows, e.g. model = "…"')
-    if spec.provider == "transformers" and not spec.model:
-        raise StudyError(
-            f'{where}: model is missing; give the folder of the model, e.g. model = "models/mine"'
-        )
+def _of_model(spec: ModelSpec) -> Iterator[str]:
+    """Yield what is wrong with a row that can be asked."""
+    if not spec.model and spec.provider in ("openai", "anthropic", "gemini"):
+        yield 'model is missing; give the model id the provider knows, e.g. model = "…"'
+    if not spec.model and spec.provider == "transformers":
+        yield 'model is missing; give the folder of the model, e.g. model = "models/mine"'
     if spec.api_key_env is not None and _KEY_LIKE.match(spec.api_key_env):
-        raise StudyError(
-            f"{where}: api_key_env looks like a key itself; give the NAME of the environment variable that holds it"
-        )
+        yield "api_key_env looks like a key itself; give the NAME of the environment variable that holds it"
     if spec.base_url is not None:
-        parts = _address_parts(spec.base_url)
-        if parts is None:
-            raise StudyError(f"{where}: base_url is not an http(s) address; e.g. https://host/v1")
-        if parts.username or parts.password or parts.query or parts.fragment:
-            raise StudyError(
-                f"{where}: base_url must not carry a user, password, query or fragment; "
-                "put the key in an environment variable and name it in api_key_env"
-            )
-        ending = next((each for each in _OPERATIONS if parts.path.rstrip("/").endswith(each)), None)
-        if ending is not None:
-            raise StudyError(
-                f"{where}: base_url ends in {ending}, which is added when asking; give what stands before it"
-            )
+        yield from _of_address(spec.base_url)
     for key in ("messages", "model", "stream", "contents"):
         if key in spec.extra_body:
-            raise StudyError(f"{where}: extra_body.{key} is set by the pipeline itself; remove it")
+            yield f"extra_body.{key} is set by the pipeline itself; remove it"
     try:
         canonical_json(spec.extra_body)
     except RecursionError:
-        raise StudyError(f"{where}: extra_body is nested too deeply; no provider reads that") from None
-    except ValueError:  # older pydantic lets such a number pass
-        key = key_of(not_finite(spec.extra_body, ("extra_body",)) or ("extra_body",))
-        raise StudyError(f"{where}: {key}: give a finite number") from None
+        yield "extra_body is nested too deeply; no provider reads that"
+    except ValueError:  # pydantic before 2.10 lets such a number pass
+        yield "extra_body: give finite numbers"
+
+
+def _of_address(text: str) -> Iterator[str]:
+    parts = _address_parts(text)
+    if parts is None:
+        yield "base_url is not an http(s) address; e.g. https://host/v1"
+        return
+    if parts.username or parts.password or parts.query or parts.fragment:
+        yield (
+            "base_url must not carry a user, password, query or fragment; put the key in an environment variable and "
+            "name it in api_key_env"
+        )
+    ending = next((each for each in _OPERATIONS if parts.path.rstrip("/").endswith(each)), None)
+    if ending is not None:
+        yield f"base_url ends in {ending}, which is added when asking; give what stands before it"
 
 
 def _address_parts(text: str) -> SplitResult | None:
     """Return the parts of an http(s) address, ``None`` for any other text."""
-    if not text.isprintable() or " " in text:
-        return None
     try:
-        parts = urlsplit(text)
-        port = parts.port
+        parts = urlsplit(text if text.isprintable() and " " not in text else "")
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         return None
-    return parts if parts.scheme in ("http", "https") and parts.hostname and port != 0 else None
-
-
-def _benchmark_names() -> str:
-    return ", ".join(f"[benchmarks.{name}]" for name in registry.names())
+    return parts if usable else None

@@ -126,7 +126,9 @@ def test_a_package_of_a_benchmark_that_names_no_parts_is_loaded_whole(monkeypatc
     package.Theirs = SimpleNamespace(Settings="settings", board="board")  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "somebody_elses", package)
     entry = EntryPoint("theirs", "somebody_elses:Theirs", registry.GROUP)
-    monkeypatch.setattr(registry, "_found", lambda group=registry.GROUP: {"theirs": entry})
+    monkeypatch.setattr(registry, "entries", lambda group=registry.GROUP: {"theirs": [entry]})
+    monkeypatch.setattr(registry, "is_strange", lambda module: False)
+    monkeypatch.setattr(registry, "_broken", {})
     registry.load.cache_clear()
     assert registry.part("theirs", "Settings") == "settings"
     package.PARTS = {"board": "somebody_elses:lost"}  # type: ignore[attr-defined]

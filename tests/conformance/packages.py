@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from metacog_pipeline import registry
-from metacog_pipeline.study.left_out import TOLD
 
 #: The head of a study of two simulated models, to which the tables of benchmarks are added.
 TWO_MODELS = """
@@ -61,7 +60,6 @@ def found(*folders: Path) -> Iterator[None]:
     """Have the packages in ``folders`` be installed for this process."""
     before = set(sys.modules)
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv(TOLD, raising=False)
         for folder in folders:
             patch.syspath_prepend(folder)
         importlib.invalidate_caches()
@@ -77,7 +75,6 @@ def found(*folders: Path) -> Iterator[None]:
 
 
 def _forget() -> None:
-    registry._all.cache_clear()
-    registry._found.cache_clear()
+    registry.entries.cache_clear()
     registry.load.cache_clear()
-    registry._unusable.clear()
+    registry._broken.clear()
