@@ -75,13 +75,20 @@ SHARED = (
 )
 
 
-@pytest.fixture
-def home(tmp_path):
-    made = new_home(Home(tmp_path / "home"), None, "sample", (), 1)
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """Return a home with a board on which nothing is broken, and how many rows of `metamedqa` it shows."""
+    made = new_home(Home(tmp_path_factory.mktemp("sound") / "home"), None, "sample", (), 1)
     write_study(made, dict.fromkeys(("alpha", "beta"), "measured"), ("metamedqa", NAME))
     for what, rows in SOUND.items():
         write(made, FILES[what], rows)
-    return made
+    build(made)
+    return made, whole(made)
+
+
+@pytest.fixture
+def home(sound, tmp_path):
+    return Home(shutil.copytree(sound[0].path, tmp_path / "home"))
 
 
 def count(home, table, benchmark):
@@ -97,9 +104,8 @@ def whole(home):
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_the_benchmark_whose_rows_break_a_test_is_left_off(home, what):
-    build(home)
-    before = whole(home)
+def test_the_benchmark_whose_rows_break_a_test_is_left_off(home, sound, what):
+    before = sound[1]
     assert all(before.values())
     file, rows, said = BROKEN[what]
     write(home, FILES[file], rows)
@@ -112,7 +118,6 @@ def test_the_benchmark_whose_rows_break_a_test_is_left_off(home, what):
 @pytest.mark.parametrize("what", ["an item twice", "a coverage of 2", "a claim without verdict"])
 def test_the_old_board_stays_where_nobody_else_is_asked(home, what):
     write_study(home, dict.fromkeys(("alpha", "beta"), "measured"), (NAME,))
-    build(home)
     before = home.leaderboard.read_bytes()
     file, rows, said = BROKEN[what]
     write(home, FILES[file], rows)
@@ -141,7 +146,6 @@ def test_what_its_answers_cost_stays_on_the_board(home):
 
 
 def test_rows_that_name_another_benchmark_end_the_build(home):
-    build(home)
     before = home.leaderboard.read_bytes()
     write(home, FILES["printed"], [{**VALUE, "benchmark": "metamedqa", "place": None}])
     with pytest.raises(StoreError, match="the board was left as it was"):
@@ -150,7 +154,6 @@ def test_rows_that_name_another_benchmark_end_the_build(home):
 
 
 def test_what_every_benchmark_breaks_is_the_fault_of_the_table(home):
-    build(home)
     before = home.leaderboard.read_bytes()
     write(home, FILES["items"], [ITEMS[0], ITEMS[0]])
     write(home, "items/metamedqa.parquet", [{"item_id": "i", "dataset": "sample", "position": 0}] * 2)

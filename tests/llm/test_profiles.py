@@ -63,6 +63,7 @@ def test_later_steps_are_billed_from_a_prompt_cache_that_works_by_itself(board, 
     assert cached >= 0.2 * sent
 
 
+@pytest.mark.proof
 def test_every_profile_stands_on_the_board_of_every_benchmark(board, monkeypatch):
     study = board.study
     few_draws(monkeypatch)  # who stands there does not depend on how wide intervals are

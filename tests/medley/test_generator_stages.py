@@ -280,6 +280,7 @@ def test_who_cannot_be_asked_is_named_and_keeps_nobody_from_answering(bench):
     assert bench.asked()[absent] >= FEW and bench.twice() == 0
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_a_generator_stopped_in_the_middle_goes_on_where_it_was(bench, ending, loaded):
     study = bench.write()

@@ -70,6 +70,7 @@ def test_what_is_found_is_what_the_regex_finds(share, apart):
             assert spans(heads.matches(regex, places)) == spans(regex.finditer(text)), (text, regex.pattern)
 
 
+@pytest.mark.proof
 def test_labelled_replies_have_the_same_matches(share, apart):
     rows = (row for name in batches.FILES if "_2" in name for row in batches.rows(name))
     replies = [*dict.fromkeys(row["response"].lower() for row in rows)]  # some stand there more than once

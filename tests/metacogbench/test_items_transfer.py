@@ -42,6 +42,7 @@ def test_there_are_twenty_items_over_twenty_structures():
     assert {item.structure for item in _items()} == set(STRUCTURES)
 
 
+@pytest.mark.proof
 @every("structure", STRUCTURES.values(), ids=list(STRUCTURES))
 def test_solver_and_exhaustive_check_agree_on_many_seeds(structure):
     for seed in SEEDS:
@@ -58,6 +59,7 @@ def test_an_instance_on_which_solver_and_exhaustive_check_disagree_is_refused(st
         make(wrong, SEEDS[0])
 
 
+@pytest.mark.proof
 @every("structure", STRUCTURES.values(), ids=list(STRUCTURES))
 def test_shortcuts_and_random_replies_fail(structure):
     for seed in (SHIPPED_SEED, *SEEDS[:6]):

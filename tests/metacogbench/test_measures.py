@@ -75,6 +75,7 @@ def test_the_same_seed_gives_the_same_bytes_and_intervals_hold_values(make_obser
     assert {"ms", "saf", "cdtc", "overall", "t1a", "t1b", "t2a", "t2b", "t3"} <= set(told["measure"])
 
 
+@pytest.mark.proof
 def test_intervals_hold_the_true_rate_in_nearly_all_samples(make_observed):
     held = 0
     for seed in range(60):

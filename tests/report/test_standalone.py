@@ -22,6 +22,7 @@ BENCHMARKS = Path(benchmarks.__file__).parent
 NASTY = '</figcaption></figure><script>alert(1)</script> & "$x^2$"'
 
 
+@pytest.mark.proof
 def test_every_figure_is_a_file_for_either_width_of_a_column_and_its_numbers_are_one(make_home):
     page = build_report(make_home())
     source = page.read_text("utf-8")

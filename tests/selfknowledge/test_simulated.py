@@ -56,7 +56,13 @@ def asked(observer: ObserverSpec, condition: str = "dual") -> tuple[np.ndarray, 
     return np.array(right), np.array(yes, float), np.array(shares)
 
 
-@pytest.mark.parametrize(("accuracy", "d", "bias"), [(0.7, 1.0, 0.0), (0.4, 2.0, 0.6), (0.6, 0.0, -0.4)])
+@pytest.mark.parametrize(
+    ("accuracy", "d", "bias"),
+    [
+        (0.4, 2.0, 0.6),
+        *(pytest.param(*each, marks=pytest.mark.proof) for each in ((0.7, 1.0, 0.0), (0.6, 0.0, -0.4))),
+    ],
+)
 def test_accuracy_d_and_bias_come_back(accuracy, d, bias):
     right, yes, shares = asked(ObserverSpec(accuracy=accuracy, d_type2=d, yes_bias=bias, untidiness=0.2))
     read = ~np.isnan(yes)

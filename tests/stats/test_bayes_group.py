@@ -118,7 +118,7 @@ def test_the_slope_of_that_prior_is_right_and_it_has_no_step(log_sigma):
 # --- posterior ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_every_parameter_passes_the_gate_and_is_summed_up(group):
     assert group.converged and group.reason == ""
     assert len(group.diagnostics) == 8 + 6 * (4 + 2 * 3)
@@ -128,7 +128,7 @@ def test_every_parameter_passes_the_gate_and_is_summed_up(group):
     assert rows["m_ratio[3]"].mean == pytest.approx(group.draws["m_ratio"][:, :, 2].mean())
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_a_known_population_is_recovered(group):
     rows = group.summary()
     for name, truth in (("mu_log_m", -0.2), ("mu_d1", 1.6), ("mu_c", 0.0)):
@@ -138,7 +138,7 @@ def test_a_known_population_is_recovered(group):
     assert efficiency.low == pytest.approx(math.exp(rows["mu_log_m"].q025)) and efficiency.n == 6
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_subjects_are_drawn_towards_their_population(group):
     pooled = np.log(group.draws["m_ratio"].mean(axis=(0, 1)))
     alone = np.log(fit_metad(PEOPLE, padding=1 / 8).m_ratio)
@@ -161,6 +161,7 @@ def test_chains_that_have_not_converged_give_no_number():
     assert found.summary() == {} and found.efficiency().value is None and found.draws == {}
 
 
+@pytest.mark.proof
 def test_fixed_d_prime_is_that_of_the_padded_counts():
     few = {"draws": 400, "warmup": 300, "chains": 8}  # enough for one round
     found = bayes_metad_group(population(6, 150, seed=4), estimate_dprime=False, seed=1, **few)

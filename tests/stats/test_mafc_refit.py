@@ -84,6 +84,7 @@ def test_of_mixed_alternatives_nearly_no_resample_is_fitted_from_nowhere(answers
     assert sum(exact) == 0
 
 
+@pytest.mark.proof
 def test_no_matrix_of_all_criteria_of_several_strata_is_made(monkeypatch):
     _, again = mixed(400, 0.0, 5)
     monkeypatch.setattr(np.linalg, "solve", None)

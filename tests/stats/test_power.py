@@ -21,6 +21,7 @@ NULLS = (
 )
 
 
+@pytest.mark.proof
 @every("design", NULLS)
 def test_without_a_difference_the_test_rejects_at_its_level(design):
     found = power.simulated_power(design, 2000, simulations=4000, seed=3)
@@ -28,6 +29,7 @@ def test_without_a_difference_the_test_rejects_at_its_level(design):
     assert found.untestable == 0
 
 
+@pytest.mark.proof
 @every(
     "design",
     [
@@ -72,6 +74,7 @@ def test_a_larger_difference_is_easier_to_see():
     assert powers == sorted(powers) and len(set(powers)) == 3
 
 
+@pytest.mark.proof
 @every("design", [power.Design("mratio", 1.5, 0.8, 0.2), power.Design("dprime", 1.0, 1.0, 0.3)])
 @every("target", [0.5, 0.8, 0.95])
 def test_the_trials_found_give_the_power_asked_for(design, target):

@@ -78,7 +78,7 @@ def test_resumed_it_ends_with_the_same_weights(make_model, kind, tmp_path):
         evolve(replace(recipe(base), training=ASKED[1:7]), tmp_path / "cut", resume=True)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_two_processes_evolve_a_language_model_as_one_does(make_model, tmp_path):
     base = make_model("llama")
     one = evolve(recipe(base), tmp_path / "one")

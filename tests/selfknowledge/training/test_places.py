@@ -112,7 +112,7 @@ def test_shared_memory_without_room_is_named(monkeypatch):
         shared.SharedPool(lambda number, master: None, 2, 20)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_two_processes_with_one_master_evolve_a_language_model_as_one_does(make_model, tmp_path, monkeypatch):
     monkeypatch.setattr("metacog_pipeline.benchmarks.selfknowledge.training.weights.BLOCK", 997)
     base = make_model("llama")

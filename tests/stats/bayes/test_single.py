@@ -139,12 +139,14 @@ def test_every_parameter_is_gated_c1_and_each_criterion_included(classic):
     assert fit(CLASSIC, least_ess=10**9, rounds=1).status == "not_converged"
 
 
+@pytest.mark.proof
 def test_hard_cells_converge_in_the_first_rounds(hard):
     for name, posterior in hard.items():
         assert posterior.status == "converged", (name, posterior.reason)
         assert all(e.value is not None for e in posterior.estimates().values()), name
 
 
+@pytest.mark.proof
 def test_hard_cells_converge_with_a_meta_d_for_each_response():
     names = ("12 trials", "ratings unused next to c1", "one response only")
     for name, posterior in zip(names, each(*names, conditional=True), strict=True):
@@ -168,6 +170,7 @@ def test_cells_that_say_nothing_about_meta_d_have_a_status_a_reason_and_no_numbe
     assert {e.status for e in posterior.estimates().values()} == {status}
 
 
+@pytest.mark.proof
 def test_a_cell_near_chance_says_that_the_mean_ratio_is_no_good_and_has_a_median(hard):
     estimates = hard["chance"].estimates()
     assert estimates["m_ratio"].status == "d' may be 0"
