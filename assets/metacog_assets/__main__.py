@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import click
 
@@ -19,14 +20,7 @@ STOPPED = 130
 @click.option("--force", is_flag=True)
 @click.option("--detach", is_flag=True)
 @click.option("--quiet", is_flag=True)
-def main(
-    benchmarks: tuple[str, ...],
-    models: tuple[str, ...],
-    runs: tuple[int, ...],
-    force: bool,
-    detach: bool,
-    quiet: bool,
-) -> None:
+def main(detach: bool, quiet: bool, **wanted: Any) -> None:
     """Materialise what is stale, then rebuild the boards."""
     from sqlalchemy.exc import SQLAlchemyError  # it comes with Dagster, which takes a second to load
 
@@ -36,37 +30,31 @@ def main(
     from metacog_pipeline.study import digests
 
     keep_terminal()
-    wanted = run.Wanted(benchmarks, models, runs, force)
     try:
         with run.opened_instance() as instance:
             command = run.Command(current_study(), instance, quiet)
             if detach:
-                sys.exit(run.detach(command, wanted))
+                sys.exit(run.detach(command, run.Wanted(**wanted)))
             with digests.noted_at_end(command.study.home):
-                code = run.run_until_answered(command, wanted)
+                code = run.run_until_answered(command, run.Wanted(**wanted))
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
+        code = error.exit_code
     except SQLAlchemyError as error:
-        reason = one_line(str(getattr(error, "orig", None) or error))
+        where, reason = os.environ.get("DAGSTER_HOME"), one_line(str(getattr(error, "orig", None) or error))
+        what = f"the run history in {where} cannot be read or written ({reason})"
         print(
-            f"metacog: the run history in {os.environ.get('DAGSTER_HOME')} cannot be read or written ({reason}): "
-            "free space or check the folder, then run again; answers are kept",
+            f"metacog: {what}: free space or check the folder, then run again; answers are kept",
             file=sys.stderr,
         )
-        sys.exit(StoreError.exit_code)
+        code = StoreError.exit_code
     sys.exit(code)
 
 
 try:
     main.main(standalone_mode=False)
-except (KeyboardInterrupt, click.Abort):
-    interrupted = True
 except BaseException as ended:
-    if type(ended).__name__ != "DagsterExecutionInterruptedError":
+    if type(ended).__name__ not in ("KeyboardInterrupt", "Abort", "DagsterExecutionInterruptedError"):
         raise
-    interrupted = True
-if interrupted:
-    print("metacog: interrupted; everything answered so far is kept", file=sys.stderr)
-    sys.stderr.flush()
-    os._exit(STOPPED)  # closing SQLite's files waits for the disk, which whoever opens them next does as well
+print("metacog: interrupted; everything answered so far is kept", file=sys.stderr, flush=True)
+os._exit(STOPPED)  # closing SQLite's files waits for the disk, which whoever opens them next does as well

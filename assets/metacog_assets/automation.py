@@ -13,30 +13,25 @@ from metacog_assets.study_file import bound, current_study
 from metacog_pipeline.asking import batches, judging, tasks
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.files import canonical_json, sha256_hex
-from metacog_pipeline.llm.batch.records import Batch
 from metacog_pipeline.scoring import staleness
 from metacog_pipeline.study import Study
 
 BOARDS = [*(f"{name}_comparisons" for name in BENCHMARKS), "leaderboard", "report"]
-ACTIVE = [
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+ON, OFF = dg.DefaultSensorStatus.RUNNING, dg.DefaultSensorStatus.STOPPED
+ENDED = ("SUCCESS", "FAILURE", "CANCELED", "MANAGED")
+UNDER_WAY = [each for each in dg.DagsterRunStatus if each.name not in ENDED]
 
 score_and_publish = dg.AutomationConditionSensorDefinition(
     "score_and_publish",
     target=dg.AssetSelection.all() - PAID,
-    default_status=dg.DefaultSensorStatus.RUNNING,
+    default_status=ON,
     minimum_interval_seconds=10,
     description="Builds items, reads, scores and publishes when their inputs change. Asks nobody and costs nothing.",
 )
 ask_models = dg.AutomationConditionSensorDefinition(
     "ask_models",
     target=PAID,
-    default_status=dg.DefaultSensorStatus.STOPPED,
+    default_status=OFF,
     minimum_interval_seconds=30,
     description="Asks models and judges what nobody asked yet; what failed waits for a person. Asking real models costs "
     "money: a person switches it on.",
@@ -46,19 +41,26 @@ ask_models = dg.AutomationConditionSensorDefinition(
 @dg.sensor(
     target=dg.AssetSelection.all() - PAID,
     minimum_interval_seconds=15,
-    default_status=dg.DefaultSensorStatus.RUNNING,
+    default_status=ON,
     description="Scores and publishes what a step that failed, was terminated or stopped at the budget has left: such a "
     "step makes no event that could be followed, but its answers are kept and the boards have its reason. Asks nobody.",
 )
 def stale_files(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
     """Request what is stale by the files, once per state of the files, when nothing is under way."""
-    if context.instance.get_runs(dg.RunsFilter(statuses=ACTIVE), limit=1):
+    if context.instance.get_runs(dg.RunsFilter(statuses=UNDER_WAY), limit=1):
         return dg.SkipReason("runs are under way")
     try:
         wanted = list(_stale(current_study(), known_models(context.instance)))
     except MetacogError as error:
         return dg.SkipReason(str(error))
-    fresh = [each for each in wanted if not _begun(context.instance, each)]
+    # What failed at a state of the files waits for a newer one, or a person.
+    begun = {
+        each.run_key: context.instance.get_runs(
+            dg.RunsFilter(tags={"dagster/run_key": str(each.run_key)}), limit=1
+        )
+        for each in wanted
+    }
+    fresh = [each for each in wanted if not begun[each.run_key]]
     numbers = [each for each in fresh if each.partition_key is not None]
     requests = numbers or fresh  # boards are built when the numbers are there
     if not requests:
@@ -67,6 +69,11 @@ def stale_files(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.Ski
     if context.cursor != state:  # score_and_publish has its turn first
         return dg.SensorResult(skip_reason="something is stale", cursor=state)
     return dg.SensorResult(run_requests=requests, cursor=state)
+
+
+def _begun(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
+    """Whether a run was started for this state of the files: what failed at it waits for a newer one, or a person."""
+    return bool(instance.get_runs(dg.RunsFilter(tags={"dagster/run_key": str(request.run_key)}), limit=1))
 
 
 def _stale(study: Study, models: list[str]) -> Iterator[dg.RunRequest]:
@@ -88,15 +95,10 @@ def _stale(study: Study, models: list[str]) -> Iterator[dg.RunRequest]:
         yield dg.RunRequest(run_key=f"boards {staleness.leaderboard_digest(study)}", asset_selection=keys)
 
 
-def _begun(instance: dg.DagsterInstance, request: dg.RunRequest) -> bool:
-    """Whether a run was started for this state of the files: what failed at it waits for a newer one, or a person."""
-    return bool(instance.get_runs(dg.RunsFilter(tags={"dagster/run_key": str(request.run_key)}), limit=1))
-
-
 @dg.sensor(
     target=dg.AssetSelection.assets(*BOARDS),
     minimum_interval_seconds=10,
-    default_status=dg.DefaultSensorStatus.RUNNING,
+    default_status=ON,
     description="Adds a partition for each new model of the study file and retires those of others.",
 )
 def study_models(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
@@ -118,7 +120,7 @@ def study_models(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.Sk
 @dg.sensor(
     target=PAID,
     minimum_interval_seconds=120,  # a batch takes minutes to hours
-    default_status=dg.DefaultSensorStatus.RUNNING,
+    default_status=ON,
     description="Goes on with partitions whose batches have ended; no run stays while a provider works on a batch.",
 )
 def batches_ended(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
@@ -128,26 +130,22 @@ def batches_ended(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.S
         ended = batches.ended(study)
     except MetacogError as error:
         return dg.SkipReason(str(error))
-    known = known_models(context.instance)
-    requests = [each for batch in ended if (each := _collecting(study, batch, known)) is not None]
-    unique = list({each.run_key: each for each in requests}.values())
-    return dg.SensorResult(run_requests=unique) if unique else dg.SkipReason("no batch has ended")
-
-
-def _collecting(study: Study, batch: Batch, known: list[str]) -> dg.RunRequest | None:
-    """Return the run that collects a batch; None where the study asks for its partition no more: it could only fail."""
-    kept = batches.folder_of(study, batch)
-    benchmark = batches.asked_of(study, kept)
-    if benchmark not in BENCHMARKS or benchmark not in study.enabled:
-        return None
-    if kept.model not in known or kept.run not in study.runs:
-        return None
-    stage = "transcripts" if kept.benchmark == benchmark else "judgements"
-    return dg.RunRequest(
-        run_key=f"{batch.record.mark}:{batch.record.state}:{batch.record.tries}",
-        asset_selection=[dg.AssetKey(f"{benchmark}_{stage}")],
-        partition_key=key_of(kept.model, kept.run),
-    )
+    requests: dict[str | None, dg.RunRequest] = {}
+    for batch in ended:
+        kept = batches.folder_of(study, batch)
+        name = batches.asked_of(study, kept)
+        asked = name in BENCHMARKS and name in study.enabled and kept.run in study.runs
+        if asked and kept.model in known_models(context.instance):  # another could only fail, again and again
+            stage = "transcripts" if kept.benchmark == name else "judgements"
+            request = dg.RunRequest(
+                run_key=f"{batch.record.mark}:{batch.record.state}:{batch.record.tries}",
+                asset_selection=[dg.AssetKey(f"{name}_{stage}")],
+                partition_key=key_of(kept.model, kept.run),
+            )
+            requests[request.run_key] = request
+    if not requests:
+        return dg.SkipReason("no batch has ended")
+    return dg.SensorResult(run_requests=list(requests.values()))
 
 
 SENSORS = [score_and_publish, ask_models, stale_files, study_models, batches_ended]

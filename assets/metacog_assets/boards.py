@@ -5,55 +5,50 @@ from typing import Any
 
 import dagster as dg
 
-from metacog_assets.benchmark_assets import COMPUTED, computed, owners
 from metacog_assets.conditions import FOLLOW_WHAT_THERE_IS
-from metacog_assets.partitioned import one_line
 from metacog_assets.stages import ROWS, URI
-from metacog_assets.study_file import StudyResource
+from metacog_assets.steps import computed, one_line
+from metacog_assets.study_file import StudyResource, owners
 from metacog_pipeline.errors import reason_of
 from metacog_pipeline.leaderboard import build, shared, status
 from metacog_pipeline.report.page import build_report
 from metacog_pipeline.scoring import cross_benchmark, staleness
 from metacog_pipeline.study import Study, digests
 
-GROUP = "boards"
+HOLDS = (
+    "Keys, allowed values and zero-row queries of every table hold: a failed one replaces nothing. No table is empty "
+    "because its SQL failed."
+)
 
 
 def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
     """Return the leaderboard and the report of ``benchmarks``."""
 
     @dg.asset(
-        group_name=GROUP,
+        group_name="boards",
         deps=[f"{name}_comparisons" for name in benchmarks],
         kinds={"duckdb", "sql"},
         pool="board",  # one process writes the file
         automation_condition=FOLLOW_WHAT_THERE_IS,
-        check_specs=[
-            dg.AssetCheckSpec(
-                COMPUTED,
-                asset="leaderboard",
-                description="Keys, allowed values and zero-row queries of every table hold: a failed one replaces "
-                "nothing. No table is empty because its SQL failed.",
-            )
-        ],
+        check_specs=[dg.AssetCheckSpec("computed", asset="leaderboard", description=HOLDS)],
         owners=owners(),
     )
-    def leaderboard(study: StudyResource) -> dg.MaterializeResult:
+    def leaderboard(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
         """The DuckDB file of all tables; readers keep the old file until the new one is whole and tested."""
-        with one_line(study):
+        with one_line(context, study):
             result, faults = _build(study.load())
         return dg.MaterializeResult(metadata=_facts(result), check_results=[computed(faults)])
 
     @dg.asset(
-        group_name=GROUP,
+        group_name="boards",
         deps=[leaderboard],
         kinds={"html"},
         automation_condition=FOLLOW_WHAT_THERE_IS,
         owners=owners(),
     )
-    def report(study: StudyResource) -> dg.MaterializeResult:
+    def report(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
         """The pages people read: boards, figures, transcripts; they open from disk and load nothing."""
-        with one_line(study):
+        with one_line(context, study):
             own = study.load()
             with digests.publishing(own.home, own.home.report), staleness.noted_report(own):
                 page = build_report(own.home, own.study.name)

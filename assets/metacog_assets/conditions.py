@@ -8,9 +8,7 @@ import dagster as dg
 
 Condition = dg.AutomationCondition[Any]
 PAID = dg.AssetSelection.tag("cost", "paid")
-LATER = dg.AssetSelection.tag(
-    "asked", "later"
-)  # judges, and conditions that are chosen from the first answers
+ASKED_LATER = {"asked": "later"}  # tags of judges, and of conditions that are chosen from the first answers
 
 _WAITS: Condition = ~dg.AutomationCondition.any_deps_missing()
 
@@ -23,7 +21,9 @@ _MISSING: Condition = (
     & ~dg.AutomationCondition.execution_failed()
 )
 _EAGER = dg.AutomationCondition.eager()
-_ANSWERED: Condition = ~dg.AutomationCondition.any_deps_missing().ignore(LATER)
+_ANSWERED: Condition = ~dg.AutomationCondition.any_deps_missing().ignore(
+    dg.AssetSelection.tag("asked", "later")
+)
 
 FILL_MISSING: Condition = (_MISSING & _WAITS).with_label("fill what is missing, unless it failed")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import groupby
 
 import dagster as dg
 
@@ -47,18 +48,10 @@ def ranges(keys: Collection[Key], models: list[str]) -> Iterator[tuple[Mapping[s
     runs share one, so that no range spans a model or a run that was not chosen.
     """
     wanted = {model: sorted(run for name, run in keys if name == model) for model in models}
-    stretches: list[tuple[list[str], list[int]]] = []
-    last: list[int] = []
-    for model in models:
-        if wanted[model] and wanted[model] == last:
-            stretches[-1][0].append(model)
-        elif wanted[model]:
-            stretches.append(([model], wanted[model]))
-        last = wanted[model]
-    for names, runs in stretches:
-        breaks = [place for place in range(1, len(runs)) if runs[place] != runs[place - 1] + 1]
-        for start, end in zip([0, *breaks], [*breaks, len(runs)], strict=True):
-            own = runs[start:end]
+    for runs, neighbours in groupby(models, key=wanted.__getitem__):
+        names = list(neighbours)
+        for _, stretch in groupby(enumerate(runs), lambda each: each[1] - each[0]):
+            own = [run for _, run in stretch]
             tags = {
                 "dagster/asset_partition_range_start": str(key_of(names[0], own[0])),
                 "dagster/asset_partition_range_end": str(key_of(names[-1], own[-1])),

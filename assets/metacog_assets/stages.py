@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
 
 import dagster as dg
 import polars as pl
 
+from metacog_assets.steps import StageResult
 from metacog_assets.study_file import Bound
 from metacog_pipeline.asking import construction, judging, rehearsal, renamed, tasks
 from metacog_pipeline.asking.session import WAITING, Partition, query_partition, record_failure
@@ -27,36 +26,14 @@ from metacog_pipeline.study.frames import read_frame, write_frame
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 
 ROWS, URI = "dagster/row_count", "dagster/uri"  # the names under which Dagster shows and plots them
-WARN_FAILED_SHARE = 0.01
-WARN_UNREADABLE_SHARE = 0.05
-WARN_COVERAGE = 0.95
+WARN_FAILED_SHARE, WARN_UNREADABLE_SHARE, WARN_COVERAGE = 0.01, 0.05, 0.95
 _SHOWN_ROWS, _SHOWN_CHARACTERS = 10, 120
 
-
-@dataclass(frozen=True, slots=True)
-class StageResult:
-    """One stage of one partition: its figures, whether its check passed, and what is to be mended in the benchmark.
-
-    One that ``blocks`` keeps later stages from running.
-    """
-
-    facts: dict[str, Any]
-    passed: bool = True
-    blocks: bool = False
-    fault: str | None = None
-    checked: dict[str, Any] = field(default_factory=dict)
+Work = Callable[[Bound, Partition], StageResult]
 
 
-class Stopped(MetacogError):
-    """A partition whose asking ended early, or whose batches are under way."""
-
-    def __init__(self, reason: str, exit_code: int) -> None:
-        super().__init__(reason)
-        self.exit_code = exit_code
-
-
-def answer(benchmark: Bound, partition: Partition, limit: int | None = None) -> StageResult:
-    """Ask what a partition lacks; one that cannot even start is written down, so that the boards can name it."""
+def answer(benchmark: Bound, partition: Partition) -> StageResult:
+    """Ask what is missing or changed; no answer is ever deleted. Where asking cannot even start, the boards say why."""
     spec = partition.spec
     with _noted(partition, lambda: tasks.expected(benchmark)):
         refuse_renamed(benchmark, [spec])
@@ -72,13 +49,12 @@ def answer(benchmark: Bound, partition: Partition, limit: int | None = None) -> 
                 fingerprint=tasks.fingerprint(benchmark, partition),
                 respond=benchmark.observer(spec.observer) if spec.provider == "simulated" else None,
                 on_progress=show,
-                limit=limit,
             )
     return _asked(outcome)
 
 
 def read(benchmark: Bound, partition: Partition) -> StageResult:
-    """Read a partition's answers into responses."""
+    """Read what each answer says: what was chosen, how sure, right or wrong, or why there is nothing."""
     found = files.read(benchmark, partition)
     frame, path = found.frame, judging.responses_path(partition)
     failed = frame.filter(pl.col("status") == FAILED_READING)
@@ -88,23 +64,18 @@ def read(benchmark: Bound, partition: Partition) -> StageResult:
         fault = f"{benchmark.name}.parse: {failed.height} of {frame.height} replies are not read: {reason}"
         write_frame(frame, path, "")  # not taken for current: the next run reads it again
     lost = frame.height != found.expected
-    share = round(found.unreadable_share, 6)
-    facts = {
-        **dict(frame["status"].value_counts(sort=True).iter_rows()),
-        ROWS: frame.height,
-        URI: path.as_uri(),
-    }
+    statuses = dict(frame["status"].value_counts(sort=True).iter_rows())
+    shown = preview(frame.select(benchmark.preview) if benchmark.preview else frame)
     return StageResult(
-        facts | {"preview": preview(frame.select(benchmark.preview) if benchmark.preview else frame)},
-        passed=not lost and fault is None and share <= WARN_UNREADABLE_SHARE,
+        {**statuses, "expected": found.expected, ROWS: frame.height, URI: path.as_uri(), "preview": shown},
+        passed=not lost and fault is None and found.unreadable_share <= WARN_UNREADABLE_SHARE,
         blocks=lost,
         fault=fault,
-        checked={"rows": frame.height, "expected": found.expected, "share unreadable": share},
     )
 
 
 def judge(benchmark: Bound, partition: Partition) -> StageResult:
-    """Ask the judges of a partition what is not judged yet."""
+    """Ask judges, models that the study names, what is not judged yet."""
     declared = judging.wanted(benchmark)
     if declared is None:  # the study file has changed since the definitions were loaded
         return StageResult({"judges": "none named"})
@@ -123,15 +94,20 @@ def judge(benchmark: Bound, partition: Partition) -> StageResult:
 
 
 def estimate(benchmark: Bound, partition: Partition) -> StageResult:
-    """Score one run."""
+    """Compute every measure of one model and run, with its interval or the reason it has none."""
     frame, sound = score_soundly(benchmark, partition)
-    shown = frame.select("condition", "measure", "estimate", "low", "high", "n", "status")
+    shown = preview(frame.select("condition", "measure", "estimate", "low", "high", "n", "status"))
     return StageResult(
-        {ROWS: frame.height, URI: files.run_estimates_path(partition).as_uri(), "preview": preview(shown)},
+        {
+            ROWS: frame.height,
+            URI: files.run_estimates_path(partition).as_uri(),
+            "rows that make no sense": sound.senseless,
+            "lowest coverage": round(sound.coverage, 6),
+            "preview": shown,
+        },
         passed=not sound.faults and sound.coverage >= WARN_COVERAGE,
         blocks=sound.senseless > 0,
         fault=f"{benchmark.name}: {'; '.join(sound.faults)}" if sound.faults else None,
-        checked={"rows that make no sense": sound.senseless, "lowest coverage": round(sound.coverage, 6)},
     )
 
 
@@ -184,27 +160,25 @@ def _noted(partition: Partition, expected: Callable[[], int]) -> Iterator[None]:
 
 
 def _asked(outcome: SessionResult) -> StageResult:
+    stopped, tally = None, outcome.tally
     if outcome.stopped is not None:
-        raise Stopped(f"stopped: {outcome.stopped}", outcome.exit_code)
-    if outcome.waiting:
+        stopped, code = MetacogError(f"stopped: {outcome.stopped}"), outcome.exit_code
+    elif outcome.waiting:
         what = "1 batch is" if outcome.waiting == 1 else f"{outcome.waiting} batches are"
-        why = f"waiting: {what} under way at the provider (see: metacog status STUDY --batches); run again later"
-        raise Stopped(why, WAITING)
-    counts = {"answered": outcome.answered, "failed": outcome.failed, "unusable": outcome.unusable}
-    tally = outcome.tally
+        see = "(see: metacog status STUDY --batches); run again later"
+        stopped, code = MetacogError(f"waiting: {what} under way at the provider {see}"), WAITING
+    if stopped is not None:
+        stopped.exit_code = code
+        raise stopped
     facts = {
         "items × conditions": outcome.tasks,
-        **counts,
+        "failed": outcome.failed,
+        "unusable": outcome.unusable,
         ROWS: outcome.answered,
         "calls": tally.calls,
         "reused answers": tally.reused,
-        "input tokens": tally.input_tokens,
-        "output tokens": tally.output_tokens,
         "dollars": round(tally.cost_usd, 6),
         "answer mode": outcome.profile.mode if outcome.profile else "none worked",
     }
     few_failed = outcome.failed <= WARN_FAILED_SHARE * max(outcome.tasks, 1)
-    missing = {} if outcome.missing is None else {"missing": outcome.missing}
-    return StageResult(
-        facts, outcome.complete and few_failed, checked={**counts, "of": outcome.tasks, **missing}
-    )
+    return StageResult(facts, outcome.complete and few_failed)

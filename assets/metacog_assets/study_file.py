@@ -46,6 +46,11 @@ def bound(name: str) -> Bound:
     return found
 
 
+def owners() -> list[str]:
+    """Return whom to ask about an asset, as the study names them."""
+    return list(current_study().study.owners)
+
+
 class StudyResource(dg.ConfigurableResource):
     """The study file as it is when a step begins."""
 

@@ -4,10 +4,9 @@ from typing import Any
 
 import dagster as dg
 
-from metacog_assets.benchmark_assets import owners
-from metacog_assets.partitioned import one_line
 from metacog_assets.stages import preview
-from metacog_assets.study_file import StudyResource, current_study
+from metacog_assets.steps import one_line
+from metacog_assets.study_file import StudyResource, current_study, owners
 from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import TrainingStep
 from metacog_pipeline.progress import ProgressLine, style_from_environment
@@ -28,7 +27,7 @@ def _asset(step: TrainingStep) -> dg.AssetsDefinition:
     )
     def trained(context: dg.AssetExecutionContext, study: StudyResource) -> dg.MaterializeResult:
         facts: dict[str, Any] = {}
-        with one_line(study):
+        with one_line(context, study):
             own = study.load()
             total = step.total(own) if step.total is not None else 0
             with ProgressLine(step.name, total, style_from_environment(), priced=False) as line:
