@@ -15,11 +15,8 @@ _WAITS: Condition = ~dg.AutomationCondition.any_deps_missing()
 # on_missing() and eager() leave out what was missing before they were first evaluated, so that nothing would be made when
 # a sensor is switched on: missing is asked for as a state. What failed waits for a person: asking again by itself could
 # spend money in a circle.
-_MISSING: Condition = (
-    dg.AutomationCondition.missing()
-    & ~dg.AutomationCondition.in_progress()
-    & ~dg.AutomationCondition.execution_failed()
-)
+_IDLE: Condition = ~dg.AutomationCondition.in_progress()
+_MISSING: Condition = dg.AutomationCondition.missing() & _IDLE & ~dg.AutomationCondition.execution_failed()
 _EAGER = dg.AutomationCondition.eager()
 _ANSWERED: Condition = ~dg.AutomationCondition.any_deps_missing().ignore(
     dg.AssetSelection.tag("asked", "later")
@@ -37,6 +34,5 @@ FOLLOW_ANSWERS: Condition = ((_EAGER.without(_WAITS) | _MISSING) & _ANSWERED).wi
 
 # Boards show coverage: one model that failed must not keep the others from them.
 FOLLOW_WHAT_THERE_IS: Condition = (
-    _EAGER.without(_WAITS)
-    | (dg.AutomationCondition.missing().since_last_handled() & ~dg.AutomationCondition.in_progress())
+    _EAGER.without(_WAITS) | (dg.AutomationCondition.missing().since_last_handled() & _IDLE)
 ).with_label("follow what there is")

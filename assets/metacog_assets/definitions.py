@@ -10,11 +10,10 @@ import dagster as dg
 from metacog_assets.automation import SENSORS
 from metacog_assets.graph import ASSETS, BENCHMARKS, TRAINING
 from metacog_assets.study_file import StudyResource, current_study
-from metacog_assets.training import JOB
 from metacog_pipeline.deploy import DeploySection
 
 
-def _executor(deploy: DeploySection) -> dg.ExecutorDefinition:
+def _executor(deploy: DeploySection) -> Any:
     """Return the executor that ``[deploy]`` names; an engine is loaded only where it is chosen."""
     deploy.check()
     if deploy.executor == "multiprocess":
@@ -27,8 +26,7 @@ def _executor(deploy: DeploySection) -> dg.ExecutorDefinition:
         from dagster_celery import celery_executor
 
         address = {"env": deploy.broker}
-        executor: dg.ExecutorDefinition = celery_executor.configured({"broker": address, "backend": address})
-        return executor
+        return celery_executor.configured({"broker": address, "backend": address})
     return dg.in_process_executor
 
 
@@ -44,10 +42,7 @@ def _asking(name: str) -> Any:
 defs = dg.Definitions(
     assets=ASSETS,
     resources={"study": StudyResource()},
-    jobs=[
-        *map(_asking, BENCHMARKS),
-        *([dg.define_asset_job(JOB, dg.AssetSelection.assets(*TRAINING))] if TRAINING else []),
-    ],
+    jobs=[*map(_asking, BENCHMARKS), *(dg.define_asset_job("train", TRAINING) for _ in TRAINING[:1])],
     sensors=SENSORS,
     executor=_executor(current_study().deploy),
 )

@@ -152,12 +152,11 @@ class Command:
 
 
 def _interrupted(result: dg.ExecuteInProcessResult) -> bool:
-    """Whether a run ended because its process was told to."""
-    errors = [event.step_failure_data.error for event in result.get_step_failure_events()]
-    errors += [event.job_failure_data.error for event in result.all_events if event.is_job_failure]
-    cancelled = any(event.event_type is dg.DagsterEventType.RUN_CANCELED for event in result.all_events)
+    """Whether a run ended because this process, or the run in the UI, was told to."""
+    errors = [event.job_failure_data.error for event in result.all_events if event.is_job_failure]
     named = any(error is not None and error.cls_name in INTERRUPTIONS for error in errors)
-    return INTERRUPTED.is_set() or cancelled or named
+    cancelled = dg.DagsterEventType.RUN_CANCELED in {event.event_type for event in result.all_events}
+    return named or cancelled or INTERRUPTED.is_set()
 
 
 def run(command: Command, wanted: Wanted) -> int:

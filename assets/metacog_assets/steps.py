@@ -18,7 +18,6 @@ from metacog_pipeline.errors import MetacogError, StoreError, StudyError, reason
 from metacog_pipeline.leaderboard.shared import among_hosts
 from metacog_pipeline.study import digests
 
-FAULTS = "what to mend"  # metadata of a check: {partition key or table: a fault of the benchmark}
 SOME_FAILED, UNKNOWN_FAULT = 7, 1
 QUERY_INTERRUPTED = "Query interrupted"  # DuckDB raises a RuntimeError with it in place of KeyboardInterrupt
 WARN, ERROR = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
@@ -114,16 +113,13 @@ def _partitions(context: dg.AssetExecutionContext, benchmark: Bound) -> Iterator
 
 def _note(context: dg.AssetExecutionContext, what: str, error: Exception) -> bool:
     """Note a failure; return whether it was made for users, or is the disk's: then its line says what to do."""
-    reason = reason_of(error)
-    if isinstance(error, MetacogError):
-        FAILURES.append((what, reason, error.exit_code))
-    elif isinstance(error, OSError) and error.filename is not None:
-        FAILURES.append((what, reason, StoreError.exit_code))
-    else:
-        more = f"a fault of the program; run {context.run.run_id} in the UI has more"
-        FAILURES.append((what, f"{reason} ({more})", UNKNOWN_FAULT))
-        return False
-    return True
+    reason, disk = reason_of(error), isinstance(error, OSError) and error.filename is not None
+    if isinstance(error, MetacogError) or disk:
+        FAILURES.append((what, reason, getattr(error, "exit_code", StoreError.exit_code)))
+        return True
+    more = f"a fault of the program; run {context.run.run_id} in the UI has more"
+    FAILURES.append((what, f"{reason} ({more})", UNKNOWN_FAULT))
+    return False
 
 
 def _checked(
@@ -131,23 +127,20 @@ def _checked(
 ) -> dg.AssetCheckResult:
     """Return one result over all partitions; those in which something does not hold are named."""
     broken = {key: each for key, each in done.items() if not each.passed}
-    faults = {key: each.fault for key, each in broken.items() if each.fault is not None}
     blocks = any(each.blocks for each in broken.values())
-    code = UNKNOWN_FAULT if blocks else SOME_FAILED
-    _note_faults({f"{_asset(context)} ({_shown(key)})": fault for key, fault in faults.items()}, code)
+    code, own = UNKNOWN_FAULT if blocks else SOME_FAILED, _asset(context)
+    faults = {f"{own} ({_shown(key)})": each.fault for key, each in broken.items() if each.fault is not None}
+    _note_faults(faults, code)
     if blocks and not faults:
         figures = f"check {check} failed; the figures are in run {context.run.run_id} in the UI"
-        FAILURES.append((_asset(context), f"{figures}, nothing was passed on", code))
-    metadata = {"partitions": len(done), "not passed": ", ".join(broken), **_shown_faults(faults)}
-    severity = ERROR if blocks else WARN
-    return dg.AssetCheckResult(check_name=check, passed=not broken, severity=severity, metadata=metadata)
+        FAILURES.append((own, f"{figures}, nothing was passed on", code))
+    return _check(check, faults or dict.fromkeys(broken, "does not hold"), ERROR if blocks else WARN)
 
 
 def computed(faults: Mapping[str, str]) -> dg.AssetCheckResult:
     """Return the check that nothing is empty because it failed; ``faults`` are the reasons by table."""
     _note_faults(faults, SOME_FAILED)
-    metadata = _shown_faults(faults)
-    return dg.AssetCheckResult(check_name="computed", passed=not faults, severity=WARN, metadata=metadata)
+    return _check("computed", faults, WARN)
 
 
 def _note_faults(faults: Mapping[str, str], code: int) -> None:
@@ -156,8 +149,9 @@ def _note_faults(faults: Mapping[str, str], code: int) -> None:
         FAILURES.append(("; ".join(what for what, why in faults.items() if why == reason), reason, code))
 
 
-def _shown_faults(faults: Mapping[str, str]) -> dict[str, Any]:
-    return {FAULTS: dg.MetadataValue.json(dict(faults))} if faults else {}
+def _check(name: str, faults: Mapping[str, str], severity: dg.AssetCheckSeverity) -> dg.AssetCheckResult:
+    says = "; ".join(f"{what}: {reason}" for what, reason in faults.items())
+    return dg.AssetCheckResult(check_name=name, passed=not faults, severity=severity, description=says)
 
 
 def _shown(key: str) -> str:

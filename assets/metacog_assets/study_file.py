@@ -20,18 +20,15 @@ Bound = Benchmark[Any, Any, Any]
 
 
 def current_study() -> Study:
-    """Return the study named by ``METACOG_STUDY``, or the shipped demo kept in ``metacog-demo`` below this folder.
-
-    The file is read again when it has changed: a model added while the UI is open can be asked at once.
-    """
-    if named := os.environ.get(VARIABLE):
-        path = Path(named)
-        try:
-            found = path.stat()
-        except OSError:
-            return load_study(path)  # which reports what is wrong with it
-        return _loaded(path, found.st_mtime_ns, found.st_size)
-    return _demo()
+    """Return the study named by ``METACOG_STUDY``, read again when it has changed; without one the demo."""
+    named = os.environ.get(VARIABLE)
+    if named is None:
+        return _demo()
+    try:
+        found = Path(named).stat()
+    except OSError:
+        return load_study(Path(named))  # which reports what is wrong with it
+    return _loaded(Path(named), found.st_mtime_ns, found.st_size)
 
 
 def bound(name: str) -> Bound:
@@ -70,6 +67,7 @@ def _loaded(path: Path, changed: int, size: int) -> Study:
 
 @functools.cache
 def _demo() -> Study:
+    """Return the shipped demo, kept in ``metacog-demo`` below the folder Dagster was started in."""
     dg.get_dagster_logger().info(f"{VARIABLE} is not set: showing the demo study, kept in ./metacog-demo")
     demo = load_study(shipped("data", "demo", "study.toml"))
     section = demo.study.model_copy(update={"home": str(Path("metacog-demo/home").resolve())})

@@ -11,8 +11,6 @@ from metacog_pipeline import registry
 from metacog_pipeline.benchmark.contract import TrainingStep
 from metacog_pipeline.progress import ProgressLine, style_from_environment
 
-JOB = "train"
-
 
 def training_assets() -> list[dg.AssetsDefinition]:
     """Return the training steps of all benchmarks; none where the study file has no ``[training]``."""
@@ -33,15 +31,14 @@ def _asset(step: TrainingStep) -> dg.AssetsDefinition:
             with ProgressLine(step.name, total, style_from_environment(), priced=False) as line:
 
                 def report(figures: Any) -> None:
-                    facts.update(
-                        {name: value for name, value in figures.numbers().items() if value is not None}
-                    )
+                    facts.update({name: each for name, each in figures.numbers().items() if each is not None})
                     line.note = figures.line()
 
                 made = step.run(own, line.update, report) if total else step.run(own, None, None)
-        table = {} if made.table is None else {"numbers": preview(made.table)}
+        if made.table is not None:
+            facts["numbers"] = preview(made.table)
         return dg.MaterializeResult(
-            metadata={**facts, **made.facts, **table}, data_version=dg.DataVersion(made.digest)
+            metadata={**facts, **made.facts}, data_version=dg.DataVersion(made.digest)
         )
 
     return trained

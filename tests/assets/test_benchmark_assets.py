@@ -11,6 +11,7 @@ from dagster import AssetKey, DagsterInstance, Definitions, ExecuteInProcessResu
 
 from metacog_assets.benchmark_assets import benchmark_assets
 from metacog_assets.partitions import known_models, ranges, sync_partitions
+from metacog_assets.steps import FAILURES
 from metacog_assets.study_file import Bound, StudyResource, bound, current_study
 from metacog_pipeline import registry
 from metacog_pipeline.asking import tasks
@@ -132,13 +133,15 @@ def test_a_part_that_fails_leaves_its_own_rows_empty_with_the_reason(sums, broke
     sums.write(broken=broken)
     sums.run(ITEMS)
     sums.run(RUN, "one", "two")
+    FAILURES.clear()
     result = sums.run(["sums_comparisons"])
     assert result.success, "the boards follow all the same"
     [check] = result.get_asset_check_evaluations()
     assert not check.passed
-    [(named, reason)] = check.metadata["what to mend"].value.items()
-    assert named == {"table": "sums_missed"}.get(broken, f"sums_{broken}")
-    assert "is broken" in reason
+    named = {"table": "sums_missed"}.get(broken, f"sums_{broken}")
+    [(what, reason, code)] = FAILURES
+    assert what == named and "is broken" in reason and code == 7, "the command names it"
+    assert check.description == f"{what}: {reason}", "and so does the graph"
 
 
 def test_a_later_arm_is_chosen_once_when_all_models_have_answered(sums):
