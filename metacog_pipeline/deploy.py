@@ -1,26 +1,43 @@
-"""``[deploy]``: where Dagster keeps its runs, what works on them, and where answers and money are kept."""
+"""``[deploy]`` and the ``dagster.yaml`` it gives: where runs, answers and money are kept, and what works on runs."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from metacog_pipeline.errors import StudyError
+from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.files import shipped, write_text
 from metacog_pipeline.storage.store import scheme_of
 
 _NAME = "the NAME of an environment variable that holds the address, never the address itself: it holds a password"
-POSTGRES = "postgresql+psycopg2"
+_POSTGRES = (
+    "the name of an environment variable with the address of a PostgreSQL server: a file of this machine is not seen "
+    "elsewhere"
+)
 _LIKE = {
-    "dagster_storage": f"{POSTGRES}://USER:PASSWORD@HOST:5432/DATABASE",
+    "dagster_storage": "postgresql+psycopg2://USER:PASSWORD@HOST:5432/DATABASE",
     "broker": "redis://HOST:6379/0",
 }
-_SCHEMES = {"dagster_storage": (POSTGRES,), "broker": ("redis", "rediss", "amqp", "amqps", "pyamqp")}
+_SCHEMES = {
+    "dagster_storage": ("postgresql+psycopg2",),
+    "broker": ("redis", "rediss", "amqp", "amqps", "pyamqp"),
+}
 #: The extra that installs an engine, and the module that shows it is there.
 _EXTRAS = {extra: f"dagster_{extra}" for extra in ("postgres", "celery", "docker", "k8s")}
+_LAUNCHERS = {"docker": "DockerRunLauncher", "k8s": "K8sRunLauncher"}
+INSTANCE_FILE = "dagster.yaml"
+MARK = "# From here on filled in by metacog, anew with every command: what you write above this line is left out below.\n"
+_EARLIER = "# DAGSTER_HOME of a study."  # how the whole file began up to 0.2
+#: Keys that say the same in other words: where one is said, the others are not filled in.
+_SAME = (
+    {"storage", "run_storage", "event_log_storage", "schedule_storage"},
+    {"concurrency", "run_queue", "run_coordinator"},
+)
 
 
 def _variable() -> Any:
@@ -52,12 +69,6 @@ class DeploySection(BaseModel):
         """Whether runs are worked on elsewhere, so that they go through the queue of the daemon."""
         return self.executor != "in_process" or self.launcher != "default"
 
-    @property
-    def extras(self) -> tuple[str, ...]:
-        """The extras of this package that hold the engines named here."""
-        chosen = {self.executor, self.launcher, "postgres" if self.dagster_storage else ""}
-        return tuple(extra for extra in _EXTRAS if extra in chosen)
-
     def problems(self) -> Iterable[str]:
         """Yield what does not go together: what, the value, what to do, one line each."""
         if self.store is not None:
@@ -65,55 +76,99 @@ class DeploySection(BaseModel):
                 scheme_of(self.store)
             except StudyError as error:
                 yield str(error)
-        if self.dagster_storage is None:
-            for key in ("ledger", "executor", "launcher"):
-                if (value := getattr(self, key)) in ("postgres", "celery", "docker", "k8s"):
-                    yield (
-                        f'deploy.{key} = "{value}": needs deploy.dagster_storage, the name of an environment variable '
-                        "with the address of a PostgreSQL server: a file of this machine is not seen elsewhere"
-                    )
+        for key in ("ledger", "executor", "launcher") if self.dagster_storage is None else ():
+            if (value := getattr(self, key)) in _EXTRAS:
+                yield f'deploy.{key} = "{value}": needs deploy.dagster_storage, {_POSTGRES}'
+        launched = f'deploy.launcher = "{self.launcher}"'
         if self.executor == "celery" and self.broker is None:
             yield (
                 'deploy.executor = "celery": needs deploy.broker, the name of an environment variable with the address '
                 "of a Redis server"
             )
         if self.executor == "celery" and self.launcher != "default":
-            yield (
-                f'deploy.launcher = "{self.launcher}": Celery workers take whole runs; leave launcher out with '
-                'executor = "celery"'
-            )
+            yield f'{launched}: Celery workers take whole runs; leave launcher out with executor = "celery"'
         if self.executor == "k8s" and self.launcher != "k8s":
-            yield f'deploy.launcher = "{self.launcher}": executor = "k8s" needs launcher = "k8s"'
-
-    def address(self, key: Literal["dagster_storage", "broker"]) -> str:
-        """Return the address in the variable that ``key`` names.
-
-        Raises ``StudyError`` if there is no such key or variable, or what it holds is of another kind.
-        """
-        name = getattr(self, key)
-        value = os.environ.get(name, "").strip() if name else ""
-        if not value:
-            said = f'deploy.{key} = "{name}": the variable is not set' if name else f"deploy.{key}: missing"
-            raise StudyError(f'{said}; export {name or "NAME"}="{_LIKE[key]}"')
-        if value.partition("://")[0] not in _SCHEMES[key]:
-            raise StudyError(
-                f'deploy.{key} = "{name}": what the variable holds is not an address of the form {_LIKE[key]}'
-            )
-        return value
+            yield f'{launched}: executor = "k8s" needs launcher = "k8s"'
 
     def check(self) -> None:
-        """Raise StudyError where a variable is not set or an engine is not installed."""
-        for key in ("dagster_storage", "broker"):
-            if getattr(self, key) is not None:
-                self.address(key)
+        """Raise StudyError where a variable is not set or holds something else, or an engine is not installed."""
+        for key, like in _LIKE.items():
+            name = getattr(self, key)
+            value = os.environ.get(name, "").strip() if name else None
+            if value == "":
+                raise StudyError(f'deploy.{key} = "{name}": the variable is not set; export {name}="{like}"')
+            if value is not None and value.partition("://")[0] not in _SCHEMES[key]:
+                raise StudyError(
+                    f'deploy.{key} = "{name}": what the variable holds is not an address of the form {like}'
+                )
         if self.launcher != "default" and not os.environ.get("METACOG_IMAGE"):
             raise StudyError(
                 f'deploy.launcher = "{self.launcher}": METACOG_IMAGE is not set; export METACOG_IMAGE="NAME:TAG", '
                 "the image that deploy/Dockerfile makes"
             )
-        missing = [extra for extra in self.extras if find_spec(_EXTRAS[extra]) is None]
+        chosen = {self.executor, self.launcher, "postgres" if self.dagster_storage else ""}
+        missing = [extra for extra in _EXTRAS if extra in chosen and find_spec(_EXTRAS[extra]) is None]
         if missing:
             raise StudyError(
                 f"[deploy] needs {', '.join(_EXTRAS[each] for each in missing)}, not installed here; "
                 f"pip install 'metacog-pipeline[{','.join(missing)}]'"
             )
+
+    def instance_settings(self, variables: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the keys of ``dagster.yaml`` that this table decides; runs elsewhere get ``variables``."""
+        found: dict[str, Any] = {}
+        if self.queued or "workers" in self.model_fields_set:
+            # Of those that ask more than one at once only where rates are shared between processes.
+            asking = self.workers if self.ledger == "postgres" else 1
+            pools = {"default_limit": asking, "granularity": "run"}
+            found["concurrency"] = {"runs": {"max_concurrent_runs": self.workers}, "pools": pools}
+        if self.dagster_storage is not None:
+            found["storage"] = {"postgres": {"postgres_url": {"env": self.dagster_storage}}}
+        if self.launcher != "default":
+            named = {"module": _EXTRAS[self.launcher], "class": _LAUNCHERS[self.launcher]}
+            found["run_launcher"] = {**named, "config": self._launcher_config(variables)}
+        return found
+
+    def _launcher_config(self, variables: Sequence[str]) -> dict[str, Any]:
+        if self.launcher == "docker":
+            return {"image": {"env": "METACOG_IMAGE"}, "env_vars": [*variables, "METACOG_IMAGE"]}
+        return {
+            "job_image": {"env": "METACOG_IMAGE"},
+            "service_account_name": {"env": "DAGSTER_K8S_SERVICE_ACCOUNT"},
+            "instance_config_map": {"env": "DAGSTER_K8S_INSTANCE_CONFIG_MAP"},
+            "dagster_home": {"env": "DAGSTER_HOME"},
+            "env_vars": list(variables),
+        }
+
+
+def write_instance_file(folder: Path, deploy: DeploySection, variables: Sequence[str]) -> None:
+    """Write into the ``dagster.yaml`` in ``folder`` what it does not say. Raises ``StudyError`` if it is not YAML."""
+    path = folder / INSTANCE_FILE
+    present = path.read_text(encoding="utf-8") if path.exists() else ""
+    text = filled(present, deploy, variables, str(path))
+    if text != present:
+        write_text(path, text)
+
+
+def filled(
+    present: str, deploy: DeploySection, variables: Sequence[str] = (), shown: str = INSTANCE_FILE
+) -> str:
+    """Return the text of a ``dagster.yaml``: what the user wrote of ``present``, then what is missing."""
+    import yaml  # comes with Dagster
+
+    own = "" if present.startswith(_EARLIER) else present.partition(MARK)[0]
+    try:
+        said = yaml.safe_load(own) or {}
+    except (yaml.YAMLError, RecursionError) as error:
+        raise StudyError(f"{shown}: not readable YAML ({one_line(str(error), 200)}); mend it") from None
+    if not isinstance(said, dict):
+        raise StudyError(f"{shown}: give KEY: VALUE lines, as Dagster's documentation of dagster.yaml says")
+    covered = said.keys() | {key for same in _SAME if same & said.keys() for key in same}
+    settings = yaml.safe_load(shipped("data", INSTANCE_FILE).read_text(encoding="utf-8"))
+    settings |= deploy.instance_settings(variables)
+    left = {key: value for key, value in settings.items() if key not in covered}
+    if not left:
+        return own
+    return (
+        own + ("\n" if own and not own.endswith("\n") else "") + MARK + yaml.safe_dump(left, sort_keys=False)
+    )

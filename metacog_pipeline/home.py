@@ -5,31 +5,27 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 FOLDERS = (  # those that every home has
     *("sources", "items", "transcripts", "responses", "judgements", "scored", "harmonised"),
     *("estimates", "cross_benchmark", "report", "dagster", "study"),
 )
-# No run makes these again: answers of models and of people, questions that came with them, what was spent, what is
-# submitted, and what `metacog train study` trained.
+# Not reproducible: answers of models and of people, questions that came with them, what was spent, what is submitted,
+# and what `metacog train study` trained.
 KEPT = ("transcripts", "people", "imported", "ledger", "batches", "training")
-VERSION_FILE, LEADERBOARD, TEXTS = "version", "leaderboard.duckdb", "transcripts.duckdb"
-
-
-class _Folder(Protocol):
-    @property
-    def path(self) -> Path: ...
+LEADERBOARD, TEXTS = "leaderboard.duckdb", "transcripts.duckdb"
 
 
 class PathBelow:
-    """An attribute: the path of a file or folder below a home, or below a part of it."""
+    """An attribute: the path of a file or folder below a home, or below another folder with a ``path``."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __get__(self, folder: _Folder, owner: type[_Folder]) -> Path:
-        return folder.path / self._name
+    def __get__(self, folder: Any, owner: type) -> Path:
+        found: Path = folder.path / self._name
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +58,9 @@ class Home:
     batches = PathBelow("batches")  # submitted and paid, not fetched yet
     capabilities = PathBelow("capabilities")  # of the models, as they were probed
     imported = PathBelow("imported")  # questions of other people's logs
-    people = PathBelow("people")  # answers of people
-    observations = PathBelow("observations")  # of version 0.1
+    people = PathBelow("people")  # answers of human respondents
     reproduced = PathBelow("reproduced")
-    version = PathBelow(VERSION_FILE)
+    version = PathBelow("version")
 
     def __truediv__(self, key: str | Path) -> Path:
         return self.path / key
@@ -90,10 +85,7 @@ class Home:
 
     @property
     def older(self) -> str | None:
-        """What to say of a home that version 0.1 wrote; None for one of this version, and for one without answers."""
-        if self.version.exists() or not self.observations.is_dir():
+        """What to report of a home that version 0.1 wrote; None for any other."""
+        if self.version.exists() or not (self / "observations").is_dir():
             return None
-        return (
-            f"{self.path}: written by version 0.1; its answers are used as they are, everything else is rebuilt; "
-            "observations/ is not read any more and may be deleted"
-        )
+        return f"{self.path}: written by version 0.1; its answers are used as they are, everything else is rebuilt"

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
 
-from metacog_pipeline import instance_file
+from metacog_pipeline.deploy import INSTANCE_FILE, DeploySection, write_instance_file
 from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.files import probe_writing, write_text
 from metacog_pipeline.home import FOLDERS, Home
 from metacog_pipeline.storage.attached import attach
 from metacog_pipeline.storage.mounts import refuse_unlocked
-
-if TYPE_CHECKING:
-    from metacog_pipeline.deploy import DeploySection
 
 # "*", "?" and "[" are patterns, and "," separates them, where data sets are searched; "%" and "?" have a meaning of
 # their own in the addresses of Dagster's databases; "name=value" folders are read as columns of the data.
@@ -31,9 +27,9 @@ def prepare(home: Home, deploy: DeploySection | None = None, variables: tuple[st
     try:
         for name in FOLDERS:
             (home / name).mkdir(parents=True, exist_ok=True)
-        if home.dagster == home / "dagster" or not (home.dagster / instance_file.NAME).exists():
+        if home.dagster == home / "dagster" or not (home.dagster / INSTANCE_FILE).exists():
             home.dagster.mkdir(parents=True, exist_ok=True)
-            instance_file.fill(home.dagster, deploy, variables)
+            write_instance_file(home.dagster, deploy or DeploySection(), variables)
             probe_writing(home.dagster)  # a folder of the user's own may be mounted to be read only
         write_text(home.version, f"{LAYOUT}\n")
         if deploy is not None:
@@ -44,7 +40,10 @@ def prepare(home: Home, deploy: DeploySection | None = None, variables: tuple[st
 
 def check(home: Home) -> None:
     """Raise StudyError where `prepare` would find no place to write. Leaves nothing behind."""
-    _refuse_odd_path(home)
+    if odd := sorted(set(ODD_CHARACTERS) & set(str(home))):
+        raise StudyError(
+            f"study.home: {home} holds {' '.join(odd)}, which DuckDB or Dagster would misread; choose a folder without"
+        )
     try:
         existing = home.existing
         if not existing.is_dir():
@@ -58,18 +57,7 @@ def check(home: Home) -> None:
 
 
 def _unwritable(home: Home, error: OSError) -> StudyError | StoreError:
+    why = f"study.home: cannot write to {home} ({error.strerror or error})"
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-        return StoreError(
-            f"study.home: cannot write to {home} ({error.strerror}); free space or mend the disk"
-        )
-    return StudyError(
-        f"study.home: cannot write to {home} ({error.strerror or error}); choose a folder you can write to"
-    )
-
-
-def _refuse_odd_path(home: Home) -> None:
-    odd = sorted(set(ODD_CHARACTERS) & set(str(home)))
-    if odd:
-        raise StudyError(
-            f"study.home: {home} holds {' '.join(odd)}, which DuckDB or Dagster would misread; choose a folder without"
-        )
+        return StoreError(f"{why}; free space or mend the disk")
+    return StudyError(f"{why}; choose a folder you can write to")

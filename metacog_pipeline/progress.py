@@ -1,6 +1,6 @@
-"""Progress people can see: a bar on a terminal, a plain line now and then elsewhere, nothing with ``--quiet``.
+"""Progress people can see: one line that changes on a terminal, a line now and then elsewhere, nothing with ``--quiet``.
 
-Nothing is shown in the first two seconds; work that short needs no bar.
+Nothing is shown in the first two seconds: work that short needs none of it.
 """
 
 from __future__ import annotations
@@ -9,23 +9,18 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, TextIO
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+from typing import Literal, Self, TextIO, cast
 
 SHOW_AFTER_S = 2.0
-LINE_EVERY_S = 10.0
-ENVIRONMENT = "METACOG_PROGRESS"  # "bar", "lines" or "quiet": how a command tells the processes it starts
+EVERY_S = {"bar": 0.25, "lines": 10.0}
+ENVIRONMENT = "METACOG_PROGRESS"  # a Style: how a command tells the processes it starts
 
 Style = Literal["bar", "lines", "quiet"]
 _terminal: TextIO | None = None
 
 
 def keep_terminal() -> None:
-    """Hold on to the terminal behind standard error: bars are drawn there even while a run captures its output."""
+    """Hold on to the terminal behind standard error: it shows progress even while a run captures its output."""
     global _terminal
     if _terminal is None and sys.stderr.isatty():
         _terminal = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8", errors="replace")
@@ -33,113 +28,53 @@ def keep_terminal() -> None:
 
 def style_for(quiet: bool) -> Style:
     """Return how to show progress in this process."""
-    if quiet:
-        return "quiet"
-    return "bar" if sys.stderr.isatty() else "lines"
+    return "quiet" if quiet else "bar" if sys.stderr.isatty() else "lines"
 
 
 def style_from_environment() -> Style:
     """Return what the parent command asked for; ``lines`` when nobody did."""
-    wanted = os.environ.get(ENVIRONMENT, "lines")
-    return "bar" if wanted == "bar" else "quiet" if wanted == "quiet" else "lines"
+    wanted = os.environ.get(ENVIRONMENT)
+    return cast(Style, wanted) if wanted in ("bar", "quiet") else "lines"
 
 
 class ProgressLine:
-    """Progress of one piece of work: done of total, rate, time left, dollars.
+    """Progress of one piece of work: done of total, rate, time left; dollars where it is ``priced``.
 
-    Parameters
-    ----------
-    label
-        What is being worked on.
-    total
-        How many units there are.
-    style
-        ``bar``, ``lines`` or ``quiet``.
-    say
-        Where plain lines go; standard error by default.
-    priced
-        Whether the work costs money, so that dollars are shown.
+    ``note``, about the last unit, stands in place of rate and time left.
     """
 
-    def __init__(
-        self,
-        label: str,
-        total: int,
-        style: Style,
-        say: Callable[[str], None] | None = None,
-        *,
-        priced: bool = True,
-    ) -> None:
-        self._label = label
-        self._total = total
-        self._style = style
-        self._priced = priced
-        self._say = say or (lambda line: print(line, file=sys.stderr, flush=True))
+    def __init__(self, label: str, total: int, style: Style, *, priced: bool = True) -> None:
+        self._label, self._total, self._style, self._priced = label, total, style, priced
         self._started = self._spoke = time.monotonic()
         self._first: int | None = None
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
-        self.note = ""  # about the last unit; stands in place of rate and time left
+        self._shown = False
+        self.note = ""
 
     def __enter__(self) -> Self:
         """Start the clock."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave the last state on the screen."""
-        with contextlib.suppress(OSError, ValueError):
-            if self._bar is not None:
-                self._bar.stop()
+    def __exit__(self, *_: object) -> None:
+        """Leave the last state on the terminal."""
+        if self._style == "bar" and self._shown:
+            self._print("\n")
 
     def update(self, done: int, dollars: float = 0.0) -> None:
-        """Show that ``done`` units are finished and ``dollars`` were spent in this session.
-
-        Never raises because nobody can be told: a closed terminal or pipe must not end work that was paid for.
-        """
-        with contextlib.suppress(OSError, ValueError):
-            self._show(done, dollars)
-
-    def _show(self, done: int, dollars: float) -> None:
-        if self._style == "quiet":
-            return
+        """Show that ``done`` units are finished and ``dollars`` were spent in this session."""
         now = time.monotonic()
-        if self._first is None:
-            self._first = done
-        if now - self._started < SHOW_AFTER_S:
+        self._first = done if self._first is None else self._first
+        if self._style == "quiet" or now - self._started < SHOW_AFTER_S:
             return
+        if now - self._spoke < EVERY_S[self._style] and done < self._total:
+            return
+        self._spoke, self._shown = now, True
         rate = (done - self._first) / (now - self._started)
-        if self._style == "bar":
-            self._draw(done, rate, dollars)
-        elif now - self._spoke >= LINE_EVERY_S or done >= self._total:
-            self._spoke = now
-            left = (self._total - done) / rate if rate > 0 else float("inf")
-            eta = f"{left:.0f} s left" if left < float("inf") else "stalled"
-            cost = f", ${dollars:.4f}" if self._priced else ""
-            said = self.note or f"{_rate(rate)}/s, {eta}"
-            self._say(f"{self._label}: {done}/{self._total}, {said}{cost}")
+        left = f"{(self._total - done) / rate:.0f} s left" if rate > 0 else "stalled"
+        cost = f", ${dollars:.4f}" if self._priced else ""
+        said = self.note or f"{rate:.{0 if rate >= 10 else 1}f}/s, {left}"
+        line = f"{self._label}: {done}/{self._total}, {said}{cost}"
+        self._print(f"\r\x1b[K{line}" if self._style == "bar" else f"{line}\n")
 
-    def _draw(self, done: int, rate: float, dollars: float) -> None:
-        if self._bar is None or self._task is None:
-            from rich.console import Console  # takes longer to load than most work takes
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-            self._bar = Progress(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(),
-                TextColumn("{task.completed}/{task.total}"),
-                TextColumn("{task.fields[rate]}/s"),
-                TimeRemainingColumn(),
-                TextColumn("{task.fields[note]}", markup=False),
-                *([TextColumn("${task.fields[dollars]:.4f}")] if self._priced else []),
-                console=Console(file=_terminal) if _terminal else Console(stderr=True),
-                refresh_per_second=4,
-            )
-            self._bar.start()
-            self._task = self._bar.add_task(self._label, total=self._total, rate="0", dollars=0.0, note="")
-        self._bar.update(self._task, completed=done, rate=_rate(rate), dollars=dollars, note=self.note)
-
-
-def _rate(rate: float) -> str:
-    return f"{rate:.0f}" if rate >= 10 or rate == 0 else f"{rate:.2g}"
+    def _print(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):  # a closed terminal must not end work that is paid for
+            print(text, end="", file=_terminal or sys.stderr, flush=True)

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from metacog_pipeline.deploy import DeploySection
-from metacog_pipeline.instance_file import filled
+from metacog_pipeline.deploy import DeploySection, filled
 from metacog_pipeline.study import load_study
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -76,7 +76,7 @@ def test_a_home_of_this_version_says_nothing(old):
     old.prepare()
     assert old.home.older is None
     old.home.version.unlink()
-    old.home.observations.rename(old.home / "elsewhere")
+    (old.home / "observations").rename(old.home / "elsewhere")
     assert old.home.older is None  # who deletes the file `version` is told of no other version
 
 

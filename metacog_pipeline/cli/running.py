@@ -20,7 +20,7 @@ from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, RENAME
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import opened, quiet_option, study_argument, study_option
 from metacog_pipeline.errors import MetacogError, StudyError, suggestion
-from metacog_pipeline.ports import UI_HOST, UI_PORT, is_loopback, port_for
+from metacog_pipeline.ports import LOOPBACK_NAMES, UI_HOST, UI_PORT, port_for
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
 from metacog_pipeline.study import Study, load_study
 
@@ -184,7 +184,7 @@ def ui(study_file: Path, port: int, host: str) -> None:
         raise StudyError("metacog ui: dagster-webserver is not installed; pip install 'metacog-pipeline[ui]'")
     port = port_for(host, port)
     study.prepare()
-    if not is_loopback(host):
+    if host not in LOOPBACK_NAMES:
         click.echo(
             f"warning: whoever reaches {host}:{port} can start runs that spend money, there is no password; "
             "keep it behind a proxy that asks for one",
