@@ -18,9 +18,15 @@ from metacog_pipeline.conformance import printed
 from metacog_pipeline.conformance.case import SOME_ITEMS, Broken, Tried, faults_of, held
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
-from metacog_pipeline.scoring.basis import answers_behind, behind
 from metacog_pipeline.scoring.comparisons import VERDICTS, failures_in, table
-from metacog_pipeline.scoring.estimates import FAILED, estimates, groups_of, measures_of
+from metacog_pipeline.scoring.estimates import (
+    FAILED,
+    answers_behind,
+    basis_of,
+    estimates,
+    groups_of,
+    measures_of,
+)
 from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.schemas import response_schema
 
@@ -429,7 +435,7 @@ def measures_rest_on_what_they_declare(tried: Tried) -> None:
         own = tried.estimates.filter(condition=group.label, model=group.model, dataset=group.dataset)
         for name, n in own.filter(pl.col("n") > 0).select("measure", "n").iter_rows():
             if name in declared:
-                found = behind(answers_behind(tried.benchmark, group.rows, declared[name]), declared[name])
+                found = basis_of(answers_behind(tried.benchmark, group.rows, declared[name]), declared[name])
                 _hold(
                     n in (found.n, found.n_items),
                     f"{tried.name}: measure {name} has n {n}, and its rests_on names {found.n} answers; mend either",

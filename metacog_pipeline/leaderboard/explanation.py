@@ -146,28 +146,26 @@ def _sql(table: str, row: Mapping[str, Any]) -> str:
 
 def _sql_of_answers(home: Home, anew: Recount, row: Mapping[str, Any]) -> str:
     """Return the query that shows the responses a number was made from."""
-    cell, measure = anew.cell, anew.declared
-    own = f"{row['benchmark']}_responses"
-    shared = cell.shared or (measure is not None and measure.shared)
-    if shared or own not in read.columns_of(home):
+    measure, own = anew.declared, f"{row['benchmark']}_responses"
+    if measure.shared or own not in read.columns_of(home):
         place = {name: row[name] for name in NAMES[:3]}
-        among = _among(measure, read.columns_of(home)["responses"]) if shared else ""
+        among = _among(measure, read.columns_of(home)["responses"]) if measure.shared else ""
         return f"from responses where {_where(place)}{among} order by item_id, run"
     columns = read.columns_of(home)[own]
-    first = anew.cell.frame.select("dataset", "condition", "task").row(0, named=True)
+    first = next(anew.asked.select("dataset", "condition", "task").iter_rows(named=True), {})
     place = {"model": row["model"], **first}
     known = {name: value for name, value in place.items() if name in columns and value is not None}
     among = _among(measure, columns)
-    lacking = sorted(set(anew.asked["status"]) & set(cell.benchmark.unanswered))
+    lacking = sorted(set(anew.asked["status"]) & set(anew.benchmark.unanswered))
     if among and lacking:
         among += f" and status not in ({', '.join(map(text, lacking))})"
     return f"from detail.{identifier(own)} where {_where(known)}{among} order by item_id, run"
 
 
-def _among(measure: Measure | None, columns: Mapping[str, str]) -> str:
+def _among(measure: Measure, columns: Mapping[str, str]) -> str:
     """Return what a measure says of the responses it rests on, as far as the table has the columns."""
-    basis = () if measure is None else measure.basis
-    return "".join(f" and {_holds(name, values, columns[name])}" for name, values in basis if name in columns)
+    named = [(name, values) for name, values in measure.basis if name in columns]
+    return "".join(f" and {_holds(name, values, columns[name])}" for name, values in named)
 
 
 def _holds(name: str, values: tuple[Any, ...] | None, kind: str) -> str:

@@ -18,7 +18,6 @@ import polars as pl
 
 from metacog_pipeline.benchmark.measures import Where, holds
 from metacog_pipeline.scoring import confidence_curves, efficiency
-from metacog_pipeline.scoring.basis import Behind, behind
 from metacog_pipeline.scoring.confidence_grid import (
     CELLS,
     GRID,
@@ -32,6 +31,7 @@ from metacog_pipeline.scoring.confidence_grid import (
     error_interval,
     part_interval,
 )
+from metacog_pipeline.scoring.estimates import Basis, basis_of
 from metacog_pipeline.scoring.harmonised_measures import CHOSEN, DECLARED
 from metacog_pipeline.scoring.schemas import CALIBRATION, CURVES
 from metacog_pipeline.stats import calibration_interval, confidence_measures, resampling
@@ -113,12 +113,12 @@ def of_answers(
 def _rows(
     named: dict[str, object], stated: pl.DataFrame, drawn: Trials, seed: int, n_boot: int, silent: int
 ) -> Iterator[dict[str, object]]:
-    counted: dict[Where, Behind] = {}
+    counted: dict[Where, Basis] = {}
     for measure, each in of_answers(stated, seed, n_boot, drawn).items():
         declared = _DECLARED[measure]
         if declared.basis not in counted:
             answers = stated.filter(holds(declared.basis, stated.schema))
-            counted[declared.basis] = behind(answers, declared, "cluster")
+            counted[declared.basis] = basis_of(answers, declared, "cluster")
         own = counted[declared.basis]
         yield {
             **named,

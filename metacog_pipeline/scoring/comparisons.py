@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 from operator import attrgetter
 from typing import Any
 
@@ -15,29 +16,27 @@ from metacog_pipeline.benchmark.contract import Benchmark, Comparison, Contrast,
 from metacog_pipeline.benchmark.groups import Group
 from metacog_pipeline.benchmark.schema import schema_of
 from metacog_pipeline.errors import one_line, reason_of
-from metacog_pipeline.scoring import pairs
 from metacog_pipeline.scoring.estimates import FAILED
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact
 from metacog_pipeline.stats.decisions.verdicts import verdicts
 
-VERSION = "9"  # of what all tests have in common: kept comparisons of another are made again
-_VALUES = attrgetter(*COMPARISON.names()[1:])  # all but the benchmark, of a comparison
+VERSION = "9"  # of what all tests have in common: comparisons made by another are stale
 LEVEL = 0.05
-_VERDICT = (
-    pl.when(pl.col("p_adjusted") < LEVEL).then(pl.lit("significant")).otherwise(pl.lit("not_significant"))
-)
 LEAST_SHARED = 30  # items, fewer of which mark a difference
 #: What a test says. Other words in ``verdict`` name what was seen.
 VERDICTS = ("significant", "not_significant", "negligible", "inconclusive")
 #: What a test is about.
 PLACE = ("dataset", "source", "task", "condition", "scoring", "model", "a", "b")
+_VALUES = attrgetter(*COMPARISON.names()[1:])  # all but the benchmark, of a comparison
+_VERDICT = (
+    pl.when(pl.col("p_adjusted") < LEVEL).then(pl.lit("significant")).otherwise(pl.lit("not_significant"))
+)
+Bound = Benchmark[Any, Any, Any]
 
 
 def comparisons(
-    benchmark: Benchmark[Any, Any, Any],
-    groups: Sequence[Group],
-    pooled: pl.DataFrame | None = None,
+    benchmark: Bound, groups: Sequence[Group], pooled: pl.DataFrame | None = None
 ) -> pl.DataFrame:
     """Return one row per test of every contrast in the schema `COMPARISON`; groups are pooled over runs.
 
@@ -48,25 +47,56 @@ def comparisons(
     return marked(pl.concat(made), pooled) if made else COMPARISON.to_frame()
 
 
-def _tested(
-    benchmark: Benchmark[Any, Any, Any],
-    contrast: Contrast,
-    groups: Sequence[Group],
-) -> pl.DataFrame:
+def _tested(benchmark: Bound, contrast: Contrast, groups: Sequence[Group]) -> pl.DataFrame:
     try:
-        if contrast.pairs or contrast.by_model:
-            rows = pairs.rows_of(benchmark, contrast, groups)
-        else:
-            rows = as_table(benchmark, contrast.compute(benchmark, groups))
+        rows = as_table(benchmark, rows_of(benchmark, contrast, groups))
         rows = without_few(judged(contrast, adjusted(contrast, rows)), contrast.unit)
         rows = pl.concat([rows, as_table(benchmark, not_compared(contrast, groups, rows))])
         return primary_named(benchmark, rows)
     except Exception as error:  # one family that fails leaves its own row
-        kinds = dict.fromkeys((group.dataset, group.source) for group in groups)
-        return as_table(benchmark, [_failed(contrast.family, error, *kind) for kind in kinds])
+        return as_table(benchmark, _failed(contrast, error, groups, {}))
 
 
-def as_table(benchmark: Benchmark[Any, Any, Any], rows: Iterable[Comparison]) -> pl.DataFrame:
+def rows_of(benchmark: Bound, contrast: Contrast, groups: Sequence[Group]) -> list[Comparison]:
+    """Return the rows of a contrast without corrections.
+
+    Those of pairs of models, or of single models, are computed together; where that fails each is tried alone, for one
+    model must not take the rows of the others.
+    """
+    if not contrast.pairs and not contrast.by_model:
+        return list(contrast.compute(benchmark, groups))
+    names = sorted({group.model for group in groups})
+    every: list[tuple[str, ...]] = list(combinations(names, 2 if contrast.pairs else 1))
+    if not every:
+        return []
+    try:
+        return list(contrast.compute(benchmark, groups, *([every] if contrast.pairs else [])))
+    except Exception:
+        return [row for models in every for row in _alone(benchmark, contrast, groups, models)]
+
+
+def _alone(
+    benchmark: Bound, contrast: Contrast, groups: Sequence[Group], models: tuple[str, ...]
+) -> list[Comparison]:
+    own = [group for group in groups if group.model in models]
+    try:
+        return list(contrast.compute(benchmark, own, *([[models]] if contrast.pairs else [])))
+    except Exception as error:
+        sides = ("a", "b") if contrast.pairs else ("model",)
+        return _failed(contrast, error, own, dict(zip(sides, models, strict=True)))
+
+
+def _failed(
+    contrast: Contrast, error: Exception, groups: Iterable[Group], named: dict[str, str]
+) -> list[Comparison]:
+    """Return the row that says why tests failed, per data set and source."""
+    status = one_line(f"{FAILED}{reason_of(error)}")
+    kinds = dict.fromkeys((group.dataset, group.source) for group in groups)
+    made: Any = named
+    return [Comparison(contrast.family, "", dataset=d, source=s, status=status, **made) for d, s in kinds]
+
+
+def as_table(benchmark: Bound, rows: Iterable[Comparison]) -> pl.DataFrame:
     """Return comparisons in the schema `COMPARISON`."""
     values = [(benchmark.name, *_VALUES(row)) for row in rows]
     return pl.DataFrame(values, schema=COMPARISON, orient="row")
@@ -118,41 +148,29 @@ def judged(contrast: Contrast, rows: pl.DataFrame) -> pl.DataFrame:
     said = pl.col("verdict").is_in(VERDICTS).sum().over(within)
     sized = rows.with_columns(n_tests=pl.when(tested > 0).then(tested).otherwise(said).cast(pl.Int64))
     bare = (pl.col("p_adjusted").count().over(within) == 0) & pl.col("p").is_not_null()
-    made = sized
-    if sized.select(bare.any()).item():
-        corrected = adjusted(replace(contrast, correction="holm", rope={}), rows)["p_adjusted"]
-        made = sized.with_columns(p_adjusted=pl.when(bare).then(corrected).otherwise("p_adjusted"))
+    corrected = adjusted(replace(contrast, correction="holm", rope={}), rows)["p_adjusted"]
+    made = sized.with_columns(p_adjusted=pl.when(bare).then(corrected).otherwise("p_adjusted"))
     lacks = pl.col("verdict").is_null() & pl.col("p_adjusted").is_not_null()
     return made.with_columns(verdict=pl.when(lacks).then(_VERDICT).otherwise("verdict"))
 
 
-def primary_named(benchmark: Benchmark[Any, Any, Any], rows: pl.DataFrame) -> pl.DataFrame:
+def primary_named(benchmark: Bound, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows that say whether they are the test a question of the benchmark is answered by.
 
     Where a test stands in several rows, with all models and without some, the first one is that test.
     """
-    named = pl.lit(False)
-    for question in benchmark.questions:
-        family, measure = question.primary
-        named = named | ((pl.col("family") == family) & (pl.col("measure") == measure))
-    places = np.flatnonzero(rows.with_columns(primary=named.fill_null(False))["primary"].to_numpy())
-    first = rows[places].select(pl.struct("family", "measure", *PLACE).is_first_distinct()).to_series()
-    primary = np.zeros(rows.height, dtype=np.bool_)
-    primary[places[first.to_numpy()]] = True
-    return rows.with_columns(primary=pl.Series(primary))
+    asked = [question.primary for question in benchmark.questions]
+    named = [(pl.col("family") == family) & (pl.col("measure") == measure) for family, measure in asked]
+    first = pl.struct("family", "measure", *PLACE).is_first_distinct()
+    return rows.with_columns(primary=pl.any_horizontal(pl.lit(False), *named).fill_null(False) & first)
 
 
 def not_compared(contrast: Contrast, groups: Iterable[Group], rows: pl.DataFrame) -> Iterator[Comparison]:
     """Yield a row with the reason for each model that lacks answers and was compared with no other."""
     if not contrast.between_models:
         return
-    lacking = [
-        group
-        for group in groups
-        if not group.complete and (not contrast.under or group.condition in contrast.under)
-    ]
-    if not lacking:
-        return
+    under = contrast.under
+    lacking = [each for each in groups if not each.complete and (not under or each.condition in under)]
     where = ("dataset", "source", "task", "condition", "scoring")
     named = {place for side in ("a", "b") for place in rows.select(*where, side).unique().iter_rows()}
     for group in lacking:
@@ -184,34 +202,25 @@ def marked(rows: pl.DataFrame, pooled: pl.DataFrame | None) -> pl.DataFrame:
     A difference does where either side's own interval does, or where fewer than `LEAST_SHARED` items are shared: with fewer
     than 100 no coverage of differences was measured, and that of single means falls below 92 % there.
     """
-    few = pl.when(pl.col("low").is_not_null()).then(pl.col("n") < LEAST_SHARED)
-    found = rows.with_columns(low_n=few)
+    found = rows.with_columns(low_n=pl.when(pl.col("low").is_not_null()).then(pl.col("n") < LEAST_SHARED))
     if pooled is None or pooled.is_empty():
         return found
-    key = ("dataset", "source", "_model", "_label", "measure")
-    known = pooled.filter("low_n").select(
-        *("dataset", "source", "measure", "low_n"), _model="model", _label="condition"
-    ).unique(key)  # fmt: skip
-    if not found["measure"].is_in(known["measure"].unique().implode()).any():
-        return found.rechunk()  # in one piece, as a join leaves it
+    key = ["dataset", "source", "_model", "_label", "measure"]
+    known = pooled.filter("low_n").rename({"model": "_model", "condition": "_label"}).select(key).unique()
+    known = known.with_columns(few=True)
     for side in ("a", "b"):
-        of_model = pl.col("model").is_null()
-        condition = pl.when(of_model).then("condition").otherwise(side)
-        placed = found.with_columns(
-            _model=pl.when(of_model).then(side).otherwise("model"),
+        condition = pl.when(pl.col("model").is_null()).then("condition").otherwise(side)
+        placed = found.select(
+            *("dataset", "source", "measure"),
+            _model=pl.coalesce("model", side),
             _label=pl.concat_str("task", condition, "scoring", separator=" ", ignore_nulls=True),
         )
-        joined = placed.join(
-            known, on=key, how="left", maintain_order="left", nulls_equal=True, suffix="_own"
-        )
-        marks = pl.col("low_n") | pl.col("low_n_own").fill_null(False)
-        found = joined.with_columns(low_n=marks).select(COMPARISON.names())
+        few = placed.join(known, on=key, how="left", maintain_order="left", nulls_equal=True)["few"]
+        found = found.with_columns(low_n=pl.col("low_n") | few.fill_null(False))
     return found
 
 
-def table(
-    benchmark: Benchmark[Any, Any, Any], each: Table, scored: Scored
-) -> tuple[pl.DataFrame, str | None]:
+def table(benchmark: Bound, each: Table, scored: Scored) -> tuple[pl.DataFrame, str | None]:
     """Return a benchmark's own table in its schema, and why it is empty where it could not be computed."""
     schema = schema_of(each.row)
     try:
@@ -237,8 +246,3 @@ def failures_in(frame: pl.DataFrame) -> list[str]:
         .unique(maintain_order=True)
     )
     return [f"{name}: {status.removeprefix(FAILED)}" for name, status in failed.iter_rows()]
-
-
-def _failed(family: str, error: Exception, dataset: str, source: str) -> Comparison:
-    status = one_line(f"{FAILED}{reason_of(error)}")
-    return Comparison(family, measure="", dataset=dataset, source=source, status=status)

@@ -17,7 +17,6 @@ from metacog_pipeline.benchmark.contract import (
     Contrast,
     Estimate,
     Group,
-    Measure,
     MeasureSet,
     lost_items,
 )
@@ -26,7 +25,6 @@ from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.harmonised_measures import DECLARED
 
 NO_CONFIDENCE = "no answer has a confidence"
-TESTED = ("accuracy", "auroc2", "ece", "brier", "mean_confidence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +38,28 @@ class _Answered:
     @classmethod
     def of(cls, benchmark: Any, group: Group) -> _Answered:
         rows = harmonised(benchmark, group.rows)
-        return cls(group, frozenset(rows["item_id"]), model_pairs.Model.of(rows))
+        return cls(group, frozenset(rows["item_id"]), model_pairs.Model.of(rows, benchmark.context.seed))
 
 
 def measures(conditions: Any) -> MeasureSet:
     """Return every measure of stated confidence under ``conditions(name)``: ECE, AUROC2, AURC, meta-d′ and the others."""
+    every = {
+        each.name: replace(each, conditions=conditions, headline=each.name == "auroc2")
+        for each in DECLARED
+        if each.name != "accuracy"
+    }
 
-    def declared(each: Measure) -> Measure:
-        return replace(each, conditions=conditions, headline=each.name == "auroc2")
-
-    every = tuple(declared(each) for each in DECLARED if each.name != "accuracy")
-    names = {each.name for each in every}
+    def of_group(benchmark: Any, group: Group) -> dict[str, Estimate]:
+        stated = harmonised(benchmark, group.rows).filter(pl.col("confidence").is_not_null())
+        if not stated.height:
+            return dict.fromkeys(every, Estimate(None, None, None, 0, "confidence", NO_CONFIDENCE))
+        found = calibration.of_answers(stated, benchmark.context.seed)
+        return {name: each for name, each in found.items() if name in every}
 
     def compute(benchmark: Any, groups: Sequence[Group]) -> list[dict[str, Estimate]]:
-        return [_of_group(benchmark, group, names) if conditions(group.condition) else {} for group in groups]
+        return [of_group(benchmark, group) if conditions(group.condition) else {} for group in groups]
 
-    return MeasureSet(every, compute)
-
-
-def _of_group(benchmark: Any, group: Group, names: Collection[str]) -> dict[str, Estimate]:
-    stated = harmonised(benchmark, group.rows).filter(pl.col("confidence").is_not_null())
-    if not stated.height:
-        return {name: Estimate(None, None, None, 0, "confidence", NO_CONFIDENCE) for name in names}
-    found = calibration.of_answers(stated, benchmark.context.seed)
-    return {name: each for name, each in found.items() if name in names}
+    return MeasureSet((*every.values(),), compute)
 
 
 def between_models(family: str = "models_paired") -> Contrast:
@@ -77,7 +73,7 @@ def between_models(family: str = "models_paired") -> Contrast:
             for a, b in pairs:
                 if a in named and b in named:
                     held = {"condition": named[a].group.condition}
-                    yield from _compared(benchmark, family, (named[a], a), (named[b], b), held)
+                    yield from _compared(family, (named[a], a), (named[b], b), held)
 
     within = ("dataset", "source", "task", "condition", "family", "measure")
     words = "Two models on the items both answered."
@@ -93,7 +89,7 @@ def between_conditions(family: str, words: str) -> Contrast:
         for own in _together(groups, "dataset", "task", "model"):
             answered = [(_Answered.of(benchmark, group), group.condition) for group in own]
             for first, second in combinations(answered, 2):
-                yield from _compared(benchmark, family, first, second, {"model": own[0].model})
+                yield from _compared(family, first, second, {"model": own[0].model})
 
     within = ("dataset", "source", "task", "model", "family", "measure")
     return Contrast(family, compute, "holm", within, words=words, by_model=True, version="3")
@@ -108,13 +104,12 @@ def _together(groups: Sequence[Group], *fields: str) -> list[list[Group]]:
 
 
 def _compared(
-    benchmark: Any, family: str, first: tuple[_Answered, str], second: tuple[_Answered, str], held: Any
+    family: str, first: tuple[_Answered, str], second: tuple[_Answered, str], held: Any
 ) -> Iterator[Comparison]:
     (one, a), (two, b) = first, second
+    place = {"dataset": one.group.dataset, "task": one.group.task, "source": one.group.source, **held}
     lost = lost_items(len(one.item_ids), len(two.item_ids), len(one.item_ids & two.item_ids))
-    for row in model_pairs.differences(one.model, two.model, seed=benchmark.context.seed):
+    for row in model_pairs.differences(one.model, two.model):
         made: Any = {name: row[name] for name in ("measure", "low", "high", "p", "status")}
-        made |= {"value": row["difference"], "n": row.get("n_items") or 0, "note": lost, **held}
-        yield Comparison(
-            family, a=a, b=b, dataset=one.group.dataset, task=one.group.task, source=one.group.source, **made
-        )
+        n = row.get("n_items") or 0
+        yield Comparison(family, a=a, b=b, value=row["difference"], n=n, note=lost, **made, **place)

@@ -9,13 +9,11 @@ With fewer than five models there is no verdict: no order of them has a p below 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Mapping
+from itertools import chain, combinations
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from metacog_pipeline.scoring.schemas import CORRELATION
 from metacog_pipeline.stats import exact, resampling
@@ -26,7 +24,6 @@ from metacog_pipeline.stats.multiple import holm
 VERSION = "4"
 N_BOOT = 2000
 LEVEL = 0.05
-Floats = NDArray[np.float64]
 
 
 def correlations(values: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:
@@ -38,14 +35,9 @@ def correlations(values: pl.DataFrame, *, seed: int, n_boot: int = N_BOOT) -> pl
         Rows of ``traits.VALUE_SCHEMA``.
     """
     rows: list[dict[str, Any]] = []
-    for (source,), world in sorted(values.partition_by("source", as_dict=True).items(), key=str):
-        by_name = world.partition_by("name", as_dict=True)
-        found = []
-        for (a,), (b,) in combinations(sorted(by_name, key=str), 2):
-            both = by_name[(a,)].join(by_name[(b,)], on="model", suffix="_b").sort("model")
-            if both.height:
-                found.append(both)
-        rows += ({"source": source, **each} for each in _pairs(found, seed, n_boot))
+    for (source,), own in sorted(values.partition_by("source", as_dict=True).items(), key=str):
+        by_name = {str(name): part for (name,), part in own.partition_by("name", as_dict=True).items()}
+        rows += ({"source": source, **row} for row in _pairs(by_name, seed, n_boot))
     _decide(rows)
     return pl.DataFrame(rows, schema=CORRELATION)
 
@@ -63,62 +55,47 @@ def _decide(rows: list[dict[str, Any]]) -> None:
                 row["verdict"] = "significant" if p < LEVEL else "not_significant"
 
 
-def _pairs(found: Sequence[pl.DataFrame], seed: int, n_boot: int) -> list[dict[str, Any]]:
-    """Return a row of each pair; measures that the same models have are resampled together, each of them once."""
-    together: dict[tuple[str, ...], list[int]] = {}
-    for number, both in enumerate(found):
-        together.setdefault(tuple(both["model"].to_list()), []).append(number)
-    rows: dict[int, dict[str, Any]] = {}
+def _pairs(by_name: Mapping[str, pl.DataFrame], seed: int, n_boot: int) -> Iterator[dict[str, Any]]:
+    """Yield a row of each pair; measures that the same models have are resampled together, each of them once."""
+    together: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for a, b in combinations(sorted(by_name), 2):
+        if both := by_name[a].join(by_name[b], on="model", how="semi")["model"].sort().to_list():
+            together.setdefault(tuple(both), []).append((a, b))
     seed = resampling.stream("correlations", seed)
-    for numbers in together.values():
-        values: dict[str, Floats] = {}
-        noise: dict[str, Floats] = {}
-        for number in numbers:
-            for end in ("", "_b"):
-                name = found[number]["name" + end][0]
-                values[name] = found[number]["value" + end].to_numpy()
-                noise[name] = found[number]["sem" + end].to_numpy()
-        place = {name: at for at, name in enumerate(values)}
-        pairs = [(place[found[each]["name"][0]], place[found[each]["name_b"][0]]) for each in numbers]
-        ranked = rank_correlations([*values.values()], pairs, n_boot, seed)
-        corrected = disattenuated_each([*values.values()], [*noise.values()], pairs, n_boot, seed)
-        sure = {name: reliability(values[name], noise[name]) for name in values}
-        for number, one, other in zip(numbers, ranked, corrected, strict=True):
-            rows[number] = _row(found[number], one, other, sure)
-    return [rows[number] for number in range(len(found))]
+    for models, pairs in together.items():
+        own = {
+            name: by_name[name].filter(pl.col("model").is_in(models)).sort("model")
+            for name in dict.fromkeys(chain(*pairs))
+        }
+        place = {name: number for number, name in enumerate(own)}
+        values, noise = ([each[name].to_numpy() for each in own.values()] for name in ("value", "sem"))
+        wanted = [(place[a], place[b]) for a, b in pairs]
+        ranked = rank_correlations(values, wanted, n_boot, seed)
+        corrected = disattenuated_each(values, noise, wanted, n_boot, seed)
+        for (a, b), found, without_noise in zip(pairs, ranked, corrected, strict=True):
+            yield _row(own[a], own[b], found, without_noise)
 
 
-def _row(
-    both: pl.DataFrame, found: Estimate, corrected: Estimate, sure: Mapping[str, float | None]
-) -> dict[str, Any]:
-    first, second = both["value"].to_numpy(), both["value_b"].to_numpy()
-    named = both.row(0, named=True)
+def _row(a: pl.DataFrame, b: pl.DataFrame, found: Estimate, corrected: Estimate) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for side, own in (("a", a), ("b", b)):
+        named = own.row(0, named=True)
+        row |= {side: named["name"], f"trait_{side}": named["trait"], f"benchmark_{side}": named["benchmark"]}
+        row[f"reliability_{side}"] = reliability(own["value"].to_numpy(), own["sem"].to_numpy())
+    few = found.status if found.value is None else exact.few_models(a.height) or found.status
     return {
-        "a": named["name"],
-        "b": named["name_b"],
-        "trait_a": named["trait"],
-        "trait_b": named["trait_b"],
-        "benchmark_a": named["benchmark"],
-        "benchmark_b": named["benchmark_b"],
-        "kind": kind(named["trait"], named["trait_b"], named["benchmark"], named["benchmark_b"]),
-        "n_models": both.height,
+        **row,
+        "kind": kind(row["trait_a"], row["trait_b"], row["benchmark_a"], row["benchmark_b"]),
+        "n_models": a.height,
         "spearman": found.value,
         "low": found.low,
         "high": found.high,
-        "p": exact.rank_p(first, second, found.value),
-        "status": found.status if found.value is None else exact.few_models(both.height) or found.status,
-        "reliability_a": sure[named["name"]],
-        "reliability_b": sure[named["name_b"]],
-        **_corrected(corrected),
-    }
-
-
-def _corrected(found: Estimate) -> dict[str, object]:
-    return {
-        "disattenuated": found.value,
-        "disattenuated_low": found.low,
-        "disattenuated_high": found.high,
-        "disattenuated_status": found.status,
+        "p": exact.rank_p(a["value"].to_numpy(), b["value"].to_numpy(), found.value),
+        "status": few,
+        "disattenuated": corrected.value,
+        "disattenuated_low": corrected.low,
+        "disattenuated_high": corrected.high,
+        "disattenuated_status": corrected.status,
     }
 
 

@@ -66,7 +66,7 @@ def _calibration(study: Study) -> pl.DataFrame:
     """
     measured, points = with_curves(answers(study), seed=study.study.seed)
     lacks = incomplete.lacking_of(study)
-    measured, points = incomplete.told(measured, lacks), incomplete.without_withheld(points, lacks)
+    measured, points = incomplete.labelled(measured, lacks), incomplete.without_withheld(points, lacks)
     found = pl.concat([measured, people.measured(study, measured)])
     order = ["benchmark", "dataset", "condition", "model", "source"]
     found = found.sort(order, maintain_order=True)

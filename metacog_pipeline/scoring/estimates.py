@@ -7,64 +7,101 @@ without those items and labelled; they are never scored as wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Benchmark, Measure, MeasureSet
 from metacog_pipeline.benchmark.groups import Group
+from metacog_pipeline.benchmark.measures import holds
 from metacog_pipeline.errors import one_line
-from metacog_pipeline.scoring.basis import Behind, answers_behind, behind
+from metacog_pipeline.scoring.harmonised import harmonised
 from metacog_pipeline.scoring.schemas import ESTIMATE
 from metacog_pipeline.stats import measured_coverage
 from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 
 WITHHELD = "withheld"
-Row = tuple[Any, ...]  # of the schema `ESTIMATE`
-_MEASURE, _VALUE = map(ESTIMATE.names().index, ("measure", "estimate"))
+Bound = Benchmark[Any, Any, Any]
 FAILED = "failed: "
-COVERAGE = Measure(
-    "coverage",
-    "coverage",
-    words="Share of the asked items whose answer could be read.",
-)
+COVERAGE = Measure("coverage", "coverage", words="Share of the asked items whose answer could be read.")
+_KEY = ["dataset", "task", "condition", "scoring", "model"]  # of a group, as `ESTIMATE` has it
 
 
-def groups_of(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame, *, by_run: bool) -> list[Group]:
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """The answers behind a number.
+
+    Attributes
+    ----------
+    n, n_items
+        Answers; the items they belong to.
+    rarer
+        Right or wrong answers, whichever are fewer; None where nothing is right or wrong.
+    """
+
+    n: int
+    n_items: int
+    rarer: int | None
+
+    @property
+    def several(self) -> bool:
+        """Whether items have several answers."""
+        return self.n > self.n_items
+
+
+def answers_behind(benchmark: Bound, answered: pl.DataFrame, measure: Measure | None) -> pl.DataFrame:
+    """Return those of the answered responses that a measure rests on: all, where it declares none."""
+    if measure is None or not measure.basis:
+        return answered
+    seen = harmonised(benchmark, answered) if measure.shared else answered
+    return seen.filter(holds(measure.basis, seen.schema))
+
+
+def basis_of(answers: pl.DataFrame, measure: Measure | None, unit: str = "item_id") -> Basis:
+    """Count the answers behind a number; ``unit`` is the column of the items.
+
+    Answers that are all right, or all wrong, by the declaration itself have no rarer kind: then it is their number that
+    an interval rests on.
+    """
+    right = "correct" if measure is None else measure.right
+    rarer = None
+    if right in answers.columns:
+        verdicts = answers[right].drop_nulls()
+        hits = int(verdicts.sum() or 0)
+        one_kind = measure is not None and any(name == right and values for name, values in measure.basis)
+        rarer = len(verdicts) if one_kind else min(hits, len(verdicts) - hits)
+    return Basis(answers.height, answers[unit].n_unique(), rarer)
+
+
+def groups_of(benchmark: Bound, scored: pl.DataFrame, *, by_run: bool) -> list[Group]:
     """Return the groups of scored responses, ordered by data set, task, condition, model and run; per scoring.
 
     ``scored`` are responses with derived columns; ``by_run`` keeps runs apart, else they are pooled.
     """
     keys = ["dataset", *benchmark.grouped_by, "condition", "model", *(["run"] if by_run else [])]
     order = list(dict.fromkeys([*keys, "run", "item_id"]))
-    found, first = [], 0
+    found = []
     whole = scored.sort(order, maintain_order=True)
     answered = ~pl.col("status").is_in(benchmark.unanswered)
-    unreadable = answered & pl.col("status").is_in((*benchmark.unreadable, "unparsable"))
-    facts = whole.group_by(keys, maintain_order=True).agg(
-        _asked=pl.len(),
-        _answered=answered.sum(),
-        _unreadable=unreadable.sum(),
-        _simulated=(pl.col("source") == "simulated").any(),
-    )
-    for named in facts.iter_rows(named=True):
-        own = whole.slice(first, named["_asked"])
-        first += own.height
-        rows = own if named["_answered"] == own.height else own.filter(answered)
+    for own in whole.partition_by(keys, maintain_order=True):
+        rows = own.filter(answered)
+        named = own.row(0, named=True)
+        unreadable = rows.filter(pl.col("status").is_in((*benchmark.unreadable, "unparsable"))).height
         for scoring in benchmark.scorings:
             found.append(
                 Group(
                     benchmark,
                     dataset=str(named["dataset"]),
-                    task=named.get("task"),
+                    task=named["task"] if "task" in keys else None,
                     condition=str(named["condition"]),
                     scoring=scoring,
                     model=str(named["model"]),
-                    run=named.get("run"),
-                    source="simulated" if named["_simulated"] else "measured",
+                    run=named["run"] if by_run else None,
+                    source="simulated" if (own["source"] == "simulated").any() else "measured",
                     asked=own.height,
                     n_failed=own.height - rows.height,
-                    n_unreadable=named["_unreadable"],
+                    n_unreadable=unreadable,
                     rows=rows,
                     frame=own,
                 )
@@ -72,62 +109,46 @@ def groups_of(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame, *, by_r
     return found
 
 
-def estimates(
-    benchmark: Benchmark[Any, Any, Any], groups: Sequence[Group], by_run: pl.DataFrame | None = None
-) -> pl.DataFrame:
+def estimates(benchmark: Bound, groups: Sequence[Group], by_run: pl.DataFrame | None = None) -> pl.DataFrame:
     """Return one row per group and measure in the schema `ESTIMATE`.
 
-    ``by_run`` are rows of models with a single run: pooled over runs their numbers are the same and not computed twice. A
-    set that has other measures of a model than of a run is computed whole.
+    ``by_run`` are rows of models with a single run: pooled over runs their numbers are the same, and a measure that has
+    rows of a group there is not computed again. A set that has other measures of a model than of a run is computed whole.
     """
-    kept = _by_group(by_run) if by_run is not None else {}
-    found: list[dict[str, Estimate | Row]] = [{} for _ in groups]
+    kept = ESTIMATE.to_frame() if by_run is None else by_run.with_columns(run=pl.lit(None, pl.Int32))
+    kept = kept.filter(~pl.col("status").str.starts_with(FAILED))
+    known = set(kept.select(*_KEY, "measure").iter_rows())
+    found: list[dict[str, Estimate]] = [{} for _ in groups]
     for each in benchmark.measures:
-        left = [
-            (group, values)
-            for group, values in zip(groups, found, strict=True)
-            if not _taken(each, group, values, kept.get(_key(group), {}))
-        ]
-        if not left:
-            continue
-        if isinstance(each, MeasureSet):
-            _compute_set(benchmark, each, *zip(*left, strict=True))
-        else:
-            _compute(each, left)
-    known = {each.name: each for each in measures_of(benchmark)}
+        todo = [place for place, group in enumerate(groups) if not _known(each, group, known)]
+        made = _computed(benchmark, each, [groups[place] for place in todo])
+        for place, own in zip(todo, made, strict=True):
+            found[place] |= own
+    declared = {each.name: each for each in measures_of(benchmark)}
     rows = [
         row
         for group, values in zip(groups, found, strict=True)
-        for row in _rows(benchmark, group, values, known)
+        for row in _rows(group, values, declared, (*_key(group), COVERAGE.name) in known)
     ]
-    return pl.DataFrame(rows, schema=ESTIMATE, orient="row")
+    computed = pl.DataFrame(rows, schema=ESTIMATE, orient="row")
+    taken = kept.join(computed, on=[*_KEY, "measure"], how="anti", nulls_equal=True)
+    return pl.concat([computed, taken.select(ESTIMATE.names())])
 
 
 def _key(group: Group) -> tuple[object, ...]:
     return group.dataset, group.task, group.label, group.scoring, group.model
 
 
-def _by_group(by_run: pl.DataFrame) -> dict[tuple[object, ...], dict[str, Row]]:
-    found: dict[tuple[object, ...], dict[str, Row]] = {}
-    pooled = by_run.with_columns(run=pl.lit(None, pl.Int32)).select(ESTIMATE.names())
-    for row in pooled.filter(~pl.col("status").str.starts_with(FAILED)).iter_rows():
-        found.setdefault((*row[1:6],), {})[row[_MEASURE]] = row
-    return found
-
-
-def _taken(
-    each: Measure | MeasureSet, group: Group, values: dict[str, Estimate | Row], kept: Mapping[str, Row]
-) -> bool:
-    """Take what is kept of a measure or a set; whether all that apply were there."""
-    measures = each.measures if isinstance(each, MeasureSet) else (each,)
-    names = {measure.name for measure in measures if measure.conditions(group.condition)}
-    if not names <= kept.keys() or not names or (isinstance(each, MeasureSet) and each.together):
+def _known(each: Measure | MeasureSet, group: Group, known: set[tuple[object, ...]]) -> bool:
+    """Whether all measures that apply to a group are known."""
+    if isinstance(each, MeasureSet) and each.together:
         return False
-    values.update((name, row) for name, row in kept.items() if name in names)
-    return True
+    measures = each.measures if isinstance(each, MeasureSet) else (each,)
+    names = [measure.name for measure in measures if measure.conditions(group.condition)]
+    return bool(names) and all((*_key(group), name) in known for name in names)
 
 
-def measures_of(benchmark: Benchmark[Any, Any, Any] | type[Benchmark[Any, Any, Any]]) -> list[Measure]:
+def measures_of(benchmark: Bound | type[Bound]) -> list[Measure]:
     """Return every measure a benchmark declares, those of sets among them, coverage first."""
     declared: list[Measure] = []
     for each in benchmark.measures:
@@ -136,34 +157,27 @@ def measures_of(benchmark: Benchmark[Any, Any, Any] | type[Benchmark[Any, Any, A
     return declared if named else [COVERAGE, *declared]
 
 
-def _compute(measure: Measure, groups: Sequence[tuple[Group, dict[str, Estimate | Row]]]) -> None:
-    if measure.compute is None:
-        raise TypeError(f"measure {measure.name} has no compute and stands in no MeasureSet")
-    for group, values in groups:
-        if not measure.conditions(group.condition):
-            continue
+def _computed(
+    benchmark: Bound, each: Measure | MeasureSet, groups: Sequence[Group]
+) -> list[dict[str, Estimate]]:
+    """Return the values of a measure or a set for each group; one that fails leaves its own rows empty."""
+    if isinstance(each, MeasureSet):
         try:
-            made = measure.compute(group)
-        except Exception as error:  # one measure that fails leaves its own row empty
-            made = _failed(error)
-        if made is not None:
-            values[measure.name] = made
-
-
-def _compute_set(
-    benchmark: Benchmark[Any, Any, Any],
-    each: MeasureSet,
-    groups: Sequence[Group],
-    found: Sequence[dict[str, Estimate | Row]],
-) -> None:
-    try:
-        made = each.compute(benchmark, groups)
-        for values, own in zip(found, made, strict=True):
-            values.update(own)
-    except Exception as error:
-        for group, values in zip(groups, found, strict=True):
-            names = [m.name for m in each.measures if m.conditions(group.condition)]
-            values.update(dict.fromkeys(names, _failed(error)))
+            found = each.compute(benchmark, groups) if groups else []
+            return [dict(own) for _, own in zip(groups, found, strict=True)]
+        except Exception as error:
+            names = [[m.name for m in each.measures if m.conditions(g.condition)] for g in groups]
+            return [dict.fromkeys(own, _failed(error)) for own in names]
+    if each.compute is None:
+        raise TypeError(f"measure {each.name} has no compute and stands in no MeasureSet")
+    made: list[dict[str, Estimate]] = []
+    for group in groups:
+        try:
+            value = each.compute(group) if each.conditions(group.condition) else None
+        except Exception as error:
+            value = _failed(error)
+        made.append({} if value is None else {each.name: value})
+    return made
 
 
 def _failed(error: Exception) -> Estimate:
@@ -171,45 +185,35 @@ def _failed(error: Exception) -> Estimate:
 
 
 def _rows(
-    benchmark: Benchmark[Any, Any, Any],
-    group: Group,
-    values: Mapping[str, Estimate | Row],
-    known: Mapping[str, Measure],
-) -> Iterator[Row]:
-    whole = values.get(COVERAGE.name)
-    if whole is None:
-        whole = Estimate(group.coverage, None, None, group.asked, "readable / asked")
-        values = {COVERAGE.name: whole, **values}
-    coverage = whole.value if isinstance(whole, Estimate) else whole[_VALUE]
-    among: dict[tuple[str, tuple[str, ...]], Group] = {}
-    counted: dict[object, Behind] = {}
+    group: Group, values: Mapping[str, Estimate], declared: Mapping[str, Measure], covered: bool
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a group; without coverage where that is known."""
+    coverage = values.get(COVERAGE.name) or Estimate(
+        group.coverage, None, None, group.asked, "readable / asked"
+    )
+    if not covered:
+        values = {COVERAGE.name: coverage, **values}
+    among: dict[object, Group] = {None: group}
+    counted: dict[object, Basis | Estimate] = {}  # many measures rest on the same answers
     for name, estimate in values.items():
-        if not isinstance(estimate, Estimate):
-            yield estimate
-            continue
-        measure = known.get(name)
-        own = group
-        if measure is not None and measure.only is not None:
-            own = among.get(measure.only) or among.setdefault(measure.only, group.among(*measure.only))
-        missing = None if name == COVERAGE.name else _missing(own, measure)
-        shown = benchmark.settings.allow_incomplete or (measure is not None and not measure.withheld)
-        if missing is not None and not shown:
-            estimate = unavailable(estimate.n, WITHHELD, missing)
-        kind = None if measure is None else (measure.basis, measure.shared, measure.right)
+        measure = declared.get(name)
+        only = None if measure is None else measure.only
+        own = among.get(only) or among.setdefault(only, group.among(*only or ("", ())))
+        kind = None if measure is None else (only, measure.basis, measure.shared, measure.right)
         if kind not in counted:
-            try:
-                counted[kind] = behind(answers_behind(benchmark, own.rows, measure), measure)
-            except pl.exceptions.PolarsError as error:  # it names a column that is not there
-                estimate = _failed(error)
-        # A value of an incomplete run says so, after what else is said of it; one that cannot be formed says why.
-        status = estimate.status
-        if missing is not None and estimate.value is not None and not status.startswith("incomplete"):
-            status = missing if status == OK else f"{status}; {missing}"
-        covered = coverage if own is group else own.coverage
+            counted[kind] = _basis(own, measure)
+        share = coverage.value if own is group else own.coverage
         if measure is not None and measure.part is not None:
-            covered = _coverage_of(own, measure.part)
-        held = counted.get(kind) or behind(own.rows, None)
-        yield _row(benchmark, own, name, estimate, status, covered, held, measure)
+            share = _coverage_of(own, measure.part)
+        yield _row(own, name, estimate, share, counted[kind], measure)
+
+
+def _basis(group: Group, measure: Measure | None) -> Basis | Estimate:
+    """Return what a measure rests on, or that it cannot be told: it names a column that is not there."""
+    try:
+        return basis_of(answers_behind(group.benchmark, group.rows, measure), measure)
+    except pl.exceptions.PolarsError as error:
+        return _failed(error)
 
 
 def _missing(group: Group, measure: Measure | None) -> str | None:
@@ -234,27 +238,32 @@ def _coverage_of(group: Group, part: str) -> float | None:
 
 
 def _row(
-    benchmark: Benchmark[Any, Any, Any],
     group: Group,
     name: str,
     estimate: Estimate,
-    status: str,
     coverage: float | None,
-    own: Behind,
+    basis: Basis | Estimate,
     measure: Measure | None,
-) -> Row:
+) -> tuple[Any, ...]:
+    benchmark = group.benchmark
+    missing = None if name == COVERAGE.name else _missing(group, measure)
+    shown = benchmark.settings.allow_incomplete or (measure is not None and not measure.withheld)
+    if missing is not None and not shown:
+        estimate = unavailable(estimate.n, WITHHELD, missing)
+    if isinstance(basis, Estimate):
+        estimate, basis = basis, basis_of(group.rows, None)
+    # A value of an incomplete run says so, after what else is said of it; one that cannot be formed says why.
+    status = estimate.status
+    if missing is not None and estimate.value is not None and not status.startswith("incomplete"):
+        status = missing if status == OK else f"{status}; {missing}"
     few = measured_coverage.low_n(
         name if measure is None or not measure.shared else measured_coverage.SHARED_PREFIX + name,
-        estimate.method,
-        estimate.value,
-        estimate.low,
-        estimate.n,
-        own.rarer,
-        several=own.several,
+        *(estimate.method, estimate.value, estimate.low, estimate.n, basis.rarer),
+        several=basis.several,
     )
     return (
         *(benchmark.name, group.dataset, group.task, group.label, group.scoring, group.model, group.run),
         *(group.source, name, estimate.value, estimate.low, estimate.high, estimate.sem, estimate.n),
-        *(own.n_items, group.n_failed, group.n_unreadable, coverage),
+        *(basis.n_items, group.n_failed, group.n_unreadable, coverage),
         *(estimate.method, status, few),
     )

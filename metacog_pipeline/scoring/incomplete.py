@@ -6,11 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.asking import tasks
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Benchmark
 from metacog_pipeline.scoring.estimates import WITHHELD
-from metacog_pipeline.scoring.files import scored_path
+from metacog_pipeline.scoring.files import scored_partitions, scored_path
 from metacog_pipeline.stats.estimate import OK
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.frames import read_frame
@@ -20,7 +19,7 @@ CELL = ["benchmark", "dataset", "condition", "model"]
 LACKING = pl.Schema(
     {**dict.fromkeys(CELL, pl.String), "lacking": pl.Int64, "asked": pl.Int64, "shown": pl.Boolean}
 )
-_NUMBERS = ("estimate", "low", "high", "sem")
+_NUMBERS = ("estimate", "low", "high", "sem", "low_n")
 
 
 def lacking(benchmark: Benchmark[Any, Any, Any], scored: pl.DataFrame) -> pl.DataFrame:
@@ -44,31 +43,24 @@ def lacking_of(study: Study) -> pl.DataFrame:
     """Return what the study lacks; the runs of a model count together."""
     found = [LACKING.to_frame()]
     for benchmark in enabled(study):
-        runs: dict[str, list[pl.DataFrame]] = {}
-        for partition in tasks.partitions(benchmark):
-            if (path := scored_path(partition)).exists():
-                runs.setdefault(partition.spec.name, []).append(read_frame(path))
-        found += [lacking(benchmark, pl.concat(own, how="diagonal_relaxed")) for own in runs.values()]
+        for partitions in scored_partitions(benchmark).values():
+            runs = [read_frame(scored_path(each)) for each in partitions]
+            found.append(lacking(benchmark, pl.concat(runs, how="diagonal_relaxed")))
     return pl.concat(found)
 
 
-def told(measured: pl.DataFrame, lacks: pl.DataFrame) -> pl.DataFrame:
+def labelled(measured: pl.DataFrame, lacks: pl.DataFrame) -> pl.DataFrame:
     """Return rows of `schemas.CALIBRATION` without the numbers of what ``lacks`` answers, or with a label."""
     missing = pl.format("incomplete: {} of {} not answered", "lacking", "asked")
     label = pl.when(pl.col("status") == OK).then(missing).otherwise(pl.format("{}; {}", "status", missing))
     has, hidden = pl.col("lacking").is_not_null(), pl.col("shown").not_().fill_null(False)
-    known = pl.col("estimate").is_not_null()
-    status = pl.when(hidden).then(missing).when(has & known).then(label).otherwise("status")
-    return (
-        measured.join(lacks, on=CELL, how="left", maintain_order="left")
-        .with_columns(
-            *(pl.when(~hidden).then(name).alias(name) for name in _NUMBERS),
-            status=status,
-            method=pl.when(hidden).then(pl.lit(WITHHELD)).otherwise("method"),
-            low_n=pl.when(~hidden).then("low_n"),
-        )
-        .select(measured.columns)
+    known = has & pl.col("estimate").is_not_null()
+    found = measured.join(lacks, on=CELL, how="left", maintain_order="left").with_columns(
+        *(pl.when(~hidden).then(name).alias(name) for name in _NUMBERS),
+        status=pl.when(hidden).then(missing).when(known).then(label).otherwise("status"),
+        method=pl.when(hidden).then(pl.lit(WITHHELD)).otherwise("method"),
     )
+    return found.select(measured.columns)
 
 
 def without_withheld(points: pl.DataFrame, lacks: pl.DataFrame) -> pl.DataFrame:

@@ -81,12 +81,9 @@ def values(
     """
     frames = [VALUE_SCHEMA.to_frame()]
     for trait in found:
-        own = (
-            calibration.filter(benchmark=trait.benchmark)
-            if trait.harmonised
-            else estimates.get(trait.benchmark)
-        )
-        if own is not None and own.height:
+        shared = calibration.filter(benchmark=trait.benchmark)
+        own = shared if trait.harmonised else estimates.get(trait.benchmark, pl.DataFrame())
+        if own.height:
             frames.append(_of(trait, own))
     return pl.concat(frames)
 

@@ -3,7 +3,7 @@
 import polars as pl
 
 from metacog_pipeline.benchmark.contract import Measure
-from metacog_pipeline.scoring.basis import answers_behind, behind
+from metacog_pipeline.scoring.estimates import answers_behind, basis_of
 from metacog_pipeline.scoring.measures import share
 from tests.metamedqa.engine import bound
 
@@ -17,7 +17,7 @@ ROWS = pl.DataFrame(
 
 
 def counted(measure):
-    found = behind(answers_behind(bound(), ROWS, measure), measure)
+    found = basis_of(answers_behind(bound(), ROWS, measure), measure)
     return found.n, found.n_items, found.rarer, found.several
 
 

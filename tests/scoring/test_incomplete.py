@@ -35,7 +35,7 @@ def _scored(*of_1b: str, of_3: str = "ok") -> pl.DataFrame:
 
 def _told(scored: pl.DataFrame, *, shown: bool, **row: object) -> dict[str, object]:
     measured = pl.DataFrame([{**ROW, **row}], schema=CALIBRATION)
-    return incomplete.told(measured, incomplete.lacking(_benchmark(shown), scored)).row(0, named=True)
+    return incomplete.labelled(measured, incomplete.lacking(_benchmark(shown), scored)).row(0, named=True)
 
 
 def test_numbers_of_an_incomplete_run_are_withheld():

@@ -1,12 +1,10 @@
 """Two models on shared items: the sign, what is shared, Holm, and what cannot be said."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import polars as pl
 import pytest
 
-from metacog_pipeline.scoring import model_pairs, pair_sides
+from metacog_pipeline.scoring import model_pairs
 from metacog_pipeline.scoring.confidence_grid import CELLS, STATISTICS, SUMS, of_sums
 from metacog_pipeline.scoring.model_pairs import PAIRED_SCHEMA, paired
 from metacog_pipeline.scoring.schemas import HARMONISED
@@ -185,19 +183,17 @@ def test_no_pair_depends_on_which_other_pairs_were_compared():
         name: of(name, rng.random(n) < 0.7, list(rng.integers(0, 11, n) / 10))
         for name, n in (("a", 40), ("b", 40), ("c", 40), ("d", 37))
     }
-    models = {name: model_pairs.Model.of(own) for name, own in rows.items()}
+    models = {name: model_pairs.Model.of(own, 1, 500) for name, own in rows.items()}
     together = {
-        pair: model_pairs.differences(*(models[name] for name in pair), seed=1, n_boot=500)
+        pair: model_pairs.differences(*(models[name] for name in pair))
         for pair in ("ab", "bc", "ca", "ad", "ab")
     }
     for pair in ("ab", "ad"):
-        alone = [model_pairs.Model.of(rows[name]) for name in pair]
-        assert model_pairs.differences(*alone, seed=1, n_boot=500) == together[pair]
+        alone = [model_pairs.Model.of(rows[name], 1, 500) for name in pair]
+        assert model_pairs.differences(*alone) == together[pair]
 
 
-@pytest.mark.parametrize("most", [0, 2_000])
-def test_draws_of_items_and_of_patterns_have_the_spread_of_the_sample(most, monkeypatch):
-    monkeypatch.setattr(pair_sides, "MOST_WEIGHED", most)
+def test_draws_of_items_have_the_spread_of_the_sample():
     rng = np.random.default_rng(9)
     gap = rng.integers(0, 101, (2, 200)) / 100
     both = pl.concat([of(name, [1] * 200, list(own)) for name, own in zip("ab", gap, strict=True)])
@@ -205,14 +201,3 @@ def test_draws_of_items_and_of_patterns_have_the_spread_of_the_sample(most, monk
     own = gap[0] - gap[1]
     assert told["difference"] == pytest.approx(own.mean())
     assert told["high"] - told["low"] == pytest.approx(2 * 1.96 * own.std() / np.sqrt(200), rel=0.06)
-
-
-class _Group:
-    dataset, source, task, condition = "sample", "measured", None, "baseline"
-
-    def __init__(self, rows):
-        self.rows, self.model = rows, rows["model"][0]
-
-
-class _Seeded:
-    context = SimpleNamespace(seed=1)

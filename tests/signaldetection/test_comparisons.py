@@ -16,7 +16,7 @@ from metacog_pipeline.benchmarks.signaldetection.grid import Grid, Totals, count
 from metacog_pipeline.benchmarks.signaldetection.measures import meta_d
 from metacog_pipeline.benchmarks.signaldetection.measures.type1 import type1_of
 from metacog_pipeline.llm.spec import ObserverSpec
-from metacog_pipeline.scoring import comparisons, pairs
+from metacog_pipeline.scoring import comparisons
 from metacog_pipeline.scoring.schemas import COMPARISON
 from metacog_pipeline.stats import exact, resampling
 from metacog_pipeline.stats.multiple import holm
@@ -44,7 +44,14 @@ def between_models(frame: pl.DataFrame, n_boot: int) -> pl.DataFrame:
     bench, found = bound(), groups(frame)
     own = [each for each in CONTRASTS if each.family in ("models_paired", "mcnemar")]
     with fewer(n_boot):
-        return pl.concat([comparisons.adjusted(each, pairs.rows_of(bench, each, found)) for each in own])
+        return pl.concat(
+            [
+                comparisons.adjusted(
+                    each, comparisons.as_table(bench, comparisons.rows_of(bench, each, found))
+                )
+                for each in own
+            ]
+        )
 
 
 def items_of(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
