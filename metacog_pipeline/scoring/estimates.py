@@ -23,6 +23,7 @@ from metacog_pipeline.stats.estimate import OK, Estimate, unavailable
 
 WITHHELD = "withheld"
 Bound = Benchmark[Any, Any, Any]
+Known = Mapping[tuple[Any, ...], float | None]  # group and measure → value
 FAILED = "failed: "
 COVERAGE = Measure("coverage", "coverage", words="Share of the asked items whose answer could be read.")
 _KEY = ["dataset", "task", "condition", "scoring", "model"]  # of a group, as `ESTIMATE` has it
@@ -117,7 +118,7 @@ def estimates(benchmark: Bound, groups: Sequence[Group], by_run: pl.DataFrame | 
     """
     kept = ESTIMATE.to_frame() if by_run is None else by_run.with_columns(run=pl.lit(None, pl.Int32))
     kept = kept.filter(~pl.col("status").str.starts_with(FAILED))
-    known = set(kept.select(*_KEY, "measure").iter_rows())
+    known = {row[:-1]: row[-1] for row in kept.select(*_KEY, "measure", "estimate").iter_rows()}
     found: list[dict[str, Estimate]] = [{} for _ in groups]
     for each in benchmark.measures:
         todo = [place for place, group in enumerate(groups) if not _known(each, group, known)]
@@ -128,7 +129,7 @@ def estimates(benchmark: Bound, groups: Sequence[Group], by_run: pl.DataFrame | 
     rows = [
         row
         for group, values in zip(groups, found, strict=True)
-        for row in _rows(group, values, declared, (*_key(group), COVERAGE.name) in known)
+        for row in _rows(group, values, declared, known)
     ]
     computed = pl.DataFrame(rows, schema=ESTIMATE, orient="row")
     taken = kept.join(computed, on=[*_KEY, "measure"], how="anti", nulls_equal=True)
@@ -139,7 +140,7 @@ def _key(group: Group) -> tuple[object, ...]:
     return group.dataset, group.task, group.label, group.scoring, group.model
 
 
-def _known(each: Measure | MeasureSet, group: Group, known: set[tuple[object, ...]]) -> bool:
+def _known(each: Measure | MeasureSet, group: Group, known: Known) -> bool:
     """Whether all measures that apply to a group are known."""
     if isinstance(each, MeasureSet) and each.together:
         return False
@@ -185,14 +186,14 @@ def _failed(error: Exception) -> Estimate:
 
 
 def _rows(
-    group: Group, values: Mapping[str, Estimate], declared: Mapping[str, Measure], covered: bool
+    group: Group, values: Mapping[str, Estimate], declared: Mapping[str, Measure], known: Known
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a group; without coverage where that is known."""
-    coverage = values.get(COVERAGE.name) or Estimate(
-        group.coverage, None, None, group.asked, "readable / asked"
-    )
-    if not covered:
-        values = {COVERAGE.name: coverage, **values}
+    """Yield the rows of a group; of a benchmark that computes no coverage of its own, that of all answers."""
+    kept = (*_key(group), COVERAGE.name)
+    if COVERAGE.name not in values and kept not in known:
+        covered = Estimate(group.coverage, None, None, group.asked, "readable / asked")
+        values = {COVERAGE.name: covered, **values}
+    coverage = values[COVERAGE.name].value if COVERAGE.name in values else known[kept]
     among: dict[object, Group] = {None: group}
     counted: dict[object, Basis | Estimate] = {}  # many measures rest on the same answers
     for name, estimate in values.items():
@@ -202,7 +203,7 @@ def _rows(
         kind = None if measure is None else (only, measure.basis, measure.shared, measure.right)
         if kind not in counted:
             counted[kind] = _basis(own, measure)
-        share = coverage.value if own is group else own.coverage
+        share = coverage if own is group else own.coverage
         if measure is not None and measure.part is not None:
             share = _coverage_of(own, measure.part)
         yield _row(own, name, estimate, share, counted[kind], measure)
