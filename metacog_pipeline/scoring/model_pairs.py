@@ -51,6 +51,7 @@ _LOWER_IS_BETTER = ("ece", "brier")
 _NEITHER = ("mean_confidence",)  # more of it is no merit
 _ALPHA = 0.05
 Row = dict[str, Any]
+Counts = NDArray[np.int32]
 
 
 def paired(answers: pl.DataFrame, a: str, b: str, *, seed: int, n_boot: int = N_BOOT) -> pl.DataFrame:
@@ -83,7 +84,7 @@ class Side:
     """
 
     items: NDArray[Any]
-    counts: Ints
+    counts: Counts
     place: Ints
     n_drawn: int
     seed: int
@@ -109,7 +110,8 @@ class Side:
     @cached_property
     def totals(self) -> Floats:
         """The answers in each cell, ``(cells,)``."""
-        return self.counts.sum(axis=0).astype(np.float64)
+        found: Floats = self.counts.sum(axis=0).astype(np.float64)
+        return found
 
     @cached_property
     def draws(self) -> dict[str, Floats]:
@@ -195,8 +197,8 @@ def _difference(name: str, first: Side, second: Side) -> Row:
         few = why if n_items > 1 else f"too few items for an interval: {n_items}"
         return {**found, "low": None, "high": None, "p": None, "status": few}
     if n_items <= exact.MOST_SWAPPED:
-        counts = (side.counts.astype(np.float64) for side in (first, second))
-        p = exact.paired_p(*counts, lambda each: statistic(each.sum(axis=1)))
+        one, two = (side.counts.astype(np.float64) for side in (first, second))
+        p = exact.paired_p(one, two, lambda each: statistic(each.sum(axis=1)))
     few = (exact.few_items(n_items) or f"few items: {n_items}") if n_items < FEW_ITEMS else "ok"
     return {**found, "low": low, "high": high, "p": p, "status": few}
 
@@ -224,4 +226,4 @@ def _better(row: Row, p: float | None) -> str | None:
     too_few = exact.few_items(row.get("n_items") or 0) is not None
     if too_few or row["measure"] in _NEITHER or p is None or p >= _ALPHA:
         return None
-    return row["a"] if (row["difference"] > 0) != (row["measure"] in _LOWER_IS_BETTER) else row["b"]
+    return str(row["a"] if (row["difference"] > 0) != (row["measure"] in _LOWER_IS_BETTER) else row["b"])
