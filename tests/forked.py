@@ -135,7 +135,7 @@ def serve(asking: socket.socket) -> None:
     gc.disable()
     for name in WHAT_RUNS_LOAD:
         importlib.import_module(name)
-    importlib.import_module("metacog_pipeline.leaderboard.models").load_project()  # kept for every run
+    importlib.import_module("metacog_pipeline.leaderboard.sql_folder").load_project()  # kept for every run
     gc.freeze()
     gc.enable()
     gc.set_threshold(20_000, 20, 50)

@@ -15,7 +15,7 @@ from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmark.bound import bound
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.datasets import Dataset
-from metacog_pipeline.leaderboard.models import load_project
+from metacog_pipeline.leaderboard.sql_folder import load_project
 from metacog_pipeline.scoring import printed
 from metacog_pipeline.study import Study, load_study
 
@@ -30,7 +30,7 @@ def _datasets() -> tuple[Dataset, ...]:
 def columns_of(path: str) -> dict[str, str]:
     """Return the columns, with their DuckDB types, of the dataset the file at ``path`` (below the home) belongs to."""
     for dataset in _datasets():
-        if dataset.matches(path):
+        if dataset.of([path]):
             return dict(dataset.columns)
     raise AssertionError(f"{path} belongs to no dataset")
 

@@ -10,8 +10,8 @@ import polars as pl
 
 from metacog_pipeline.conformance.case import Broken, Tried, held
 from metacog_pipeline.errors import MetacogError
-from metacog_pipeline.leaderboard.checks import NotHeldError, check_model, check_query
-from metacog_pipeline.leaderboard.models import load_project
+from metacog_pipeline.leaderboard.build import BrokenError, require_none
+from metacog_pipeline.leaderboard.sql_folder import load_project
 from metacog_pipeline.scoring.comparisons import as_table
 from metacog_pipeline.scoring.printed import fitted
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
@@ -52,12 +52,11 @@ def _left_out(table: str, rows: pl.DataFrame) -> str | None:
         connection.register("given", rows.to_arrow())
         connection.execute(f"create table {table} as from given")
         try:
-            for model in (each for each in project.models if each.name == table):
-                check_model(connection, model)
-            for test in (each for each in project.tests if each.reads == (table,)):
-                check_query(connection, test)
-        except NotHeldError as error:
-            return error.said
+            tests = [test for model in project.models for test in model.tests]
+            for test in (each for each in (*tests, *project.tests) if each.reads == (table,)):
+                require_none(connection, test)
+        except BrokenError as error:
+            return str(error)
     return None
 
 

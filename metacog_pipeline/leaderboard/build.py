@@ -10,8 +10,8 @@ board where it was.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -21,17 +21,22 @@ import pyarrow as pa
 from metacog_pipeline.errors import StoreError, one_line
 from metacog_pipeline.files import canonical_json, file_sha256, sha256_hex
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.checks import NotHeldError, check_model, check_query
-from metacog_pipeline.leaderboard.database import building, identifier, new_database, text
-from metacog_pipeline.leaderboard.declared import declared_measures
+from metacog_pipeline.leaderboard.database import building, identifier, new_database, open_database, text
 from metacog_pipeline.leaderboard.glossary import meaning
-from metacog_pipeline.leaderboard.models import Project, SqlModel, load_project, tables_behind
-from metacog_pipeline.leaderboard.texts import build_texts
-from metacog_pipeline.leaderboard.views import Views, data_files, owner, torn_file_error
+from metacog_pipeline.leaderboard.sql_folder import Project, SqlModel, SqlTest, load_project, tables_behind
+from metacog_pipeline.leaderboard.views import Views, data_files, refuse_torn
 
 # Views whose values lie in a declared range.
 _RANGED = {"stg_estimates", "stg_run_estimates", "stg_calibration"}
 _SNAPSHOT_DIGITS = 12
+_CELL = 80  # letters of a cell in a message
+_SNAPSHOT = """
+create table detail.snapshot as select ?::varchar as id, name as study, seed, ?::varchar as version,
+    current_timestamp as built_at,
+    (select coalesce(bool_and(state = 'complete'), false) from progress where role <> 'helper') as complete,
+    ?::struct(name varchar, rows bigint, digest varchar, reason varchar)[] as tables
+from (from stg_study union all select null, null, null where not exists (from stg_study))
+"""
 _COMMENTS = {
     "snapshot": (
         "One row: the build. Its id stands wherever numbers leave the file.",
@@ -64,20 +69,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
-    """One table of the board.
+    """The table ``schema.name`` of the board.
 
-    Attributes
-    ----------
-    name, schema
-        The table is ``schema.name``.
-    rows, columns
-        How many rows it has; its columns in their order.
-    reads
-        The tables and datasets (``stg_…``) its rows come from.
-    seconds
-        Wall time it took.
-    reason
-        Why it is empty; None where it could be built.
+    ``reads`` are the tables and datasets (``stg_…``) its rows come from; ``reason`` says why it is empty, None where it
+    could be built.
     """
 
     name: str
@@ -85,7 +80,6 @@ class TableResult:
     rows: int
     columns: tuple[Column, ...]
     reads: tuple[str, ...]
-    seconds: float
     reason: str | None = None
 
 
@@ -107,12 +101,8 @@ class BuildResult:
         return {**empty, **self.left_out}
 
 
-class _Fault(Exception):
-    """Tables or benchmarks, each with the reason, without which the board is to be built again."""
-
-    def __init__(self, *, tables: Mapping[str, str] = {}, benchmarks: Mapping[str, str] = {}) -> None:
-        super().__init__()
-        self.tables, self.benchmarks = tables, benchmarks
+class BrokenError(StoreError):
+    """A table cannot be made, or its rows break a test."""
 
 
 def build(home: Home, *, folder: Path | None = None) -> BuildResult:
@@ -133,188 +123,138 @@ def build(home: Home, *, folder: Path | None = None) -> BuildResult:
     """
     started = time.perf_counter()
     project = load_project(folder)
-    empty: dict[str, str] = {}
-    left_out: dict[str, str] = {}
     with building(home):
         files = data_files(home)
-        while True:  # each round leaves out one thing more
+        try:
+            made, snapshot = _board(home, project, files, {})
+        except BrokenError as error:
+            refuse_torn(home, files)
+            left_out = _broken_alone(home, project, files)
+            if not left_out:
+                raise StoreError(f"{error}; the board was left as it was") from None
+            made, snapshot = _board(home, project, files, left_out)
+        with new_database(home, home.texts) as connection:
+            texts = _Build(home, Views(connection, project, files))
+            for model in project.texts:
+                texts.make(replace(model, schema="main"))
+    seconds = time.perf_counter() - started
+    return BuildResult(
+        home.leaderboard, snapshot, tuple(made.tables), made.tests, seconds, made.views.left_out
+    )
+
+
+def _board(
+    home: Home, project: Project, files: Sequence[str], left_out: Mapping[str, str]
+) -> tuple[_Build, str]:
+    """Put a new board in its place; return how it was made, and its id."""
+    with new_database(home, home.leaderboard) as connection:
+        made = _Build(home, Views(connection, project, files, left_out))
+        made.make_all()
+        return made, _write_snapshot(made)
+
+
+def _broken_alone(home: Home, project: Project, files: Sequence[str]) -> dict[str, str]:
+    """Return the benchmarks that break a board of their own, each with the reason; nothing where all or none do."""
+    with open_database(home.path) as connection:
+        views = Views(connection, project, files)
+        views.find_asked()
+    found: dict[str, str] = {}
+    for name in views.asked:
+        with open_database(home.path) as connection:
+            others = {each: "" for each in views.asked if each != name}
             try:
-                result = _Build(home, project, files, empty, left_out, started).made()
-                break
-            except _Fault as fault:
-                empty |= fault.tables
-                left_out |= fault.benchmarks
-        build_texts(home, files)
-    return result
+                _Build(home, Views(connection, project, files, others)).make_all()
+            except BrokenError as error:
+                found[name] = f"left off the board; mend what the benchmark returns ({error})"
+    return found if len(found) < len(views.asked) else {}
 
 
 @dataclass(slots=True)
 class _Build:
-    """One attempt: tables in ``empty`` have no rows, nothing is read of the benchmarks in ``left_out``."""
+    """Tables as they are made one after the other, in the database of ``views``."""
 
     home: Home
-    project: Project
-    files: list[str]
-    empty: dict[str, str]
-    left_out: dict[str, str]
-    started: float
+    views: Views
+    tables: list[TableResult] = field(default_factory=list)
+    tests: int = 0
+    _empty: set[str] = field(default_factory=set)
 
-    def made(self) -> BuildResult:
-        """Return the board, which stands in its place."""
-        with new_database(self.home, self.home.leaderboard) as connection:
-            connection.execute("create schema detail; set search_path = 'main,detail'")
-            views = Views(connection, self.project, self.files, self.left_out)
-            try:
-                tables = self._tables(views)
-                tests = self._test(views)
-                snapshot = self._note(views, tables)
-            except duckdb.Error as error:
-                raise self._torn() or StoreError(
-                    f"{self.home.leaderboard}: cannot be built: {error}"
-                ) from None
-        seconds = time.perf_counter() - self.started
-        return BuildResult(self.home.leaderboard, snapshot, tables, tests, seconds, dict(self.left_out))
+    def make_all(self) -> None:
+        """Make and test every table; BrokenError where one that benchmarks share cannot be made or breaks a test."""
+        views = self.views
+        views.connection.execute("create schema detail; set search_path = 'main,detail'")
+        try:
+            views.find_asked()
+            views.make_given()
+        except duckdb.Error as error:
+            raise BrokenError(f"what the study asks cannot be read: {one_line(str(error), 300)}") from None
+        own = views.own_tables(self.home)
+        datasets = {each.view: each for model in own for each in model.datasets}
+        views.project = replace(
+            views.project,
+            models=(*views.project.models, *own),
+            datasets={**views.project.datasets, **datasets},
+        )
+        for model in views.project.models:
+            self.make(model)
 
-    def _tables(self, views: Views) -> tuple[TableResult, ...]:
-        views.make_asked()
-        for name in views.asked:
-            try:
-                views.make_items(name)
-            except duckdb.Error as error:
-                raise self._torn() or _blamed(
-                    views, {name}, f"items of {name}: {one_line(str(error), 300)}"
-                ) from None
-        views.add_own_tables(self.home)
-        views.declare(declared_measures(views.asked))
-        tables = [self._table(views, model) for model in views.project.models]
-        parts = [TableResult(name, "", 0, (), (), 0.0, why) for name, why in views.failed_parts.items()]
-        return (*tables, *parts)
-
-    def _table(self, views: Views, model: SqlModel) -> TableResult:
-        """Make one table; where it is of one benchmark and fails, leave it empty with the reason."""
-        started = time.perf_counter()
-        connection, table = views.connection, f"{model.schema}.{identifier(model.name)}"
-        reason = self.empty.get(model.name)
-        if reason is None:
-            try:
-                for read in model.reads:
-                    views.ensure(read)
-                connection.execute(f"create table {table} as\n{model.sql}")
-                if _RANGED & set(model.reads):
-                    _withhold(connection, table)
-            except duckdb.Error as error:
-                reason = self.empty[model.name] = self._failed(views, model, error)
-        if reason is not None:
-            _empty(connection, model, table)
-        columns = _describe(connection, model, table, reason)
+    def make(self, model: SqlModel) -> None:
+        """Make one table and run its tests; where it is of one benchmark and fails, leave it empty with the reason."""
+        connection, table = self.views.connection, f"{model.schema}.{identifier(model.name)}"
+        reason: str | None = None
+        try:
+            for read in model.reads:
+                self.views.ensure(read)
+            connection.execute(f"create table {table} as\n{model.sql}")
+            if _RANGED & {*model.reads}:
+                _withhold(connection, table)
+            columns = _described(connection, model, table)
+            for test in self._due(model):
+                require_none(connection, test)
+                self.tests += 1
+        except (duckdb.Error, BrokenError) as error:
+            said = str(error) if isinstance(error, BrokenError) else f"{model.file}: {error}"
+            reason = one_line(said, 400)
+            if model.benchmark is None:
+                raise BrokenError(reason) from None
+            refuse_torn(self.home, self.views.files)
+            self._empty.add(model.name)
+            _make_empty(connection, model, table)
+            columns = _described(connection, model, table, reason)
         [(rows,)] = connection.execute(f"select count(*) from {table}").fetchall()
-        reads = _lineage(views.project, model)
-        return TableResult(
-            model.name, model.schema, rows, columns, reads, time.perf_counter() - started, reason
+        self.tables.append(TableResult(model.name, model.schema, rows, columns, self._lineage(model), reason))
+
+    def _lineage(self, model: SqlModel) -> tuple[str, ...]:
+        """Return the tables and datasets the rows of a table come from, also through parts of benchmarks."""
+        project = self.views.project
+        # What the study asks (`listed`, `asked`) chooses among rows and gives none.
+        known = {*project.datasets, *(each.name for each in project.models)}
+        behind = tables_behind(model.reads, project.parts)
+        return tuple(sorted({"stg_items" if name == "kept_items" else name for name in behind} & known))
+
+    def _due(self, model: SqlModel) -> Iterator[SqlTest]:
+        """Yield the assertions of a table, and the queries that it is the last table of; none that read an empty one."""
+        yield from model.tests
+        tables = {each.name for each in self.views.project.models}
+        made = {model.name, *(each.name for each in self.tables)}
+        for test in self.views.project.tests:
+            reads = tables & {*test.reads}
+            if model.name in reads and reads <= made and not reads & self._empty:
+                yield test
+
+
+def require_none(connection: duckdb.DuckDBPyConnection, test: SqlTest) -> None:
+    """Raise BrokenError, with how many rows break a test and the first of them; nothing where none does."""
+    [(count,)] = connection.execute(f"select count(*) from (\n{test.sql}\n)").fetchall()
+    if count:
+        result = connection.execute(f"select * from (\n{test.sql}\n) order by all limit 1")
+        names = [column[0] for column in result.description or ()]
+        cells = ("null" if cell is None else one_line(str(cell), _CELL) for cell in result.fetchall()[0])
+        first = ", ".join(f"{name}={cell}" for name, cell in zip(names, cells, strict=True))
+        of = f"test {test.name} of {', '.join(test.reads)} ({test.file})"
+        raise BrokenError(
+            f"{of} failed: {count} {'row breaks' if count == 1 else 'rows break'} it, first {first}"
         )
-
-    def _failed(self, views: Views, model: SqlModel, error: duckdb.Error) -> str:
-        """Return why a table of one benchmark is empty; raise what else a failed table means."""
-        if torn := self._torn():
-            raise torn
-        if model.benchmark is not None:
-            return one_line(str(error), 300)
-        if misfits := _misfits(views, model):
-            raise _blamed(views, misfits.keys(), next(iter(misfits.values())))
-        raise StoreError(f"{model.file}: {error}")
-
-    def _torn(self) -> StoreError | None:
-        return torn_file_error(self.home, self.files)
-
-    def _test(self, views: Views) -> int:
-        """Run all tests and return how many there were; StoreError or a _Fault where one does not hold."""
-        project, count = views.project, 0
-        built = [model for model in project.models if model.name not in self.empty]
-        for model in built:
-            try:
-                count += check_model(views.connection, model)
-            except NotHeldError as error:
-                if model.benchmark is not None:
-                    raise _Fault(tables={model.name: error.said}) from None
-                raise _blamed(views, error.benchmarks, error.said) from None
-        own = {model.name for model in project.models if model.benchmark is not None}
-        for test in project.tests:
-            if self.empty.keys() & {*test.reads}:
-                continue
-            try:
-                count += check_query(views.connection, test)
-            except NotHeldError as error:
-                if tables := own & {*test.reads}:
-                    raise _Fault(tables=dict.fromkeys(tables, error.said)) from None
-                owners = {test.benchmark} if test.benchmark is not None else error.benchmarks
-                raise _blamed(views, owners, error.said) from None
-        return count
-
-    def _note(self, views: Views, tables: Iterable[TableResult]) -> str:
-        """Write ``detail.snapshot`` and ``detail.inputs``, which say what the board was built from; return its id."""
-        connection = views.connection
-        digests = {model.name: model.digest for model in views.project.models}
-        inputs = {path: file_sha256(self.home / path) for path in self.files}
-        study = connection.execute("select name, seed, digest from stg_study").fetchall() or [
-            (None, None, "")
-        ]
-        name, seed, digest = study[0]
-        release = version("metacog_pipeline")
-        sql = [*digests.values(), *(part.digest for part in views.project.parts)]
-        shot = sha256_hex(canonical_json([digest, release, sql, inputs]))[:_SNAPSHOT_DIGITS]
-        made = [(table.name, table.rows, digests.get(table.name), table.reason) for table in tables]
-        made += [(name, 0, None, why) for name, why in self.left_out.items()]
-        keys = ("name", "rows", "digest", "reason")
-        connection.execute(
-            "create table detail.snapshot as select ?::varchar as id, ?::varchar as study, ?::bigint as seed, "
-            "?::varchar as version, current_timestamp as built_at, "
-            "(select coalesce(bool_and(state = 'complete'), false) from progress where role <> 'helper') as complete, "
-            "?::struct(name varchar, rows bigint, digest varchar, reason varchar)[] as tables",
-            [shot, name, seed, release, [dict(zip(keys, row, strict=True)) for row in made]],
-        )
-        read = pa.table({"file": [*inputs], "digest": pa.array(inputs.values(), pa.string())})
-        connection.register("inputs_read", read)
-        connection.execute("create table detail.inputs as from inputs_read")
-        for table, (said, columns) in _COMMENTS.items():
-            _comment(connection, f"detail.{table}", said, columns)
-        return shot
-
-
-def _blamed(views: Views, benchmarks: Iterable[str], said: str) -> _Fault | StoreError:
-    """Return what follows from rows of ``benchmarks``: they are left off while others remain, else the old board stays."""
-    names = {*benchmarks}
-    # Rows that are still there without the files of their benchmark came from elsewhere: leaving it out again is no help.
-    if not names or names >= {*views.asked} or names <= {*views.left_out}:
-        return StoreError(f"{said}; the board was left as it was")
-    why = f"left off the board; mend what the benchmark returns ({said})"
-    return _Fault(benchmarks=dict.fromkeys(sorted(names), why))
-
-
-def _misfits(views: Views, model: SqlModel) -> dict[str, str]:
-    """Return the benchmarks whose files of a dataset behind a shared table do not have its columns, with the reason."""
-    found: dict[str, str] = {}
-    for view in sorted({view for name in model.reads for view in views.project.sources(name)}):
-        dataset = views.project.datasets[view]
-        for name in views.asked:
-            own = [path for path in views.files_of(dataset) if owner(path) == name]
-            try:  # reads every value
-                query = f"select sum(hash(columns(*)) % 2) from ({dataset.reading(own)})"
-                views.connection.execute(query).fetchall()
-            except duckdb.Error as error:
-                found[name] = f"{view} of {name}: {one_line(str(error), 300)}"
-    return found
-
-
-def _lineage(project: Project, model: SqlModel) -> tuple[str, ...]:
-    """Return the tables and datasets the rows of a table come from, also through parts of benchmarks.
-
-    What the study asks (`listed`, `asked`) chooses among rows and gives none.
-    """
-    known = {*project.datasets, *(each.name for each in project.models)}
-    read = {
-        "stg_items" if name == "kept_items" else name for name in tables_behind(model.reads, project.parts)
-    }
-    return tuple(sorted(read & known))
 
 
 def _withhold(connection: duckdb.DuckDBPyConnection, table: str) -> None:
@@ -331,34 +271,32 @@ def _withhold(connection: duckdb.DuckDBPyConnection, table: str) -> None:
     )
 
 
-def _empty(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str) -> None:
-    """Make a table without rows; its columns are those of its SQL, or, where that says none, those its header names."""
+def _make_empty(connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str) -> None:
+    """Make a table without rows; its columns are those of its SQL, or, where that says none, those its comment names."""
     connection.execute(f"drop table if exists {table}")
     try:
         connection.execute(f"create table {table} as select * from (\n{model.sql}\n) limit 0")
     except duckdb.Error:
-        names = dict.fromkeys(
-            (*model.header.key, *(name for name in model.header.columns if "*" not in name))
-        )
-        listed = ", ".join(f"{identifier(name)} varchar" for name in names or {"reason": None})
+        names = [name for name in model.columns if "*" not in name] or ["reason"]
+        listed = ", ".join(f"{identifier(name)} varchar" for name in names)
         connection.execute(f"create table {table} ({listed})")
 
 
-def _describe(
-    connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str, reason: str | None
+def _described(
+    connection: duckdb.DuckDBPyConnection, model: SqlModel, table: str, reason: str | None = None
 ) -> tuple[Column, ...]:
     """Write what a table and its columns mean into the database, and return the columns."""
     found = connection.table(table)
     columns = [
-        Column(name, str(kind), meaning(model.header, name) or "")
+        Column(name, str(kind), meaning(model.columns, name) or "")
         for name, kind in zip(found.columns, found.types, strict=True)
     ]
-    names = [name for name in model.header.columns if "*" not in name]
-    if unknown := [name for name in names if name not in found.columns and reason is None]:
-        raise StoreError(
-            f"{model.file}: its header describes {', '.join(unknown)}, which the table does not have"
+    unknown = [name for name in model.columns if "*" not in name and name not in found.columns]
+    if unknown and reason is None:
+        raise BrokenError(
+            f"{model.file}: its comment describes {', '.join(unknown)}, which the table does not have"
         )
-    said = model.header.description if reason is None else f"not built: {reason}"
+    said = model.description if reason is None else f"not built: {reason}"
     _comment(connection, table, said, {each.name: each.description for each in columns if each.description})
     return tuple(columns)
 
@@ -371,3 +309,24 @@ def _comment(
         f"comment on column {table}.{identifier(name)} is {text(words)}" for name, words in columns.items()
     ]
     connection.execute(";\n".join(["begin", *comments, "commit"]))
+
+
+def _write_snapshot(made: _Build) -> str:
+    """Write ``detail.snapshot`` and ``detail.inputs``, which say what the board was built from; return its id."""
+    views, connection = made.views, made.views.connection
+    digests = {each.name: sha256_hex(each.sql) for each in (*views.project.models, *views.project.parts)}
+    inputs = {path: file_sha256(made.home / path) for path in views.files}
+    study = connection.execute("select digest from stg_study").fetchall()
+    release = version("metacog_pipeline")
+    shot = sha256_hex(canonical_json([study, release, [*digests.values()], inputs]))[:_SNAPSHOT_DIGITS]
+    rows = [(each.name, each.rows, digests.get(each.name), each.reason) for each in made.tables]
+    rows += [(name, 0, None, why) for name, why in made.views.left_out.items()]
+    keys = ("name", "rows", "digest", "reason")
+    connection.execute(_SNAPSHOT, [shot, release, [dict(zip(keys, row, strict=True)) for row in rows]])
+    connection.register(
+        "inputs_read", pa.table({"file": [*inputs], "digest": pa.array(inputs.values(), pa.string())})
+    )
+    connection.execute("create table detail.inputs as from inputs_read")
+    for table, (said, columns) in _COMMENTS.items():
+        _comment(connection, f"detail.{table}", said, columns)
+    return shot

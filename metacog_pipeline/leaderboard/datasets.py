@@ -7,9 +7,8 @@ without answers still has a board. Columns that files have beside the declared o
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,39 +54,35 @@ _ITEMS = pl.Schema(
 )
 # What benchmarks call the question, the right answer and the sort of an item.
 _ITEMS_OWN = {
-    **dict.fromkeys(
-        ("item_set", "target", "answer", "text", "stem", "vignette", "tier", "domain"), "varchar"
-    ),
-    **dict.fromkeys(("stimulus", "known_answer"), "varchar"),
+    **dict.fromkeys(("item_set", "target", "answer", "stimulus", "known_answer"), "varchar"),
+    **dict.fromkeys(("text", "stem", "vignette", "tier", "domain"), "varchar"),
     "questions": "map(varchar, varchar)",
     "answers": "map(varchar, varchar[])",
 }
-_ITEMS_SELECT = (
-    "* replace (coalesce(dataset, item_set) as dataset, "
-    "coalesce(question, text, stem, vignette, questions['en'], map_values(questions)[1]) as question, "
-    "coalesce(key, target, answer, stimulus, nullif(known_answer, 'null'), answers['en'][1], "
-    "map_values(answers)[1][1]) as key, "
-    "coalesce(kind, tier, domain) as kind)"
-)
-# DuckDB's name of a type of Polars or Arrow.
+_ITEMS_SELECT = """* replace (
+    coalesce(dataset, item_set) as dataset,
+    coalesce(question, text, stem, vignette, questions['en'], map_values(questions)[1]) as question,
+    coalesce(
+        key, target, answer, stimulus, nullif(known_answer, 'null'), answers['en'][1], map_values(answers)[1][1]
+    ) as key,
+    coalesce(kind, tier, domain) as kind)"""
+# DuckDB's name of a type of Polars.
 _TYPES = {
-    **dict.fromkeys(("String", "string"), "varchar"),
-    **dict.fromkeys(("Int32", "int32"), "integer"),
-    **dict.fromkeys(("Int64", "int64"), "bigint"),
-    **dict.fromkeys(("Float64", "double"), "double"),
-    **dict.fromkeys(("Boolean", "bool"), "boolean"),
-    **dict.fromkeys((str(pl.Datetime("us", "UTC")), "timestamp[us, tz=UTC]"), "timestamptz"),
+    "String": "varchar",
+    "Int32": "integer",
+    "Int64": "bigint",
+    "Float64": "double",
+    "Boolean": "boolean",
 }
+_TYPES[str(pl.Datetime("us", "UTC"))] = "timestamptz"
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Parquet files of one shape.
+    """Parquet files of one shape, which SQL reads as ``stg_<name>``.
 
     Attributes
     ----------
-    name
-        The view is called ``stg_<name>``.
     patterns
         Which files, relative to the study's home; ``*`` stands within a name, ``**/`` for folders.
     columns
@@ -109,49 +104,38 @@ class Dataset:
         """The name SQL files use."""
         return f"stg_{self.name}"
 
-    def matches(self, path: str) -> bool:
-        """Whether the file at ``path``, relative to the home, belongs to this dataset."""
-        return _pattern(self.patterns).fullmatch(path) is not None
-
-    def of(self, paths: Sequence[str]) -> list[str]:
-        """Return those of ``paths`` that belong to this dataset."""
-        return [path for path in paths if self.matches(path)]
+    def of(self, paths: Iterable[str]) -> list[str]:
+        """Return those of ``paths``, relative to the home, that belong to this dataset."""
+        # Not fnmatch: its * goes on behind a slash.
+        glob = re.escape("|".join(self.patterns)).replace(r"\|", "|")
+        pattern = re.compile(glob.replace(r"\*\*/", "(?:[^/]+/)*").replace(r"\*", "[^/]*"))
+        return [path for path in paths if pattern.fullmatch(path)]
 
     def reading(self, files: Sequence[str], relation: str | None = None) -> str:
-        """Return the SELECT of these files: typed columns first, whatever else the files hold after them.
-
-        ``relation`` is read instead of the files' own rows.
-        """
-        listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
-        rows = f"from read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
-        found = relation or f"from (select columns('^[^_]') {rows})"  # derived columns that are only counted
+        """Return the SELECT of ``files``, or of ``relation`` instead: typed columns first, after them all others."""
+        if files and relation is None:
+            listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+            rows = f"from read_parquet([{listed}], hive_partitioning = false, union_by_name = true)"
+            relation = f"from (select columns('^[^_]') {rows})"  # derived columns that are only counted
         typed = {**self.columns, **self.own}
-        if not typed:
-            return found
+        if relation is not None and not typed:
+            return relation
         nulls = ", ".join(f'null::{kind} as "{name}"' for name, kind in typed.items())
-        shape = f"select {nulls} where false"
-        if not files and relation is None:
-            return f"select {self.select} from ({shape})"
-        # A file of another type must fail here, not turn the column of everybody into its own.
-        cast = ", ".join(f'"{name}"::{kind} as "{name}"' for name, kind in typed.items())
-        whole = f"select * replace ({cast}) from ({shape} union all by name {found})"
+        whole = f"select {nulls} where false"
+        if relation is not None:
+            # A file of another type must fail here, not turn the column of everybody into its own.
+            cast = ", ".join(f'"{name}"::{kind} as "{name}"' for name, kind in typed.items())
+            whole = f"select * replace ({cast}) from ({whole} union all by name {relation})"
         return f"select {self.select} from ({whole})"
 
 
-@functools.cache
-def _pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(map(_expression, globs)))
-
-
-def _expression(glob: str) -> str:
-    parts = re.split(r"(\*\*/|\*)", glob)
-    made = ("(?:[^/]+/)*" if part == "**/" else "[^/]*" if part == "*" else re.escape(part) for part in parts)
-    return "".join(made)
-
-
 def _dataset(name: str, schema: Mapping[str, Any], *patterns: str) -> Dataset:
-    """Return a dataset with the columns of a schema: name to a type of Polars or Arrow."""
+    """Return a dataset with the columns of a schema: name to a type of Polars."""
     return Dataset(name, patterns, {column: _TYPES[str(kind)] for column, kind in schema.items()})
+
+
+def _printed(name: str, schema: Mapping[str, Any]) -> Dataset:
+    return _dataset(name, schema, f"estimates/*/published/{name}.parquet")
 
 
 def _shared() -> tuple[Dataset, ...]:
@@ -159,7 +143,7 @@ def _shared() -> tuple[Dataset, ...]:
     curves = ("estimates/*/curves/*.parquet", "cross_benchmark/curves.parquet")
     tests = ("estimates/*/comparisons/*.parquet", "estimates/*/published/contrasts.parquet")
     items = _dataset("items", _ITEMS)
-    calls = dict(zip(ARROW_SCHEMA.names, ARROW_SCHEMA.types, strict=True))
+    calls = pl.DataFrame(ARROW_SCHEMA.empty_table()).schema
     return (
         _dataset("models", MODELS, "study/models.parquet"),
         _dataset("study", STUDY, "study/study.parquet"),
@@ -178,12 +162,8 @@ def _shared() -> tuple[Dataset, ...]:
         _dataset("curves", schemas.CURVES, *curves),
         _dataset("judgements", schemas.JUDGEMENT),  # only parts of benchmarks
         _dataset("judge_agreement", schemas.AGREEMENT, judged),
-        _dataset(
-            "published_values", schemas.PUBLISHED_VALUE, "estimates/*/published/published_values.parquet"
-        ),
-        _dataset(
-            "published_claims", schemas.PUBLISHED_CLAIM, "estimates/*/published/published_claims.parquet"
-        ),
+        _printed("published_values", schemas.PUBLISHED_VALUE),
+        _printed("published_claims", schemas.PUBLISHED_CLAIM),
     )
 
 

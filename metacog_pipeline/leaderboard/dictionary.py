@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.home import Home
-from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.leaderboard.read import read_table
+from metacog_pipeline.leaderboard.sql_folder import load_project
 
 _TABLES = """
     select t.schema_name, t.table_name, t.comment,

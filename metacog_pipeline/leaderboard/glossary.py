@@ -1,4 +1,4 @@
-"""What columns and measures mean: `glossary.toml`, `formulas.toml`, and the header of a SQL file for its own table."""
+"""What columns and measures mean: `glossary.toml`, `formulas.toml`, and the comment of a SQL file for its own table."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from metacog_pipeline.leaderboard.header import Header
 
 _FOLDER = Path(__file__).parent
 
@@ -45,11 +43,11 @@ def formulas() -> Mapping[str, Mapping[str, str]]:
     return tomllib.loads((_FOLDER / "formulas.toml").read_text("utf-8"))
 
 
-def meaning(header: Header, column: str) -> str | None:
-    """Return what a column of the table with this header means; None where nobody has said it."""
-    if said := header.columns.get(column):
+def meaning(own: Mapping[str, str], column: str) -> str | None:
+    """Return what a column means by its table's ``own`` words, else in every table; None where nobody has said it."""
+    if said := own.get(column):
         return said
     if term := terms().get(column):
         return term.text
-    patterns = sorted((name for name in header.columns if "*" in name), key=len, reverse=True)
-    return next((header.columns[name] for name in patterns if fnmatch.fnmatchcase(column, name)), None)
+    patterns = sorted((name for name in own if "*" in name), key=len, reverse=True)
+    return next((own[name] for name in patterns if fnmatch.fnmatchcase(column, name)), None)

@@ -12,8 +12,8 @@ from metacog_pipeline import registry
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.build import build
-from metacog_pipeline.leaderboard.models import load_project
 from metacog_pipeline.leaderboard.read import one_connection, run_query
+from metacog_pipeline.leaderboard.sql_folder import load_project
 from tests.homes import write
 from tests.leaderboard.conftest import write_model, write_study
 

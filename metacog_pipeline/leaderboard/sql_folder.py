@@ -1,0 +1,253 @@
+"""The SQL folder: one file = one SELECT = one table named by the file; ``tests/`` holds queries that return no row.
+
+The comment that opens a file says what the table is and what must hold of it::
+
+    -- One row: one measure of one model.
+    -- Key: benchmark, model, measure.
+    -- Source: estimates/*/models.
+    -- Reads: stg_gates = estimates/medley/gates/*.parquet (dataset varchar, name varchar)
+    -- Part of: curves.
+    -- #NOT_NULL(model)
+    -- #SET{source: measured|published|simulated}
+    -- columns:
+    --   estimate: point estimate, 0 to 1 for shares
+
+``Key`` is tested: no two rows share it, nulls taken as equal. ``Reads`` declares a dataset only this benchmark has, its
+patterns separated by ``|`` and its columns with their DuckDB types. ``Part of`` makes rows of a shared table, no table of
+its own. ``#SET`` lets nulls pass, ``#NOT_NULL`` does not. One row, key and source are the table's comment in the database.
+"""
+
+from __future__ import annotations
+
+import functools
+import graphlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from metacog_pipeline.errors import StoreError, suggestion
+from metacog_pipeline.files import shipped
+from metacog_pipeline.leaderboard.database import identifier, text
+from metacog_pipeline.leaderboard.datasets import SHARED, Dataset
+
+MARTS, DETAIL, BENCHMARKS, TEXTS, QUERIES, TESTS = (
+    "marts",
+    "detail",
+    "benchmarks",
+    "texts",
+    "queries",
+    "tests",
+)
+#: Tables that a build makes before any SQL file runs: what the study asks now.
+GIVEN = ("listed", "asked", "asked_benchmarks", "kept_items")
+_ENTRY = re.compile(r"^ ?(One row|Key|Source|Part of|Reads): ", re.MULTILINE)
+_COLUMN = re.compile(r"^ {2,3}([A-Za-z_*][\w*]*): ", re.MULTILINE)
+_ASSERTION = re.compile(r"^\s*-- *(#.*)$", re.MULTILINE)
+_DATASET = re.compile(r"(stg_\w+) = ([^()]+?) ?\((.*)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class SqlTest:
+    """A query that must return no row; ``reads`` are the tables it looks at."""
+
+    name: str
+    file: str
+    sql: str
+    reads: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlModel:
+    """One SQL file that makes a table.
+
+    Attributes
+    ----------
+    name, schema
+        The table is ``schema.name``; schema is ``main`` or ``detail``.
+    file
+        As errors show it: ``marts/leaderboard.sql``.
+    reads
+        Names it selects from: tables, ``stg_`` views, what is in `GIVEN`.
+    benchmark
+        Whose table it is; None for those of all.
+    columns
+        What its columns mean; ``*`` stands for any letters of a name.
+    part_of
+        The shared dataset it adds rows to.
+    """
+
+    name: str
+    schema: str
+    file: str
+    sql: str
+    reads: tuple[str, ...]
+    benchmark: str | None = None
+    description: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    part_of: str | None = None
+    datasets: tuple[Dataset, ...] = ()
+    tests: tuple[SqlTest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Every file of a folder: tables in the order they are built, parts of shared datasets, tests, saved queries, datasets.
+
+    ``texts`` are the tables of the file of prompts and replies.
+    """
+
+    models: tuple[SqlModel, ...]
+    parts: tuple[SqlModel, ...]
+    texts: tuple[SqlModel, ...]
+    tests: tuple[SqlTest, ...]
+    queries: Mapping[str, str]
+    datasets: Mapping[str, Dataset]
+
+
+def load_project(folder: Path | None = None) -> Project:
+    """Read and check every SQL file of ``folder`` (default: those shipped).
+
+    Raises
+    ------
+    StoreError
+        If a file is not one SELECT, a name is used twice or unknown, or files read each other in a circle.
+    """
+    root = folder or shipped("dbt_like_sql")
+    texts = {str(path.relative_to(root)): path.read_text("utf-8") for path in sorted(root.rglob("*.sql"))}
+    queries = {Path(file).stem: sql for file, sql in texts.items() if file.startswith(f"{QUERIES}/")}
+    reads = dict(_reads(tuple((file, sql) for file, sql in texts.items() if not file.startswith(QUERIES))))
+    tests = [SqlTest(Path(f).stem, f, texts[f], reads[f]) for f in reads if f.startswith(f"{TESTS}/")]
+    models = [_model(file, texts[file], reads[file]) for file in reads if not file.startswith(f"{TESTS}/")]
+    if not models:
+        raise StoreError(f"{root}: no SQL file; is this the folder of the tables?")
+    datasets = {**SHARED, **{each.view: each for model in models for each in model.datasets}}
+    parts = tuple(model for model in models if model.part_of)
+    tables: dict[str, SqlModel] = {}
+    for model in models:
+        if (other := tables.setdefault(model.name, model)) is not model:
+            raise StoreError(f"{model.file} and {other.file} both make {model.name}; rename one")
+    _refuse_unknown([*models, *tests], {*tables, *datasets, *GIVEN})
+    beside = tuple(model for model in models if model.schema == TEXTS)
+    ordered = [each for each in _ordered(tables, parts) if each not in parts and each not in beside]
+    return Project(tuple(ordered), parts, beside, tuple(tests), queries, datasets)
+
+
+def tables_behind(reads: Iterable[str], parts: Sequence[SqlModel]) -> Iterator[str]:
+    """Yield ``reads``, and the names that parts of a shared dataset among them read."""
+    for name in reads:
+        yield name
+        for part in parts:
+            if f"stg_{part.part_of}" == name:
+                yield from part.reads
+
+
+def _ordered(tables: Mapping[str, SqlModel], parts: Sequence[SqlModel]) -> list[SqlModel]:
+    graph = {
+        name: sorted(read for read in tables_behind(model.reads, parts) if read in tables)
+        for name, model in sorted(tables.items())
+    }
+    try:
+        return [tables[name] for name in graphlib.TopologicalSorter(graph).static_order()]
+    except graphlib.CycleError as error:
+        circle = " -> ".join(reversed(error.args[1]))
+        raise StoreError(
+            f"SQL files read each other in a circle: {circle}; break it at one of them"
+        ) from None
+
+
+def _refuse_unknown(files: Iterable[SqlModel | SqlTest], known: set[str]) -> None:
+    for each in files:
+        for name in {*each.reads} - known:
+            raise StoreError(
+                f"{each.file} reads {name}, which no SQL file makes{suggestion(name, known)}; "
+                "correct the name or add the file"
+            )
+
+
+@functools.lru_cache(maxsize=2)  # parsing takes longer than a small board
+def _reads(texts: tuple[tuple[str, str], ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the tables that each file's SELECT reads, as DuckDB's own parser says."""
+    with duckdb.connect(":memory:") as parser:
+        query = "select json_serialize_sql(?::varchar)"
+        trees = [parser.execute(query, [sql]).fetchall()[0][0] for _, sql in texts]
+    return tuple((file, _tables(tree, file)) for (file, _), tree in zip(texts, trees, strict=True))
+
+
+def _tables(tree: str, file: str) -> tuple[str, ...]:
+    """Return the tables in a parse tree. A common table expression has a name of its own: it hides no table."""
+    found: set[str] = set()
+    expressions: set[str] = set()
+
+    def note(node: dict[str, Any]) -> dict[str, Any]:
+        if node.get("type") == "BASE_TABLE":
+            found.add(node["table_name"].lower())
+        expressions.update(each["key"].lower() for each in (node.get("cte_map") or {}).get("map", ()))
+        return node
+
+    parsed = json.loads(tree, object_hook=note)
+    if parsed["error"] or len(parsed["statements"]) != 1:
+        raise StoreError(f"{file}: {parsed.get('error_message', 'more')}; a file holds one SELECT statement")
+    return tuple(sorted(found - expressions))
+
+
+# --- the comment that opens a file ------------------------------------------------------------------------------------
+def _model(file: str, sql: str, reads: tuple[str, ...]) -> SqlModel:
+    """Return the table of a file and what its comment says of it."""
+    layer, path = file.partition("/")[0], Path(file)
+    comment = re.match(r"(?:--.*\n)*", sql)
+    lines = "\n".join(line[2:] for line in (comment[0] if comment else "").splitlines() if "-- #" not in line)
+    above, _, below = lines.partition("\n columns:\n")
+    entries = _pairs(_ENTRY, above)
+    said = dict(entries)
+    key = [name.strip() for name in said.get("Key", "none").split(";")[0].rstrip(".").split(",")]
+    assertions = [] if key == ["none"] else [f"#UNIQUE({', '.join(key)})"]
+    return SqlModel(
+        name=path.stem,
+        schema={MARTS: "main", TEXTS: TEXTS}.get(layer, "detail"),
+        file=file,
+        sql=sql,
+        reads=reads,
+        benchmark=path.parent.name if layer == BENCHMARKS else None,
+        description=" ".join(
+            f"{name}: {said[name]}" for name in ("One row", "Key", "Source") if name in said
+        ),
+        columns=dict(_pairs(_COLUMN, below)),
+        part_of=said["Part of"].rstrip(".") if "Part of" in said else None,
+        datasets=tuple(_dataset(each, file) for name, each in entries if name == "Reads"),
+        tests=tuple(_assertion(each, path.stem, file) for each in (*assertions, *_ASSERTION.findall(sql))),
+    )
+
+
+def _pairs(pattern: re.Pattern[str], lines: str) -> list[tuple[str, str]]:
+    """Return what ``pattern`` names and the text up to the next name, on one line."""
+    found = pattern.split(lines)[1:]
+    return [(name, " ".join(said.split())) for name, said in zip(found[::2], found[1::2], strict=True)]
+
+
+def _dataset(said: str, file: str) -> Dataset:
+    found = _DATASET.fullmatch(said)
+    if found is None:
+        raise StoreError(f"{file}: Reads: {said[:80]}: write Reads: stg_name = pattern (column type, …)")
+    columns = dict(each.strip().split(" ", 1) for each in found[3].split(","))
+    return Dataset(found[1].removeprefix("stg_"), tuple(found[2].split(" | ")), columns)
+
+
+def _assertion(said: str, table: str, file: str) -> SqlTest:
+    """Return an assertion as a query for the rows that break it."""
+    if found := re.fullmatch(r"#(UNIQUE|NOT_NULL)\(([\w, ]+)\)", said):
+        names = [identifier(name.strip()) for name in found[2].split(",")]
+        sql = f"select * from {table} where {' or '.join(f'{name} is null' for name in names)}"
+        if found[1] == "UNIQUE":
+            keys = ", ".join(names)
+            sql = f"select {keys}, count(*) as copies from {table} group by {keys} having count(*) > 1"
+    elif found := re.fullmatch(r"#SET\{(\w+): ([^{}]+)\}", said):
+        allowed = ", ".join(text(each) for each in found[2].split("|"))
+        sql = f"select * from {table} where {identifier(found[1])}::varchar not in ({allowed})"
+    else:
+        raise StoreError(f"{file}: {said} is not an assertion; write #NOT_NULL(a, b) or #SET{{a: x|y}}")
+    return SqlTest(said, file, sql, (table,))
