@@ -12,7 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from metacog_pipeline.asking.cost_estimate import CostEstimate, estimate_partition, stored_answers, under_way
+from metacog_pipeline.asking import cost_estimate
+from metacog_pipeline.asking.cost_estimate import stored_answers
+from metacog_pipeline.asking.dry_run import CostEstimate
 from metacog_pipeline.asking.panel import (
     Panelist,
     panel_identities,
@@ -167,15 +169,12 @@ def left_to_ask(
 ) -> dict[str, CostEstimate]:
     """Return what is left to ask about a model and run, by judge; a judgement counts as one call, however many it takes."""
     kept = judged_as(partition)
-    stored = stored_answers(kept.folder)
-    found = {}
-    for each in panel(benchmark, judging, partition.spec, responses):
-        profile = panel_profile(kept, each.spec) or Profile(each.modes[0])
-        found[each.spec.name] = estimate_partition(
-            each.spec, partition.run, partition.seed, profile, each.tasks, stored,
-            modes=each.modes, under_way=under_way(replace(kept, spec=each.spec)), whole=True,
-        )  # fmt: skip
-    return found
+    return {
+        each.spec.name: cost_estimate.left_to_ask(
+            replace(kept, spec=each.spec), each.tasks, each.modes, panel_profile(kept, each.spec)
+        )
+        for each in panel(benchmark, judging, partition.spec, responses)
+    }
 
 
 def responses_path(partition: Partition) -> Path:

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metacog_pipeline.asking.negotiation import SAMPLING
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm import capabilities, types
-from metacog_pipeline.llm.capabilities import BILLS, NOTHING_KNOWN, Capabilities
+from metacog_pipeline.llm.capabilities import BILLS, NOT_SENT, NOTHING_KNOWN, Capabilities
 
+#: Options that are part of a request, and so of an answer's identity; the others concern delivery.
+SAMPLING = frozenset(NOT_SENT)
 ANNOUNCED = ("requests_per_minute", "tokens_per_minute")  # limits a provider names in its replies
-MOST = ("reasoning_tokens", *BILLS)  # of two processes that learnt, the larger number counts
 
 _logger = logging.getLogger(__name__)
 
@@ -32,15 +32,12 @@ class Learnt:
     request_digest: str = ""
     known: Capabilities = NOTHING_KNOWN
     trial: Capabilities | None = None
-    output_tokens: int = 0
-    reasoning_tokens: int = 0
 
     @classmethod
     def of(cls, model: types.ChatModel, home: Home, name: str, request_digest: str) -> Learnt:
         """Return what is kept of ``model``, which words its calls by it from now on."""
-        known = capabilities.load(home, name, request_digest) or NOTHING_KNOWN
-        learnt = cls(model, home, name, request_digest, known)
-        learnt.attempt(None)
+        learnt = cls(model, home, name, request_digest)
+        learnt.take(capabilities.load(home, name, request_digest) or NOTHING_KNOWN)
         return learnt
 
     def attempt(self, known: Capabilities | None) -> None:
@@ -51,7 +48,7 @@ class Learnt:
             self.model.known = replace(wording, refused=wording.refused - SAMPLING)
 
     def take(self, known: Capabilities) -> None:
-        """Word the next calls by what was found out without a call; a reply decides whether it is kept."""
+        """Word the next calls by what was found out."""
         self.known = known
         self.attempt(None)
 
@@ -60,21 +57,16 @@ class Learnt:
         if completion.status is types.Status.FAILED:
             return
         before, thought = self.known, completion.usage.reasoning_tokens or 0
-        self.output_tokens += completion.usage.output_tokens or 0
-        self.reasoning_tokens += thought
-        share = min(self.reasoning_tokens / self.output_tokens, 1.0) if self.output_tokens else None
+        thinks: dict[str, Any] = {
+            "reasons": _reasons(before, request, completion),
+            "reasoning_tokens": max(thought, before.reasoning_tokens or 0) or before.reasoning_tokens,
+        }
         self.known = replace(
             before,
-            reasons=_reasons(before, request, completion),
-            reasoning_tokens=max(thought, before.reasoning_tokens or 0) or before.reasoning_tokens,
-            reasoning_share=before.reasoning_share if share is None else share,
             first_reply_s=completion.latency_s if before.first_reply_s is None else before.first_reply_s,
             service_tier=completion.service_tier or before.service_tier,
+            **thinks,
         )
-        thinks: dict[str, Any] = {
-            "reasons": self.known.reasons,
-            "reasoning_tokens": self.known.reasoning_tokens,
-        }
         if (before.reasons, before.reasoning_tokens) != (*thinks.values(),):
             self.attempt(None if self.trial is None else replace(self.trial, **thinks))
 
@@ -116,10 +108,10 @@ def _reasons(known: Capabilities, request: types.ChatRequest, completion: types.
 
 def _merged(known: Capabilities, kept: Capabilities) -> Capabilities:
     """Return ``known`` with what another process has kept of the same model meanwhile."""
-    most: dict[str, Any] = {}
-    for name in MOST:
-        numbers = [each for each in (getattr(known, name), getattr(kept, name)) if each is not None]
-        most[name] = max(numbers, default=None)
+    most: dict[str, Any] = {
+        name: max(filter(None, (getattr(known, name), getattr(kept, name))), default=None)
+        for name in ("reasoning_tokens", *BILLS)  # the larger number counts
+    }
     return replace(
         known,
         refused=known.refused | kept.refused,

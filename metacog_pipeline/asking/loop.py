@@ -11,15 +11,15 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from http import HTTPStatus
 
+from metacog_pipeline.asking.dry_run import DryRun, in_no_batch
 from metacog_pipeline.asking.negotiation import (
-    ALL_ROOM,
-    DELIVERY,
     OPTIONS,
     Negotiation,
     Refused,
     decisive,
     may_be_an_option,
     named_option,
+    negotiate,
 )
 from metacog_pipeline.asking.states import (
     Profile,
@@ -28,7 +28,7 @@ from metacog_pipeline.asking.states import (
     StepFailed,
     mostly_unusable,
 )
-from metacog_pipeline.asking.step import Kept, Session, StepAsker
+from metacog_pipeline.asking.step import Session, StepAsker
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.asking.unusable import HOW_TO_REASK
 from metacog_pipeline.errors import BudgetError, ProviderError, StoreError, one_line
@@ -71,13 +71,13 @@ async def _first_profile(pool: WorkerPool, modes: Sequence[str]) -> Profile | No
     """Return how the model can be asked, by trying the first tasks; None where it cannot, and the pool is stopped then."""
     negotiation = Negotiation(pool.session.spec, modes, pool.session.learnt.known)
     tried = pool.tasks[:PROBED_TASKS]
+    negotiation.more = len(tried) > 1
     for task in tried:
-        negotiation.more = task is not tried[-1]
         try:
             return await _negotiated(pool, task, negotiation)
         except StepFailed as error:
             decided = error.decided if isinstance(error, Refused) else error.fatal
-            if decided or pool.nobody_there(error) or not negotiation.more:
+            if decided or pool.nobody_there(error) or task is tried[-1]:
                 pool.failed += 1
                 pool.stop(str(error))
         except (BudgetError, ProviderError) as error:
@@ -94,54 +94,31 @@ async def _negotiated(pool: WorkerPool, task: Task, negotiation: Negotiation) ->
     while True:
         try:
             with parking.online():
-                return await negotiate(pool.session, task, negotiation)
+                return await _settled(pool.session, task, negotiation)
         except parking.Parked:
             if not await pool.next_batch():
                 raise NotSent from None
 
 
-async def negotiate(session: Session, task: Task, negotiation: Negotiation) -> Profile:
-    """Return the profile under which ``task`` goes through; what was found out is kept.
-
-    The calls that succeed on the way are ordinary answers. Raises `Refused` if no way is left, `StepFailed` if the call
-    fails for another reason than what it carried.
-    """
-    try:
-        while not await _goes_through(session, task, negotiation):
-            pass
-        if negotiation.doubted:  # the bare call went through: was only the question before at fault?
-            negotiation.try_whole()
-            negotiation.bare = not await _goes_through(session, task, negotiation, decide=False)
-    except BaseException:
-        session.learnt.attempt(None)
-        raise
-    session.learnt.take(negotiation.learnt(session.learnt.known))
-    session.learnt.save()
-    return negotiation.way.profile
-
-
-async def _goes_through(
-    session: Session, task: Task, negotiation: Negotiation, *, decide: bool = True
-) -> bool:
-    """Ask ``task`` in the present way; where it is refused, ``decide`` on the next way."""
-    session.learnt.attempt(negotiation.way.known)
-    try:
-        await ask_task(session, task, negotiation.way.profile, negotiation.modes)
-    except StepFailed as error:
-        if not may_be_an_option(error.completion):
-            raise
-        if decide:
-            negotiation.refused(error.completion)
-        return False
-    return True
+async def _settled(session: Session, task: Task, negotiation: Negotiation) -> Profile:
+    """Return the profile under which ``task`` goes through. The calls that succeed on the way are ordinary answers."""
+    return await negotiate(
+        negotiation, session.learnt, lambda profile: ask_task(session, task, profile, negotiation.modes)
+    )
 
 
 async def ask_task(session: Session, task: Task, profile: Profile, modes: Sequence[str]) -> bool:
-    """Ask ``task`` as `Kept.profile_for` finds; return whether its replies give something to read."""
-    profile = Kept.of(session).profile_for(task, profile, modes)
+    """Ask ``task`` as `DryRun.profile_for` finds; return whether its replies give something to read."""
+    profile = _kept(session).profile_for(task, profile, modes)
     asker = StepAsker(session, profile, task.item_id, task.item_hash, task.condition)
     await task.run(asker, profile.mode)
     return not asker.gave_nothing
+
+
+def _kept(session: Session) -> DryRun:
+    """Return a dry run over what the session has kept."""
+    under_way = in_no_batch if session.queue is None else session.queue.holds
+    return DryRun(session.spec, session.run, session.seed, session.find, under_way)
 
 
 class Asked:
@@ -180,15 +157,13 @@ class Asked:
             self._unnamed_in_a_row += 1
             named, known = named_option(refusal), session.learnt.known
             for_all = named in OPTIONS or refusal.error_kind is ErrorKind.FATAL
-            room = known.refused >= DELIVERY - ALL_ROOM  # which a bare call was given back on trial
-            if self._tried or not (for_all or room or self._unnamed_in_a_row >= UNNAMED_IN_A_ROW):
+            if self._tried or not (for_all or self._unnamed_in_a_row >= UNNAMED_IN_A_ROW):
                 return False
             self._tried = True
             negotiation = Negotiation(session.spec, self._modes, known, self.profile)
-            negotiation.room_refused = named is None
             negotiation.refused(refusal)
             with parking.online():
-                self.profile = await negotiate(session, task, negotiation)
+                self.profile = await _settled(session, task, negotiation)
             self._changes += 1
             return True
 
@@ -298,7 +273,7 @@ class WorkerPool:
 
     async def count_answered(self, profile: Profile, modes: Sequence[str]) -> None:
         """Count the tasks that nobody took any more and that are answered in full already; nothing is asked."""
-        kept = Kept.of(self.session)
+        kept = _kept(self.session)
         for task in self.tasks:
             if task in self._finished:
                 continue

@@ -1,18 +1,20 @@
 """Capability negotiation: one table of request options, and what is left out when a provider refuses a call.
 
-A refusal (400, 401, 403, 404, 422) that names an option costs that option. One that names nothing costs one group of
-options after another, and in the end all of them: only the bare call decides that a key, a model or an address is wrong.
-What the study asks for by name (effort, thinking_tokens, verbosity, api, extra_body) is never left out; the line that ends
-the session names its key. A refused call costs nothing, and at most ``MOST_CALLS`` are refused.
+A refusal (400, 401, 403, 404, 422) that names an option costs that option. One that names nothing may be about the
+question, so another question is asked first; then it costs one group of options after another, and in the end all of them:
+only the bare call decides that a key, a model or an address is wrong. What the study asks for by name (effort,
+thinking_tokens, verbosity, api, extra_body) is never left out; the line that ends the session names its key. A refused call
+costs nothing, and at most ``MOST_CALLS`` are refused.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from metacog_pipeline.asking.learning import SAMPLING, Learnt
 from metacog_pipeline.asking.states import Profile, StepFailed
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities, Limit
@@ -25,8 +27,6 @@ REFUSALS = frozenset({400, 401, 403, 404, 422})  # statuses by which an option, 
 NO_CONSTRAINT = "unsupported_constraint"  # the wire has no field for it: nothing was sent
 OTHER_LIMIT: dict[str, Limit] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
-#: Options that are part of a request, and so of an answer's identity; those of ``DELIVERY`` are not.
-SAMPLING = frozenset({"temperature", "seed", "top_logprobs", "stop"})
 DROPPED_BLIND = SAMPLING - {"stop"}  # the engine sends no stop of its own
 SHOWN_THINKING = frozenset({"adaptive_thinking", "reasoning_summary"})
 THINKING_BUDGET = frozenset({"thinking_budget"})  # room to think as a number of its own, else in the limit
@@ -121,9 +121,8 @@ class Way:
 class Negotiation:
     """The state of one negotiation. Deterministic: the same refusals lead to the same calls.
 
-    ``known`` and ``profile``: what is left out from the start. ``more``: another question can be asked, so that the bare
-    call is made with that one; the first may have been refused for itself, which ``doubted`` says. ``room_refused``: the
-    limit on tokens was refused, by name or alone.
+    ``known`` and ``profile``: what is left out from the start. ``more``: another question can be asked, as the first may
+    have been refused for itself.
     """
 
     def __init__(
@@ -133,67 +132,47 @@ class Negotiation:
         known: Capabilities = NOTHING_KNOWN,
         profile: Profile | None = None,
     ) -> None:
-        self.spec = spec
-        self.modes = tuple(modes)
-        self.start = known
+        self.spec, self.modes, self.start = spec, tuple(modes), known
         self.refusals = 0
         self.refused_modes: frozenset[str] = frozenset()
-        self.more = self.doubted = self.room_refused = self.bare = False
+        self.more = self.bare = False
         accepted = [mode for mode in self.modes if mode not in known.refused_modes] or self.modes
         self._mode = accepted[0] if profile is None else profile.mode
         dropped = known.refused & SAMPLING if profile is None else profile.dropped
         self._left_out = dropped | (known.refused - SAMPLING)  # for a reason: known, or named
-        self._group = -1  # of `_groups`, left out beside
+        self._group: frozenset[str] = frozenset()  # left out beside, as nothing was named
+        self._groups = [DROPPED_BLIND, HANDLING]
         self._api, self._limit_field = known.api, known.limit_field
 
     @property
     def way(self) -> Way:
         """The way to ask next."""
-        left_out, mode = self._left_out, self._mode
-        if self.bare:
-            left_out, mode = left_out | DROPPED_BLIND | DELIVERY, self.modes[-1]
-        elif self._group >= 0:
-            left_out |= self._groups()[self._group]
-        known = replace(
-            self.start,
-            api=self._api,
-            limit_field=self._limit_field,
-            refused=self.start.refused | (left_out - SAMPLING),
-        )
-        return Way(Profile(mode, left_out & SAMPLING), known)
+        left_out = self._left_out | (DROPPED_BLIND | DELIVERY if self.bare else self._group)
+        refused = self.start.refused | (left_out - SAMPLING)
+        known = replace(self.start, api=self._api, limit_field=self._limit_field, refused=refused)
+        return Way(Profile(self.modes[-1] if self.bare else self._mode, left_out & SAMPLING), known)
 
     def refused(self, refusal: types.Completion) -> None:
         """Choose the way to ask next after the present one was refused; raises `Refused` when none is left."""
         self.refusals += refusal.error_code != NO_CONSTRAINT
         named, before = blamed(refusal, self.spec), self.way
-        self.room_refused |= named == "limit"
-        moved = self._leave_out(refusal, named) and self.way != before
         of_all = decisive(refusal) or named in asked_by_name(self.spec)
         odd = refusal.http_status in (None, 400, 422) and not of_all  # the question may be at fault
-        over = self.refusals >= MOST_CALLS
-        if not moved or over:
-            raise Refused(refusal, self.advice(refusal), decided=over or not odd)
-        if self.bare and self.refusals == MOST_CALLS - 1 and odd and named is None and self.more:
-            self.doubted = True
+        if odd and named is None and self.more and refusal.error_code != NO_CONSTRAINT:
+            self.more = False
             raise Refused(refusal, self.advice(refusal), decided=False)
-
-    def try_whole(self) -> None:
-        """Ask with all options again: the bare call went through, and the question before may have been at fault."""
-        self.bare, self._group = False, -1
+        over = self.refusals >= MOST_CALLS
+        if over or not self._leave_out(refusal, named, odd=odd) or self.way == before:
+            raise Refused(refusal, self.advice(refusal), decided=over or not odd)
 
     def learnt(self, now: Capabilities) -> Capabilities:
-        """Return ``now`` with what the way that was taken has taught.
-
-        The room to think is left out of a bare call with all the rest, yet a model that thinks gives no answer without it.
-        So where it was not refused itself, later calls have a modest one again.
-        """
+        """Return ``now`` with what the way that was taken has taught."""
         known = self.way.known
-        given_back = ALL_ROOM if self.bare and not self.room_refused else frozenset[str]()
         return replace(
             now,
             api=known.api,
             limit_field=known.limit_field,
-            refused=now.refused | (known.refused - given_back) | self.way.profile.dropped,
+            refused=now.refused | known.refused | self.way.profile.dropped,
             refused_modes=now.refused_modes | self.refused_modes,
         )
 
@@ -214,7 +193,7 @@ class Negotiation:
             )
         return None
 
-    def _leave_out(self, refusal: types.Completion, named: str | None) -> bool:
+    def _leave_out(self, refusal: types.Completion, named: str | None, *, odd: bool) -> bool:
         """Leave out what was refused; return False where that is nothing that may be left out."""
         if refusal.error_code == NO_CONSTRAINT:
             return self._next_mode()
@@ -227,7 +206,7 @@ class Negotiation:
             self.bare, self._api = True, self.start.api
         else:
             if not self._without_named(refusal, named):
-                self._next_group()
+                self._next_group(odd=odd)
             self.bare |= self.refusals >= MOST_CALLS - 1
         return True
 
@@ -247,19 +226,31 @@ class Negotiation:
         self._left_out |= found or frozenset()
         return found is not None
 
+    def _next_group(self, *, odd: bool) -> None:
+        """Leave out another group instead of the last, likeliest first; at the end all of them."""
+        logprobs = frozenset({"top_logprobs"})
+        if not odd and self.refusals == 1 and self.spec.top_logprobs and not logprobs <= self._left_out:
+            self._group = (
+                logprobs  # official addresses refuse them of models that think with 403, and name nothing
+            )
+            return
+        left = [group for group in self._groups if not group <= self._left_out]
+        self.bare = not left
+        if left:
+            self._group = left[0]
+            self._groups = self._groups[self._groups.index(left[0]) + 1 :]
+
     def _other_constraint(self, refusal: types.Completion) -> bool:
         if self._mode == "json_schema" and bounded.bounds_white_space(self.way.known):
             return self._first_of(frozenset({bounded.OPTION}))
         if "schema" not in (refusal.error_code or "").lower():  # a schema too hard says nothing of the others
-            self.refused_modes |= {self.way.profile.mode}
+            self.refused_modes |= {self._mode}
         return self._next_mode()
 
     def _next_mode(self) -> bool:
-        place = self.modes.index(self.way.profile.mode) + 1
-        if place == len(self.modes):
-            return False
-        self._mode = self.modes[place]
-        return True
+        later = self.modes[self.modes.index(self.way.profile.mode) + 1 :]
+        self._mode = later[0] if later else self._mode
+        return bool(later)
 
     def _other_limit(self, refusal: types.Completion) -> bool:
         """Take the other name of the limit where the name is refused, else a smaller limit."""
@@ -282,23 +273,27 @@ class Negotiation:
         code = (refusal.error_code or "").lower()
         return refusal.error_param == "model" and code != "model_not_found" and refusal.http_status != 401
 
-    def _groups(self) -> list[frozenset[str]]:
-        """Return what is left out where nothing was named, one group instead of the other, likeliest first.
 
-        Where the context of the server is known, that is the room to think, and the sampling is the last to go.
-        """
-        anthropic = self.spec.provider == "anthropic"  # is sent no seed and no log-probabilities
-        sampling = frozenset({"temperature"}) if anthropic else DROPPED_BLIND
-        logprobs = [frozenset({"top_logprobs"})] if self.spec.top_logprobs and not anthropic else []
-        if not self.start.context:
-            return [*logprobs, sampling, HANDLING, sampling | HANDLING]
-        has_room = self.spec.thinking_tokens is None and self.start.thinking_room(self.spec) > 0
-        return [*([ALL_ROOM] if has_room else []), *logprobs, HANDLING, sampling, sampling | HANDLING]
+async def negotiate(
+    negotiation: Negotiation, learnt: Learnt, attempt: Callable[[Profile], Awaitable[object]]
+) -> Profile:
+    """Return the profile under which ``attempt`` goes through; what was found out is kept.
 
-    def _next_group(self) -> None:
-        groups = self._groups()
-        while self._group + 1 < len(groups):
-            self._group += 1
-            if not groups[self._group] <= self._left_out:
-                return
-        self.bare = True
+    Raises `Refused` if no way is left, `StepFailed` if the call fails for another reason than what it carried.
+    """
+    try:
+        while True:
+            learnt.attempt(negotiation.way.known)
+            try:
+                await attempt(negotiation.way.profile)
+                break
+            except StepFailed as error:
+                if not may_be_an_option(error.completion):
+                    raise
+                negotiation.refused(error.completion)
+    except BaseException:
+        learnt.attempt(None)
+        raise
+    learnt.take(negotiation.learnt(learnt.known))
+    learnt.save()
+    return negotiation.way.profile

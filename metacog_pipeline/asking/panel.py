@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from metacog_pipeline.asking import session
-from metacog_pipeline.asking.cost_estimate import identities, stored_answers
+from metacog_pipeline.asking.cost_estimate import identities
 from metacog_pipeline.asking.endings import INTERRUPTED, patiently
 from metacog_pipeline.asking.states import (
     SIMULATED_PREFIX,
@@ -88,12 +88,11 @@ def panel_identities(partition: session.Partition, panel: Sequence[Panelist]) ->
 
     Answers to questions that are worded otherwise now, or of a judge asked otherwise then, are not among them.
     """
-    stored = stored_answers(partition.folder)
     found: dict[str, frozenset[str]] = {}
     for panelist in panel:
         profile = panel_profile(partition, panelist.spec)
         whose = replace(partition, spec=panelist.spec)
-        asked = () if profile is None else identities(whose, profile, panelist.modes, panelist.tasks, stored)
+        asked = () if profile is None else identities(whose, profile, panelist.modes, panelist.tasks)
         found[panelist.spec.name] = frozenset(asked)
     return found
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
-from metacog_pipeline.asking import construction, judging, preflight, pricing, roles, tasks
-from metacog_pipeline.asking.cost_estimate import CostEstimate, estimate_partition, stored_answers, under_way
-from metacog_pipeline.asking.plan_notes import plan_notes
-from metacog_pipeline.asking.pricing import Price
-from metacog_pipeline.asking.session import Partition, few
-from metacog_pipeline.asking.states import Profile
-from metacog_pipeline.asking.types import Task
+from metacog_pipeline.asking import construction, judging, preflight, roles, tasks
+from metacog_pipeline.asking.cost_estimate import Price, left_to_ask, price, thinking_at_most
+from metacog_pipeline.asking.dry_run import CostEstimate
+from metacog_pipeline.asking.spent import spent_figures
 from metacog_pipeline.benchmark.bound import Bound, enabled
 from metacog_pipeline.benchmark.contract import Judging
 from metacog_pipeline.llm.spec import Lane, ModelSpec
@@ -29,8 +27,7 @@ class PlanRow:
 
     ``tokens_out`` is an upper bound of what is left to ask, thinking included; ``in_batches`` are calls that batches under
     way have: neither answered nor to ask. ``online`` and ``batch`` price what is left to ask: None without a price,
-    ``batch`` also where the provider has no batches. Of ``tokens_in``, ``tokens_repeated`` could be read from the
-    provider's prompt cache, which lowers what is expected by ``cache_saves`` dollars.
+    ``batch`` also where the provider has no batches.
     """
 
     model: str
@@ -45,16 +42,14 @@ class PlanRow:
     lane: Lane
     online: Price | None
     batch: Price | None
-    tokens_repeated: int
-    cache_saves: float | None
 
     def as_data(self) -> dict[str, object]:
         """Return the row as plain values; dollars are None without a price."""
         lanes = {"online": self.online, "batch": self.batch}
         kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in lanes}
-        for lane, price in lanes.items():
-            kept[f"{lane}_expected_usd"] = None if price is None else price.expected
-            kept[f"{lane}_at_most_usd"] = None if price is None else price.at_most
+        for lane, dollars in lanes.items():
+            kept[f"{lane}_expected_usd"] = None if dollars is None else dollars.expected
+            kept[f"{lane}_at_most_usd"] = None if dollars is None else dollars.at_most
         return kept
 
     @property
@@ -84,16 +79,17 @@ def plan_study(study: Study) -> Plan:
     for benchmark in enabled(study):
         current = {step.name: construction.step_current(benchmark, step) for step in benchmark.construction()}
         helpers = roles.left_to_ask(benchmark, current, construction.KeptInputs(benchmark))
-        rows += [_plan_row(study, name, spec, 1, left) for name, spec, left in helpers]
+        rows += [_row(study, *helper, runs=1) for helper in helpers]
         with construction.with_items(benchmark, _built) as planned:
             if planned is not benchmark:  # items of the greatest length stand for those that are not made yet
                 remarks += [role.plan_note for _, role in roles.roles(benchmark) if role.plan_note]
-            rows += [_row(planned, spec) for spec in tasks.models(planned)]
+            rows += [_measured(planned, spec) for spec in tasks.models(planned)]
             if (wanted := judging.wanted(planned)) is not None:
                 rows += _judges(planned, wanted)
                 remarks += [wanted.plan_note] if wanted.plan_note else []
-    first, *rest = plan_notes(study, rows)
-    return Plan(tuple(rows), (first, *dict.fromkeys(remarks), *rest))
+    return Plan(
+        tuple(rows), (_total(rows), *dict.fromkeys(remarks), *_obstacles(study, rows), *_budget(study, rows))
+    )
 
 
 @contextmanager
@@ -102,85 +98,109 @@ def _built(benchmark: Bound) -> Iterator[Bound]:
     yield benchmark
 
 
-def plan_partition(benchmark: Bound, partition: Partition, limit: int | None = None) -> PlanRow:
-    """Return what asking one model in one run would take, of the first ``limit`` questions where given."""
-    spec = partition.spec
-    todo = few(tasks.tasks(benchmark, spec), limit, partition.folder)
-    return _plan_row(partition.study, benchmark.name, spec, 1, _estimate(benchmark, partition, todo))
-
-
-def _row(benchmark: Bound, spec: ModelSpec) -> PlanRow:
-    study, total = benchmark.context.study, CostEstimate()
-    todo = [] if spec.provider == "replay" else tasks.tasks(benchmark, spec)
-    unasked: CostEstimate | None = None  # runs that nobody asked yet take the same
-    for run in study.runs:
-        partition = Partition(study, benchmark.name, spec, run)
-        if partition.folder.path.exists():
-            total.add(_estimate(benchmark, partition, todo))
-        else:
-            unasked = unasked or _estimate(benchmark, partition, todo)
-            total.add(unasked)
-    return _plan_row(study, benchmark.name, spec, study.study.runs, total)
-
-
-def _estimate(benchmark: Bound, partition: Partition, todo: Sequence[Task]) -> CostEstimate:
-    spec, modes = partition.spec, benchmark.modes(partition.spec)
-    if spec.provider == "replay":
-        return CostEstimate()
-    profile = partition.known_profile() or Profile(modes[0])
-    stored = stored_answers(partition.folder)
-    return estimate_partition(
-        spec,
-        partition.run,
-        partition.seed,
-        profile,
-        todo,
-        stored,
-        modes=modes,
-        under_way=under_way(partition),
-    )
+def _measured(benchmark: Bound, spec: ModelSpec) -> PlanRow:
+    total = CostEstimate()
+    if spec.provider != "replay":
+        todo, modes = tasks.tasks(benchmark, spec), benchmark.modes(spec)
+        for each in (each for each in tasks.partitions(benchmark) if each.spec == spec):
+            total.add(left_to_ask(each, todo, modes, each.known_profile(), whole=False))
+    return _row(benchmark.context.study, benchmark.name, spec, total)
 
 
 def _judges(benchmark: Bound, wanted: Judging) -> list[PlanRow]:
     """Return one row per judge that may judge a model of the study, in the order of asking."""
     study = benchmark.context.study
     totals: dict[str, CostEstimate] = {}
-    unasked: dict[
-        str, Mapping[str, CostEstimate]
-    ] = {}  # by model: its runs that nobody judged yet take the same
     for partition in tasks.partitions(benchmark):
-        responses, name = judging.kept_responses(partition), partition.spec.name
-        new = responses is None and not judging.judged_as(partition).folder.path.exists()
-        left = unasked.get(name) if new else None
-        if left is None:
-            left = judging.left_to_ask(benchmark, wanted, partition, responses)
-        if new:
-            unasked[name] = left
-        for judge, estimate in left.items():
+        responses = judging.kept_responses(partition)
+        for judge, estimate in judging.left_to_ask(benchmark, wanted, partition, responses).items():
             totals.setdefault(judge, CostEstimate()).add(estimate)
     return [
-        _plan_row(study, judgements_of(benchmark.name), spec, study.study.runs, totals[spec.name])
+        _row(study, judgements_of(benchmark.name), spec, totals[spec.name])
         for spec in (*study.judges, *study.models)  # a model may judge itself
         if spec.name in totals
     ]
 
 
-def _plan_row(study: Study, benchmark: str, spec: ModelSpec, runs: int, total: CostEstimate) -> PlanRow:
+def _row(
+    study: Study, benchmark: str, spec: ModelSpec, total: CostEstimate, runs: int | None = None
+) -> PlanRow:
     known = preflight.known_of(study, spec)
-    batch = pricing.batched(spec, total, known)
+    batch = price(spec, total, known, batch=True)
     return PlanRow(
         model=spec.name,
         benchmark=benchmark,
-        runs=runs,
+        runs=runs or study.study.runs,
         calls=total.calls,
         answered=total.answered,
         to_ask=total.to_ask,
         in_batches=total.in_batches,
         tokens_in=total.tokens_in,
-        tokens_out=total.tokens_out + total.sends * pricing.thinking_at_most(spec, known),
+        tokens_out=total.tokens_out + total.sends * thinking_at_most(spec, known),
         lane=spec.lane if batch is not None else "online",
-        online=pricing.online(spec, total, known),
+        online=price(spec, total, known),
         batch=batch,
-        tokens_repeated=total.tokens_repeated,
-        cache_saves=pricing.cache_saves(spec, total, known),
     )
+
+
+# --- notes --------------------------------------------------------------------------------------------------------------
+def _total(rows: Sequence[PlanRow]) -> str:
+    prices = [row.price for row in rows if row.price is not None]
+    without = "" if len(prices) == len(rows) else ", those without a price left out"
+    return (
+        f"To ask: {sum(row.to_ask for row in rows):,} calls, at most ${sum(each.at_most for each in prices):.4f}, "
+        f"${sum(each.expected for each in prices):.4f} expected{without} (tokens in are estimated from text length; tokens "
+        "out and dollars are upper bounds; what is expected takes thinking as it was seen)."
+    )
+
+
+def _obstacles(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
+    """Yield what keeps a model from being asked or priced, what is not known of one, and what is in batches."""
+    asked = {row.model for row in rows if row.to_ask}
+    unknown = []
+    for spec in (each for each in study.askable if each.name in asked):
+        known = preflight.known_of(study, spec)
+        found = preflight.model_findings(study, spec, os.environ) + preflight.known_findings(spec, known)
+        yield from (f"{each.subject}: {each.text}." for each in found if each.state != "ok")
+        if preflight.over_http(spec) and known is None and not spec.free:
+            unknown.append(spec)
+    if unknown:
+        most = max(thinking_at_most(spec, None) for spec in unknown)
+        yield (
+            f"Nothing is known yet of how these answer: {', '.join(spec.name for spec in unknown)}; up to {most:,} tokens "
+            "of thinking are allowed for before each answer. `metacog doctor` finds out with one short call."
+        )
+    for row in rows:
+        if row.in_batches:
+            yield (
+                f"{row.in_batches:,} calls of {row.model} on {row.benchmark} are in batches under way: the next run "
+                "collects their answers and asks none of them again, in either lane."
+            )
+
+
+def _budget(study: Study, rows: Sequence[PlanRow]) -> Iterator[str]:
+    cap = study.study.budget_usd
+    if cap is None:
+        if not all(spec.free for spec in study.askable):
+            yield "No budget_usd is set: nothing would stop the spending."
+        return
+    figures = spent_figures(study.home, cap)
+    leaked = figures.leaked and f", of which ${figures.leaked:.4f} may have been billed when a run was killed"
+    # What leaked is a part of what is spent. Calls under way, in batches also, are no part of what is left to ask.
+    aside = figures.reserved and f", ${figures.reserved:.4f} set aside for what is under way"
+    left = figures.remaining or 0.0
+    yield f"Budget ${cap:.4f}: ${figures.spent:.4f} spent so far{leaked or ''}{aside or ''}, ${left:.4f} left."
+    for row in rows:
+        cost = row.dollars or 0.0
+        if cost > left:
+            reach = int(row.to_ask * max(left, 0.0) / cost)
+            yield (
+                f"The budget could stop it at {row.model} on {row.benchmark}, after about {reach:,} of "
+                f"{row.to_ask:,} calls (if every answer is as long as allowed)."
+            )
+            return
+        left -= cost
+    if all(row.dollars is not None for row in rows):
+        yield "The budget is enough for all of it."
+    else:
+        yield "Whether the budget is enough is unknown: a price is missing."

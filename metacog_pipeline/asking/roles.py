@@ -13,15 +13,9 @@ from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.asking import endings, session
-from metacog_pipeline.asking.cost_estimate import (
-    CostEstimate,
-    estimate_partition,
-    identities,
-    stored_answers,
-    under_way,
-)
-from metacog_pipeline.asking.states import Profile, Progress, SessionResult, Tally
+from metacog_pipeline.asking import cost_estimate, endings, session
+from metacog_pipeline.asking.dry_run import CostEstimate
+from metacog_pipeline.asking.states import Progress, SessionResult, Tally
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.contract import Inputs, Role, Step
@@ -109,7 +103,9 @@ def answers(benchmark: Bound, role: Role, inputs: Inputs) -> pl.DataFrame:
         kept = pl.DataFrame(pl.from_arrow(answers_table(partition.folder))).filter(~pl.col("superseded"))
         profile = partition.known_profile()
         if partition.manifest().get("state") != "complete" and profile is not None:
-            now = identities(partition, profile, role.modes, role.tasks(benchmark, spec, inputs))
+            now = cost_estimate.identities(
+                partition, profile, role.modes, role.tasks(benchmark, spec, inputs)
+            )
             kept = kept.filter(pl.col("answer_id").is_in(now))
         frames.append(kept.with_columns(model=pl.lit(spec.name)))
     return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
@@ -132,28 +128,20 @@ def partitions(benchmark: Bound, current: Mapping[str, bool], kept: Inputs) -> l
 
 def left_to_ask(
     benchmark: Bound, current: Mapping[str, bool], kept: Inputs
-) -> list[tuple[str, ModelSpec, CostEstimate]]:
-    """Return (name of the transcripts, model, what is left to ask) in the order of asking; simulated ones are free.
+) -> Iterator[tuple[str, ModelSpec, CostEstimate]]:
+    """Yield (name of the transcripts, model, what is left to ask) in the order of asking; simulated ones are free.
 
     A step that is not made yet is taken to be as long as it may be.
     """
-    found = []
     for step, role in roles(benchmark):
         known = all(current[name] for name in step.needs)
         inputs = kept if known or role.at_most is None else role.at_most(benchmark)
         for spec in role.models(benchmark):
-            if spec.provider == "simulated":
-                continue
-            partition = partition_of(benchmark, role, spec)
-            profile = partition.known_profile() or Profile(role.modes[0])
-            todo = role.tasks(benchmark, spec, inputs)
-            stored = stored_answers(partition.folder)
-            left = estimate_partition(
-                spec, RUN, partition.seed, profile, todo, stored,
-                modes=role.modes, under_way=under_way(partition), whole=True,
-            )  # fmt: skip
-            found.append((partition.benchmark, spec, left))
-    return found
+            if spec.provider != "simulated":
+                partition = partition_of(benchmark, role, spec)
+                todo = role.tasks(benchmark, spec, inputs)
+                left = cost_estimate.left_to_ask(partition, todo, role.modes, partition.known_profile())
+                yield partition.benchmark, spec, left
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from metacog_pipeline.asking.learning import Learnt
 from metacog_pipeline.asking.states import Profile, StepFailed, Tally, source_of
-from metacog_pipeline.asking.types import Answer, Ask, CallOptions, Task
+from metacog_pipeline.asking.types import Answer, CallOptions
 from metacog_pipeline.asking.unusable import Watch
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm import types
@@ -222,91 +222,3 @@ def _prices(spec: ModelSpec, queue: str) -> str | None:
 
 def _milliseconds(seconds: float | None) -> float | None:
     return None if seconds is None else seconds * 1000.0
-
-
-def _nowhere(identity: str) -> bool:
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The answers of one model and run: ``find`` gives one by its identity, ``under_way`` says whether a batch has it."""
-
-    spec: ModelSpec
-    run: int
-    seed: int
-    find: Callable[[str], Answer | None]
-    under_way: Callable[[str], bool] = _nowhere
-
-    @classmethod
-    def of(cls, session: Session) -> Kept:
-        """Return the answers of the partition a session works on."""
-        under_way = _nowhere if session.queue is None else session.queue.holds
-        return cls(session.spec, session.run, session.seed, session.find, under_way)
-
-    def profile_for(self, task: Task, profile: Profile, modes: Sequence[str]) -> Profile:
-        """Return the profile under which ``task`` is asked: ``profile``, as a rule.
-
-        A task that is answered in full in a better mode of ``modes``, or has its answer in a batch, stays in that mode. The
-        provider took it once and refuses it today, and nothing answered is asked twice because of that.
-        """
-        better = _better(profile, modes)
-        held = (each for each in (profile, *better) if better and self._holds(task, each))
-        return next(held, profile)
-
-    def answered_under(self, task: Task, profile: Profile, modes: Sequence[str]) -> Profile | None:
-        """Return the profile under which every call of ``task`` is answered; None where one is not."""
-        answered = replace(self, under_way=_nowhere)
-        ways = (profile, *_better(profile, modes))
-        return next((each for each in ways if answered._holds(task, each)), None)
-
-    def _holds(self, task: Task, profile: Profile) -> bool:
-        try:
-            finish(task, _KeptAsker(self, profile), profile.mode)
-        except _UnderWay:
-            return True
-        except NotSent:
-            return False
-        return True
-
-
-def _better(profile: Profile, modes: Sequence[str]) -> list[Profile]:
-    """Return ``profile`` in the modes that come before its own, best first."""
-    known = modes.index(profile.mode) if profile.mode in modes else 0
-    return [replace(profile, mode=mode) for mode in modes[:known]]
-
-
-class _UnderWay(NotSent):
-    """A batch has the answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class _KeptAsker:
-    """Gives kept answers; raises `NotSent` at the first call that has none."""
-
-    kept: Kept
-    profile: Profile
-
-    async def __call__(
-        self, step: str, messages: Sequence[types.Message], **options: Unpack[CallOptions]
-    ) -> Answer:
-        kept = self.kept
-        identity, _ = identified(
-            kept.spec, self.profile, kept.seed, kept.run, step, messages, options, self._has
-        )
-        if (found := kept.find(identity)) is not None:
-            return found
-        raise _UnderWay if kept.under_way(identity) else NotSent
-
-    def _has(self, identity: str) -> bool:
-        return self.kept.find(identity) is not None or self.kept.under_way(identity)
-
-
-def finish(task: Task, asker: Ask, mode: str) -> None:
-    """Drive a protocol to its end without an event loop: an asker that asks nobody never waits."""
-    steps = task.run(asker, mode).__await__()
-    try:
-        while True:
-            next(steps)
-    except StopIteration:
-        return

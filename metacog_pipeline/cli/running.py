@@ -25,7 +25,7 @@ from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
 from metacog_pipeline.study import Study, load_study
 
 if TYPE_CHECKING:
-    from metacog_pipeline.asking.pricing import Price
+    from metacog_pipeline.asking.cost_estimate import Price
 
 SIGNALLED = 128  # a process ended by signal n is reported as 128 + n
 

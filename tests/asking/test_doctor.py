@@ -14,7 +14,6 @@ from metacog_pipeline.asking.session import request_digest
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.reach import unreachable
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.study import Study, load_study
 
@@ -41,16 +40,12 @@ def model(name: str, **keys: Any) -> str:
     return "\n".join(["[[models]]", f"name = '{name}'", *lines, ""])
 
 
-async def there(url: str) -> str | None:
-    return None
-
-
 async def answers(study: Study, spec: ModelSpec) -> tuple[Capabilities, str | None]:
     return CHAT, None
 
 
 def look(study: Study, **given: Any) -> list[Finding]:
-    given = {"environment": {"OPENAI_API_KEY": KEY}, "probe": answers, "reach": there, "port": free()} | given
+    given = {"environment": {"OPENAI_API_KEY": KEY}, "probe": answers, "port": free()} | given
     return examine(study, **given)
 
 
@@ -73,9 +68,7 @@ def test_where_nothing_is_wrong_every_line_says_so_and_a_run_can_start(tmp_path)
         "ok $1 in and $2 out per million tokens",
         "ok as it answers: asked through chat; reasons no; room to think 0 tokens",
     ]
-    assert said_of(found, "https://api.openai.com/v1") == ["ok can be reached (asked for small)"]
     assert said_of(found, "budget") == ["ok $5.0000, of which $0.0000 are spent"]
-    assert said_of(found, "metamedqa") == ["ok needs no data set from elsewhere"]
     assert not (tmp_path / "home").exists(), "looking makes nothing"
 
 
@@ -150,19 +143,16 @@ def test_of_five_models_three_broken_in_different_ways_each_has_its_own_lines(tm
         if spec.name == "unknown":
             why = "model unknown: no-such-model does not exist (HTTP 404; check model and base_url)"
             return Capabilities(), why
-        return CHAT, None
+        return CHAT, "no connection" if spec.name == "dark" else None
 
-    async def reach(url: str) -> str | None:
-        return "no connection" if ":9/" in url else None
-
-    found = look(study_of(tmp_path, models), probe=probe, reach=reach)
+    found = look(study_of(tmp_path, models), probe=probe)
     failed = [each.line for each in found if each.state == "fail"]
     assert failed == [
-        "[fail] http://127.0.0.1:9/v1: no connection (asked for dark)",
         "[fail] keyless: environment variable NOT_THERE is not set; export your key under it",
         "[fail] unknown: no-such-model does not exist (HTTP 404; check model and base_url)",
+        "[fail] dark: no connection",
     ]
-    assert sorted(asked) == ["fine", "local", "unknown"]
+    assert sorted(asked) == ["dark", "fine", "local", "unknown"]
     assert any("as it answers" in text for text in said_of(found, "fine"))
     assert any("as it answers" in text for text in said_of(found, "local"))
     assert exit_code(found) == 1, "they differ"
@@ -209,16 +199,11 @@ def test_models_are_asked_at_the_same_time(tmp_path):
 
 
 def test_offline_asks_nobody_and_shows_what_is_known(tmp_path):
-    async def reach(url: str) -> str | None:
-        raise AssertionError("no address is to be reached")
-
     study = study_of(tmp_path, model("small"))
     spec = study.models[0]
-    known = Capabilities(
-        reasons=True, reasoning_tokens=2_000, reasoning_share=0.8, refused=frozenset({"temperature", "stop"})
-    )
+    known = Capabilities(reasons=True, reasoning_tokens=2_000, refused=frozenset({"temperature", "stop"}))
     capabilities.save(study.home, spec.name, request_digest(spec), known)
-    found = look(study, offline=True, probe=never, reach=reach)
+    found = look(study, offline=True, probe=never)
     assert said_of(found, "small")[2:] == [
         "ok as it answers: does not take stop, temperature; reasons yes, up to 2,000 tokens before an answer; room to "
         "think 15,360 tokens"
@@ -231,8 +216,7 @@ def test_too_little_room_for_what_was_seen_is_a_warning_with_the_key_to_change(t
     known = Capabilities(reasons=True, reasoning_tokens=2_000)
     capabilities.save(study.home, spec.name, request_digest(spec), known)
     assert said_of(look(study, offline=True), "small")[-1] == (
-        "warn thinking_tokens = 500 is less than the 2,000 tokens that were thought before one answer: raise it, or take "
-        "it out"
+        "warn thinking_tokens = 500 leaves less room than the 2,000 tokens that were thought before one answer: raise it"
     )
 
 
@@ -251,24 +235,14 @@ def test_capabilities_that_were_edited_are_as_good_as_none(tmp_path, edited):
     assert len(said_of(look(study, offline=True), "small")) == 2
 
 
-def test_a_data_set_that_is_not_here_fails_only_where_it_cannot_be_fetched(tmp_path):
+def test_a_data_set_that_is_not_here_is_a_warning_with_how_to_fetch_it(tmp_path):
     study = study_of(tmp_path, model("small"), bench="medley")
     path = study.path
     path.write_text(path.read_text().replace('dataset = "sample"', 'dataset = "published"'))
-    study = load_study(path)
-    (line,) = said_of(look(study), "medley")
-    assert line.startswith("warn data set ")
-    assert line.endswith("is not fetched; `metacog doctor STUDY --fetch` or the first run does")
-
-    async def reach(url: str) -> str | None:
-        unknown = "the name example.org is not known: check the address and the network"
-        return None if "openai" in url else unknown
-
-    found = look(study, reach=reach)
+    found = look(load_study(path))
     (line,) = said_of(found, "medley")
-    assert line.startswith("fail data set ") and "the name example.org is not known" in line
-    assert line.endswith("run `metacog doctor STUDY --fetch --from DIR` with a copy")
-    assert exit_code(found) == 3
+    assert line.startswith("warn data set ") and "--fetch" in line and "--from DIR" in line
+    assert exit_code(found) == 0
 
 
 def test_a_spent_budget_and_a_missing_one_are_told_apart(tmp_path):
@@ -290,9 +264,9 @@ def test_a_home_that_cannot_be_written_is_one_line(tmp_path):
     assert exit_code(found) == 2
 
 
-def test_little_space_is_a_warning_and_hardly_any_a_failure(tmp_path, monkeypatch):
+def test_hardly_any_space_is_a_failure(tmp_path, monkeypatch):
     study = study_of(tmp_path, model("small"))
-    for free_bytes, state in ((100 * doctor.MIB, "fail"), (1000 * doctor.MIB, "warn"), (10**12, "ok")):
+    for free_bytes, state in ((100 * doctor.MIB, "fail"), (1000 * doctor.MIB, "ok")):
         usage = type("Usage", (), {"free": free_bytes})
         monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path, usage=usage: usage)
         (line,) = said_of(look(study), "home")
@@ -319,20 +293,6 @@ def test_a_folder_without_a_model_is_one_line(tmp_path):
     found = look(study_of(tmp_path, row))
     assert said_of(found, "mine") == [f"fail {tmp_path}/nowhere: no model here (config.json is missing)"]
     assert exit_code(found) == 6
-
-
-def test_an_address_is_reached_without_sending_anything(taken):
-    assert asyncio.run(unreachable(f"http://127.0.0.1:{taken}/v1")) is None
-    said = asyncio.run(unreachable(f"http://127.0.0.1:{free()}/v1"))
-    assert said is not None and "check that the server is up" in said
-    assert asyncio.run(unreachable("ftp://127.0.0.1/v1")) == "this is no http(s) address"
-    said = asyncio.run(unreachable(f"http://{'a' * 100}/v1"))
-    assert said is not None and "\n" not in said
-
-
-def test_a_host_that_takes_the_connection_and_says_nothing_is_given_up(taken):
-    said = asyncio.run(unreachable(f"https://127.0.0.1:{taken}/v1", timeout_s=0.2))
-    assert said == "no connection to 127.0.0.1 within 0.2 s: check the address and the network"
 
 
 @pytest.mark.parametrize(
@@ -373,4 +333,4 @@ def test_a_model_that_billed_more_than_it_was_allowed_fails_with_what_to_change(
     )
     assert said_of(found, "small")[-1] == f"fail {line}"
     assert exit_code(found) == 5
-    assert f"small {line}." in plan_study(study).notes
+    assert f"small: {line}." in plan_study(study).notes

@@ -6,7 +6,7 @@ from metacog_pipeline.asking.loop import FORBIDDEN_IN_A_ROW, UNAVAILABLE_S
 from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Status
-from tests.querying.test_negotiation import SPEC, Strict, ask, refusal, tasks
+from tests.asking.test_negotiation import SPEC, Strict, ask, refusal, tasks
 
 ONE_BY_ONE = SPEC.model_copy(update={"max_concurrency": 1})
 NO_SUCH_CODE = "the caller does not have permission"

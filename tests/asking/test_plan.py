@@ -1,23 +1,20 @@
 """The plan warns before anything is spent: keys, prices, room to think; it prices thinking, batches and prompt caches."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from metacog_pipeline.asking import pricing
-from metacog_pipeline.asking.cost_estimate import CostEstimate, DryAsker, PromptCache
+from metacog_pipeline.asking import cost_estimate
+from metacog_pipeline.asking.dry_run import CostEstimate, DryRun
 from metacog_pipeline.asking.planning import Plan, PlanRow, plan_study
 from metacog_pipeline.asking.session import request_digest
-from metacog_pipeline.asking.states import Profile
 from metacog_pipeline.cli import main
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import AMPLE_THINKING_TOKENS, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
+from metacog_pipeline.llm.types import Message
 from metacog_pipeline.study import Study, load_study
-from tests import homes
 from tests.tables import every
 
 PRICES = "price_in = 1.0\nprice_out = 2.0\n"
@@ -57,8 +54,8 @@ def test_a_missing_key_is_a_warning_while_there_is_something_to_ask(tmp_path, mo
     monkeypatch.delenv("OPENAI_API_KEY")
     if value is not None:
         monkeypatch.setenv("OPENAI_API_KEY", value)
-    assert starting(plan_study(study_of(tmp_path)), "small cannot") == [
-        f"small cannot be asked: environment variable OPENAI_API_KEY {found}; export your key under it."
+    assert starting(plan_study(study_of(tmp_path)), "small: environment") == [
+        f"small: environment variable OPENAI_API_KEY {found}; export your key under it."
     ]
 
 
@@ -66,8 +63,8 @@ def test_a_model_of_this_machine_whose_folder_is_gone_is_a_warning(tmp_path):
     path = study_of(tmp_path).path
     local = path.read_text().replace('"openai"', '"transformers"')
     path.write_text(local.replace('model = "x"', 'model = "gone"'))
-    assert starting(plan_study(load_study(path)), "small cannot") == [
-        f"small cannot be asked: {tmp_path}/gone: no model here (config.json is missing)."
+    assert starting(plan_study(load_study(path)), "small: ") == [
+        f"small: {tmp_path}/gone: no model here (config.json is missing)."
     ]
 
 
@@ -76,16 +73,20 @@ def test_where_a_price_is_missing_nothing_is_said_to_be_enough(tmp_path):
     assert row(plan).online is row(plan).batch is row(plan).dollars is None
     assert "The budget is enough for all of it." not in plan.notes
     assert plan.notes[-1] == "Whether the budget is enough is unknown: a price is missing."
-    assert starting(plan, "No price is known for: small; set price_in")
+    assert starting(plan, "small: has no price")
     assert "those without a price left out" in plan.notes[0]
     assert plan_study(study_of(tmp_path)).notes[-1] == "The budget is enough for all of it."
 
 
 def test_a_price_left_out_on_purpose_is_said_once_and_under_a_budget_is_still_missing(tmp_path):
     plan = plan_study(study_of(tmp_path, "price_unknown = true", budget=""))
-    assert starting(plan, "Asked without a price on purpose (price_unknown), not in the sums: small.")
-    assert not starting(plan, "No price")
-    assert starting(plan_study(study_of(tmp_path, "price_unknown = true")), "No price is known for: small")
+    assert starting(plan, "small: ") == [
+        "small: has no price, on purpose (price_unknown): what it costs is not counted."
+    ]
+    assert starting(
+        plan_study(study_of(tmp_path, "price_unknown = true")),
+        "small: has no price, so budget_usd cannot be kept",
+    )
 
 
 def test_of_a_model_nobody_has_asked_thinking_is_allowed_for_and_said(tmp_path):
@@ -122,20 +123,13 @@ def test_a_model_that_does_not_reason_is_expected_to_cost_the_most_it_can(tmp_pa
 def test_thinking_tokens_below_what_was_seen_is_a_warning_with_the_key(tmp_path):
     study = study_of(tmp_path, PRICES + "thinking_tokens = 100")
     keep(study, Capabilities(reasons=True, reasoning_tokens=700))
-    assert starting(plan_study(study), "small: ") == [
-        "small: thinking_tokens = 100 is less than the 700 tokens that were thought before one answer: raise it, or take "
-        "it out."
-    ]
+    assert starting(plan_study(study), "small: thinking_tokens = 100 leaves less room than the 700 tokens")
 
 
 def test_max_tokens_that_leave_no_room_for_what_was_seen_is_a_warning_with_the_key(tmp_path):
     study = study_of(tmp_path)
-    known = Capabilities(
-        reasons=True, reasoning_tokens=800, reasoning_share=0.8, refused=frozenset({"thinking_room"})
-    )
-    keep(study, known)
-    note = "max_tokens = 64 leaves room for 64 tokens, and an answer with its thinking took 1,000: raise max_tokens."
-    assert f"small: {note}" in plan_study(study).notes
+    keep(study, Capabilities(reasons=True, reasoning_tokens=800, refused=frozenset({"thinking_room"})))
+    assert starting(plan_study(study), "small: max_tokens = 64 leaves less room than the 800 tokens")
 
 
 def test_online_and_batch_stand_side_by_side_where_the_provider_has_batches(tmp_path):
@@ -150,52 +144,6 @@ def test_online_and_batch_stand_side_by_side_where_the_provider_has_batches(tmp_
     assert found.batch is None
 
 
-def test_the_start_of_a_prompt_that_was_sent_before_is_counted_as_repeated():
-    rules = Message("system", "Read these rules. " * 500)  # 9,000 bytes
-    cache = PromptCache()
-    assert cache.take([rules, Message("user", "one")]) == (0, 2254)
-    repeated, new = cache.take([rules, Message("user", "two")])
-    assert 2_176 <= repeated <= 2_250 and repeated % 128 == 0
-    assert repeated + new == 2254
-    assert cache.take([Message("user", "short")]) == (0, 0)
-    assert cache.take([Message("user", "\ud800 lone" * 900)])[0] == 0
-
-
-def test_only_calls_that_are_asked_fill_the_cache_and_one_call_counts_once():
-    rules = Message("system", "Read these rules. " * 500)
-
-    def ask(asker: DryAsker, words: Sequence[str]) -> CostEstimate:
-        for word in words:
-            asyncio.run(asker("answer", [rules, Message("user", word)]))  # type: ignore[arg-type]
-        return asker.estimate
-
-    found = ask(DryAsker(SPEC, 1, 0, Profile("text"), {}), ["a", "b", "b"])
-    assert (found.calls, found.sends) == (2, 2)
-    assert 0 < found.tokens_repeated < found.tokens_in / 2
-
-
-CACHED = SPEC.model_copy(update={"price_cached_in": 0.1})
-REPEATING = CostEstimate(10, 0, 1_000_000, 640, sends=10, tokens_repeated=800_000, tokens_new=200_000)
-PLAIN = Capabilities(reasons=False)
-
-
-def test_a_cached_start_costs_its_own_price_and_never_lowers_the_most():
-    price = pricing.online(CACHED, REPEATING, PLAIN)
-    assert price.expected == pytest.approx((200_000 + 80_000 + 2 * 640) / 1e6)
-    assert price.at_most >= (1_000_000 + 2 * 640) / 1e6
-    assert pricing.cache_saves(CACHED, REPEATING, PLAIN) == pytest.approx(0.72)
-    assert pricing.cache_saves(SPEC, REPEATING, PLAIN) is None, "no price, no number"
-    assert pricing.cache_saves(CACHED, MILLION, PLAIN) is None, "nothing repeats"
-
-
-def test_writing_to_a_cache_can_cost_more_than_it_saves_and_that_is_said():
-    dear = CACHED.model_copy(update={"price_cached_in": 0.99, "price_cache_write": 2.0})
-    saved = pricing.cache_saves(dear, REPEATING, PLAIN)
-    assert saved == pytest.approx(0.01 * 0.8 - 0.2)
-    price = pricing.online(dear, REPEATING, PLAIN)
-    assert price is not None and price.at_most == pytest.approx((2_000_000 + 1_280) / 1e6)
-
-
 @every(
     ("known", "spec", "tokens"),
     [
@@ -203,8 +151,6 @@ def test_writing_to_a_cache_can_cost_more_than_it_saves_and_that_is_said():
         (Capabilities(reasons=False), {"thinking_tokens": 900}, 0),
         (Capabilities(reasons=True, reasoning_tokens=300), {}, 300),
         (Capabilities(reasons=True, reasoning_tokens=300), {"thinking_tokens": 100}, 100),
-        (Capabilities(reasons=True, reasoning_share=0.5), {}, 64),
-        (Capabilities(reasons=True, reasoning_share=1.0), {}, AMPLE_THINKING_TOKENS),
         (Capabilities(reasons=True), {}, AMPLE_THINKING_TOKENS),
         (None, {"thinking_tokens": 900}, 900),
         (None, {"provider": "simulated"}, 0),
@@ -212,13 +158,13 @@ def test_writing_to_a_cache_can_cost_more_than_it_saves_and_that_is_said():
 )
 def test_expected_thinking_is_what_was_seen_and_never_above_its_room(known, spec, tokens):
     asked = SPEC.model_copy(update=spec)
-    assert pricing.thinking_expected(asked, known) == tokens
-    assert pricing.thinking_at_most(asked, known) >= tokens
+    assert cost_estimate.thinking_expected(asked, known) == tokens
+    assert cost_estimate.thinking_at_most(asked, known) >= tokens
 
 
 def test_thinking_dearer_than_text_is_in_the_most_it_can_cost():
     dear = SPEC.model_copy(update={"price_reasoning": 10.0, "thinking_tokens": 1_000})
-    price = pricing.online(dear, MILLION, Capabilities(reasons=True, reasoning_tokens=10))
+    price = cost_estimate.price(dear, MILLION, Capabilities(reasons=True, reasoning_tokens=10))
     assert price.at_most >= (1_000_000 + 2 * 640 + 10 * 10_000) / 1e6
     assert price.expected == pytest.approx((1_000_000 + 2 * 640 + 10 * 100) / 1e6)
 
@@ -226,61 +172,22 @@ def test_thinking_dearer_than_text_is_in_the_most_it_can_cost():
 def test_nothing_left_to_ask_costs_nothing_and_warns_of_nothing(tmp_path):
     done = CostEstimate(4, 4)
     unpriced = ModelSpec(name="m", provider="openai", model="x")
-    assert pricing.online(unpriced, done, None) == pricing.Price(0, 0)
+    assert cost_estimate.price(unpriced, done, None) == cost_estimate.Price(0, 0)
 
 
-def test_of_a_provider_that_keeps_what_is_marked_only_long_rules_and_series_are_expected_to_be_kept():
-    cache = PromptCache()
-    rules = Message("system", "rule " * 1200)
-
-    def take(*said: Message) -> tuple[int, int]:
-        return cache.take_marked(ChatRequest(said, Sampling()))
-
-    assert take(rules, Message("user", "one")) == (0, 1500)
-    assert take(rules, Message("user", "two")) == (1500, 0)
-    assert take(Message("user", "long " * 5000)) == (0, 0)
+def test_a_call_that_several_tasks_make_alike_is_counted_once():
+    dry = DryRun(SPEC, 1, 0, {}.get)
+    for word in ("a", "b", "b"):
+        asyncio.run(dry("answer", [Message("user", word)]))  # type: ignore[arg-type]
+    assert (dry.estimate.calls, dry.estimate.sends) == (2, 2)
 
 
-JUDGED = """
-[study]
-name = "t"
-home = "home"
-budget_usd = 500
-[[models]]
-name = "sim"
-provider = "simulated"
-family = "a"
-[[judges]]
-name = "grader"
-provider = "openai"
-model = "x"
-family = "b"
-price_in = 1.0
-price_out = 2.0
-CACHE
-[benchmarks.medley]
-dataset = "sample"
-limit = 4
-conditions = ["normal"]
-judges = ["grader"]
-"""
-
-
-@pytest.mark.parametrize(
-    ("keys", "sign"),
-    [("price_cached_in = 0.1", 1), ("price_cached_in = 0.99\nprice_cache_write = 3.0", -1), ("", None)],
-)
-def test_what_a_prompt_cache_saves_or_adds_is_a_number_of_the_row(tmp_path, keys, sign):
-    path = tmp_path / "study.toml"
-    path.write_text(JUDGED.replace("CACHE", keys))
-    study = load_study(path)
-    homes.lend_cases(study)
-    judges = [
-        each for each in plan_study(study).rows if each.model == "grader"
-    ]  # of replies, and tried on fixed answers
-    assert len(judges) == 2 and all(0 < each.tokens_repeated < each.tokens_in for each in judges)
-    saved = [each.cache_saves for each in judges]
-    assert saved == [None, None] if sign is None else all(each * sign > 0 for each in saved)
+def test_long_prompts_that_are_written_to_a_cache_are_in_the_most_it_can_cost():
+    dear = SPEC.model_copy(update={"price_cache_write": 2.0})
+    long = CostEstimate(10, 0, 1_000_000, 640, sends=10, tokens_long=400_000)
+    price = cost_estimate.price(dear, long, Capabilities(reasons=False))
+    assert price is not None and price.at_most == pytest.approx((600_000 + 800_000 + 1_280) / 1e6)
+    assert price.expected == pytest.approx((1_000_000 + 1_280) / 1e6)
 
 
 def test_the_command_shows_both_lanes_and_asks_nobody(tmp_path, capsys):

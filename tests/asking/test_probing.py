@@ -1,4 +1,4 @@
-"""Before a study spends anything: at most two calls say whether a model can be asked, and none where it is known."""
+"""Before a study spends anything: one short question says whether a model can be asked, and none where it is known."""
 
 import asyncio
 from pathlib import Path

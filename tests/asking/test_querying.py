@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from metacog_pipeline.asking import endings, pricing
+from metacog_pipeline.asking import cost_estimate, endings
 from metacog_pipeline.asking import loop as engine
 from metacog_pipeline.asking.cost_estimate import estimate_partition, stored_answers
 from metacog_pipeline.asking.loop import WorkerPool, query_tasks
@@ -286,10 +286,10 @@ def test_the_plan_counts_calls_answers_and_dollars_without_asking(folder):
     plan = estimate_partition(spec, 1, 7, Profile("text"), tasks, stored_answers(folder))
     assert (plan.calls, plan.answered, plan.to_ask) == (8, 2, 6)
     assert plan.tokens_out == 6 * spec.max_tokens
-    price = pricing.online(spec, plan, Capabilities(reasons=False))
+    price = cost_estimate.price(spec, plan, Capabilities(reasons=False))
     dollars = pytest.approx((plan.tokens_in * 1.0 + plan.tokens_out * 2.0) / 1e6)
     assert price is not None and price.at_most == price.expected == dollars
-    assert pricing.online(SPEC, plan, None) is None
+    assert cost_estimate.price(SPEC, plan, None) is None
 
 
 def test_answers_of_simulated_models_are_labelled_even_over_http():

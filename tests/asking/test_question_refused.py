@@ -1,4 +1,4 @@
-"""A question that is refused for itself ends no study, however the provider names it; a known context costs room first."""
+"""A question that is refused for itself ends no study, and costs no option, however the provider names it."""
 
 import json
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.llm.wire import wire_for
-from tests.querying.test_negotiation import SPEC, Strict, ask, kept, no, refusal, tasks
+from tests.asking.test_negotiation import SPEC, Strict, ask, kept, no, refusal, tasks
 from tests.tables import every
 
 QUESTION = ["messages", "messages[0].content", "messages.0.content", "input", "input[0]", "contents", "prompt", "None",
@@ -84,43 +84,29 @@ def test_the_line_at_the_end_sends_nobody_to_the_address_before_the_providers_wo
     )
 
 
-def small(limit: int) -> Callable[[ChatRequest, Capabilities], Completion | None]:
-    """Return the rule of a server that takes only ``limit`` generated tokens, and names nothing."""
-    return lambda asked, known: refusal(400) if (known.token_limit(SPEC, asked) or 0) > limit else None
-
-
 @pytest.mark.parametrize("limit", [64, 500, 1088])
-def test_a_refusal_without_a_name_costs_the_room_and_neither_schema_nor_temperature(tmp_path, limit):
+def test_a_server_that_takes_few_tokens_and_names_nothing_is_asked_all_the_same(tmp_path, limit):
+    def small(asked: ChatRequest, known: Capabilities) -> Completion | None:
+        return refusal(400) if (known.token_limit(SPEC, asked) or 0) > limit else None
+
     capabilities.save(Home(tmp_path / "home"), "m", "now", Capabilities(server="vllm", context=4096))
-    model = Strict(small(limit))
-    outcome = ask(tmp_path, model, modes=MODES)
-    assert outcome.complete and outcome.profile == Profile("json_schema")
-    assert model.refused == 1
-    assert kept(tmp_path).refused == {"thinking_room"}
+    model = Strict(small)
+    assert ask(tmp_path, model, modes=MODES).complete
+    assert model.refused_first < MOST_CALLS
 
 
-@pytest.mark.parametrize(
-    ("option", "left_out"),
-    [("top_logprobs", {"top_logprobs"}), ("bounded_json", None), ("stream", None), ("temperature", None)],
-)
-def test_room_that_was_not_at_fault_is_given_back(tmp_path, option, left_out):
-    capabilities.save(Home(tmp_path / "home"), "m", "now", Capabilities(server="vllm", context=4096))
+@pytest.mark.parametrize("option", ["top_logprobs", "bounded_json", "stream", "temperature"])
+def test_an_option_that_is_not_named_costs_neither_the_room_to_think_nor_the_schema(tmp_path, option):
     model = Strict(no(option, 400, named=False))
     outcome = ask(tmp_path, model, modes=MODES)
-    assert outcome.complete
+    assert outcome.complete and outcome.profile is not None and outcome.profile.mode == "json_schema"
     assert model.refused_first < MOST_CALLS
-    found = kept(tmp_path)
-    assert "thinking_room" not in found.refused
-    if left_out is not None:
-        assert found.refused == left_out
-    if option != "temperature":
-        assert outcome.profile is not None and outcome.profile.mode == "json_schema"
-        assert not outcome.profile.dropped & {"temperature", "seed"}
+    assert "thinking_room" not in kept(tmp_path).refused
 
 
-def test_room_that_the_study_asks_for_is_not_given_up(tmp_path):
-    capabilities.save(Home(tmp_path / "home"), "m", "now", Capabilities(context=4096))
-    model = Strict(no("top_logprobs", 400, named=False))
-    outcome = ask(tmp_path, model, modes=MODES, spec=SPEC.model_copy(update={"thinking_tokens": 500}))
-    assert outcome.complete and outcome.profile == Profile("json_schema", frozenset({"top_logprobs"}))
-    assert model.refused == 1
+def test_a_question_that_names_nothing_costs_no_option_while_another_goes_through(tmp_path):
+    model = Strict(first_question(None))
+    outcome = ask(tmp_path, model, modes=MODES, todo=tasks(3))
+    assert (
+        outcome.profile == Profile("json_schema") and model.refused == 2
+    )  # before the others, and in its turn

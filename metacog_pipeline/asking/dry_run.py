@@ -1,0 +1,143 @@
+"""Dry run: a task driven through the kept answers alone. Nobody is asked; what is lacking is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Unpack
+
+from metacog_pipeline.asking.states import Profile
+from metacog_pipeline.asking.step import identified
+from metacog_pipeline.asking.types import Answer, CallOptions, Task
+from metacog_pipeline.llm.costs import BYTES_PER_TOKEN, LEAST_CACHED_TOKENS, estimate_tokens
+from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.types import Message, Status
+
+LONGEST_QUOTED = 20_000  # tokens of an answer not given yet, where a later prompt quotes it
+
+
+def in_no_batch(identity: str) -> bool:
+    """No batch has any call."""
+    return False
+
+
+@dataclass(slots=True)
+class CostEstimate:
+    """Calls and tokens. ``tokens_out`` is the most the answers may take, thinking left out.
+
+    ``in_batches`` counts the calls that batches under way have: paid for, and not asked again. ``sends`` counts the calls
+    that the tokens belong to; of ``tokens_in``, ``tokens_long`` belong to prompts that a provider may keep in its cache,
+    which some bill higher.
+    """
+
+    calls: int = 0
+    answered: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    sends: int = 0
+    tokens_long: int = 0
+    in_batches: int = 0
+
+    @property
+    def to_ask(self) -> int:
+        """Calls that are neither answered yet nor in a batch."""
+        return self.calls - self.answered - self.in_batches
+
+    def add(self, other: CostEstimate) -> None:
+        """Add another partition's figures."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+
+
+@dataclass(slots=True)
+class DryRun:
+    """An `Ask` over kept answers: ``find`` gives one by its identity, ``under_way`` says whether a batch has the call.
+
+    A call without an answer is given blanks as long as its answer may get, so that later prompts that quote it are worded
+    and counted. A call that several tasks make alike is counted once.
+    """
+
+    spec: ModelSpec
+    run: int
+    seed: int
+    find: Callable[[str], Answer | None]
+    under_way: Callable[[str], bool] = in_no_batch
+    profile: Profile = field(default_factory=lambda: Profile("text"))
+    estimate: CostEstimate = field(default_factory=CostEstimate)
+    identities: set[str] = field(default_factory=set)
+    lacks: bool = False  # the task under way makes a call that nobody has answered
+    waits: bool = False  # or one that a batch has; the calls after it cannot be worded yet
+
+    async def __call__(
+        self, step: str, messages: Sequence[Message], **options: Unpack[CallOptions]
+    ) -> Answer:
+        """Return a kept answer, or count the call."""
+        identity, request = identified(
+            self.spec, self.profile, self.seed, self.run, step, messages, options, self._has
+        )
+        new, kept = identity not in self.identities, self.find(identity)
+        self.identities.add(identity)
+        self.estimate.calls += new
+        if kept is not None:
+            self.estimate.answered += new
+            return kept
+        tokens_out = request.sampling.max_tokens or self.spec.max_tokens
+        if self.under_way(identity):
+            self.waits = True
+            self.estimate.in_batches += new
+        else:
+            self.lacks |= not self.waits
+            if new:
+                self._count(messages, tokens_out)
+        return Answer(Status.OK, _blank(identity, min(tokens_out, LONGEST_QUOTED)))
+
+    def go_through(self, task: Task, profile: Profile) -> None:
+        """Make every call of ``task``, without an event loop: nothing here is ever waited for."""
+        self.profile, self.lacks, self.waits = profile, False, False
+        steps = task.run(self, profile.mode).__await__()
+        try:
+            while True:
+                next(steps)
+        except StopIteration:
+            return
+
+    def profile_for(self, task: Task, profile: Profile, modes: Sequence[str]) -> Profile:
+        """Return the profile ``task`` is asked under: ``profile``, unless it was answered in a better one of ``modes``.
+
+        The provider took that mode once and refuses it today, and nothing answered is asked twice because of it.
+        """
+        return self._holding(task, profile, modes) or profile if _better(profile, modes) else profile
+
+    def answered_under(self, task: Task, profile: Profile, modes: Sequence[str]) -> Profile | None:
+        """Return the profile under which every call of ``task`` is answered; None where one is not."""
+        return replace(self, under_way=in_no_batch)._holding(task, profile, modes)
+
+    def _holding(self, task: Task, profile: Profile, modes: Sequence[str]) -> Profile | None:
+        for each in (profile, *_better(profile, modes)):
+            trial = DryRun(self.spec, self.run, self.seed, self.find, self.under_way)
+            trial.go_through(task, each)
+            if not trial.lacks:
+                return each
+        return None
+
+    def _has(self, identity: str) -> bool:
+        return self.find(identity) is not None or self.under_way(identity)
+
+    def _count(self, messages: Sequence[Message], tokens_out: int) -> None:
+        tokens_in = sum(estimate_tokens(message.content) for message in messages)
+        self.estimate.sends += 1
+        self.estimate.tokens_in += tokens_in
+        self.estimate.tokens_long += tokens_in if tokens_in >= LEAST_CACHED_TOKENS else 0
+        self.estimate.tokens_out += tokens_out
+
+
+def _better(profile: Profile, modes: Sequence[str]) -> list[Profile]:
+    """Return ``profile`` in the modes that come before its own, best first."""
+    known = modes.index(profile.mode) if profile.mode in modes else 0
+    return [replace(profile, mode=mode) for mode in modes[:known]]
+
+
+def _blank(identity: str, tokens: int) -> str:
+    """Return blanks that say nothing, unlike for every call, about ``tokens`` long."""
+    bits = format(int(identity, 16), "b").translate({ord("0"): " ", ord("1"): "\t"})
+    return bits.ljust(BYTES_PER_TOKEN * tokens)
