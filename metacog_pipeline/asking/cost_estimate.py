@@ -26,9 +26,9 @@ def stored_answers(folder: PartitionFolder) -> Stored:
     }
 
 
-def under_way(partition: Partition) -> frozenset[str]:
-    """Return the identities of the calls that were submitted in a batch whose results are not fetched yet."""
-    found = batches_of(partition.study.home, partition.spec, partition.folder)
+def under_way(partition: Partition, spec: ModelSpec | None = None) -> frozenset[str]:
+    """Return the identities of the calls to ``spec`` that were submitted in a batch whose results are not fetched yet."""
+    found = batches_of(partition.study.home, spec or partition.spec, partition.folder)
     sent = [each for each in found if each.record.state in ("submitting", "submitted")]
     return frozenset(answer for each in sent for answer, _ in each.answers())
 
@@ -63,34 +63,40 @@ def estimate_partition(
 
 def left_to_ask(
     partition: Partition,
+    spec: ModelSpec,
     tasks: Sequence[Task],
     modes: Sequence[str],
-    profile: Profile | None = None,
+    profile: Profile | None,
     *,
     whole: bool = True,
 ) -> CostEstimate:
-    """Return what ``partition`` lacks of the answers to ``tasks``, under a ``profile`` that is known or the best mode."""
+    """Return what ``partition`` lacks of the answers of ``spec``, its model or a judge of it, to ``tasks``."""
     return estimate_partition(
-        partition.spec,
+        spec,
         partition.run,
         partition.seed,
         profile or Profile(modes[0]),
         tasks,
         stored_answers(partition.folder),
         modes=modes,
-        under_way=under_way(partition),
+        under_way=under_way(partition, spec),
         whole=whole,
     )
 
 
 def identities(
-    partition: Partition, profile: Profile, modes: Sequence[str], tasks: Sequence[Task]
+    partition: Partition,
+    profile: Profile,
+    modes: Sequence[str],
+    tasks: Sequence[Task],
+    spec: ModelSpec | None = None,
 ) -> set[str]:
     """Return the identities of every call the tasks take now, as far as the stored answers let them be worded.
 
     Those of calls that would quote an answer nobody has given yet are among them; no stored answer has one of these.
     """
-    dry = DryRun(partition.spec, partition.run, partition.seed, stored_answers(partition.folder).get)
+    stored = stored_answers(partition.folder)
+    dry = DryRun(spec or partition.spec, partition.run, partition.seed, stored.get)
     for task in tasks:
         dry.go_through(task, dry.profile_for(task, profile, modes))
     return dry.identities

@@ -171,7 +171,7 @@ def left_to_ask(
     kept = judged_as(partition)
     return {
         each.spec.name: cost_estimate.left_to_ask(
-            replace(kept, spec=each.spec), each.tasks, each.modes, panel_profile(kept, each.spec)
+            kept, each.spec, each.tasks, each.modes, panel_profile(kept, each.spec)
         )
         for each in panel(benchmark, judging, partition.spec, responses)
     }

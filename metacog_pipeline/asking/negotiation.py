@@ -22,7 +22,7 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import bounded
 from metacog_pipeline.llm.wire.errors import FATAL_CODES
 
-MOST_CALLS = 5
+MOST_CALLS = 6  # two questions whole, three groups left out in turn, and the bare call
 REFUSALS = frozenset({400, 401, 403, 404, 422})  # statuses by which an option, a key or a model is refused
 NO_CONSTRAINT = "unsupported_constraint"  # the wire has no field for it: nothing was sent
 OTHER_LIMIT: dict[str, Limit] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
@@ -141,7 +141,8 @@ class Negotiation:
         dropped = known.refused & SAMPLING if profile is None else profile.dropped
         self._left_out = dropped | (known.refused - SAMPLING)  # for a reason: known, or named
         self._group: frozenset[str] = frozenset()  # left out beside, as nothing was named
-        self._groups = [DROPPED_BLIND, HANDLING]
+        # Models that think refuse log-probabilities at official addresses, and often without their name.
+        self._groups = [frozenset({"top_logprobs"}), DROPPED_BLIND, HANDLING]
         self._api, self._limit_field = known.api, known.limit_field
 
     @property
@@ -162,7 +163,7 @@ class Negotiation:
             self.more = False
             raise Refused(refusal, self.advice(refusal), decided=False)
         over = self.refusals >= MOST_CALLS
-        if over or not self._leave_out(refusal, named, odd=odd) or self.way == before:
+        if over or not self._leave_out(refusal, named) or self.way == before:
             raise Refused(refusal, self.advice(refusal), decided=over or not odd)
 
     def learnt(self, now: Capabilities) -> Capabilities:
@@ -193,7 +194,7 @@ class Negotiation:
             )
         return None
 
-    def _leave_out(self, refusal: types.Completion, named: str | None, *, odd: bool) -> bool:
+    def _leave_out(self, refusal: types.Completion, named: str | None) -> bool:
         """Leave out what was refused; return False where that is nothing that may be left out."""
         if refusal.error_code == NO_CONSTRAINT:
             return self._next_mode()
@@ -206,7 +207,7 @@ class Negotiation:
             self.bare, self._api = True, self.start.api
         else:
             if not self._without_named(refusal, named):
-                self._next_group(odd=odd)
+                self._next_group()
             self.bare |= self.refusals >= MOST_CALLS - 1
         return True
 
@@ -226,19 +227,14 @@ class Negotiation:
         self._left_out |= found or frozenset()
         return found is not None
 
-    def _next_group(self, *, odd: bool) -> None:
+    def _next_group(self) -> None:
         """Leave out another group instead of the last, likeliest first; at the end all of them."""
-        logprobs = frozenset({"top_logprobs"})
-        if not odd and self.refusals == 1 and self.spec.top_logprobs and not logprobs <= self._left_out:
-            self._group = (
-                logprobs  # official addresses refuse them of models that think with 403, and name nothing
-            )
-            return
-        left = [group for group in self._groups if not group <= self._left_out]
-        self.bare = not left
-        if left:
-            self._group = left[0]
-            self._groups = self._groups[self._groups.index(left[0]) + 1 :]
+        unsent = set() if self.spec.top_logprobs else {"top_logprobs"}
+        while self._groups:
+            self._group = self._groups.pop(0)
+            if not self._group <= self._left_out | unsent:
+                return
+        self.bare = True
 
     def _other_constraint(self, refusal: types.Completion) -> bool:
         if self._mode == "json_schema" and bounded.bounds_white_space(self.way.known):

@@ -8,7 +8,7 @@ of each judge how far it came and in which mode it is asked.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -91,8 +91,9 @@ def panel_identities(partition: session.Partition, panel: Sequence[Panelist]) ->
     found: dict[str, frozenset[str]] = {}
     for panelist in panel:
         profile = panel_profile(partition, panelist.spec)
-        whose = replace(partition, spec=panelist.spec)
-        asked = () if profile is None else identities(whose, profile, panelist.modes, panelist.tasks)
+        asked: Collection[str] = ()
+        if profile is not None:
+            asked = identities(partition, profile, panelist.modes, panelist.tasks, panelist.spec)
         found[panelist.spec.name] = frozenset(asked)
     return found
 

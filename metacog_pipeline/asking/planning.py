@@ -103,7 +103,7 @@ def _measured(benchmark: Bound, spec: ModelSpec) -> PlanRow:
     if spec.provider != "replay":
         todo, modes = tasks.tasks(benchmark, spec), benchmark.modes(spec)
         for each in (each for each in tasks.partitions(benchmark) if each.spec == spec):
-            total.add(left_to_ask(each, todo, modes, each.known_profile(), whole=False))
+            total.add(left_to_ask(each, spec, todo, modes, each.known_profile(), whole=False))
     return _row(benchmark.context.study, benchmark.name, spec, total)
 
 

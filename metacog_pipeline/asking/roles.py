@@ -140,7 +140,7 @@ def left_to_ask(
             if spec.provider != "simulated":
                 partition = partition_of(benchmark, role, spec)
                 todo = role.tasks(benchmark, spec, inputs)
-                left = cost_estimate.left_to_ask(partition, todo, role.modes, partition.known_profile())
+                left = cost_estimate.left_to_ask(partition, spec, todo, role.modes, partition.known_profile())
                 yield partition.benchmark, spec, left
 
 

@@ -178,9 +178,9 @@ def doctor(
     folder: Path | None,
     form: str,
 ) -> None:
-    """Check that a run can start: keys, addresses, models, prices, data sets, disk, ports.
+    """Check that a run can start: keys, models, prices, data sets, disk, ports.
 
-    Asks each model, judge and author at most two short calls, none where it is known already how it answers; they count
+    Asks each model, judge and author one short question, none where it is known already how it answers; the answers count
     against the budget. Exit code 0 if a run can start, otherwise that of what failed (1 where failures differ).
 
     With --fetch it fetches published data sets into the study's home instead; each is checked against the digest of its

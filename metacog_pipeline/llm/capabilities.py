@@ -41,7 +41,7 @@ class Capabilities:
     ``api`` the OpenAI interface it is asked through; ``limit_field`` the name it takes a limit of tokens by; ``refused``
     options it does not take (``temperature``, ``seed``, ``top_logprobs``, ``stop``, ``stream``, ``thinking_room``, …);
     ``refused_modes`` answer modes it does not take. ``reasons`` whether it thinks before it answers;
-    ``reasoning_tokens`` the most thought before one answer, ``reasoning_share`` that of all generated tokens.
+    ``reasoning_tokens`` the most thought before one answer.
     ``first_reply_s`` seconds to the first whole reply, ``service_tier`` the price class it was answered in,
     ``requests_per_minute`` and ``tokens_per_minute`` the limits the provider announced. ``server`` the program that
     serves the model at an address of one's own, ``context`` how many tokens question and answer may take together.
@@ -56,7 +56,6 @@ class Capabilities:
     refused_modes: frozenset[str] = frozenset()
     reasons: bool | None = None
     reasoning_tokens: int | None = None
-    reasoning_share: float | None = None
     first_reply_s: float | None = None
     service_tier: str | None = None
     requests_per_minute: int | None = None
@@ -134,13 +133,15 @@ def kept_at(home: Home, model: str) -> Path:
 def load(home: Home, model: str, asked_as: str) -> Capabilities | None:
     """Return what is known of ``model``; None where nothing is, or where it would be asked otherwise now.
 
-    A file that cannot be read is as good as none: what it held can be learnt again.
+    A file that cannot be read is as good as none: what it held can be learnt again. A field of another
+    version is passed over.
     """
     try:
         kept = json.loads(kept_at(home, model).read_text("utf-8"))
         if kept["asked_as"] != asked_as:
             return None
-        found = kept["capabilities"]
+        fields = {each.name for each in dataclasses.fields(Capabilities)}
+        found = {name: value for name, value in kept["capabilities"].items() if name in fields}
         sets = {name: frozenset(map(str, found[name])) for name in ("refused", "refused_modes")}
         known = Capabilities(**{**found, **sets})
         return known if _sound(known) else None
@@ -151,13 +152,12 @@ def load(home: Home, model: str, asked_as: str) -> Capabilities | None:
 def _sound(known: Capabilities) -> bool:
     """Whether every number is one and every word is one: the file may have been edited."""
     numbers = (
-        *(known.reasoning_tokens, known.reasoning_share, known.first_reply_s),
+        *(known.reasoning_tokens, known.first_reply_s),
         *(known.requests_per_minute, known.tokens_per_minute, known.context, known.overbilled),
         *(known.hidden_tokens, known.over_limit),
     )
     return (
         all(each is None or (isinstance(each, int | float) and 0 <= each < float("inf")) for each in numbers)
-        and (known.reasoning_share or 0) <= 1
         and known.reasons in (None, True, False)
         and known.api in (None, "chat", "responses")
         and known.limit_field in (None, "max_tokens", "max_completion_tokens")

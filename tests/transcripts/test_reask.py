@@ -27,7 +27,8 @@ def _session(folder: PartitionFolder, *records: Record, again: bool = False, cur
 def _found(folder: PartitionFolder, answer_id: str) -> str:
     with PartitionStore.open(folder) as store:
         found = store.find(answer_id)
-    assert stored_answers(folder)[answer_id] == (found.status, found.text)
+    kept = stored_answers(folder)[answer_id]
+    assert (kept.status, kept.text) == (found.status, found.text)
     return found.text
 
 
