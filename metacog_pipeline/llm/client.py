@@ -30,7 +30,7 @@ from metacog_pipeline.llm.attempts import Attempt, Tally, may_be_billed
 from metacog_pipeline.llm.breaker import Breaker
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, Reservation
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.costs import billed_cost, estimate_input_tokens, output_token_bound, worst_case_cost
+from metacog_pipeline.llm.costs import NO_USAGE, estimate_input_tokens, output_token_bound, reconciled, worst_case_cost
 from metacog_pipeline.llm.halt import Halt, NotSent
 from metacog_pipeline.llm.incoming import SendFailure
 from metacog_pipeline.llm.limiter import CallResult, Limiter
@@ -107,7 +107,7 @@ class HttpChatModel:
         self._answers = 0
         self.announced_limits: Mapping[str, int] = {}
         self._under_way: dict[Reservation, _Asked] = {}
-        self._warned_no_usage = False
+        self._doubted = False
         self._quiet_until = 0.0  # on the event loop's clock
 
     def __repr__(self) -> str:
@@ -257,10 +257,16 @@ class HttpChatModel:
         return Attempt(completion, cost, billed, retry_after, reply.first_byte_at)
 
     def _billed(self, asked: _Asked, completion: Completion) -> float | None:
-        usage = completion.usage
-        if completion.status is not Status.FAILED and None in (usage.input_tokens, usage.output_tokens):
-            self._warn_no_usage()
-        return billed_cost(self.spec, asked.request, usage, asked.known)
+        return self.billed(completion, asked.request, asked.known)
+
+    def billed(
+        self, completion: Completion, request: ChatRequest, known: Capabilities, *, batch: bool = False
+    ) -> float | None:
+        """Return the dollars an answer is charged; the first time that it is not what was reported, say why."""
+        bill = reconciled(self.spec, completion, request, known, batch=batch)
+        if bill.doubt is not None and completion.status is not Status.FAILED:
+            self._doubt(bill.doubt)
+        return bill.cost
 
     def _say_long(self, pause: float, failure: Completion) -> None:
         """Say why nothing moves, where a call waits long; again only after so long that it may have been forgotten."""
@@ -273,12 +279,12 @@ class HttpChatModel:
                 "model %s: waiting %.0f s to ask again: %s%s", self.spec.name, pause, said, status
             )
 
-    def _warn_no_usage(self) -> None:
-        if not (self._warned_no_usage or self.spec.free):
-            self._warned_no_usage = True
-            _logger.warning(
-                "model %s reports no usage: its calls are charged at their worst case", self.spec.name
-            )
+    def _doubt(self, why: str) -> None:
+        if self.spec.free or self._doubted:
+            return
+        self._doubted = True
+        charged = "its calls are charged at their worst case" if why == NO_USAGE else "charged as that many"
+        _logger.warning("model %s %s: %s", self.spec.name, why, charged)
 
     def _expected_tokens(self, asked: _Asked) -> int:
         """Return about how many tokens a call takes: of the room to think, as much as was seen to be used."""

@@ -8,13 +8,14 @@ schemas add) is for the budget, where being too low even once would matter.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from metacog_pipeline.files import canonical_json
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, JsonObject, OneOf, Usage
+from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, OneOf, Status, Usage
 
+MOST_CHARACTERS = 128  # in one token: the longest of the vocabularies in use is a run of so many spaces
 BYTES_PER_TOKEN = 4  # usual for English prose under byte-pair vocabularies; a heuristic
 MESSAGE_OVERHEAD_TOKENS = 16  # role markers and separators a chat template puts around one message
 REQUEST_OVERHEAD_TOKENS = 64  # start of sequence, default system lines, reply priming
@@ -24,6 +25,7 @@ MOST_TOKENS = 10**12  # numbers in an extra body are not checked; beyond this th
 TOKENS_PER_PRICE = 1_000_000  # prices are dollars per million tokens
 CACHE_WRITE_FACTOR = 1.25  # what Anthropic, and OpenAI since gpt-5.6, bill for input written to the cache
 LEAST_CACHED_TOKENS = 1024  # no provider caches a shorter prompt
+NO_USAGE = "reports no usage"
 OFFICIAL_BATCH_FACTOR = 0.5  # OpenAI, Anthropic and Gemini alike
 
 _LIMIT_KEYS = frozenset(
@@ -182,31 +184,98 @@ def worst_case_cost(
     return (most_in * dearest_in + most_out * dearest_out) * prices["factor"] / TOKENS_PER_PRICE
 
 
-def billed_cost(
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """What a call is charged: the dollars (``None`` without a price), and why it is not what was reported."""
+
+    cost: float | None
+    doubt: str | None = None
+
+
+def reconciled(
     spec: ModelSpec,
+    completion: Completion,
     request: ChatRequest,
-    usage: Usage,
     known: Capabilities = NOTHING_KNOWN,
     *,
     batch: bool = False,
-) -> float | None:
-    """Return the dollars of the reported ``usage``; a count that is missing, negative or not `believed` is its bound.
+) -> Bill:
+    """Return what the call that brought ``completion`` is charged: the one rule for every protocol and lane.
 
-    Where the whole prompt or the whole output was not counted, its parts are not believed either: a call whose usage
-    holds nothing costs its worst case.
+    A reported count is never below the fewest tokens that what was sent, or received, can be. A count that is missing,
+    or cannot be believed, is the most that can have been billed: what the request allows, and no more than was
+    received where the model does not think unseen. A reported count above what was asked for is charged as it is,
+    because it may be true; `breaker` then stops the model.
     """
-    usage = believed(usage)
-    used_in, used_out = usage.input_tokens, usage.output_tokens
-    no_input, no_output = used_in is None or used_in < 0, used_out is None or used_out < 0
-    if no_input and no_output:
-        return worst_case_cost(spec, request, known, batch=batch)
-    if no_input:
-        bound = input_token_bound(spec, request) + (known.hidden_tokens or 0)
-        usage = replace(usage, input_tokens=bound, cached_tokens=None)
-    if no_output:
-        bound = output_token_bound(spec, request, known) + (known.over_limit or 0)
-        usage = replace(usage, output_tokens=bound, reasoning_tokens=_if_dearer(spec, bound))
-    return usage_cost(spec, usage, batch=batch)
+    usage = believed(completion.usage, said=bool(completion.text or completion.reasoning_text))
+    usage, of_prompt = _with_input(usage, spec, request, known)
+    usage, of_reply = _with_output(usage, spec, completion, request, known)
+    return Bill(usage_cost(spec, usage, batch=batch), of_reply or of_prompt)
+
+
+def reported_cost(spec: ModelSpec, completion: Completion, *, batch: bool = False) -> float | None:
+    """Return what `reconciled` charges where both counts were reported; ``None`` where they were not."""
+    usage = believed(completion.usage, said=bool(completion.text or completion.reasoning_text))
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    most = max(usage.output_tokens, _fewest_received(completion))
+    return usage_cost(spec, replace(usage, output_tokens=most), batch=batch)
+
+
+def _with_input(
+    usage: Usage, spec: ModelSpec, request: ChatRequest, known: Capabilities
+) -> tuple[Usage, str | None]:
+    """Return ``usage`` with the input that is charged, and why it is not what was reported."""
+    sent = usage.input_tokens
+    if sent is None or sent < 0:
+        most = input_token_bound(spec, request) + (known.hidden_tokens or 0)
+        written = most if most >= LEAST_CACHED_TOKENS else None  # the dearest it can have been
+        return replace(usage, input_tokens=most, cached_tokens=None, cache_write_tokens=written), NO_USAGE
+    least = fewest_tokens("".join(message.content for message in request.messages))
+    if sent >= least:
+        return usage, None
+    return replace(usage, input_tokens=least), f"reported {sent:,} input tokens for a prompt of at least {least:,}"
+
+
+def _with_output(
+    usage: Usage, spec: ModelSpec, completion: Completion, request: ChatRequest, known: Capabilities
+) -> tuple[Usage, str | None]:
+    """Return ``usage`` with the output that is charged, and why it is not what was reported."""
+    got = usage.output_tokens
+    if got is None or got < 0:
+        most = _most_received(spec, completion, request, known)
+        return replace(usage, output_tokens=most, reasoning_tokens=_if_dearer(spec, most)), NO_USAGE
+    least = _fewest_received(completion)
+    if got >= least:
+        return usage, None
+    return replace(usage, output_tokens=least), f"reported {got:,} output tokens for a reply of at least {least:,}"
+
+
+def fewest_tokens(text: str) -> int:
+    """Return the fewest tokens ``text`` can be in any vocabulary in use."""
+    return -(-len(text) // MOST_CHARACTERS)
+
+
+def _fewest_received(completion: Completion) -> int:
+    thought = completion.reasoning_text or ""
+    if thought in completion.text:  # shown within the text, between tags
+        thought = ""
+    return fewest_tokens(completion.text) + fewest_tokens(thought)
+
+
+def _most_received(spec: ModelSpec, completion: Completion, request: ChatRequest, known: Capabilities) -> int:
+    """Return the most output tokens a reply without a count can have been billed."""
+    allowed = output_token_bound(spec, request, known) + (known.over_limit or 0)
+    if completion.status is Status.FAILED or _may_think_unseen(spec, known):
+        return allowed
+    received = _byte_length(completion.text) + _byte_length(completion.reasoning_text or "")
+    return min(allowed, received + MESSAGE_OVERHEAD_TOKENS)
+
+
+def _may_think_unseen(spec: ModelSpec, known: Capabilities) -> bool:
+    """Whether tokens may be billed that no reply shows: thinking is shown in part, or not at all."""
+    told_not_to = spec.thinking_tokens == 0 and spec.provider != "openai"
+    return not (known.reasons is False or told_not_to)
 
 
 def _if_dearer(spec: ModelSpec, tokens: int) -> int:

@@ -106,7 +106,7 @@ class Incoming:
                 )
             self._take(chunk, response)
             if self.whole:
-                deadline.finished()
+                deadline.finished(counted=self._assembler is None or self._assembler.counted)
             else:
                 deadline.came()
         self._end(response)

@@ -38,6 +38,7 @@ EFFORT_FACTORS: Mapping[str, float] = {
 DEFAULT_EFFORT = "medium"  # what providers take where none is asked for
 STREAM_TOTAL_FACTOR = 4.0  # a whole stream may take so many times what its first byte may
 FINISH_GRACE_S = 2.0  # what may follow the provider's word that the reply is whole
+COUNT_GRACE_S = 10.0  # where the count of tokens has not come by then: without it the most is charged
 
 
 class Phase(enum.Enum):
@@ -117,10 +118,11 @@ class Deadline:
         if self._timer is not None and self._at < self._timer.when():
             self._rearm()
 
-    def finished(self) -> None:
-        """Note that the reply is whole but for what may follow."""
-        if self.phase is not Phase.FINISHED:
-            self._total_at = min(self._total_at, self._loop.time() + FINISH_GRACE_S)
+    def finished(self, *, counted: bool) -> None:
+        """Note that the reply is whole but for what may follow, and whether its tokens have been ``counted``."""
+        grace = FINISH_GRACE_S if counted else COUNT_GRACE_S
+        if self.phase is not Phase.FINISHED or self._at > self._loop.time() + grace:
+            self._total_at = min(self._total_at, self._loop.time() + grace)
             self._at, self.phase = self._total_at, Phase.FINISHED
             self._rearm()
 

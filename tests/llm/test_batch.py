@@ -15,6 +15,7 @@ from metacog_pipeline.llm.batch import calls, collecting, desk, records, wave
 from metacog_pipeline.llm.batch.desk import BatchError, Desk, Later
 from metacog_pipeline.llm.batch.openai import OpenAiBatches
 from metacog_pipeline.llm.batch.records import Batch, Owner
+from metacog_pipeline.llm.batch.ways import Look
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, read_figures
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN
 from metacog_pipeline.llm.spec import ModelSpec
@@ -112,6 +113,33 @@ def test_what_a_batch_may_cost_is_held_whichever_process_lives(tmp_path):
 
 async def _reserved(budget: Budget, usd: float) -> None:
     await budget.reserve(usd)
+
+
+def _result(answer: str, body: object, status: int = 200) -> bytes:
+    line = {"custom_id": answer, "response": {"status_code": status, "body": body}}
+    return json.dumps(line).encode() + b"\n"
+
+
+def test_an_answer_that_is_lost_costs_the_most_it_can_have_been_billed(tmp_path):
+    """Of five: one counted, one without a usage, one line that cannot be read, one refused, one without a trace."""
+    choice = {"finish_reason": "stop", "message": {"content": "A"}}
+    usage = {"prompt_tokens": 100, "completion_tokens": 10}
+    results = (
+        _result(IDS[0], {"choices": [choice], "usage": usage})
+        + _result(IDS[1], {"choices": [choice]})
+        + b"{ no json\n"
+        + _result(IDS[3], {"error": {"message": "no"}}, 400)
+    )
+    budget = Budget.open(Home(tmp_path), 1.0)
+    at = desk_of(lambda request: httpx.Response(200, content=results), budget)
+    batch = batch_of(Home(tmp_path), at, worst=0.001)
+    at.set_aside(batch)
+    batch.now(state="submitted", remote="batch_1")
+    asyncio.run(at.collect(batch, Look("ended", "completed", ("file-1",))))
+    cost = 0.5 * (100 * 1.0 + 10 * 2.0) / 1e6 + 3 * 0.001
+    assert batch.record.cost_usd == pytest.approx(cost)
+    assert budget.figures().spent == pytest.approx(cost) and budget.figures().reserved == 0
+    budget.close()
 
 
 def test_a_batch_is_durable_before_it_is_sent_and_holds_no_key(tmp_path):

@@ -8,6 +8,7 @@ from metacog_pipeline.llm import costs
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, OneOf, Sampling, Usage
+from tests.llm.bills import charged
 from tests.tables import every
 
 NEVER_REASONS = Capabilities(reasons=False)
@@ -31,7 +32,7 @@ def test_an_estimate_is_a_quarter_of_the_bytes_rounded_up(text, tokens):
 
 def test_prices_are_dollars_per_million_tokens():
     assert costs.usage_cost(spec(), Usage(1_000_000, 100_000)) == pytest.approx(3 + 1.5)
-    assert costs.billed_cost(spec(), request(), Usage(1_000_000, 0)) == pytest.approx(3)
+    assert charged(spec(), request(), Usage(1_000_000, 0)) == pytest.approx(3)
 
 
 @given(text=st.text(max_size=200))
@@ -83,7 +84,7 @@ def test_a_cost_needs_both_prices_or_none_to_pay():
 @settings(max_examples=50)
 def test_usage_within_the_limits_never_costs_more_than_the_worst_case(used, text):
     asked = request(text)
-    real, worst = costs.billed_cost(spec(), asked, Usage(*used)), costs.worst_case_cost(spec(), asked)
+    real, worst = charged(spec(), asked, Usage(*used)), costs.worst_case_cost(spec(), asked)
     assert real is not None
     assert worst is not None
     assert real <= worst
@@ -129,7 +130,7 @@ def test_no_usage_within_the_bounds_costs_more_than_the_worst_case(usage, long, 
     """Whatever parts a provider names, missing, negative and larger than the whole included."""
     model = spec(**DEAR, thinking_tokens=3000)
     asked = request("x" * (3000 if long else 2000), max_tokens=1)
-    billed = costs.billed_cost(model, asked, usage, batch=batch)
+    billed = charged(model, asked, usage, batch=batch)
     worst = costs.worst_case_cost(model, asked, batch=batch)
     assert billed is not None
     assert worst is not None

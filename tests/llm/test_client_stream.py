@@ -24,6 +24,8 @@ DONE = b"data: [DONE]\n\n"
 class Joined:
     """An assembler of ``{"text": …}``, ``{"thought": …}`` and ``{"error": …}``; ``[DONE]`` ends it."""
 
+    counted = True
+
     def __init__(self) -> None:
         self.text, self.reasoning, self.finished = "", "", False
         self.usage: object = {"prompt_tokens": 100, "completion_tokens": 10}

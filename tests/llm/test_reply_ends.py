@@ -9,7 +9,7 @@ import pytest
 
 from metacog_pipeline.llm.retry import RetryPolicy
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.timeouts import FINISH_GRACE_S
+from metacog_pipeline.llm.timeouts import COUNT_GRACE_S, FINISH_GRACE_S
 from metacog_pipeline.llm.types import Completion, ErrorKind, Status
 from metacog_pipeline.llm.wire import values, wire_for
 from metacog_pipeline.llm.wire.types import Assembler
@@ -98,7 +98,6 @@ def test_a_reply_in_one_piece_may_name_no_end(nothing):
         ("openai", [chat("a"), chat(None, "stop"), chat("b"), chat(None, "stop")], "ab"),
         ("openai", [chat("ab", "stop")], "ab"),
         ("openai", [chat("ab", "stop"), USAGE], "ab"),
-        ("openai", [chat(None), DONE], ""),
         ("gemini", pieces("gemini", "STOP"), TEXT),
         ("gemini", [part("hm", thought=True), *pieces("gemini", "STOP")], TEXT),
         ("gemini", [part("a"), part("b", "STOP"), part("c", "STOP")], "abc"),
@@ -111,6 +110,14 @@ def test_text_behind_an_end_is_taken_and_the_closed_stream_is_whole(provider, ev
     completion = read(provider, assembled(provider, events).body())
     assert (completion.status, completion.text) == (Status.OK, text)
     assert (completion.finish_reason or "stop").lower() == "stop"
+
+
+def test_a_stream_ended_in_form_without_a_reason_is_truncated_and_one_without_a_text_is_cut():
+    completion = read("openai", assembled("openai", [chat("ab"), USAGE, DONE]).body())
+    assert (completion.status, completion.text) == (Status.TRUNCATED, "ab")
+    assert completion.usage.output_tokens == 5
+    completion = read("openai", assembled("openai", [chat(None), DONE]).body())
+    assert (completion.status, completion.error_code) == (Status.FAILED, "stream_cut")
 
 
 @every(
@@ -253,4 +260,4 @@ def test_a_break_before_an_end_that_can_be_believed_is_asked_once_more(virtual, 
 def test_nothing_is_waited_for_behind_an_end_that_can_be_believed(virtual, bench, provider, parts, rest):
     completion = ask(virtual, bench, provider, stream(*parts, rest))
     assert (completion.status, completion.text, completion.attempts) == (Status.OK, "ab", 1)
-    assert completion.latency_s <= 0.2 + FINISH_GRACE_S
+    assert completion.latency_s <= 0.2 + (FINISH_GRACE_S if DONE in parts else COUNT_GRACE_S)

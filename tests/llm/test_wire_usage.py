@@ -9,6 +9,7 @@ from metacog_pipeline.llm import costs
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, Message, Sampling, Status, Usage
 from metacog_pipeline.llm.wire import wire_for
+from tests.llm.bills import charged
 from tests.llm.replies import CHAT, GENERATED, MESSAGE, RESPONSE, changed
 from tests.tables import every
 
@@ -48,7 +49,7 @@ def test_a_usage_of_zeros_is_none(provider, body, place):
     zeros = {name: 0 for name, value in body[place].items() if isinstance(value, int)}
     completion = read(provider, changed(body, place, to=zeros))
     assert (completion.status, completion.usage) == (Status.OK, NOT_COUNTED)
-    assert costs.billed_cost(SPEC, REQUEST, completion.usage) == costs.worst_case_cost(SPEC, REQUEST)
+    assert charged(SPEC, REQUEST, completion.usage) == costs.worst_case_cost(SPEC, REQUEST)
 
 
 @every(
@@ -84,12 +85,12 @@ def test_an_empty_answer_may_have_no_output_and_a_thought_may_not():
 
 def test_what_is_charged_for_zeros_is_never_less_than_for_a_missing_usage():
     worst = costs.worst_case_cost(SPEC, REQUEST)
-    assert costs.billed_cost(SPEC, REQUEST, Usage(0, 0)) == worst
+    assert charged(SPEC, REQUEST, Usage(0, 0)) == worst
     free = ModelSpec(name="m", provider="openai", model="x", price_in=0, price_out=0)
-    assert costs.billed_cost(free, REQUEST, Usage(0, 0)) == 0
+    assert charged(free, REQUEST, Usage(0, 0)) == 0
     simulated = ModelSpec(name="s", provider="simulated")
-    assert costs.billed_cost(simulated, REQUEST, Usage(0, 0)) == 0
-    assert costs.billed_cost(SPEC, REQUEST, Usage(1_000_000, 0)) == pytest.approx(1)
+    assert charged(simulated, REQUEST, Usage(0, 0)) == 0
+    assert charged(SPEC, REQUEST, Usage(1_000_000, 0)) == pytest.approx(1)
 
 
 def test_a_server_that_counts_nothing_is_said_to_report_no_usage(virtual, bench, caplog):
@@ -177,4 +178,4 @@ def test_a_model_whose_total_tells_of_thinking_is_learnt_to_think_and_pays_for_i
     learnt = Learnt()
     learnt.observe(REQUEST, completion)
     assert (learnt.known.reasons, learnt.known.reasoning_tokens) == (True, 1500)
-    assert costs.billed_cost(SPEC, REQUEST, completion.usage) == pytest.approx((100 + 1511 * 10) / 1e6)
+    assert charged(SPEC, REQUEST, completion.usage) == pytest.approx((100 + 1511 * 10) / 1e6)

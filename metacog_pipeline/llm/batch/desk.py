@@ -25,7 +25,7 @@ from metacog_pipeline.llm.batch.openai import OpenAiBatches
 from metacog_pipeline.llm.batch.records import Batch
 from metacog_pipeline.llm.batch.ways import Look, Way
 from metacog_pipeline.llm.budget import Budget, BudgetSpent
-from metacog_pipeline.llm.costs import usage_cost
+from metacog_pipeline.llm.costs import reported_cost, usage_cost
 from metacog_pipeline.llm.incoming import Reply
 from metacog_pipeline.llm.ledger import NANO
 from metacog_pipeline.llm.reading import Reader
@@ -258,10 +258,8 @@ class Desk:
                 counts["failed"] += 1
                 continue
             counts["answered"] += 1
-            usage = self.read(line.status, line.body).usage
-            told = None not in (usage.input_tokens, usage.output_tokens)
-            billed = usage_cost(self.spec, usage, batch=True) if told else most / NANO
-            cost = None if cost is None or billed is None else cost + billed
+            billed = reported_cost(self.spec, self.read(line.status, line.body), batch=True)
+            cost = None if cost is None else cost + (most / NANO if billed is None else billed)
         return cost, counts
 
     def _release(self, batch: Batch, cost: float) -> None:

@@ -23,7 +23,7 @@ from metacog_pipeline.llm.batch.parking import Parked, is_online
 from metacog_pipeline.llm.batch.records import Batch
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.client import HttpChatModel
-from metacog_pipeline.llm.costs import billed_cost, worst_case_cost
+from metacog_pipeline.llm.costs import worst_case_cost
 from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind
 from metacog_pipeline.llm.wire import UnsupportedConstraint, wire_for
@@ -141,9 +141,9 @@ class BatchModel:
         for found in self._places.pop(answer, []):
             completion = self._read(request, *found)
             if completion is None:
-                self._note(answer, "unreadable", 0.0)
-            elif completion.error_kind in AGAIN:
-                self._note(answer, "error", 0.0)
+                self._note(answer, "unreadable", worst_case_cost(self.spec, request, self.known, batch=True))
+            elif completion.error_kind in AGAIN:  # billed where the provider says that it answered
+                self._note(answer, "error", completion.cost_usd)
             elif completion.empty and not self._was_empty(answer):
                 self._note(answer, EMPTY, completion.cost_usd)
             else:
@@ -209,7 +209,7 @@ class BatchModel:
         billed = 1 if line.status == 200 else 0
         if billed:
             self._model.note_bill(request, completion.usage)
-        cost = billed_cost(self.spec, request, completion.usage, self.known, batch=True) if billed else 0.0
+        cost = self._model.billed(completion, request, self.known, batch=True) if billed else 0.0
         return dataclasses.replace(completion, cost_usd=cost, attempts_billed=billed)
 
     def _was_empty(self, answer: str) -> bool:

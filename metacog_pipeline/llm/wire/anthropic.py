@@ -165,7 +165,7 @@ def _detail(decoded: object) -> str | None:
 def _status(finish: str | None) -> Status:
     if finish == "refusal":
         return Status.REFUSED
-    return Status.TRUNCATED if finish in TRUNCATED else Status.OK
+    return Status.TRUNCATED if finish is None or finish in TRUNCATED else Status.OK
 
 
 def _usage(usage: values.JsonDict | None) -> Usage:

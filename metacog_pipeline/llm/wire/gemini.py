@@ -121,7 +121,7 @@ def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> types.
     if error is not None or not 200 <= status_code < 300:
         status = errors.status_within(status_code, error)
         return errors.failure(status, _problem(status, headers, body, decoded))
-    candidate = values.first(values.list_at(decoded, "candidates"))
+    candidate = values.leading(values.list_at(decoded, "candidates"))
     feedback = values.dict_at(decoded, "promptFeedback")
     blocked = values.word_at(feedback, "blockReason")
     finish = blocked or values.word_at(candidate, "finishReason")
@@ -182,11 +182,16 @@ def _problem(
 class ChunkAssembler(streams.EventAssembler):
     """A stream of responses: parts of the first candidate are joined, of everything else the last that was said counts."""
 
-    __slots__ = ("_candidate", "_logprobs", "_parts", "_top")
+    __slots__ = ("_candidate", "_counts", "_length", "_logprobs", "_parts", "_top")
 
     def __init__(self) -> None:
         super().__init__()
         self._top: values.JsonDict = {}
+        self._counts = streams.Counts("candidatesTokenCount", "thoughtsTokenCount")
+        self._length = 0
+        self._forget()
+
+    def _forget(self) -> None:
         self._candidate: values.JsonDict = {}
         self._parts: list[object] = []
         self._logprobs: dict[str, list[object]] = {}
@@ -195,13 +200,20 @@ class ChunkAssembler(streams.EventAssembler):
         parts = [part for part in self._parts if (values.at(part, "thought") is True) == thought]
         return "".join(values.str_at(part, "text") or "" for part in parts)
 
+    @property
+    def counted(self) -> bool:
+        """Whether the tokens of the reply have been counted, or will not be."""
+        return self._done or self._counts.known
+
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         if event.get("error"):
             return event
-        self._top.update(streams.kept(event, ("candidates",)))
+        self._top.update(streams.kept(event, ("candidates", "usageMetadata")))
         for candidate in values.list_at(event, "candidates") or []:
-            if isinstance(candidate, dict) and candidate.get("index") in (0, None):
+            if isinstance(candidate, dict) and self._leads(candidate):
                 self._add(candidate)
+        if counted := values.dict_at(event, "usageMetadata"):
+            self._counts.note(counted, self._length)
         if values.word_at(values.dict_at(event, "promptFeedback"), "blockReason"):
             self.finished = True
         return None
@@ -209,6 +221,7 @@ class ChunkAssembler(streams.EventAssembler):
     def _add(self, candidate: values.JsonDict) -> None:
         parts = values.list_at(values.dict_at(candidate, "content"), "parts") or []
         self._parts.extend(parts)
+        self._length += sum(len(values.str_at(part, "text") or "") for part in parts)
         result = values.dict_at(candidate, "logprobsResult")
         for name in LOGPROB_LISTS:
             if tokens := values.list_at(result, name):
@@ -224,7 +237,8 @@ class ChunkAssembler(streams.EventAssembler):
         candidate = self._candidate | {"content": content}
         if self._logprobs:
             candidate["logprobsResult"] = self._logprobs
-        return self._top | ({"candidates": [candidate]} if self._candidate or self._parts else {})
+        whole = self._top | {"usageMetadata": self._counts.total()}
+        return whole | ({"candidates": [candidate]} if self._candidate or self._parts else {})
 
 
 WIRE = Wire(build, _decode, ChunkAssembler)

@@ -20,6 +20,7 @@ from metacog_pipeline.llm.wire import (
     errors,
     openai_common,
     responses,
+    streams,
     thoughts,
     values,
 )
@@ -29,7 +30,7 @@ from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wir
 
 PROTECTED = frozenset({"model", "messages", "stream"})
 LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
-TRUNCATED = frozenset({"length", "max_tokens", "model_length", "model_context_window_exceeded"})
+TRUNCATED = frozenset({streams.UNFINISHED, "length", "max_tokens", "model_length", "model_context_window_exceeded"})
 REFUSED = frozenset({"content_filter", "safety", "refusal", "sensitive"})
 BROKEN = re.compile(
     "error|abort|cancel|fail|time_?out|insufficient_system_resource"
@@ -127,7 +128,7 @@ def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> types.
         return errors.failure(status, openai_common.problem(status, headers, body, decoded))
     if responses.is_response(decoded):
         return responses.read(status_code, headers, body, decoded)
-    choice = values.first(values.list_at(decoded, "choices"))
+    choice = values.leading(values.list_at(decoded, "choices"))
     message = values.dict_at(choice, "message")
     finish = values.word_at(choice, "finish_reason")
     if message is None or ("content" not in message and finish is None):

@@ -12,12 +12,16 @@ SPREAD = frozenset({"delta", "message", "logprobs"})  # over many chunks
 class ChatAssembler(streams.EventAssembler):
     """Joins the deltas of the first choice: text, refusal, reasoning fields, log-probabilities; keeps the usage."""
 
-    __slots__ = ("_choice", "_logprobs", "_message", "_pieces", "_top", "_usage")
+    __slots__ = ("_choice", "_counts", "_length", "_logprobs", "_message", "_pieces", "_top")
 
     def __init__(self) -> None:
         super().__init__()
         self._top: values.JsonDict = {}
-        self._usage: object = None
+        self._counts = streams.Counts("completion_tokens")
+        self._length = 0
+        self._forget()
+
+    def _forget(self) -> None:
         self._choice: values.JsonDict = {}
         self._message: values.JsonDict = {"role": "assistant", "content": None}
         self._pieces: dict[str, list[object]] = {}
@@ -32,17 +36,25 @@ class ChatAssembler(streams.EventAssembler):
                 )
         return ""
 
+    def _says_nothing(self) -> bool:
+        return not (self._choice.get("finish_reason") or self._pieces.get("content") or self._pieces.get("refusal"))
+
+    @property
+    def counted(self) -> bool:
+        """Whether the tokens of the reply have been counted, or will not be."""
+        return self._done or self._counts.known
+
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         if event.get("error"):
             return event
         if event.get("object") == "error":  # vLLM before 0.9: the error is not wrapped
             return {"error": event}
         choices = event.get("choices")
-        if event.get("usage") is not None:
-            self._usage = event["usage"]
         for choice in choices if isinstance(choices, list) else ():
-            if isinstance(choice, dict) and choice.get("index") in (0, None):
+            if isinstance(choice, dict) and self._leads(choice):
                 self._add(choice)
+        if isinstance(counted := event.get("usage"), dict):
+            self._counts.note(counted, self._length)
         if not self._top or self.finished or not choices:  # the chunks between repeat the first one
             self._top.update(streams.kept(event, PLACED))
         return None
@@ -54,6 +66,7 @@ class ChatAssembler(streams.EventAssembler):
         for name, value in delta.items():
             if isinstance(value, str) and name != "role":
                 self._pieces.setdefault(name, []).append(value)
+                self._length += len(value)
             elif isinstance(value, list):
                 self._pieces.setdefault(name, []).extend(value)
             elif value is not None:
@@ -70,10 +83,10 @@ class ChatAssembler(streams.EventAssembler):
 
     def _whole(self) -> values.JsonDict:
         message = self._message | {name: _joined(pieces) for name, pieces in self._pieces.items()}
-        choice = self._choice | {"index": 0, "message": message}
+        choice = {"finish_reason": streams.UNFINISHED} | self._choice | {"index": 0, "message": message}
         if self._logprobs:
             choice["logprobs"] = self._logprobs
-        return self._top | {"object": "chat.completion", "choices": [choice], "usage": self._usage}
+        return self._top | {"object": "chat.completion", "choices": [choice], "usage": self._counts.total()}
 
 
 def _joined(pieces: list[object]) -> object:
@@ -113,6 +126,11 @@ class OpenAIAssembler:
     def finished(self) -> bool:
         """Whether the provider said that the reply is whole."""
         return self._inner is not None and self._inner.finished
+
+    @property
+    def counted(self) -> bool:
+        """Whether the tokens of the reply have been counted."""
+        return self._inner is None or self._inner.counted
 
     def body(self) -> bytes:
         """Return the body that the reply in one piece would have had, or that of an error."""

@@ -51,6 +51,10 @@ class Assembler(Protocol):
     def finished(self) -> bool:
         """Whether the provider said that the reply is whole: a stream may end before."""
 
+    @property
+    def counted(self) -> bool:
+        """Whether the tokens of the reply have been counted."""
+
     def body(self) -> bytes:
         """Return the body that a reply in one piece would have had; `read` decodes it.
 

@@ -105,6 +105,11 @@ def at(value: object, key: str) -> object:
     return value.get(key) if isinstance(value, dict) else None
 
 
+def leading(choices: list[object] | None) -> object:
+    """Return the choice with the lowest index, wherever it stands in the list; one without an index counts as 0."""
+    return min(choices or [None], key=lambda choice: count_at(choice, "index") or 0)
+
+
 def first(values: list[object] | None) -> object:
     """Return the first element, or ``None`` where there is none."""
     return values[0] if values else None
