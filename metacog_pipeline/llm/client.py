@@ -30,7 +30,13 @@ from metacog_pipeline.llm.attempts import Attempt, Tally, may_be_billed
 from metacog_pipeline.llm.breaker import Breaker
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, Reservation
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
-from metacog_pipeline.llm.costs import NO_USAGE, estimate_input_tokens, output_token_bound, reconciled, worst_case_cost
+from metacog_pipeline.llm.costs import (
+    NO_USAGE,
+    estimate_input_tokens,
+    output_token_bound,
+    reconciled,
+    worst_case_cost,
+)
 from metacog_pipeline.llm.halt import Halt, NotSent
 from metacog_pipeline.llm.incoming import SendFailure
 from metacog_pipeline.llm.limiter import CallResult, Limiter

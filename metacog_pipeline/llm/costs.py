@@ -234,7 +234,9 @@ def _with_input(
     least = fewest_tokens("".join(message.content for message in request.messages))
     if sent >= least:
         return usage, None
-    return replace(usage, input_tokens=least), f"reported {sent:,} input tokens for a prompt of at least {least:,}"
+    return replace(
+        usage, input_tokens=least
+    ), f"reported {sent:,} input tokens for a prompt of at least {least:,}"
 
 
 def _with_output(
@@ -248,7 +250,9 @@ def _with_output(
     least = _fewest_received(completion)
     if got >= least:
         return usage, None
-    return replace(usage, output_tokens=least), f"reported {got:,} output tokens for a reply of at least {least:,}"
+    return replace(
+        usage, output_tokens=least
+    ), f"reported {got:,} output tokens for a reply of at least {least:,}"
 
 
 def fewest_tokens(text: str) -> int:

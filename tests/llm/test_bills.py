@@ -94,7 +94,11 @@ def message(*, final: dict[str, int] | None, end: str | None = "end_turn") -> li
     events: list[dict[str, Any]] = [
         {"type": "message_start", "message": begun},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm " * 1000}},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "thinking_delta", "thinking": "hm " * 1000},
+        },
         {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
         {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "C"}},
         {"type": "message_delta", "delta": {"stop_reason": end}} | ({"usage": final} if final else {}),

@@ -45,7 +45,9 @@ def chat(draw: Draw) -> tuple[Body, list[Body]]:
         tokens = [LOGPROB] * draw(st.integers(0, 3))
         end = draw(st.sampled_from(["stop", "length", "content_filter"]))
         message = {"role": "assistant", **said}
-        choices.append({"index": index, "finish_reason": end, "message": message, "logprobs": {"content": tokens}})
+        choices.append(
+            {"index": index, "finish_reason": end, "message": message, "logprobs": {"content": tokens}}
+        )
         for name in reversed(said):
             for piece in pieces(draw, said[name]):
                 some, tokens = (tokens[:1], tokens[1:]) if name == "content" else ([], tokens)
@@ -79,12 +81,19 @@ def message(draw: Draw) -> tuple[Body, list[Body]]:
     thoughts = [{"type": "thinking", "thinking": draw(texts)} for _ in range(draw(st.integers(0, 2)))]
     end = draw(st.sampled_from(["end_turn", "max_tokens", "refusal"]))
     got = draw(counts)
-    body = {**MESSAGE, "content": thoughts + blocks, "stop_reason": end, "usage": {**MESSAGE["usage"], "output_tokens": got}}
+    body = {
+        **MESSAGE,
+        "content": thoughts + blocks,
+        "stop_reason": end,
+        "usage": {**MESSAGE["usage"], "output_tokens": got},
+    }
     begun = {**body, "content": [], "stop_reason": None, "usage": body["usage"] | {"output_tokens": 1}}
     events: list[Body] = [{"type": "message_start", "message": begun}, {"type": "ping"}]
     for index, block in enumerate(body["content"]):
         name = block["type"]
-        events.append({"type": "content_block_start", "index": index, "content_block": {"type": name, name: ""}})
+        events.append(
+            {"type": "content_block_start", "index": index, "content_block": {"type": name, name: ""}}
+        )
         for piece in pieces(draw, block[name]):
             delta = {"type": f"{name}_delta", name: piece}
             events.append({"type": "content_block_delta", "index": index, "delta": delta})
@@ -163,7 +172,10 @@ def test_what_follows_the_end_of_a_reply_takes_nothing_from_it(name, data):
     provider, made = FORMATS[name]
     body, events = made(data.draw)
     plain = read(provider, json.dumps(body).encode())
-    late = [{"type": "error", "error": {"type": "api_error", "message": "late"}}, {"error": {"message": "late", "code": 500}}]
+    late = [
+        {"type": "error", "error": {"type": "api_error", "message": "late"}},
+        {"error": {"message": "late", "code": 500}},
+    ]
     if name == "chat":
         events.append("[DONE]")  # type: ignore[arg-type]
     assembler = wire_for(provider).assembler()  # type: ignore[arg-type, misc]

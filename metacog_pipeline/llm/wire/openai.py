@@ -30,7 +30,9 @@ from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wir
 
 PROTECTED = frozenset({"model", "messages", "stream"})
 LIMIT_FIELDS = ("max_tokens", "max_completion_tokens")
-TRUNCATED = frozenset({streams.UNFINISHED, "length", "max_tokens", "model_length", "model_context_window_exceeded"})
+TRUNCATED = frozenset(
+    {streams.UNFINISHED, "length", "max_tokens", "model_length", "model_context_window_exceeded"}
+)
 REFUSED = frozenset({"content_filter", "safety", "refusal", "sensitive"})
 BROKEN = re.compile(
     "error|abort|cancel|fail|time_?out|insufficient_system_resource"

@@ -37,7 +37,9 @@ class ChatAssembler(streams.EventAssembler):
         return ""
 
     def _says_nothing(self) -> bool:
-        return not (self._choice.get("finish_reason") or self._pieces.get("content") or self._pieces.get("refusal"))
+        return not (
+            self._choice.get("finish_reason") or self._pieces.get("content") or self._pieces.get("refusal")
+        )
 
     @property
     def counted(self) -> bool:
