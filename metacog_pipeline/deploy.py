@@ -169,6 +169,5 @@ def filled(
     left = {key: value for key, value in settings.items() if key not in covered}
     if not left:
         return own
-    return (
-        own + ("\n" if own and not own.endswith("\n") else "") + MARK + yaml.safe_dump(left, sort_keys=False)
-    )
+    between = "\n" if own and not own.endswith("\n") else ""
+    return f"{own}{between}{MARK}{yaml.safe_dump(left, sort_keys=False)}"

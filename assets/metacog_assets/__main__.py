@@ -35,8 +35,8 @@ def main(detach: bool, quiet: bool, **wanted: Any) -> None:
             command = run.Command(current_study(), instance, quiet)
             if detach:
                 sys.exit(run.detach(command, run.Wanted(**wanted)))
-            with digests.noted_at_end(command.study.home):
-                code = run.run_until_answered(command, run.Wanted(**wanted))
+            code = run.run_until_answered(command, run.Wanted(**wanted))
+            digests.note(command.study.home)
     except MetacogError as error:
         print(f"metacog: {error}", file=sys.stderr)
         code = error.exit_code

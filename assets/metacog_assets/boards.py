@@ -50,8 +50,9 @@ def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
         """The pages people read: boards, figures, transcripts; they open from disk and load nothing."""
         with one_line(context, study):
             own = study.load()
-            with digests.publishing(own.home, own.home.report), staleness.noted_report(own):
+            with staleness.noted_report(own):
                 page = build_report(own.home, own.study.name)
+            digests.note(own.home)
         return dg.MaterializeResult(metadata={URI: page.as_uri(), "bytes": page.stat().st_size})
 
     return [leaderboard, report]
@@ -60,17 +61,17 @@ def board_assets(benchmarks: Sequence[str]) -> list[dg.AssetsDefinition]:
 def _build(study: Study) -> tuple[build.BuildResult, dict[str, str]]:
     """Build the file; return its result, and why tables are empty that failed."""
     faults: dict[str, str] = {}
-    with digests.publishing(study.home):
-        try:
-            cross_benchmark.publish(study)
-        except Exception as error:  # what is computed beside the boards must not keep them back
-            faults["cross_benchmark"] = reason_of(error)
-        built_from = staleness.leaderboard_digest(study)
-        status.write_status(study)
-        result = build.build(study.home)
-        faults |= {f"leaderboard.{name}": reason for name, reason in result.failures.items()}
-        staleness.note(study, staleness.LEADERBOARD, built_from)
-        shared.publish(study.home)
+    try:
+        cross_benchmark.publish(study)
+    except Exception as error:  # what is computed beside the boards must not keep them back
+        faults["cross_benchmark"] = reason_of(error)
+    built_from = staleness.leaderboard_digest(study)
+    status.write_status(study)
+    result = build.build(study.home)
+    faults |= {f"leaderboard.{name}": reason for name, reason in result.failures.items()}
+    staleness.note(study, staleness.LEADERBOARD, built_from)
+    shared.publish(study.home)
+    digests.note(study.home)
     return result, faults
 
 

@@ -300,7 +300,7 @@ def _board(study: Study, quiet: bool) -> None:
     from metacog_pipeline.study import digests
 
     if not replayed.asks_nobody(study):
-        digests.note_again(study.home, study.home.people, study.home.imported)
+        digests.note(study.home, study.home.people, study.home.imported)
         return
     replayed.publish(study)
     if quiet or printing.wanted():

@@ -2,8 +2,8 @@
 
 Journals and manifests carry checksums (`transcripts.verification`) and the ledger is compared with the answers; all other
 files (sources, items, Parquet copies of answers, responses, estimates, caches, boards, report) are compared with what was
-noted. They can be made again, so a difference costs nothing but a run; what no run makes again is named, and stays. What
-was made since work on a home began (`begin`), and is not published yet, is no damage.
+noted. They can be rebuilt, so a difference costs nothing but a run; what is not reproducible is named, and stays. What was
+written since work on a home began (`begin`), and is not published yet, is no damage.
 """
 
 from __future__ import annotations
@@ -25,18 +25,16 @@ from metacog_pipeline.transcripts.folder import COPY_NAME, MANIFEST_NAME
 from metacog_pipeline.transcripts.journal import segment_number
 
 NOTE = "digests.json"
-_ELSEWHERE = ("ledger", "dagster")
 _BEGUN = ".unpublished"
-_AT_END = "METACOG_NOTED_AT_END"  # set for the processes of whoever notes everything at the end
-_UNHASHED = (NOTE,)
+_ELSEWHERE = ("ledger", "dagster")  # folders of a home that are checked otherwise
 _BY_HAND = "; no run makes it again: copy it back, or import it once more"
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Files as they were noted (``same``), changed or gone since (``damage``, one line each), and made since (``new``).
+    """Files as they were noted (``same``), changed or gone since (``damage``, one line each), and written since (``new``).
 
-    ``by_hand`` are the damaged ones that no run makes again.
+    ``by_hand`` are the damaged ones that are not reproducible.
     """
 
     same: int
@@ -45,116 +43,62 @@ class Compared:
     by_hand: frozenset[Path]
 
 
-def begin(home: Home) -> bool:
-    """Write down that files are made anew from now on, until all are noted; return whether nothing said so before."""
+def begin(home: Home) -> None:
+    """Write down that files change from now on, until they are noted; nothing where that stands there already."""
     with contextlib.suppress(OSError):  # there already, or a full disk, of which the work says more
         home.status.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(home.status / _BEGUN, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
-        return True
-    return False
+        (home.status / _BEGUN).touch(exist_ok=False)
 
 
-@contextlib.contextmanager
-def noted_at_end(home: Home) -> Iterator[None]:
-    """Have all that is made in the block noted once, at its end; in a block that fails it stays what was made since."""
-    os.environ[_AT_END] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[_AT_END]
-    note(home)
-
-
-@contextlib.contextmanager
-def publishing(home: Home, below: Path | None = None) -> Iterator[None]:
-    """Have what is made (``below``) noted at the end, unless all is later (`noted_at_end`)."""
-    alone = begin(home)
-    yield
-    if _AT_END in os.environ:
-        return
-    note(home, below)
-    if alone:
-        (home.status / _BEGUN).unlink(missing_ok=True)
-
-
-def note(home: Home, below: Path | None = None) -> None:
+def note(home: Home, *below: Path) -> None:
     """Note the digest of every derived file; one whose size and time of change are as noted is not read again.
 
-    With ``below``, a folder of the home or a file in it, only what is there is looked at, and what was noted of all else
-    stands.
+    With ``below``, folders of the home or files in it, what was noted of all else stands; nothing is noted where nothing
+    was published.
     """
-    before = _noted(home) or {}
-    if not before:  # of a damaged note nothing stands
-        below = None
-    if below is None:
-        # Before any file is looked at: what is made later is not noted here.
+    before = _noted(home)
+    if below and not before:
+        return
+    if not below:  # before any file is looked at: what is written later is not noted here
         (home.status / _BEGUN).unlink(missing_ok=True)
-    own = "" if below is None else below.relative_to(home.path).as_posix()
-    within = f"{own}/" if own else ""
-    found = {name: row for name, row in before.items() if name != own and not name.startswith(within)}
-    for name, path in _derived(home, below):
-        with contextlib.suppress(FileNotFoundError):
-            state = os.stat(path)  # noqa: PTH116  # a Path for each of tens of thousands takes longer than the question
-            row = before.get(name)
-            known = (
-                row[2] if row and row[:2] == [state.st_size, state.st_mtime_ns] else file_sha256(Path(path))
-            )
-            found[name] = [state.st_size, state.st_mtime_ns, known]
-    if found != before:
-        with contextlib.suppress(OSError):  # a run on a full disk has said so; the next one notes again
-            write_text(home.status / NOTE, seal(canonical_json(found).encode()).decode())
-
-
-def note_again(home: Home, *folders: Path) -> None:
-    """Note what a command wrote below ``folders`` since the boards were published; nothing where they never were."""
-    for each in folders if _noted(home) else ():
-        note(home, each)
+    found = {}
+    for name, path in _derived(home).items():
+        row = (before or {}).get(name)
+        if not below or any(path.is_relative_to(each) for each in below):
+            with contextlib.suppress(FileNotFoundError):
+                found[name] = _row(path, row)
+        elif row is not None:
+            found[name] = row
+    with contextlib.suppress(OSError):  # a run on a full disk has said so; the next one notes again
+        write_text(home.status / NOTE, seal(canonical_json(found).encode()).decode())
 
 
 def compare(home: Home) -> Compared:
     """Read every derived file and compare it with what was noted. Raises ``StoreError`` when one cannot be opened."""
-    noted = _noted(home)
+    noted, present = _noted(home), _derived(home)
     damage: dict[Path, str] = {}
     if noted is None:
-        noted = {}
         damage[home.status / NOTE] = "is damaged, so that what was published cannot be compared"
-    present = {name: Path(path) for name, path in _derived(home)}
-    since = _begun(home)
-    new = len(present.keys() - noted.keys())
-    for name, row in noted.items():
-        path = present.get(name)
-        lost = _BY_HAND if _made_by_no_run(name) else ""
-        if path is None:
-            damage[home.path / name] = f"is gone{lost}"
-            continue
-        try:
-            if file_sha256(path) == row[2]:
-                continue
-            if path.stat().st_mtime_ns >= since and not lost:
-                new += 1
-            else:
-                damage[path] = f"is not what was published{lost}"
-        except OSError as error:
-            raise StoreError(
-                f"{path}: cannot be read ({error.strerror}): check its permissions and the disk"
-            ) from None
-    same = len(present) - new - sum(path.exists() for path in damage) if noted else 0
-    by_hand = {home.path / name for name in noted if _made_by_no_run(name)} & damage.keys()
-    return Compared(same, damage, new, frozenset(by_hand))
-
-
-def _begun(home: Home) -> float:
-    """Return since when files are made anew that are not noted yet, in nanoseconds; infinity where none are."""
-    try:
-        return (home.status / _BEGUN).stat().st_mtime_ns
-    except FileNotFoundError:
-        return math.inf
+    rows, begun = noted or {}, _begun(home)
+    same, new = 0, len(present.keys() - rows.keys())
+    for name, row in rows.items():
+        path, lost = home / name, _BY_HAND if _by_hand(name) else ""
+        if name not in present:
+            damage[path] = f"is gone{lost}"
+        elif _sha256(path) == row[2]:
+            same += 1
+        elif path.stat().st_mtime_ns >= begun and not lost:
+            new += 1
+        else:
+            damage[path] = f"is not what was published{lost}"
+    by_hand = frozenset(path for path in damage if _by_hand(home.key(path)))
+    return Compared(same, damage, new, by_hand)
 
 
 def repair(compared: Compared) -> list[Path]:
-    """Put changed files aside, so that the next run makes them anew; return where they are.
+    """Put changed files aside, so that the next run rebuilds them; return where they are.
 
-    Copies of answers are left to `transcripts.verification.repair`, which makes them at once, and what no run makes again
+    Copies of answers are left to `transcripts.verification.repair`, which makes them at once, and what is not reproducible
     to whoever has another copy of it.
     """
     return [
@@ -164,52 +108,61 @@ def repair(compared: Compared) -> list[Path]:
     ]
 
 
-def _made_by_no_run(name: str) -> bool:
+def _row(path: Path, before: list[Any] | None) -> list[Any]:
+    state = path.stat()
+    stamp = [state.st_size, state.st_mtime_ns]
+    return before if before is not None and before[:2] == stamp else [*stamp, file_sha256(path)]
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return file_sha256(path)
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot be read ({error.strerror}): check its permissions and the disk"
+        ) from None
+
+
+def _begun(home: Home) -> float:
+    """Return since when files change that are not noted yet, in nanoseconds; infinity where none do."""
+    try:
+        return (home.status / _BEGUN).stat().st_mtime_ns
+    except FileNotFoundError:
+        return math.inf
+
+
+def _by_hand(name: str) -> bool:
     """Whether a file, by its path below the home, comes back by no run; answers have copies of their own."""
     return name.partition("/")[0] in KEPT and not name.endswith(f"/{COPY_NAME}")
 
 
-def _derived(home: Home, below: Path | None = None) -> Iterator[tuple[str, str]]:
-    """Yield name and path of each derived file (``below``): as text, for there are tens of thousands."""
-    root = str(home.path)
-    if below is not None and below.is_file():
-        yield below.relative_to(home.path).as_posix(), str(below)
-        return
-    folders = [root if below is None else str(below)]
-    while folders:
-        place = folders.pop()
-        within = "" if place == root else f"{place[len(root) + 1 :]}/".replace(os.sep, "/")
-        skipped = _ELSEWHERE if place == root else _UNHASHED if place == str(home.status) else ()
-        with contextlib.suppress(OSError), os.scandir(place) as entries:  # gone meanwhile, or not to be read
-            for entry in entries:
-                name = entry.name
-                if name in skipped:
-                    continue
-                if entry.is_dir():
-                    if not entry.is_symlink():
-                        folders.append(entry.path)
-                elif _is_derived(name):
-                    yield within + name, entry.path
+def _derived(home: Home) -> dict[str, Path]:
+    """Return the derived files by their paths below the home."""
+    return {home.key(path): path for path in _walk(home) if path != home.status / NOTE}
 
 
-def _is_derived(name: str) -> bool:
-    """Whether a file of this name is made from answers or sources: not hidden, put aside, a manifest or a journal."""
-    if name.startswith(".") or ASIDE in name or name == MANIFEST_NAME:
-        return False
-    return not (name.startswith("journal-") and segment_number(Path(name)))
+def _walk(home: Home) -> Iterator[Path]:
+    """Yield files that are not hidden, put aside, a manifest or a journal."""
+    for folder, inner, names in os.walk(home.path):
+        if folder == str(home.path):
+            inner[:] = [each for each in inner if each not in _ELSEWHERE]
+        for name in names:
+            path = Path(folder, name)
+            journal = name.startswith("journal-") and segment_number(path)
+            if not (name.startswith(".") or ASIDE in name or name == MANIFEST_NAME or journal):
+                yield path
 
 
 def _noted(home: Home) -> dict[str, list[Any]] | None:
     """Return the notes; none of them where nothing was published, None where they are damaged."""
     try:
         line = (home.status / NOTE).read_bytes()
-    except FileNotFoundError:
-        return {}
-    try:
         content = json.loads(line)
         if is_sealed(line):
             del content["crc32"]
         rows = {str(name): list(row) for name, row in content.items()}
+    except FileNotFoundError:
+        return {}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return None
     return rows if all(len(row) == 3 for row in rows.values()) else None

@@ -157,7 +157,7 @@ def test_people_who_were_imported_are_no_damage(into, tmp_path):
     replayed.publish(study)
     for n in (5, 3):
         kept(into, trials(tmp_path / "p.csv", n))
-        digests.note_again(study.home, study.home.people, study.home.imported)
+        digests.note(study.home, study.home.people, study.home.imported)
         assert not digests.compare(study.home).damage
 
 
