@@ -72,10 +72,10 @@ def read_within(path: Path, limit: int, packed: bool | None = None) -> bytes:
     ``OSError``, ``EOFError`` or ``zlib.error`` where they cannot be read.
     """
     with path.open("rb") as plain:
+        size = path.stat().st_size
         if packed is None:
             packed = plain.read(2) == b"\x1f\x8b"
             plain.seek(0)
-        size = path.stat().st_size
         if packed:
             limit = min(limit, max(UNPACKED_ALWAYS, TIGHTEST * size))
             found = gzip.GzipFile(fileobj=plain).read(limit + 1)
@@ -146,31 +146,23 @@ def making_folder(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def naming(path: Path, temporary: Path | None = None) -> Iterator[None]:
-    """Have an error of the disk raised inside say that it is of ``path``, also where a library tells it in words only.
+    """Have an error of the disk raised inside say that it is of ``path``: a late write, and Polars, do not.
 
     Files inside of ``temporary`` are meant by ``path`` too.
     """
     try:
         yield
-    except Exception as error:
-        if isinstance(error, OSError) and temporary is not None and str(temporary) in str(error.filename):
+    except OSError as error:
+        if (error.filename is None and error.errno in OF_DISKS) or (
+            temporary is not None and str(temporary) in str(error.filename)
+        ):
             error.filename = str(path)
-        _name(error, path)
-        if (number := _refused(error)) is not None:
-            raise OSError(number, os.strerror(number), str(path)) from error
         raise
-
-
-def _name(error: BaseException, path: Path) -> None:
-    """Have an error of the disk say of which file it is: a late write or sync does not."""
-    if isinstance(error, OSError) and error.errno in OF_DISKS and error.filename is None:
-        error.filename = str(path)
-
-
-def _refused(error: Exception) -> int | None:
-    """Return the number of a disk's error that ``error`` only tells in words, as Polars does; None for any other."""
-    found = None if isinstance(error, OSError) else re.search(r"\(os error (\d{1,4})\)", str(error))
-    return int(found[1]) if found and int(found[1]) in OF_DISKS else None
+    except Exception as error:
+        found = re.search(r"\(os error (\d{1,4})\)", str(error))
+        if found is None or int(found[1]) not in OF_DISKS:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from error
 
 
 def put_aside(path: Path) -> Path:

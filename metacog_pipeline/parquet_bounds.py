@@ -27,24 +27,12 @@ def batches(
     Raises ``TooLargeError`` if the file says or proves to hold far more than it can, or more than `MOST_UNPACKED`. Raises
     ``ArrowException``, ``OSError``, ``ValueError`` if it cannot be read.
     """
-    if isinstance(source, Path) and source.suffix == ".arrow":
-        yield from _of_stream(source, columns)
-        return
-    size = source.stat().st_size if isinstance(source, Path) else source.size
-    metadata = pq.read_metadata(source if isinstance(source, Path) else pa.BufferReader(source))
-    most = min(MOST_UNPACKED, max(UNPACKED_ALWAYS, TIGHTEST * size))
-    if _claimed(metadata) > most:
-        raise TooLargeError(f"larger than {most} bytes unpacked")
-    described = [metadata.schema.column(number) for number in range(metadata.num_columns)]
-    texts = [each.path for each in described if each.physical_type == "BYTE_ARRAY"]
-    there = source if isinstance(source, Path) else pa.BufferReader(source)
     unpacked = 0
-    with pq.ParquetFile(there, read_dictionary=texts) as file:
-        for batch in file.iter_batches(rows, columns=None if columns is None else list(columns)):
-            unpacked += sum(map(_bytes, batch.columns))
-            if unpacked > MOST_UNPACKED:
-                raise TooLargeError(f"larger than {MOST_UNPACKED} bytes unpacked")
-            yield from _pieces(batch)
+    for batch in _read(source, None if columns is None else list(columns), rows):
+        unpacked += _size(batch)
+        if unpacked > MOST_UNPACKED:
+            raise TooLargeError(f"larger than {MOST_UNPACKED} bytes unpacked")
+        yield from _pieces(batch)
 
 
 def names_of(path: Path) -> list[str]:
@@ -60,14 +48,20 @@ def rows_of(path: Path) -> int:
     return 0 if path.suffix == ".arrow" else int(pq.read_metadata(path).num_rows)
 
 
-def _of_stream(path: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-    unpacked = 0
-    with pa.OSFile(str(path)) as file, pa.ipc.open_stream(file) as stream:
-        for batch in stream:
-            unpacked += batch.nbytes
-            if unpacked > MOST_UNPACKED:
-                raise TooLargeError(f"larger than {MOST_UNPACKED} bytes unpacked")
-            yield from _pieces(batch if columns is None else batch.select(list(columns)))
+def _read(source: Path | pa.Buffer, columns: list[str] | None, rows: int) -> Iterator[pa.RecordBatch]:
+    if isinstance(source, Path) and source.suffix == ".arrow":
+        with pa.OSFile(str(source)) as plain, pa.ipc.open_stream(plain) as stream:
+            for batch in stream:
+                yield batch if columns is None else batch.select(columns)
+        return
+    with pa.OSFile(str(source)) if isinstance(source, Path) else pa.BufferReader(source) as file:
+        metadata = pq.read_metadata(file)
+        most = min(MOST_UNPACKED, max(UNPACKED_ALWAYS, TIGHTEST * file.size()))
+        if _claimed(metadata) > most:
+            raise TooLargeError(f"larger than {most} bytes unpacked")
+        described = map(metadata.schema.column, range(metadata.num_columns))
+        texts = [each.path for each in described if each.physical_type == "BYTE_ARRAY"]
+        yield from pq.ParquetFile(file, read_dictionary=texts).iter_batches(rows, columns=columns)
 
 
 def _claimed(metadata: pq.FileMetaData) -> int:
@@ -82,7 +76,7 @@ def _claimed(metadata: pq.FileMetaData) -> int:
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    if batch.num_rows <= 1 or sum(map(_bytes, batch.columns)) <= PIECE:
+    if batch.num_rows <= 1 or _size(batch) <= PIECE:
         yield batch
         return
     half = batch.num_rows // 2
@@ -90,21 +84,22 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     yield from _pieces(batch.slice(half))
 
 
+def _size(batch: pa.RecordBatch) -> int:
+    return sum(map(_bytes, batch.columns))
+
+
 def _bytes(array: pa.Array) -> int:
     """Return about how many bytes the values of an array are when each stands for itself."""
     kind = array.type
     if pa.types.is_dictionary(kind):
-        if not (
-            pa.types.is_large_string(kind.value_type)
-            or pa.types.is_string(kind.value_type)
-            or pa.types.is_binary(kind.value_type)
-            or pa.types.is_large_binary(kind.value_type)
-        ):
+        if pa.types.is_primitive(kind.value_type):
             return 8 * len(array)
         lengths = pc.binary_length(array.dictionary).take(array.indices)
         return 8 * len(array) + int(pc.sum(lengths).as_py() or 0)
     if pa.types.is_struct(kind):
         return sum(map(_bytes, array.flatten()))
-    if pa.types.is_map(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return 8 * len(array) + _bytes(pc.list_flatten(array) if not pa.types.is_map(kind) else array.items)
+    if pa.types.is_map(kind):
+        return 8 * len(array) + _bytes(array.items)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return 8 * len(array) + _bytes(pc.list_flatten(array))
     return int(array.nbytes)

@@ -1,4 +1,4 @@
-"""Source data: reading JSON Lines safely, the digest of their content, and downloads that resume.
+"""Source data: JSON Lines read safely, the digest of their content, and downloads.
 
 A source is pinned by the SHA-256 of its *canonical content*: one canonical JSON text per row, in file order. So
 compression, white space and the order of keys do not matter, and one changed character of any field does.
@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -26,8 +25,8 @@ JsonRow = dict[str, Any]
 
 MAX_SOURCE_BYTES = 256 * 1024 * 1024
 _TIMEOUT = httpx.Timeout(connect=15.0, read=60.0, write=15.0, pool=15.0)
+_HEADERS = {"Accept-Encoding": "identity", "User-Agent": "metacog-pipeline"}
 _SEARCH_DEPTH = 4
-_MOST_REDIRECTS = 4
 
 Progress = Callable[[int, "int | None"], None]
 """Called with (bytes so far, total bytes or None when the server does not say)."""
@@ -83,61 +82,39 @@ def read_lines(path: Path, limit: int = MAX_SOURCE_BYTES) -> list[Line]:
     return _lines(read_bytes(path, limit), path)
 
 
-def read_objects(
-    path: Path, within: Sequence[str] = (), limit: int = MAX_SOURCE_BYTES, longest: int | None = None
-) -> list[Line]:
+def read_objects(path: Path, within: Sequence[str] = (), limit: int = MAX_SOURCE_BYTES) -> list[Line]:
     """Read JSON objects however they are kept: one a line, in an array, or in a list under one of the keys ``within``.
 
-    ``number`` of each is its line, or its 1-based place in the list. Errors as `read_lines`; ``longest`` is the most
-    bytes a line may have.
+    ``number`` of each is its line, or its 1-based place in the list. Errors as `read_lines`.
     """
     data = read_bytes(path, limit)
     start = data.removeprefix(codecs.BOM_UTF8).lstrip()
     if start.startswith(b"["):
         return _objects(_decode(start, str(path)), path)
-    if within and not _one_a_line(start, within):
-        whole = _decode(start, str(path))
-        key = next((key for key in within if isinstance(whole, dict) and key in whole), None)
-        if key is None:
-            raise SourceError(
-                f"{path}: expected JSON Lines, an array, or an object with {' or '.join(within)}; replace the file"
-            )
-        return _objects(whole[key], path)
-    return _lines(data, path, longest)
-
-
-def _one_a_line(data: bytes, within: Sequence[str]) -> bool:
-    """Whether the first line is an object of its own, if a broken one, and not the one that holds all the others."""
-    first = data.partition(b"\n")[0].rstrip()
     try:
-        row = json.loads(first)
+        whole = json.loads(start) if within else None  # of JSON Lines no more is read than the first object
     except (ValueError, RecursionError):
-        return first.endswith(b"}")
-    return not (isinstance(row, dict) and any(isinstance(row.get(key), list) for key in within))
+        whole = None
+    key = next((key for key in within if isinstance(whole, dict) and key in whole), None)
+    return _lines(data, path) if key is None else _objects(_decode(start, str(path))[key], path)
 
 
-def _lines(data: bytes, path: Path, longest: int | None = None) -> list[Line]:
-    lines: list[Line] = []
-    for number, raw in enumerate(data.split(b"\n"), start=1):
-        if longest is not None and len(raw) > longest:
-            raise SourceError(
-                f"{path}:{number}: a line of {len(raw)} bytes, more than {longest}; replace the file"
-            )
-        if raw.strip():
-            row = _decode(raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw, f"{path}:{number}")
-            lines.append(_line(str(path), number, row))
-    return lines
+def _lines(data: bytes, path: Path) -> list[Line]:
+    rows = enumerate(data.removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1)
+    return [_line(path, number, _decode(raw, f"{path}:{number}")) for number, raw in rows if raw.strip()]
 
 
 def _objects(rows: Any, path: Path) -> list[Line]:
     if not isinstance(rows, list):
         raise SourceError(f"{path}: expected a JSON array, got {type(rows).__name__}; mend the file")
-    return [_line(str(path), number, row) for number, row in enumerate(rows, start=1)]
+    return [_line(path, number, row) for number, row in enumerate(rows, start=1)]
 
 
-def read_array(path: Path, limit: int = MAX_SOURCE_BYTES) -> list[Line]:
-    """Read a JSON array of objects; ``number`` of each is its 1-based place in the array. Errors as `read_lines`."""
-    return _objects(_decode(read_bytes(path, limit), str(path)), path)
+def _line(path: Path, number: int, row: Any) -> Line:
+    if not isinstance(row, dict):
+        kind = type(row).__name__
+        raise SourceError(f"{path}:{number}: expected a JSON object, got {kind}; one object per line")
+    return Line(str(path), number, row)
 
 
 def _decode(raw: bytes, where: str) -> Any:
@@ -153,20 +130,11 @@ def _decode(raw: bytes, where: str) -> Any:
     return value
 
 
-def _line(file: str, number: int, row: Any) -> Line:
-    if not isinstance(row, dict):
-        raise SourceError(
-            f"{file}:{number}: expected a JSON object, got {type(row).__name__}; one object per line"
-        )
-    return Line(file, number, row)
-
-
 def _object(pairs: list[tuple[str, Any]]) -> JsonRow:
-    row = dict(pairs)
-    if len(row) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"key {next(n for n in names if names.count(n) > 1)!r} is given twice")
-    return row
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise ValueError(f"key {max(names, key=names.count)!r} is given twice")
+    return dict(pairs)
 
 
 def _refuse(name: str) -> None:
@@ -193,126 +161,53 @@ def download(
     limit: int = MAX_SOURCE_BYTES,
     redirects: Sequence[str] = (),
 ) -> None:
-    """Stream ``url`` to ``path``; a cut download is continued from ``<path>.part`` on the next call.
+    """Stream ``url`` to ``path``, which holds all of it or is as it was.
 
-    The validator of the first answer (ETag, else Last-Modified) is kept in ``<path>.part.json`` and sent as ``If-Range``,
-    so a file that changed on the server starts again instead of being spliced. Redirects are followed to hosts that end
-    in one of ``redirects`` only, so by default not at all. Plain http is accepted for this machine only. Raises
-    ``SourceError`` for a wrong scheme, any status but 200 or 206, more than ``limit`` bytes, or a connection that breaks.
+    Redirects are followed to hosts that end in one of ``redirects`` only, so by default not at all. Plain http is accepted
+    for this machine only. Raises ``SourceError`` for a wrong scheme, any status but 200, more than ``limit`` bytes, or a
+    connection that breaks.
     """
-    _require_https(url)
-    part = path.with_name(path.name + ".part")
-    note = part.with_name(part.name + ".json")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    headers = {
-        "Accept-Encoding": "identity",
-        "User-Agent": "metacog-pipeline",
-        **_resume_headers(url, part, note),
-    }
+
+    def checked(request: httpx.Request) -> None:
+        _require_allowed(url, request.url, redirects)
+
     try:
         with (
-            httpx.Client(transport=transport, timeout=_TIMEOUT, follow_redirects=False) as client,
-            client.stream("GET", _final(client, url, redirects), headers=headers) as answer,
+            httpx.Client(
+                transport=transport,
+                timeout=_TIMEOUT,
+                follow_redirects=bool(redirects),
+                event_hooks={"request": [checked]},
+            ) as client,
+            client.stream("GET", url, headers=_HEADERS) as answer,
+            replacing(path) as temporary,
         ):
-            if answer.status_code == 416:
-                part.unlink(missing_ok=True)
-                raise SourceError(
-                    f"{url}: the kept part is longer than the file; it was removed, fetch again"
-                )
-            start = _accepted_start(url, answer, part)
-            if start == 0:
-                note.write_text(json.dumps({"url": url, "validator": _validator(answer)}), encoding="utf-8")
-            _receive(url, answer, part, start, progress, limit)
+            _receive(url, answer, temporary, progress, limit)
     except httpx.HTTPError as error:
-        kept = part.stat().st_size if part.exists() else 0
         raise SourceError(
-            f"{url}: download broke off after {kept} bytes ({_reason(error)}); "
-            "fetch again to continue, or use metacog doctor STUDY --fetch --from DIR"
+            f"{url}: cannot be fetched ({type(error).__name__}); is there a network? Fetch again, or use --from DIR"
         ) from None
-    part.replace(path)
-    note.unlink(missing_ok=True)
 
 
-def _final(client: httpx.Client, url: str, allowed: Sequence[str]) -> str:
-    """Return the address ``url`` leads to, over at most a few redirects to allowed hosts; refused ones are left."""
-    if not allowed:
-        return url
-    for _ in range(_MOST_REDIRECTS):
-        answer = client.head(url, headers={"Accept-Encoding": "identity"})
-        if not answer.is_redirect:
-            break
-        target = str(answer.request.url.join(answer.headers.get("location", "")))
-        host = urlsplit(target).hostname or ""
-        if not any(host == each or host.endswith(f".{each}") for each in allowed):
-            break
-        _require_https(target)
-        url = target
-    return url
-
-
-def _require_https(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK_NAMES):
-        return
-    raise SourceError(f"{url}: sources are fetched over https only; use --from DIR for a local copy")
-
-
-def _resume_headers(url: str, part: Path, note: Path) -> dict[str, str]:
-    """Ask for the rest only when the kept part is of this address and its version can be named."""
-    size = part.stat().st_size if part.exists() else 0
-    try:
-        kept = json.loads(note.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    if not size or not isinstance(kept, dict) or kept.get("url") != url or not kept.get("validator"):
-        return {}
-    return {"Range": f"bytes={size}-", "If-Range": str(kept["validator"])}
-
-
-def _validator(answer: httpx.Response) -> str | None:
-    tag: str | None = answer.headers.get("etag")
-    if tag and not tag.startswith("W/"):
-        return tag
-    modified: str | None = answer.headers.get("last-modified")
-    return modified
-
-
-def _reason(error: httpx.HTTPError) -> str:
-    """Return in words why a download ended, without those of the operating system."""
-    if isinstance(error, httpx.TimeoutException):
-        return "no answer in time"
-    if isinstance(error, httpx.ConnectError):
-        return "the server cannot be reached: is there a network?"
-    return "the connection was lost"
-
-
-def _accepted_start(url: str, answer: httpx.Response, part: Path) -> int:
-    """Return the byte the answer begins at: 0 for a whole file, the size of the part for its continuation."""
-    if answer.status_code == 200:
-        return 0
-    size = part.stat().st_size if part.exists() else 0
-    if answer.status_code == 206 and answer.headers.get("content-range", "").startswith(f"bytes {size}-"):
-        return size
-    if answer.is_redirect:
-        target = answer.headers.get("location", "nowhere")
+def _require_allowed(url: str, target: httpx.URL, redirects: Sequence[str]) -> None:
+    """Refuse what is not encrypted, and whatever ``url`` leads on to but hosts that are named."""
+    if target.scheme != "https" and not (target.scheme == "http" and target.host in LOOPBACK_NAMES):
+        raise SourceError(f"{target}: sources are fetched over https only; use --from DIR for a local copy")
+    if target != httpx.URL(url) and not any(f".{target.host}".endswith(f".{each}") for each in redirects):
         raise SourceError(f"{url}: redirected to {target}, which is refused; use --from DIR")
-    raise SourceError(
-        f"{url}: the server answered {answer.status_code}; use --from DIR with a copy of the file"
-    )
 
 
-def _receive(
-    url: str, answer: httpx.Response, part: Path, start: int, progress: Progress | None, limit: int
-) -> None:
+def _receive(url: str, answer: httpx.Response, target: Path, progress: Progress | None, limit: int) -> None:
+    if answer.status_code != 200:
+        said = f"redirected to {answer.headers.get('location')}" if answer.is_redirect else answer.status_code
+        raise SourceError(f"{url}: the server answered {said}; use --from DIR with a copy of the file")
     length = answer.headers.get("content-length", "")
-    total = start + int(length) if length.isdecimal() else None
+    total = int(length) if length.isdecimal() else None
     if total is not None and total > limit:
         raise SourceError(f"{url}: {total} bytes announced, more than the {limit} allowed; not fetched")
-    done = start
-    with part.open("r+b" if start else "wb") as out:
-        out.seek(start)
-        out.truncate()
-        for chunk in answer.iter_raw():  # as they arrive: a fixed size would lose the tail of a cut download
+    done = 0
+    with target.open("wb") as out:
+        for chunk in answer.iter_raw():
             done += len(chunk)
             if done > limit:
                 raise SourceError(f"{url}: more than the {limit} bytes allowed; not fetched")

@@ -184,7 +184,7 @@ def doctor(
     against the budget. Exit code 0 if a run can start, otherwise that of what failed (1 where failures differ).
 
     With --fetch it fetches published data sets into the study's home instead; each is checked against the digest of its
-    content, and a download that was cut off is resumed.
+    content.
     """
     from metacog_pipeline.asking.doctor import examine, exit_code
 

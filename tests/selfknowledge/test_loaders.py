@@ -291,12 +291,9 @@ def test_a_torn_packed_file_a_missing_one_and_a_folder_are_one_line(tmp_path):
     said(loaders.nq_open, tmp_path)
 
 
-def test_a_huge_line_and_a_huge_text_are_named(tmp_path, monkeypatch):
+def test_a_huge_text_is_named(tmp_path):
     path = lines(tmp_path / "a.jsonl", NQ, {**NQ, "question": "x" * 30_000})
     assert ":2: question has 30000 characters" in said(loaders.nq_open, path)
-    module = "metacog_pipeline.benchmarks.selfknowledge.construction.loaders.LONGEST_LINE"
-    monkeypatch.setattr(module, 1000)
-    assert ":2: a line of" in said(loaders.nq_open, path)
 
 
 def test_half_a_character_is_refused_where_it_stands(tmp_path):

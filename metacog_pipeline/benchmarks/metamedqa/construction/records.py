@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, TypeAdap
 
 from metacog_pipeline.benchmarks.metamedqa.items import CANNOT_ANSWER, NONE_OF_THE_ABOVE, Letter
 from metacog_pipeline.errors import SourceError
-from metacog_pipeline.sources import JsonRow, Line, read_array, read_lines
+from metacog_pipeline.sources import JsonRow, Line, read_lines, read_objects
 from metacog_pipeline.study.allowed import schema_of, wanted
 
 RecordT = TypeVar("RecordT")
@@ -304,7 +304,7 @@ def load_edits(path: Path) -> list[EditRecord]:
 
 def load_quirks(path: Path) -> tuple[Quirk, ...]:
     """Read quirk cells from a JSON array of objects."""
-    return tuple(_read(Quirk, line) for line in read_array(path))
+    return tuple(_read(Quirk, line) for line in read_objects(path))
 
 
 def option_text(parent: ParentRow | FictionalRow, letter: str) -> str:

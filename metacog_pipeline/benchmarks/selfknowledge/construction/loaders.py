@@ -30,7 +30,6 @@ from metacog_pipeline.benchmarks.selfknowledge.construction.rows import MAX_BYTE
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.sources import Line, read_bytes, read_objects
 
-LONGEST_LINE = 64 * 1024**2  # bytes; TriviaQA with its evidence has lines of several million
 _MKQA_KEYS = {"en": "en", "zh": "zh_cn", "ko": "ko", "es": "es"}
 
 
@@ -53,7 +52,7 @@ def read_published(path: Path, columns: Sequence[str], within: Sequence[str] = (
         lines = _parquet(path, data, columns)
     else:
         del data
-        lines = read_objects(path, within, MAX_BYTES, LONGEST_LINE)
+        lines = read_objects(path, within, MAX_BYTES)
     if not lines:
         raise SourceError(f"{path}: no rows in it; replace the file")
     return lines
