@@ -40,7 +40,7 @@ def verify(
 ) -> None:
     """Check that everything a study keeps is what was kept: answers, their copies, the ledger, items, boards.
 
-    Reads every byte, in the store of [deploy] too, and asks nobody. Exit code 4 where something is damaged; each place
+    Reads every byte of the home, and asks nobody. Exit code 4 where something is damaged; each place
     is named. With --repair damaged files of the home are renamed to NAME.damaged, lines and rows that can be read are
     kept, and the next `metacog run` makes the rest again; only an answer that stood in a damaged line and nowhere else
     is asked again.
@@ -66,8 +66,6 @@ def _verify(study_file: Path, repair: bool) -> None:
     study = opened(study_file)
     published = digests.compare(study.home)
     damage = _answers(study, published, repair) + _money(study) + _derived(published, repair)
-    if (objects := _store(study)) and not damage:
-        raise StoreError(f"{objects} damaged in the store: what to do stands with each; the home is sound")
     if not damage:
         printing.say("everything is as it was kept", damaged=0)
         return
@@ -169,17 +167,6 @@ def _money(study: Study) -> int:
             "  records of the ledger are gone; the next run counts what the answers cost before it asks"
         )
     return 0
-
-
-def _store(study: Study) -> int:
-    """Read what the store has of every partition; return how many are damaged."""
-    from metacog_pipeline.transcripts.shared import damaged_objects
-
-    partitions, damage = damaged_objects(study.home)
-    if partitions:
-        printing.say(f"store: {partitions:,} partitions", store_partitions=partitions)
-    _show(damage)
-    return len(damage)
 
 
 def _derived(found: Compared, mend: bool) -> int:

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 
 from metacog_pipeline.errors import StoreError, one_line
@@ -22,17 +21,12 @@ _KEY = re.compile(
     rf"transcripts/benchmark=({_SLUG.pattern})/model=({_SLUG.pattern})/run=([1-9][0-9]{{0,17}})"
 )
 _OF_DAMAGED = ("state", "message")  # the fields of a damaged manifest; one that was written has more
-_COUNTS = {"n_expected", "n_answered", "n_failed", "n_unusable"}
 JUDGEMENTS = "_judgements"  # a judge's partitions stand under the name of its benchmark with this ending
 
 
 @dataclass(frozen=True)
 class PartitionFolder:
-    """Where a home keeps the answers of one partition, and the places in it.
-
-    Functions take this and not a Path, as they take a `Home`. Raises ``StoreError`` for a benchmark or model that is not a
-    slug, or a run below 1: each is a folder's name.
-    """
+    """Where a home keeps the answers of one partition. Raises ``StoreError`` for what cannot be a folder's name."""
 
     home: Home
     benchmark: str
@@ -102,7 +96,6 @@ def read_manifest(folder: PartitionFolder) -> dict[str, object]:
         # One of version 0.2 and before has neither; no single damage takes both.
         if (layout, checksum) != (None, None) and (layout, checksum) != (LAYOUT, _checksum(content)):
             raise ValueError("its checksum says that it changed")
-        _refuse_misfits(content)
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError):
@@ -120,19 +113,6 @@ def read_manifest(folder: PartitionFolder) -> dict[str, object]:
 def manifest_sound(folder: PartitionFolder) -> bool:
     """Whether the manifest of ``folder`` is what was written, or none was."""
     return tuple(read_manifest(folder)) != _OF_DAMAGED
-
-
-def _refuse_misfits(content: Mapping[str, object]) -> None:
-    """Raise ValueError where a field of an old manifest, which has no checksum, is none that was ever written."""
-    for name in _COUNTS & content.keys():
-        count = content[name]
-        if count is not None and not (type(count) is int and 0 <= count < 2**63):
-            raise ValueError(f"{name} is no count")
-    for name in ("started_at", "finished_at"):
-        if content.get(name) is not None:
-            datetime.fromisoformat(str(content[name]))
-    if not isinstance(content.get("state", ""), str):
-        raise ValueError("state is no word")
 
 
 def write_manifest(folder: PartitionFolder, content: Mapping[str, object]) -> None:

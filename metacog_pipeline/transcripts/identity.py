@@ -1,10 +1,13 @@
-"""Which calls are the same call: an answer that was paid for is never asked for twice."""
+"""Which calls are the same call, and which of several answers to one stands: none that was paid for is asked for twice."""
 
 from __future__ import annotations
 
 from metacog_pipeline.files import canonical_json, sha256_hex
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.types import ChatRequest, request_json
+from metacog_pipeline.llm.types import ChatRequest, Status, request_json, usable
+from metacog_pipeline.transcripts.schema import Record
+
+FINISHED = frozenset((Status.OK, Status.REFUSED, Status.TRUNCATED))
 
 
 def answer_id(spec: ModelSpec, request: ChatRequest) -> str:
@@ -16,3 +19,13 @@ def answer_id(spec: ModelSpec, request: ChatRequest) -> str:
     """
     # Both parts are canonical JSON already, so joining them gives the canonical JSON of the list of both.
     return sha256_hex(f"[{canonical_json(spec.identity_fields())},{request_json(request)}]")
+
+
+def standing_of(record: Record) -> tuple[bool, int]:
+    """Return which of several answers to one call stands: the greatest, of equal ones the first that was kept."""
+    return usable(record.status, record.text), record.reask
+
+
+def replaces(new: tuple[bool, int], old: tuple[bool, int]) -> bool:
+    """Whether an answer stands in place of one kept before; of two to one asking the first stays."""
+    return new[1] != old[1] and new > old

@@ -9,14 +9,13 @@ line, because it may have been an answer that was paid for.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
@@ -24,6 +23,9 @@ from metacog_pipeline.files import replacing, sync_folder
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.lines import decode_line, encode_line
 from metacog_pipeline.transcripts.schema import NewerVersionError, Record
+
+if TYPE_CHECKING:
+    from metacog_pipeline.transcripts.shared import SharedPartition
 
 _NAME = re.compile(r"journal-([0-9]{1,18})\.jsonl")
 
@@ -36,18 +38,8 @@ class Location(NamedTuple):
     length: int
 
 
-class Entry(NamedTuple):
-    """A record and where its line stands."""
-
-    record: Record
-    location: Location
-
-
 class Line(NamedTuple):
-    """Line ``number`` (from 1) of a segment: its record, or the ``problem`` with it.
-
-    ``torn`` when it was never acknowledged.
-    """
+    """Line ``number`` (from 1) of a segment: its record, or the ``problem``; ``torn`` if it was never acknowledged."""
 
     number: int
     location: Location
@@ -88,11 +80,10 @@ def segment_sizes(folder: PartitionFolder) -> dict[str, int]:
 
 def newest(folder: PartitionFolder) -> int:
     """Return the number of the last segment in ``folder``, 0 without any."""
-    found = segments(folder)
-    return segment_number(found[-1]) if found else 0
+    return max(map(segment_number, segments(folder)), default=0)
 
 
-def read_segment(path: Path) -> Iterator[Entry]:
+def read_segment(path: Path) -> Iterator[tuple[Record, Location]]:
     """Yield the records of one segment with their places, oldest first.
 
     Raises ``StoreError`` naming the file and the line when a line that is not a torn end cannot be read.
@@ -102,7 +93,7 @@ def read_segment(path: Path) -> Iterator[Entry]:
             return
         if line.record is None:
             raise StoreError(f"{path}: line {line.number} {line.problem}")
-        yield Entry(line.record, line.location)
+        yield line.record, line.location
 
 
 def scanned(path: Path) -> Iterator[Line]:
@@ -114,20 +105,19 @@ def scanned(path: Path) -> Iterator[Line]:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                whole = line.endswith(b"\n")
                 record, problem, torn = None, "", False
                 try:
                     record = decode_line(line)
                 except NewerVersionError as error:
                     problem = f"is {error}: upgrade metacog_pipeline to read it"
                 except ValueError as error:
-                    torn = (not whole or not file.peek(1)) and is_torn(line)
+                    torn = not (line.endswith(b"\n") and file.peek(1)) and _is_torn(line)
                     problem = (
                         f"cannot be read ({error}): restore the file from a copy, or run metacog verify STUDY --repair, "
                         "which keeps what can be read"
                     )
                 yield Line(number, Location(path, offset, len(line)), line, record, problem, torn)
-                if not whole:  # what another process appends meanwhile would continue this very line
+                if not line.endswith(b"\n"):  # what another process appends now would continue this very line
                     return
                 offset += len(line)
     except OSError as error:
@@ -136,25 +126,18 @@ def scanned(path: Path) -> Iterator[Line]:
         ) from error
 
 
-def is_torn(line: bytes) -> bool:
+def _is_torn(line: bytes) -> bool:
     """Whether the last line of a segment, which cannot be read, was never acknowledged: a part of it is missing.
 
-    The writer escapes NUL, so raw NUL bytes are blocks that never reached the disk. A line that is whole but for one bit of
-    its newline, or of the byte that is NUL now, was acknowledged and has changed since.
+    The writer escapes NUL, so runs of NUL are blocks that never reached the disk. A line without a newline is cut, unless
+    all before its last byte is whole: that byte was the newline.
     """
-    if line.endswith(b"\n"):
-        if b"\0" not in line:
-            return False
-        suspect = line.find(b"\0") if line.count(b"\0") == 1 else -1
-    else:
-        suspect = len(line) - 1
-    mended = bytearray(line)
-    for bit in range(8) if suspect >= 0 else ():
-        mended[suspect] = line[suspect] ^ 1 << bit
-        with contextlib.suppress(ValueError):
-            if mended.endswith(b"\n") and is_sealed(bytes(mended)):
-                return False
-    return True
+    if line.endswith(b"\n") or b"\0\0" in line:
+        return b"\0\0" in line
+    try:
+        return not is_sealed(line[:-1])
+    except ValueError:
+        return True
 
 
 def read_at(location: Location) -> Record:
@@ -182,50 +165,29 @@ def write_segment(folder: PartitionFolder, records: Sequence[Record]) -> None:
     for abandoned in folder.path.glob(".journal-*.tmp"):  # of a process killed while it wrote
         abandoned.unlink()
     with replacing(folder / segment_name(newest(folder) + 1)) as temporary, temporary.open("wb") as out:
-        for record in records:
-            out.write(encode_line(record))
-
-
-class Remote(Protocol):
-    """Where group commits are put beside the disk, and who numbers the sessions then."""
-
-    def begin(self) -> int:
-        """Return the number of the session to write."""
-        ...
-
-    def push(self, lines: bytes) -> None:
-        """Keep the lines of one group commit durably."""
-        ...
-
-
-class _Waiting(NamedTuple):
-    line: bytes
-    durable: asyncio.Future[Location]
+        out.writelines(map(encode_line, records))
 
 
 class Journal:
     """The segment one session writes in ``folder``; older segments are never touched.
 
-    With ``remote`` an answer is acknowledged when it is on the disk and there.
-
-    The file is made when the first record arrives, so a session that keeps nothing leaves nothing. Records that
-    arrive while an fsync is running are written together before the next one. Writing happens in a thread of its
-    own and does not need the event loop: what was handed over is written even if the loop stops.
+    With ``remote`` an answer is acknowledged when it is on the disk and there. The file is made when the first record
+    arrives, so a session that keeps nothing leaves nothing. Writing happens in a thread of its own and does not need the
+    event loop: what was handed over is written even if the loop stops.
 
     When writing fails once, the journal stays failed: everything unacknowledged and everything later raises
     ``StoreError``. A part of the failed batch may stay behind as a torn end, which readers pass over.
     """
 
-    def __init__(self, folder: PartitionFolder, remote: Remote | None = None) -> None:
+    def __init__(self, folder: PartitionFolder, remote: SharedPartition | None = None) -> None:
         self._folder = folder
         self._remote = remote
         self._lock = threading.Lock()
-        self._waiting: list[_Waiting] = []
-        self._busy = False
+        self._waiting: list[tuple[bytes, Future[Location]]] = []
         self._closed = False
         self._failure: str | None = None
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
-        self._path: Path | None = None
+        self._path = folder.path
         self._descriptor = -1
         self._size = 0
 
@@ -236,17 +198,17 @@ class Journal:
         record could not be written, and so does this once another was not.
         """
         line = encode_line(record)
-        durable: asyncio.Future[Location] = asyncio.get_running_loop().create_future()
+        durable: Future[Location] = Future()
+        durable.set_running_or_notify_cancel()  # from here on cancelling the wait does not reach it
         with self._lock:
             if self._closed:
                 raise RuntimeError("the journal is closed")
             if self._failure is not None:
                 raise StoreError(self._failure)
-            self._waiting.append(_Waiting(line, durable))
-            if not self._busy:
-                self._busy = True
+            self._waiting.append((line, durable))
+            if len(self._waiting) == 1:  # those that come before it is written are written with it
                 self._worker.submit(self._drain)
-        return durable
+        return asyncio.wrap_future(durable)
 
     def close(self) -> None:
         """Wait until everything handed over is durable (or has failed), then close the file."""
@@ -258,36 +220,35 @@ class Journal:
             self._descriptor = -1
 
     def _drain(self) -> None:
-        """Write what waits, batch by batch, until nothing waits. Runs in the worker thread."""
-        while True:
-            with self._lock:
-                batch, self._waiting = self._waiting, []
-                if not batch:
-                    self._busy = False
-                    return
-            if self._failure is None:
-                self._write(batch)
-            _settle(batch, self._places(batch), self._failure)
+        with self._lock:
+            batch, self._waiting = self._waiting, []
+        if self._failure is None:
+            self._write(b"".join(line for line, _ in batch))
+        for line, durable in batch:
+            if self._failure is not None:
+                durable.set_exception(StoreError(self._failure))
+            else:
+                durable.set_result(Location(self._path, self._size, len(line)))
+                self._size += len(line)
 
-    def _write(self, batch: list[_Waiting]) -> None:
+    def _write(self, lines: bytes) -> None:
         try:
             if self._descriptor < 0:
                 self._create()
-            lines = b"".join(waiting.line for waiting in batch)
             rest = memoryview(lines)
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
             os.fsync(self._descriptor)
             if self._remote is not None:
                 self._remote.push(lines)
+        except StoreError as error:
+            self._failure = str(error)
         except Exception as error:  # whatever it is, those who wait must hear of it
             reason = error.strerror if isinstance(error, OSError) and error.strerror else repr(error)
-            failure = (
-                f"cannot write {self._path or self._folder}: {reason}: free space or mend the disk and run again; every "
+            self._failure = (
+                f"cannot write {self._path}: {reason}: free space or mend the disk and run again; every "
                 "acknowledged answer is kept"
             )
-            with self._lock:
-                self._failure = str(error) if isinstance(error, StoreError) else failure
 
     def _create(self) -> None:
         make_folder(self._folder)
@@ -295,26 +256,3 @@ class Journal:
         self._path = self._folder / segment_name(number)
         self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         sync_folder(self._folder.path)  # a file whose name never reached the disk is lost with all its fsyncs
-
-    def _places(self, batch: list[_Waiting]) -> list[Location]:
-        places = []
-        for waiting in batch:
-            places.append(Location(self._path or self._folder.path, self._size, len(waiting.line)))
-            self._size += len(waiting.line)
-        return places
-
-
-def _settle(batch: list[_Waiting], places: list[Location], failure: str | None) -> None:
-    """Report to those who wait, each in the event loop it waits in."""
-    for waiting, place in zip(batch, places, strict=True):
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits there any more
-            waiting.durable.get_loop().call_soon_threadsafe(_report, waiting.durable, place, failure)
-
-
-def _report(durable: asyncio.Future[Location], place: Location, failure: str | None) -> None:
-    if durable.done():  # whoever waited was cancelled
-        return
-    if failure is None:
-        durable.set_result(place)
-    else:
-        durable.set_exception(StoreError(failure))

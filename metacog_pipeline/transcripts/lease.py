@@ -21,7 +21,6 @@ from metacog_pipeline.transcripts.lock import PartitionBusyError
 HEAD = "head.json"
 LEASE_S = max(1.0, float(os.environ.get("METACOG_LEASE_S", "60")))
 RENEWED_IN = 3  # as often a lease is renewed before it could end
-WATCHED_S = LEASE_S  # one that is not renewed for so long, by the clock of who waits, has no holder any more
 
 
 class LeaseLostError(StoreError):
@@ -68,7 +67,6 @@ class Lease:
         self._lock = threading.RLock()
         self._ended = threading.Event()
         self._version = ABSENT
-        self._lost = False
         self.head = Head()
 
     def take(self, local: int) -> Head:
@@ -76,14 +74,12 @@ class Lease:
 
         Raises ``PartitionBusyError`` where another holds it, which its renewing it shows.
         """
-        before, version = self._free()
-        token = max(before.token, local) + 1
-        mine = replace(before, token=token, holder=self._holder, until=time.time() + LEASE_S)
+        before, self._version = self._free()
+        self.head = replace(before, token=max(before.token, local) + 1, holder=self._holder)
         try:
-            self._version = self._put(mine, version)
-        except ChangedError:
+            self.change()
+        except LeaseLostError:
             raise self._busy(read_head(self._store, self._prefix)[0]) from None
-        self.head = mine
         threading.Thread(target=self._renew, name="lease", daemon=True).start()
         return before
 
@@ -94,11 +90,9 @@ class Lease:
         lasts is gone as well. Of this very home the lock of files says that whoever held it is gone.
         """
         head, version = read_head(self._store, self._prefix)
-        begun = time.monotonic()
+        watched = time.monotonic() + LEASE_S
         while head.holder not in (None, self._holder) and head.until > time.time():
-            if time.monotonic() - begun >= WATCHED_S:
-                if WATCHED_S < LEASE_S:
-                    raise self._busy(head)
+            if time.monotonic() >= watched:
                 break
             time.sleep(min(1.0, LEASE_S / 10))
             before, (head, version) = version, read_head(self._store, self._prefix)
@@ -106,30 +100,22 @@ class Lease:
                 raise self._busy(head)
         return head, version
 
-    def hold(self) -> None:
-        """Make sure that the lease is ours: one that ran out, by our own clock, must be won again first."""
-        with self._lock:
-            if self._lost:
-                raise self.gone()
-            if time.time() >= self.head.until:
-                self.change()
-
     def change(self, **fields: Any) -> None:
         """Write the head with these fields, renewed. Raises ``LeaseLostError`` where another host wrote it."""
         with self._lock:
             wanted = replace(self.head, until=time.time() + LEASE_S, **fields)
+            content = json.dumps(asdict(wanted), sort_keys=True).encode()
             try:
-                self._version = self._put(wanted, self._version)
+                self._version = self._store.put(f"{self._prefix}/{HEAD}", content, self._version)
             except ChangedError:
-                raise self.gone() from None
+                raise self.lost() from None
             self.head = wanted
 
-    def release(self, **fields: Any) -> str:
-        """Write the head with these fields for good; return its version. Raises as `change`."""
+    def release(self, **fields: Any) -> None:
+        """Write the head with these fields and without a holder. Raises as `change`."""
         with self._lock:
             self._ended.set()
-            self.change(**fields)
-            return self._version
+            self.change(holder=None, **fields)
 
     def close(self) -> None:
         """Stop renewing."""
@@ -146,19 +132,14 @@ class Lease:
             except StoreError:
                 continue  # the store may be back before the lease ends; a write finds out
 
-    def _put(self, head: Head, version: str) -> str:
-        content = json.dumps(asdict(head), sort_keys=True).encode()
-        return self._store.put(f"{self._prefix}/{HEAD}", content, version)
-
     def _busy(self, head: Head) -> PartitionBusyError:
         return PartitionBusyError(
             f"{self._prefix} is being asked by {head.holder or 'another host'}, whose lease ends in "
             f"{max(0.0, head.until - time.time()):.0f} s unless renewed: wait until it has finished, and run again"
         )
 
-    def gone(self) -> LeaseLostError:
+    def lost(self) -> LeaseLostError:
         """Return the error of a holder that is one no more."""
-        self._lost = True
         return LeaseLostError(
             f"{self._prefix}: another host took this partition over while this one paused; what is not kept in the store "
             "stays in this home and is added when it is run here again"

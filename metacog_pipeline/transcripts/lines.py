@@ -10,7 +10,8 @@ import json
 import math
 import re
 from datetime import UTC, datetime
-from typing import Any
+from types import UnionType
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 
@@ -18,35 +19,24 @@ from metacog_pipeline.checksums import is_sealed, seal
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record, upgrade
 
-_COPY_ONLY = ("superseded", "text_altered")
-FIELDS: tuple[str, ...] = tuple(name for name in ARROW_SCHEMA.names if name not in _COPY_ONLY)
-
+FIELDS: tuple[str, ...] = tuple(get_type_hints(Record))
+_NULLABLE = frozenset(name for name in FIELDS if ARROW_SCHEMA.field(name).nullable)
 _STATUSES = frozenset(Status)
-_RANGES = {32: range(-(2**31), 2**31), 64: range(-(2**63), 2**63)}
-_encode_ascii = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode
-_encode_raw = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _SPLIT_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
-def _json_types(field: pa.Field) -> frozenset[type]:
-    """Return the exact Python types ``json`` may give for a column: a bool is no int."""
-    types: set[type] = {str}  # times are ISO 8601 text
-    if pa.types.is_integer(field.type):
-        types = {int}
-    elif pa.types.is_floating(field.type):
-        types = {int, float}
-    return frozenset(types | {type(None)} if field.nullable else types)
+def _json_type(name: str) -> type | UnionType:
+    """Return what ``json`` may give for a column; times are ISO 8601 text."""
+    kind = ARROW_SCHEMA.field(name).type
+    plain = int if pa.types.is_integer(kind) else int | float if pa.types.is_floating(kind) else str
+    return plain | None if name in _NULLABLE else plain
 
 
-_TYPES = {name: _json_types(ARROW_SCHEMA.field(name)) for name in FIELDS}
-_COUNTS = {
-    each.name: _RANGES[each.type.bit_width]
-    for each in ARROW_SCHEMA
-    if pa.types.is_integer(each.type) and each.nullable
+_TYPES = {name: _json_type(name) for name in FIELDS}
+_BITS = {
+    name: ARROW_SCHEMA.field(name).type.bit_width - 1 for name, kind in _TYPES.items() if kind == int | None
 }
-_MEASURED = {
-    each.name: None if each.nullable else 0.0 for each in ARROW_SCHEMA if pa.types.is_floating(each.type)
-}
+_MEASURED = tuple(name for name in FIELDS if pa.types.is_floating(ARROW_SCHEMA.field(name).type))
 
 
 def encode_line(record: Record) -> bytes:
@@ -59,15 +49,14 @@ def encode_line(record: Record) -> bytes:
     row: dict[str, Any] = {name: getattr(record, name) for name in FIELDS}
     started = record.started_at if record.started_at.tzinfo else record.started_at.replace(tzinfo=UTC)
     row["started_at"] = started.astimezone(UTC).isoformat()
-    for name, instead in _MEASURED.items():
+    for name in _MEASURED:
         if row[name] is not None and not math.isfinite(row[name]):
-            row[name] = instead
-    for name, held in _COUNTS.items():
-        if row[name] is not None and row[name] not in held:
+            row[name] = None if name in _NULLABLE else 0.0
+    for name, bits in _BITS.items():
+        if row[name] is not None and not -(2**bits) <= row[name] < 2**bits:
             row[name] = None
-    line = _encode_ascii(row)
-    if "\\ud" in line and any(isinstance(v, str) and _SPLIT_PAIR.search(v) for v in row.values()):
-        line = _encode_raw(row)
+    split = any(isinstance(each, str) and _SPLIT_PAIR.search(each) for each in row.values())
+    line = json.dumps(row, ensure_ascii=not split, separators=(",", ":"), allow_nan=False)
     return seal(line.encode("utf-8", "surrogatepass"))
 
 
@@ -91,13 +80,11 @@ def decode_line(line: bytes) -> Record:
 
 def _record(row: dict[str, Any]) -> Record:
     """Return the record of a current row of plain JSON values. Raises ``ValueError`` naming the wrong field."""
-    for name, types in _TYPES.items():
-        if name not in row:
-            raise ValueError(f"field {name} is missing")
-        if type(row[name]) not in types:
+    if row.keys() != _TYPES.keys():
+        raise ValueError(f"fields {sorted(row.keys() ^ _TYPES.keys())} are missing or unknown")
+    for name, kind in _TYPES.items():
+        if not isinstance(row[name], kind) or isinstance(row[name], bool):
             raise ValueError(f"field {name} is a {type(row[name]).__name__}")
-    if len(row) != len(_TYPES):
-        raise ValueError(f"unknown fields {sorted(set(row) - set(FIELDS))}")
     if row["status"] not in _STATUSES:
         raise ValueError(f"field status is {row['status']!r}")
     started = datetime.fromisoformat(row["started_at"])

@@ -24,38 +24,26 @@ def locked(folder: PartitionFolder) -> Iterator[None]:
     Raises ``StoreError`` naming the folder and the process that holds it, or why nothing can be kept there: before answers
     are paid for that would be lost.
     """
-    try:
-        make_folder(folder)
-        descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise StoreError(
-            f"cannot use {folder} to keep answers: {error.strerror}: it must be a folder you may write in"
-        ) from error
-    try:
-        _acquire(folder, descriptor)
+    with contextlib.ExitStack() as held:
         try:
+            make_folder(folder)
+            descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT, 0o644)
+            held.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.suppress(
+                OSError
+            ):  # on a full disk the lock still holds; only the number is missing
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
             probe_writing(folder.path)
+        except BlockingIOError as error:
+            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
+            raise PartitionBusyError(
+                f"{folder} is in use by process {holder}: wait until it has finished, or stop it, and run again"
+            ) from error
         except OSError as error:
             raise StoreError(
-                f"cannot keep answers in {folder}: {error.strerror}: free space or fix permissions, and run again"
+                f"cannot keep answers in {folder}: {error.strerror}: free space, or choose a folder you may write in, on a "
+                "file system with file locks, and run again"
             ) from error
         yield
-    finally:
-        os.close(descriptor)
-
-
-def _acquire(folder: PartitionFolder, descriptor: int) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
-        raise PartitionBusyError(
-            f"{folder} is in use by process {holder}: wait until it has finished, or stop it, and run again"
-        ) from error
-    except OSError as error:
-        raise StoreError(
-            f"cannot lock {folder}: {error.strerror}: use a file system with file locks"
-        ) from error
-    with contextlib.suppress(OSError):  # on a full disk the lock still holds; only the number is missing
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import asdict
 from typing import Any
 
 from metacog_pipeline.errors import StoreError
@@ -22,12 +21,14 @@ def records_of(home: Home, answer_id: str) -> list[Record]:
 
     Raises ``StoreError`` if there is none, if several calls begin so, or if kept answers cannot be read.
     """
-    found = [record for record in _all(home) if record.answer_id.startswith(answer_id)]
-    if not found:
+    kept = (record for folder in kept_folders(home) for record in kept_records(folder))
+    found = [record for record in kept if record.answer_id.startswith(answer_id)]
+    ids = sorted({record.answer_id for record in found})
+    if not ids:
         raise StoreError(
             f"{answer_id}: no call of this id is kept in {home.transcripts}: ids are the answer_id of calls in metacog sql"
         )
-    if len(ids := sorted({record.answer_id for record in found})) > 1:
+    if len(ids) > 1:
         raise StoreError(
             f"{answer_id}: {len(ids)} calls begin so, {ids[0]} and {ids[1]} among them: give more digits"
         )
@@ -36,12 +37,11 @@ def records_of(home: Home, answer_id: str) -> list[Record]:
 
 def shown(record: Record) -> dict[str, Any]:
     """Return all that is kept of a call as JSON values; of the reply's body its size in bytes."""
-    row = {each.name: getattr(record, each.name) for each in fields(record)}
-    row["started_at"] = record.started_at.isoformat()
+    row = asdict(record)
     for name in _JSON:
         row[name.removesuffix("_json")] = _parsed(row.pop(name))
-    row.pop("raw_zstd")
-    return {**row, "raw_bytes": None if record.raw_zstd is None else len(_body(record))}
+    body = None if row.pop("raw_zstd") is None else len(_body(record))
+    return {**row, "started_at": record.started_at.isoformat(), "raw_bytes": body}
 
 
 def newest_body(records: list[Record]) -> bytes:
@@ -60,11 +60,6 @@ def _body(record: Record) -> bytes:
         return raw.body_of(record.raw_zstd) or b""
     except ValueError as error:
         raise StoreError(f"{record.answer_id}: {error}: restore its journal from a copy") from error
-
-
-def _all(home: Home) -> Iterator[Record]:
-    for folder in kept_folders(home):
-        yield from kept_records(folder)
 
 
 def _parsed(text: str | None) -> Any:

@@ -1,18 +1,16 @@
 """The Parquet copy of a partition: all segments of its journal as one sorted file, for readers.
 
-It is made from the journals whenever they have more, in memory bounded by the keys of the rows and never by their texts:
-keys are read first and sorted, then the records are read again a batch at a time.
+It is made from the journals whenever they have more; all records of the partition are held while it is made.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import sys
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
-from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,11 +19,10 @@ import pyarrow.parquet as pq
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, put_aside, replacing, sha256_hex
-from metacog_pipeline.llm.types import Status, usable
+from metacog_pipeline.llm.types import Status
 from metacog_pipeline.transcripts.folder import COPY_NAME, PartitionFolder
+from metacog_pipeline.transcripts.identity import standing_of
 from metacog_pipeline.transcripts.journal import (
-    Location,
-    read_at,
     read_segment,
     segment_number,
     segment_sizes,
@@ -34,10 +31,12 @@ from metacog_pipeline.transcripts.journal import (
 from metacog_pipeline.transcripts.lines import FIELDS
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record, upgrade
 
-BATCH_BYTES = 8 * 2**20  # of journal lines held at once; one longer line is a batch of its own
-BATCH_ROWS = 8192  # a row group large enough to compress, small enough to hold
+BATCH_ROWS = 1024  # a row group: large enough to compress, small enough to hold with all its texts
 _VERSION_KEY, _FOOTER_KEY = b"metacog_schema_version", b"metacog_compaction"
 _STRINGS = tuple(name for name in FIELDS if pa.types.is_string(ARROW_SCHEMA.field(name).type))
+_CALL = attrgetter("item_id", "condition", "step", "answer_id")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MARKED = ("item_id", "condition", "step", "answer_id", "reask", "status", "superseded")
 
 
 class DamagedCopyError(StoreError):
@@ -73,34 +72,29 @@ class Footer:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CompactResult:
+class CompactResult(NamedTuple):
     """What the Parquet copy holds: ``rows`` in all, of which ``superseded`` belong to questions asked otherwise now."""
 
     rows: int
     superseded: int
-    path: Path
 
 
 class _Row(NamedTuple):
-    """One row to write; the first eight fields give the order of the rows.
+    """One row to write: what was asked of whom, the record, whether an older copy altered its text, where it stands."""
 
-    ``origin`` counts the segments in reading order; the older copy comes after the last, so that of two equal rows the
-    journal's, which has the exact text, is first. ``source``: where the line stands, or a row of the older copy itself.
-    """
+    call: tuple[str, ...]  # item, condition, step and answer
+    record: Record
+    altered: bool
+    journalled: bool
 
-    item_id: str
-    condition: str
-    step: str
-    answer_id: str
-    reask: int
-    started_at: datetime
-    origin: int
-    place: int
-    failed: bool
-    usable: bool
-    model: str
-    source: Location | tuple[Record, bool]
+    @property
+    def failed(self) -> bool:
+        """Whether there is no answer."""
+        return self.record.status == Status.FAILED
+
+
+def _row(record: Record, altered: bool, journalled: bool) -> _Row:
+    return _Row(tuple(map(without_surrogates, _CALL(record))), record, altered, journalled)
 
 
 def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> CompactResult:
@@ -122,8 +116,8 @@ def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> 
             abandoned.unlink()
         sizes, old = segment_sizes(folder), _older(folder)
         digest = "" if current is None else sha256_hex(canonical_json(sorted(current)))
-        if old is not None and _up_to_date(old, sizes, digest):
-            return CompactResult(old.rows, old.superseded, path)
+        if old is not None and digest in ("", old.current) and made_from(old, sizes):
+            return CompactResult(old.rows, old.superseded)
         return _write(folder, path, old, current, digest)
     except (OSError, pa.ArrowException, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
@@ -152,127 +146,76 @@ def _older(folder: PartitionFolder) -> Footer | None:
         return None
 
 
-def _up_to_date(old: Footer, sizes: dict[str, int], digest: str) -> bool:
-    same = old.version == SCHEMA_VERSION and old.segments == sizes
-    return same and digest in ("", old.current) and not (old.rows > 0 and not sizes and old.carried == 0)
+def made_from(old: Footer, sizes: dict[str, int]) -> bool:
+    """Whether a copy holds what segments of these ``sizes`` do, in the current version."""
+    foreign = old.rows > 0 and not sizes and old.carried == 0  # another tool wrote it: its order is unknown
+    return old.version == SCHEMA_VERSION and old.segments == sizes and not foreign
 
 
 def _write(
     folder: PartitionFolder, target: Path, old: Footer | None, current: Collection[str] | None, digest: str
 ) -> CompactResult:
-    sizes, journals = segment_sizes(folder), len(segments(folder))
-    found = list(_journal_rows(folder))
+    sizes = segment_sizes(folder)
+    found = [_row(record, False, True) for segment in segments(folder) for record, _ in read_segment(segment)]
     if old is not None and old.may_hold_more_than(sizes):
-        found += [
-            _row(stored[0], journals, number, stored)
-            for number, stored in enumerate(stored_rows(folder.copy))
-        ]
-    rows = list(_once(found, journals))
-    marked = _superseded(rows, current, folder.copy if old is not None and old.superseded else None)
-    footer = Footer(
-        rows=len(rows),
-        segments=sizes,
-        carried=sum(row.origin == journals for row in rows),
-        superseded=sum(marked),
-        current=digest,
-    )
+        found += [_row(record, altered, False) for record, altered in stored_rows(folder.copy)]
+    rows = _once(found)
+    superseded = _superseded(rows, current, folder.copy if old is not None and old.superseded else None)
+    carried = sum(not row.journalled for row in rows)
+    footer = Footer(len(rows), SCHEMA_VERSION, sizes, carried, sum(superseded), digest)
     with (
         replacing(target) as temporary,
         pq.ParquetWriter(temporary, footer.schema(), compression="zstd", write_page_checksum=True) as writer,
     ):
-        done = 0
-        for batch in _batches(rows):
-            read = [(read_at(at), False) if isinstance(at := row.source, Location) else at for row in batch]
-            marks = marked[done : done + len(batch)]
-            writer.write_batch(batch_of([each for each, _ in read], marks, [altered for _, altered in read]))
-            done += len(batch)
-    return CompactResult(footer.rows, footer.superseded, folder.copy)
+        for start in range(0, len(rows), BATCH_ROWS):
+            part = slice(start, start + BATCH_ROWS)
+            records, altered = [row.record for row in rows[part]], [row.altered for row in rows[part]]
+            writer.write_batch(batch_of(records, superseded[part], altered))
+    return CompactResult(footer.rows, footer.superseded)
 
 
-def _journal_rows(folder: PartitionFolder) -> Iterator[_Row]:
-    for origin, segment in enumerate(segments(folder)):
-        for record, location in read_segment(segment):
-            yield _row(record, origin, location.offset, location)
+def _once(found: list[_Row]) -> list[_Row]:
+    """Return the rows in order: what was answered each time it was asked once, failed calls as often as journals have.
 
-
-def _row(record: Record, origin: int, place: int, source: Location | tuple[Record, bool]) -> _Row:
-    return _Row(
-        without_surrogates(record.item_id),
-        without_surrogates(record.condition),
-        without_surrogates(record.step),
-        without_surrogates(record.answer_id),
-        record.reask,
-        record.started_at,
-        origin,
-        place,
-        record.status == Status.FAILED,
-        usable(record.status, record.text),
-        sys.intern(record.model),
-        source,
-    )
-
-
-def _once(rows: list[_Row], journals: int) -> Iterator[_Row]:
-    """Yield the rows in order: what was answered each time it was asked once, a failed call once unless the journals
-    hold it twice."""
-    rows.sort(key=lambda row: row[:8])
-    for _, same in groupby(rows, key=lambda row: row[:5]):
-        finished = False
-        journalled: set[datetime] = set()
-        for row in same:
-            if not row.failed:
-                if not finished:
-                    finished = True
-                    yield row
-            elif row.origin < journals:
-                journalled.add(row.started_at)
-                yield row
-            elif row.started_at not in journalled:
-                yield row
+    Equal rows stay in the order of reading, so the journal's, which has the exact text, is before that of an older copy.
+    """
+    rows: list[_Row] = []
+    known = set()
+    for row in sorted(found, key=lambda row: (row.call, row.record.reask, row.record.started_at)):
+        key = (row.call, row.record.reask, row.record.started_at if row.failed else None)
+        if key not in known or (row.failed and row.journalled):
+            rows.append(row)
+        if row.journalled or not row.failed:
+            known.add(key)
+    return rows
 
 
 def _superseded(rows: Sequence[_Row], current: Collection[str] | None, marks: Path | None) -> list[bool]:
     """Return for each row whether it is superseded; with ``current`` unknown, as in the older copy ``marks``."""
-    replaced = _replaced(rows)
-    if current is not None:
-        known = frozenset(current)
-        asked_now = {(*row[:2], row.model) for row in rows if row.answer_id in known}
-        return [
-            row[:8] in replaced or (row.answer_id not in known and (*row[:2], row.model) in asked_now)
-            for row in rows
-        ]
-    before = set()
-    if marks is not None:
-        names = ["item_id", "condition", "step", "answer_id", "reask", "status", "superseded"]
-        for batch in current_table(marks, names).to_batches():
-            for *key, status, superseded in zip(
-                *(column.to_pylist() for column in batch.columns), strict=True
-            ):
-                if superseded:
-                    before.add((*key, status == Status.FAILED))
-    return [row[:8] in replaced or (*row[:5], row.failed) in before for row in rows]
+    stands: dict[tuple[str, ...], _Row] = {}
+    for row in (each for each in rows if not each.failed):
+        best = stands.setdefault(row.call, row)
+        if standing_of(row.record) > standing_of(best.record):
+            stands[row.call] = row
+    known = frozenset(current or ())
+    marked = _marked(marks) if current is None else set()
+    asked_now = {(*row.call[:2], row.record.model) for row in rows if row.record.answer_id in known}
+    return [
+        (not row.failed and stands[row.call] is not row)
+        or (*row.call, row.record.reask, row.failed) in marked
+        or (row.record.answer_id not in known and (*row.call[:2], row.record.model) in asked_now)
+        for row in rows
+    ]
 
 
-def _replaced(rows: Sequence[_Row]) -> set[tuple[Any, ...]]:
-    """Return the answers beside the one that stands, of calls that were asked again, by the first eight fields."""
-    found = set()
-    for _, same in groupby((row for row in rows if not row.failed), key=lambda row: row[:4]):
-        answers = list(same)
-        best = max(answers, key=lambda row: (row.usable, row.reask))
-        found |= {row[:8] for row in answers if row is not best}
-    return found
-
-
-def _batches(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:
-    first = size = 0
-    for i, row in enumerate(rows):
-        length = row.source.length if isinstance(row.source, Location) else len(row.source[0].text)
-        if i > first and (size + length > BATCH_BYTES or i - first >= BATCH_ROWS):
-            yield rows[first:i]
-            first, size = i, 0
-        size += length
-    if first < len(rows):
-        yield rows[first:]
+def _marked(copy: Path | None) -> set[tuple[Any, ...]]:
+    """Return call, number and failure of each row that a copy marks as superseded."""
+    found = [] if copy is None else current_table(copy, _MARKED).to_pylist()
+    return {
+        (*(row[name] for name in _MARKED[:5]), row["status"] == Status.FAILED)
+        for row in found
+        if row["superseded"]
+    }
 
 
 @contextlib.contextmanager
@@ -284,7 +227,7 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            _check_columns(file)
+            _check_columns(file.schema_arrow)
             yield file
     except FileNotFoundError as error:
         raise StoreError(f"{path} does not exist: run this partition first") from error
@@ -298,29 +241,20 @@ def read_footer(path: Path) -> Footer | None:
     if not path.exists():
         return None
     with opened(path) as file:
-        metadata = file.schema_arrow.metadata or {}
-        rows = file.metadata.num_rows
+        metadata, rows = file.schema_arrow.metadata or {}, file.metadata.num_rows
         version = _version(metadata)
         if version > SCHEMA_VERSION:
             raise StoreError(
                 f"{path}: written by a newer version of metacog_pipeline (schema {version}, this one reads up to "
                 f"{SCHEMA_VERSION}): upgrade metacog_pipeline to read it"
             )
-        counted = {rows, sum(file.metadata.row_group(g).num_rows for g in range(file.num_row_groups))}
         try:
             content = json.loads(metadata.get(_FOOTER_KEY, b"{}"))
-            footer = Footer(
-                rows=rows,
-                version=version,
-                segments={str(name): int(size) for name, size in content.get("segments", {}).items()},
-                carried=int(content.get("carried", 0)),
-                superseded=int(content.get("superseded", 0)),
-                current=str(content.get("current", "")),
-            )
-            counted.add(content.get("rows", rows))
-        except (ValueError, TypeError, AttributeError):
+            footer = Footer(**{"rows": rows, **content, "version": version})
+        except (ValueError, TypeError):
             footer = Footer(rows=rows, version=version)  # another tool's footer
-        if len(counted) > 1:
+        groups = sum(file.metadata.row_group(number).num_rows for number in range(file.num_row_groups))
+        if not rows == groups == footer.rows:
             raise ValueError("its row counts disagree")
         return footer
 
@@ -330,13 +264,9 @@ def stored_rows(path: Path) -> Iterator[tuple[Record, bool]]:
 
     Raises as :func:`opened`.
     """
-    with opened(path) as file:
-        for group in range(
-            file.num_row_groups
-        ):  # iter_batches may end early, and say nothing, in a damaged file
-            for batch in file.read_row_group(group).to_batches(max_chunksize=1000):
-                for row in map(_upgraded, batch.to_pylist()):
-                    yield Record(**{name: row[name] for name in FIELDS}), bool(row["text_altered"])
+    for batch in current_table(path, ARROW_SCHEMA.names).to_batches(max_chunksize=1000):
+        for row in batch.to_pylist():
+            yield Record(**{name: row[name] for name in FIELDS}), bool(row["text_altered"])
 
 
 def current_table(path: Path, columns: Sequence[str]) -> pa.Table:
@@ -347,16 +277,12 @@ def current_table(path: Path, columns: Sequence[str]) -> pa.Table:
     with opened(path) as file:
         if _version(file.schema_arrow.metadata or {}) == SCHEMA_VERSION:
             return file.read(columns=list(columns))
-        rows = map(_upgraded, file.read().to_pylist())
-        return pa.Table.from_pylist(list(rows), schema=ARROW_SCHEMA).select(list(columns))
-
-
-def _upgraded(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of any version as a current one. Raises ``ValueError`` when it lacks a column of its version."""
-    current = {"superseded": False, "text_altered": False, **upgrade(row)}
-    if missing := [name for name in ARROW_SCHEMA.names if name not in current]:
-        raise ValueError(f"not a transcript file: it has no column {missing[0]}")
-    return current
+        rows = [
+            {"superseded": False, "text_altered": False, **upgrade(row)} for row in file.read().to_pylist()
+        ]
+        if missing := [name for name in ARROW_SCHEMA.names if rows and name not in rows[0]]:
+            raise ValueError(f"not a transcript file: it has no column {missing[0]}")
+        return pa.Table.from_pylist(rows, schema=ARROW_SCHEMA).select(list(columns))
 
 
 def batch_of(
@@ -379,14 +305,13 @@ def batch_of(
 def without_surrogates(text: str) -> str:
     """Return ``text`` with each lone surrogate, which UTF-8 cannot hold, replaced by U+FFFD."""
     try:
-        text.encode("utf-8")
+        text.encode()
     except UnicodeEncodeError:
-        return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
+        return _SURROGATE.sub("\ufffd", text)
     return text
 
 
-def _check_columns(file: pq.ParquetFile) -> None:
-    schema = file.schema_arrow
+def _check_columns(schema: pa.Schema) -> None:
     if _version(schema.metadata or {}) != SCHEMA_VERSION:
         return  # other columns belong to other versions
     for wanted in ARROW_SCHEMA:

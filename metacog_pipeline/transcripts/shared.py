@@ -18,10 +18,8 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +36,7 @@ from metacog_pipeline.transcripts.lock import PartitionBusyError, locked
 
 NOTE = ".shared.json"
 AT_ONCE = 8  # objects read at the same time
-_PIECE = re.compile(r"journal-([0-9]{6,18})\.([0-9]{6,18})\.jsonl")
+_OBJECT = re.compile(r"journal-([0-9]{6,18})(?:\.([0-9]{6,18}))?\.jsonl")
 
 
 @contextlib.contextmanager
@@ -77,11 +75,11 @@ class SharedPartition:
         """Take the lease, end the sessions of holders that died, and bring everything into the folder."""
         before = self._lease.take(newest(self._folder))
         sessions = _sessions(self._store, self._folder)
+        if before.holder is not None:
+            sessions.setdefault(before.token, [])
         for number, objects in sessions.items():
             if all(_place(one) and one.size for one in objects):
                 self._fence(number, len(objects) + 1)
-        if before.holder is not None and before.token not in sessions:
-            self._fence(before.token, 1)
         pull(self._store, self._folder, before, adopting=True)
         if (last := newest(self._folder)) >= self._lease.head.token:
             self._lease.change(token=last + 1)
@@ -96,11 +94,10 @@ class SharedPartition:
     def push(self, lines: bytes) -> None:
         """Keep the lines of a group commit as the next piece. Raises ``LeaseLostError`` where its place is taken."""
         self._failed = True
-        self._lease.hold()
         try:
             self._store.put(self._key(_piece_name(self._lease.head.token, self._pieces + 1)), lines, ABSENT)
         except ChangedError:
-            raise self._lease.gone() from None
+            raise self._lease.lost() from None
         self._failed = False
         self._pieces += 1
 
@@ -108,12 +105,13 @@ class SharedPartition:
         """Bring journals, copy and manifest of the folder into the store and give the lease back: one put of the head."""
         if self._failed:  # whoever wrote heard of it; the lease ends by itself
             return
+        self._lease.change()  # a whole session goes before its pieces: only who holds the lease may write one
         there = _sessions(self._store, self._folder)
         for path in segments(self._folder):
             if segment_number(path) not in there:
                 self._upload(path)
         old, copy = self._lease.head.copy, self._copy()
-        self._lease.release(holder=None, manifest=read_manifest(self._folder) or None, copy=copy)
+        self._lease.release(manifest=read_manifest(self._folder) or None, copy=copy)
         if old is not None and old != copy:
             self._store.delete([self._key(old[0])])
 
@@ -132,7 +130,6 @@ class SharedPartition:
                 f"{path}: line {line} is damaged; metacog verify STUDY --repair keeps what can be read"
             )
         if content:
-            self._lease.hold()
             self._store.put(self._key(path.name), content, ABSENT)
 
     def _copy(self) -> tuple[str, str] | None:
@@ -143,7 +140,6 @@ class SharedPartition:
         if known is not None and known[1] == digest:
             return known
         name = f"copy-{self._lease.head.token:06d}-{digest[:16]}.parquet"
-        self._lease.hold()
         self._store.put(self._key(name), path, ABSENT)
         return name, digest
 
@@ -167,16 +163,18 @@ def pull(store: Store, folder: PartitionFolder, head: Head, *, adopting: bool) -
     sessions = _sessions(store, folder)
     for number, objects in sorted(sessions.items()):
         path = folder / segment_name(number)
-        mark = sha256_hex(json.dumps(objects))
-        size = sum(one.size for one in objects)
+        mark, size = sha256_hex(json.dumps(objects)), sum(one.size for one in objects)
         if note.get(path.name) == mark and (path.stat().st_size if path.exists() else 0) == size:
             continue
-        with ThreadPoolExecutor(AT_ONCE) as readers:
-            content = b"".join(
-                readers.map(lambda one: _lines(store, one), _in_order(store, folder, number, objects))
-            )
-        if _merge(folder, path, content, max(sessions), adopting=adopting):
-            note[path.name] = mark
+        content = _read(store, folder, number, objects)
+        own = path.read_bytes() if path.exists() else b""
+        if not content.startswith(own):
+            if not adopting:
+                continue
+            _adopt(folder, path, own.removeprefix(content), max(sessions))
+        if content != own and content:
+            _replace(path, content)
+        note[path.name] = mark
     if head.copy is not None and (note.get("copy") != list(head.copy) or not folder.copy.exists()):
         _pull_copy(store, folder, head.copy)
         note["copy"] = list(head.copy)
@@ -198,14 +196,14 @@ def _read_note(folder: PartitionFolder) -> dict[str, Any]:
 def _sessions(store: Store, folder: PartitionFolder) -> dict[int, list[Listed]]:
     """Return the objects of each session in order; where there is a whole session, that alone counts."""
     found: dict[int, list[Listed]] = {}
-    whole: dict[int, list[Listed]] = {}
     for one in store.listed(folder.key):
-        name = one.key.rpartition("/")[2]
-        if piece := _PIECE.fullmatch(name):
-            found.setdefault(int(piece[1]), []).append(one)
-        elif number := segment_number(Path(name)):
-            whole[number] = [one]
-    return {**{number: sorted(pieces, key=_place) for number, pieces in found.items()}, **whole}
+        if match := _OBJECT.fullmatch(one.key.rpartition("/")[2]):
+            found.setdefault(int(match[1]), []).append(one)
+    for objects in found.values():
+        objects.sort(key=_place)
+        if _place(objects[0]) == 0:
+            del objects[1:]
+    return found
 
 
 def _piece_name(session: int, place: int) -> str:
@@ -214,18 +212,20 @@ def _piece_name(session: int, place: int) -> str:
 
 def _place(one: Listed) -> int:
     """Return which group commit of its session an object is, 0 for a whole session."""
-    found = _PIECE.fullmatch(one.key.rpartition("/")[2])
-    return int(found[2]) if found else 0
+    found = _OBJECT.fullmatch(one.key.rpartition("/")[2])
+    return int(found[2] or 0) if found else 0
 
 
-def _in_order(store: Store, folder: PartitionFolder, session: int, objects: list[Listed]) -> list[Listed]:
+def _read(store: Store, folder: PartitionFolder, session: int, objects: list[Listed]) -> bytes:
+    """Return the lines of a session. Raises ``DamagedError`` where a piece is damaged or missing before later ones."""
     for expected, one in enumerate(objects, start=1):
         if one.size and _place(one) not in (0, expected):
             raise DamagedError(
                 f"{store.address}/{folder.key}/{_piece_name(session, expected)}: is missing, though later ones are there; "
                 "restore it, its answers were paid for"
             )
-    return [one for one in objects if one.size]
+    with ThreadPoolExecutor(AT_ONCE) as readers:
+        return b"".join(readers.map(lambda one: _lines(store, one), [one for one in objects if one.size]))
 
 
 def _lines(store: Store, one: Listed) -> bytes:
@@ -241,23 +241,14 @@ def _lines(store: Store, one: Listed) -> bytes:
     return found.content
 
 
-def _merge(folder: PartitionFolder, path: Path, content: bytes, last: int, *, adopting: bool) -> bool:
-    """Let ``path`` hold what the store has; what only stands here is kept first. Return whether it is so.
-
-    ``last``: the highest session of the store, above which those lines get a number.
-    """
-    kept = path.read_bytes() if path.exists() else b""
-    if not content.startswith(kept):
-        if not adopting:
-            return False
-        own = _acknowledged(kept[len(content) :] if kept.startswith(content) else kept)
-        if own and _first_damaged(own) is None:
-            _replace(folder / segment_name(max(newest(folder), last) + 1), own)
-        elif own:
-            put_aside(path)
-    if kept != content and content:
-        _replace(path, content)
-    return True
+def _adopt(folder: PartitionFolder, path: Path, own: bytes, last: int) -> None:
+    """Keep lines that only stand in ``path`` as a session above ``last``, the highest of the store, and free the path."""
+    own = _acknowledged(own)
+    if own and _first_damaged(own) is None:
+        _replace(folder / segment_name(max(newest(folder), last) + 1), own)
+        path.unlink()
+    elif own:
+        put_aside(path)
 
 
 def _pull_copy(store: Store, folder: PartitionFolder, copy: tuple[str, str]) -> None:
@@ -294,27 +285,6 @@ def _first_damaged(content: bytes) -> int | None:
     return None
 
 
-def damaged_objects(home: Home) -> tuple[int, list[str]]:
-    """Return how many partitions the store of ``home`` has, and of each that is damaged why; reads every object.
-
-    Raises ``StoreError`` where the store cannot be reached.
-    """
-    store = store_of(home)
-    if store is None:
-        return 0, []
-    keys = sorted({one.key.rpartition("/")[0] for one in store.listed("transcripts")})
-    folders = [folder for key in keys if (folder := folder_called(home, key)) is not None]
-    damage = []
-    for folder in folders:
-        with tempfile.TemporaryDirectory() as scratch:
-            elsewhere = replace(folder, home=Home(Path(scratch)))
-            try:
-                pull(store, elsewhere, read_head(store, folder.key)[0], adopting=False)
-            except DamagedError as error:
-                damage.append(str(error))
-    return len(folders), damage
-
-
 def refresh(home: Home) -> None:
     """Bring what other hosts kept into ``home``, so that it plans, scores and counts money with all there is.
 
@@ -331,14 +301,17 @@ def refresh(home: Home) -> None:
         folder = folder_called(home, prefix) if name == HEAD else None
         if folder is None:
             continue
-        with contextlib.ExitStack() as held:
-            try:
-                held.enter_context(locked(folder))
-            except PartitionBusyError:
-                continue
-            try:
-                pull(store, folder, read_head(store, prefix)[0], adopting=False)
-            except DamagedError as error:
-                if (known := read_manifest(folder)).get("model"):
-                    problem = {"state": "failed", "message": str(error), "fingerprint": None}
-                    write_manifest(folder, {**known, **problem})
+        try:
+            with locked(folder):
+                _refresh(store, folder)
+        except PartitionBusyError:
+            continue
+
+
+def _refresh(store: Store, folder: PartitionFolder) -> None:
+    try:
+        pull(store, folder, read_head(store, folder.key)[0], adopting=False)
+    except DamagedError as error:
+        if (known := read_manifest(folder)).get("model"):
+            problem = {"state": "failed", "message": str(error), "fingerprint": None}
+            write_manifest(folder, {**known, **problem})

@@ -10,15 +10,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.llm.types import Status, TokenLogprob, usable
+from metacog_pipeline.llm.types import Status, TokenLogprob
 from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
+from metacog_pipeline.transcripts.identity import FINISHED, replaces, standing_of
 from metacog_pipeline.transcripts.journal import (
     Journal,
     Location,
@@ -37,22 +37,9 @@ from metacog_pipeline.transcripts.parquet import (
     stored_rows,
 )
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
-from metacog_pipeline.transcripts.shared import SharedPartition, writing
+from metacog_pipeline.transcripts.shared import writing
 
-__all__ = [
-    "PartitionFolder",
-    "PartitionStore",
-    "StoredAnswer",
-    "answers_table",
-    "keep_whole",
-    "kept_records",
-    "read_manifest",
-    "read_partition",
-    "standing_answers",
-    "write_manifest",
-]
-
-FINISHED = frozenset((Status.OK, Status.REFUSED, Status.TRUNCATED))
+__all__ = ["PartitionFolder", "read_manifest", "write_manifest"]  # callers find them here too
 _PAID = (
     *("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens"),
     *("attempts", "attempts_billed"),
@@ -86,22 +73,23 @@ class _Kept:
 
 
 class PartitionStore:
-    """The only writer of one partition folder, open between :meth:`open` and :meth:`close`.
+    """The only writer of one partition folder, from :meth:`open` to :meth:`close`.
 
     ``cost_usd`` is the known cost in dollars of every call ever kept here, failed ones included.
     """
 
-    def __init__(
-        self, folder: PartitionFolder, held: contextlib.ExitStack, shared: SharedPartition | None = None
-    ) -> None:
+    def __init__(self, folder: PartitionFolder) -> None:
         self.folder = folder
         self.cost_usd = 0.0
-        self._shared = shared
-        self._held = held
         self._kept: dict[str, _Kept] = {}
         self._rows: set[tuple[str, str, str, int]] = set()
         self._again: dict[str, int] = {}  # answers to ask once more, with the number of the next one
-        self._journal = Journal(folder, shared)
+        with contextlib.ExitStack() as held:
+            self._shared = held.enter_context(writing(folder))
+            for record, location in _kept_entries(folder):
+                self._remember(record, location)
+            self._journal = Journal(folder, self._shared)
+            self._held = held.pop_all()
 
     @classmethod
     def open(cls, folder: PartitionFolder) -> Self:
@@ -110,23 +98,12 @@ class PartitionStore:
         Raises ``StoreError`` when another process holds the folder, or when a journal, or a Parquet copy that stands
         there without journals, cannot be read.
         """
-        with contextlib.ExitStack() as held:
-            shared = held.enter_context(writing(folder))
-            store = cls(folder, held.pop_all(), shared)
-        try:
-            for record, location in _kept_entries(folder):
-                store._remember(record, location)
-        except BaseException:
-            store.close()
-            raise
-        return store
+        return cls(folder)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __len__(self) -> int:
@@ -223,7 +200,7 @@ class PartitionStore:
         before, standing = self._kept.get(known), standing_of(record)
         if before is not None:
             before.asked = max(before.asked, record.reask)
-            if not _replaces(standing, before.standing):
+            if not replaces(standing, before.standing):
                 return
         asked = record.reask if before is None else before.asked
         self._kept[known] = _Kept(location or record, standing, record.model_reported, asked)
@@ -283,11 +260,6 @@ def kept_records(folder: PartitionFolder) -> Iterator[Record]:
         yield record
 
 
-def standing_of(record: Record) -> tuple[bool, int]:
-    """Return which of several answers to one call stands: the greatest, of equal ones the first that was kept."""
-    return usable(record.status, record.text), record.reask
-
-
 def standing_answers(folder: PartitionFolder) -> Iterator[Record]:
     """Yield the answers kept in ``folder``; of one identity, each stands in place of those before. Takes no lock.
 
@@ -297,14 +269,9 @@ def standing_answers(folder: PartitionFolder) -> Iterator[Record]:
     for record in kept_records(folder):
         if record.status in FINISHED:
             standing = standing_of(record)
-            if record.answer_id not in stands or _replaces(standing, stands[record.answer_id]):
+            if record.answer_id not in stands or replaces(standing, stands[record.answer_id]):
                 stands[record.answer_id] = standing
                 yield record
-
-
-def _replaces(new: tuple[bool, int], old: tuple[bool, int]) -> bool:
-    """Whether an answer stands in place of one kept before; of two to one asking the first stays."""
-    return new[1] != old[1] and new > old
 
 
 def _answer(record: Record) -> StoredAnswer:

@@ -23,8 +23,8 @@ from metacog_pipeline.transcripts.folder import (
     read_manifest,
     write_manifest,
 )
-from metacog_pipeline.transcripts.journal import Line, newest, scanned, segment_name, segment_sizes, segments
-from metacog_pipeline.transcripts.schema import SCHEMA_VERSION
+from metacog_pipeline.transcripts.journal import newest, scanned, segment_name, segment_sizes, segments
+from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 from metacog_pipeline.transcripts.shared import writing
 
 
@@ -33,8 +33,8 @@ class Checked:
     """What stands in one partition's folder.
 
     ``records`` lines that can be read, ``unsealed`` of them from versions without checksums; ``torn`` ends that were never
-    acknowledged; ``damage`` one line of text each; ``damaged`` segments with their unreadable lines; ``copy_sound`` whether
-    the Parquet copy holds what the journals say, None without a copy or before the next run brings it up to date;
+    acknowledged; ``damage`` one line of text each; ``damaged`` segments with how many lines cannot be read; ``copy_sound``
+    whether the Parquet copy holds what the journals say, None without a copy or before the next run brings it up to date;
     ``copy_exact`` whether it does so byte by byte.
     """
 
@@ -43,7 +43,7 @@ class Checked:
     unsealed: int = 0
     torn: int = 0
     damage: list[str] = field(default_factory=list)
-    damaged: dict[Path, list[int]] = field(default_factory=dict)
+    damaged: dict[Path, int] = field(default_factory=dict)
     copy_sound: bool | None = None
     copy_exact: bool = False
 
@@ -68,68 +68,44 @@ class Repaired:
 
 
 def check(folder: PartitionFolder) -> Checked:
-    """Read every line and every row kept in ``folder``; change nothing.
-
-    Memory is bounded by the keys of the partition. Raises ``StoreError`` where a file cannot be opened.
-    """
+    """Read every line and every row kept in ``folder``; change nothing. Raises ``StoreError`` for a file that is shut."""
     found = Checked(folder)
     for path in segments(folder):
         for line in scanned(path):
-            _count(found, path, line)
-    _check_copy(found)
+            if line.record is not None:
+                found.records += 1
+                found.unsealed += not is_sealed(line.content)
+            elif line.torn:
+                found.torn += 1
+            else:
+                found.damaged[path] = found.damaged.get(path, 0) + 1
+                found.damage.append(f"{path}: line {line.number} {line.problem.partition(': ')[0]}")
+    try:
+        _check_copy(found)
+    except StoreError as error:
+        found.copy_sound = False
+        found.damage.append(str(error).partition(": ")[0])
     if not manifest_sound(folder):
         found.damage.append(f"{folder.manifest}: is damaged")
     return found
 
 
-def _count(found: Checked, path: Path, line: Line) -> None:
-    if line.torn:
-        found.torn += 1
-    elif line.record is None:
-        found.damaged.setdefault(path, []).append(line.number)
-        found.damage.append(f"{path}: line {line.number} {line.problem.partition(': ')[0]}")
-    else:
-        found.records += 1
-        found.unsealed += not is_sealed(line.content)
-
-
 def _check_copy(found: Checked) -> None:
-    path = found.folder.copy
-    try:
-        footer = parquet.read_footer(path)
-        if footer is None:
-            return
-        if (
-            found.damaged
-            or footer.segments != segment_sizes(found.folder)
-            or footer.version != SCHEMA_VERSION
-        ):
-            for _ in parquet.stored_rows(path):  # every page has a checksum; the next run makes the copy anew
-                pass
-            return
-        with tempfile.TemporaryDirectory() as scratch:
-            again = Path(scratch) / COPY_NAME
-            parquet.write_again(found.folder, again)
-            found.copy_exact = filecmp.cmp(path, again, shallow=False)
-            found.copy_sound = found.copy_exact or _same(path, again)
-    except StoreError as error:
-        found.copy_sound = False
-        found.damage.append(str(error).partition(": ")[0])
+    path, names = found.folder.copy, ARROW_SCHEMA.names
+    footer = parquet.read_footer(path)
+    if footer is None:
         return
+    rows = parquet.current_table(path, names)  # every page has a checksum
+    if found.damaged or not parquet.made_from(footer, segment_sizes(found.folder)):
+        return  # the next run makes it again
+    with tempfile.TemporaryDirectory() as scratch:
+        again = Path(scratch) / COPY_NAME
+        parquet.write_again(found.folder, again)
+        found.copy_exact = filecmp.cmp(path, again, shallow=False)
+        # Another version of pyarrow writes the same rows in other bytes.
+        found.copy_sound = found.copy_exact or rows.equals(parquet.current_table(again, names))
     if not found.copy_sound:
         found.damage.append(f"{path}: does not hold what the journals say")
-
-
-def _same(one: Path, other: Path) -> bool:
-    """Whether two copies, one of which another version of pyarrow wrote, are equal in rows and footer."""
-    with parquet.opened(one) as a, parquet.opened(other) as b:
-        if a.metadata.created_by == b.metadata.created_by:
-            return False
-        if a.num_row_groups != b.num_row_groups or not a.schema_arrow.equals(
-            b.schema_arrow, check_metadata=True
-        ):
-            return False
-        return all(a.read_row_group(n).equals(b.read_row_group(n)) for n in range(a.num_row_groups))
 
 
 def repair(found: Checked) -> Repaired:
@@ -141,31 +117,29 @@ def repair(found: Checked) -> Repaired:
     """
     folder = found.folder
     aside: list[Path] = []
+    recovered = 0
     with writing(folder):
         try:
-            copy = folder.copy
-            if found.copy_sound is False and copy.exists():
-                aside.append(put_aside(copy))
+            if found.copy_sound is False and folder.copy.exists():
+                aside.append(put_aside(folder.copy))
             for path in found.damaged:
                 _rescue(folder, path)
                 aside.append(put_aside(path))
-            recovered = 0
             if found.copy_sound is False or found.damaged:
-                before = _carried(copy)
+                before = _carried(folder)
                 parquet.compact_folder(folder, None)
-                recovered = _carried(copy) - before
+                recovered = _carried(folder) - before
             _forget(folder, aside)
         except OSError as error:
             raise StoreError(
                 f"cannot repair {folder}: {error.strerror or error}: free space or fix permissions and repair again"
             ) from error
-    unreadable = sum(map(len, found.damaged.values()))
-    return Repaired(tuple(aside), recovered, max(0, unreadable - recovered))
+    return Repaired(tuple(aside), recovered, max(0, sum(found.damaged.values()) - recovered))
 
 
-def _carried(copy: Path) -> int:
+def _carried(folder: PartitionFolder) -> int:
     """Return how many rows of the copy stand in no segment."""
-    footer = parquet.read_footer(copy)
+    footer = parquet.read_footer(folder.copy)
     return 0 if footer is None else footer.carried
 
 
@@ -179,12 +153,7 @@ def _rescue(folder: PartitionFolder, damaged: Path) -> None:
 
 def _forget(folder: PartitionFolder, aside: list[Path]) -> None:
     """Let the next run open the partition: it asks what is missing and marks what is superseded."""
-    manifest = folder.manifest
-    if not manifest.exists():
-        return
-    known = read_manifest(folder)
-    if manifest_sound(folder):
-        if aside:
-            write_manifest(folder, {**known, "state": "incomplete", "fingerprint": None})
-    else:
-        aside.append(put_aside(manifest))
+    if not manifest_sound(folder):
+        aside.append(put_aside(folder.manifest))
+    elif aside and folder.manifest.exists():
+        write_manifest(folder, {**read_manifest(folder), "state": "incomplete", "fingerprint": None})

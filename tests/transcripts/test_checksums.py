@@ -12,7 +12,7 @@ from metacog_pipeline.transcripts.lines import decode_line, encode_line
 from metacog_pipeline.transcripts.schema import Record
 from tests.partitions import read_records
 
-FLIPS = 2_000
+FLIPS = 500
 
 
 def _read(folder: PartitionFolder, content: bytes) -> list[Record]:

@@ -38,7 +38,7 @@ def test_every_column_of_every_record_is_there(folder, make):
     failed = make(1, status="failed", error_kind="transient", error_message="naïve", cost_usd=None)
     records = [make(0), failed]
     _segment(folder, 1, *records)
-    assert compact_folder(folder, None) == CompactResult(2, 0, folder / "transcripts.parquet")
+    assert compact_folder(folder, None) == CompactResult(2, 0)
     table = read_partition(folder)
     assert table.schema.equals(ARROW_SCHEMA)
     for row, record in zip(table.to_pylist(), records, strict=True):
@@ -118,7 +118,7 @@ def test_marks_stay_when_nobody_says_what_is_current_and_go_when_it_is_current_a
     _segment(folder, 1, old, new)
     assert compact_folder(folder, [new.answer_id]).superseded == 1
     _segment(folder, 2, make(2))
-    assert compact_folder(folder, None) == CompactResult(3, 1, folder / "transcripts.parquet")
+    assert compact_folder(folder, None) == CompactResult(3, 1)
     assert [row["answer_id"] for row in _rows(folder) if row["superseded"]] == [old.answer_id]
     compact_folder(folder, [old.answer_id])
     assert [row["answer_id"] for row in _rows(folder) if row["superseded"]] == [new.answer_id]
@@ -155,21 +155,21 @@ def test_text_parquet_cannot_hold_is_replaced_and_marked_and_the_journal_keeps_i
 
 
 def test_a_very_long_answer_fits(folder, make):
-    _segment(folder, 1, make(0), make(1, text="é" * 10_000_000), make(2))
+    _segment(folder, 1, make(0), make(1, text="é" * 1_000_000), make(2))
     compact_folder(folder, None)
     lengths = [len(text) for text in read_partition(folder, ["text"]).column(0).to_pylist()]
-    assert lengths == [15, 10_000_000, 15]
+    assert lengths == [15, 1_000_000, 15]
 
 
 def test_rows_are_written_in_batches_of_bounded_size(folder, make, monkeypatch):
-    monkeypatch.setattr(parquet, "BATCH_BYTES", 5000)
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 4)
     records = [make(n, text="x" * 400) for n in range(40)]
     _segment(folder, 1, *records[::2])
     _segment(folder, 2, *records[1::2])
     compact_folder(folder, None)
     with pq.ParquetFile(folder / "transcripts.parquet") as file:
         sizes = [file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)]
-    assert sum(sizes) == 40 and max(sizes) <= 4
+    assert sizes == [4] * 10
     for path in folder.path.glob("journal-*"):
         path.unlink()
     _segment(folder, 1, make(40))
@@ -177,7 +177,7 @@ def test_rows_are_written_in_batches_of_bounded_size(folder, make, monkeypatch):
     assert [row["item_id"] for row in _rows(folder)] == [make(n).item_id for n in range(41)]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(
         st.lists(
@@ -290,7 +290,7 @@ def test_a_copy_damaged_anywhere_is_reported_or_reads_the_same(folder, make, jou
     path = folder / "transcripts.parquet"
     whole, table, chance = path.read_bytes(), read_partition(folder), random.Random(7)
     reported = 0
-    for _ in range(200):
+    for _ in range(60):
         damaged = bytearray(whole)
         if chance.random() < 0.3:
             damaged = damaged[: chance.randrange(len(whole))]
@@ -308,4 +308,4 @@ def test_a_copy_damaged_anywhere_is_reported_or_reads_the_same(folder, make, jou
                 assert store.compact([make(0).answer_id]).rows == 50
         except StoreError as error:
             assert str(path) in str(error)
-    assert reported > 100
+    assert reported > 30

@@ -45,11 +45,11 @@ def killed(make, loaded):
 
 
 @pytest.mark.slow
-def test_every_acknowledged_record_survives_fifty_kills(folder, killed):
+def test_every_acknowledged_record_survives_twenty_kills(folder, killed):
     chance = random.Random(20260)
     acknowledged: set[str] = set()
     frozen: dict[Path, int] = {}
-    for session in range(1, 51):
+    for session in range(1, 21):
         answers = killed("journal", folder, session * 10**6, chance.randrange(1, 150), chance.random() * 0.01)
         acknowledged |= answers
         found = segments(folder)
@@ -58,10 +58,10 @@ def test_every_acknowledged_record_survives_fifty_kills(folder, killed):
             "older segments stay as they are"
         )
         frozen = {path: path.stat().st_size for path in found}
-        assert answers <= {entry.record.answer_id for entry in read_segment(found[-1])}
+        assert answers <= {record.answer_id for record, _ in read_segment(found[-1])}
     kept = [record.answer_id for record in read_records(folder)]
     assert acknowledged <= set(kept) and len(kept) == len(set(kept))
-    assert len(acknowledged) > 1000
+    assert len(acknowledged) > 400
     with PartitionStore.open(folder) as store:
         assert all(store.find(answer) is not None for answer in acknowledged)
 
@@ -80,7 +80,7 @@ def test_the_copy_is_whole_and_the_store_opens_after_kills_during_compaction(fol
     chance = random.Random(11)
     acknowledged: set[str] = set()
     rows = 0
-    for session in range(1, 16):
+    for session in range(1, 9):
         acknowledged |= killed(
             "store", folder, session * 999, chance.randrange(3, 12), chance.random() * 0.03
         )

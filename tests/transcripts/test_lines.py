@@ -27,12 +27,12 @@ def test_the_columns_are_the_fields_of_a_record_in_order():
     assert tuple(field.name for field in dataclasses.fields(Record)) == FIELDS
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(any_text, any_text)
 @example("\ud83d\ude00 two halves and one 😀 \ud83d", "\ude00\ud83d")
 @example("\ud83d😀\ude00", "\\ud83d\\ude00")
 @example("\x00\n\r\u2028\u0085\x1f\x7f", "")
-@example("x" * 10_000_000, "é" * 10_000_000)
+@example("x" * 1_000_000, "é" * 1_000_000)
 def test_any_text_comes_back_exactly_from_one_line(make, text, error):
     record = make(text=text, error_message=error)
     line = encode_line(record)
@@ -99,7 +99,7 @@ def test_a_line_that_is_no_record_at_all_is_a_value_error(line):
         decode_line(line)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.binary())
 def test_decoding_is_total(line):
     with pytest.raises(ValueError):

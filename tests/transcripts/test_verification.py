@@ -11,7 +11,7 @@ from metacog_pipeline.transcripts.store import PartitionStore, kept_records, rea
 from metacog_pipeline.transcripts.verification import Checked, check, repair
 from tests.partitions import read_records
 
-SESSIONS, PER_SESSION, FLIPS = 2, 4, 150
+SESSIONS, PER_SESSION, FLIPS = 2, 4, 40
 
 
 @pytest.fixture
