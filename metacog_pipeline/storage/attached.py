@@ -34,22 +34,14 @@ def attachment(home: Home) -> Attachment:
     Raises ``StoreError`` if its file is damaged: answers kept elsewhere must not be asked again.
     """
     path = home / FILE_NAME
-    try:
-        stamp = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return Attachment()
-    return _read(path, stamp.st_mtime_ns, stamp.st_ino)
-
-
-@functools.lru_cache(maxsize=16)
-def _read(path: Path, changed: int, inode: int) -> Attachment:
-    try:
-        said = json.loads(path.read_bytes())
-        found = Attachment(**{name: said[name] for name in Attachment._fields})
+    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
+        try:
+            said = json.loads(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return Attachment()
+        found = Attachment(*(said.pop(name, 0) for name in Attachment._fields))
         if all(value is None or isinstance(value, str) for value in found):
             return found
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        pass
     raise StoreError(f"{path}: is damaged; delete it and run again, it is written anew from the study file")
 
 
@@ -97,8 +89,8 @@ def _opened(address: str, process: int) -> Store:
 def open_store(address: str) -> Store:
     """Return the store at ``address``: a folder (plain path or ``file://``) or an object store.
 
-    Raises ``StudyError`` if the address is of no known kind, or the extra ``cluster`` is not installed. Raises
-    ``StoreError`` if a folder lies on a file system whose locks do not hold between hosts.
+    Raises ``StudyError`` if the address is of no known kind, the extra ``cluster`` is not installed, or a folder lies on a
+    file system whose locks do not hold between hosts.
     """
     if scheme_of(address) == "file":
         return FolderStore(Path(address.removeprefix("file://")).resolve())
@@ -111,28 +103,18 @@ def probe(store: Store, mark: str) -> None:
     """Raise ``StoreError`` where ``store`` cannot be written or writes whatever the condition: it could lose answers."""
     key = f"probe/{checked(mark)}"
     version = store.put(key, b"1", ABSENT)
-    try:
+    refused = 0
+    for content, when in ((b"2", ABSENT), (b"3", version), (b"4", version)):
         try:
-            store.put(key, b"2", ABSENT)
+            store.put(key, content, when)
         except ChangedError:
-            pass
-        else:
-            raise _unconditional(store)
-        store.put(key, b"3", version)
-        try:
-            store.put(key, b"4", version)
-        except ChangedError:
-            return
-        raise _unconditional(store)
-    finally:
-        store.delete([key])
-
-
-def _unconditional(store: Store) -> StoreError:
-    return StoreError(
-        f"{store.address}: this store ignores conditional puts (If-Match, If-None-Match), so two hosts could overwrite "
-        "each other's answers; choose one that has them"
-    )
+            refused += 1
+    store.delete([key])
+    if refused != 2:
+        raise StoreError(
+            f"{store.address}: this store ignores conditional puts (If-Match, If-None-Match), so two hosts could overwrite "
+            "each other's answers; choose one that has them"
+        )
 
 
 def holder_name(home: Home) -> str:

@@ -6,18 +6,17 @@ import contextlib
 import fcntl
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from metacog_pipeline.errors import StoreError
-from metacog_pipeline.files import replacing, sync_folder
+from metacog_pipeline.files import replacing
 from metacog_pipeline.storage.mounts import refuse_unlocked
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Stored, checked, is_key
 
 
 class FolderStore:
-    """Objects are files below ``path``; conditions are held by a lock and a link, versions are what a new file changes."""
+    """Objects are files below ``path``, replaced whole; one writer at a time in each folder, by a lock of files."""
 
     def __init__(self, path: Path) -> None:
         self.address = str(path)
@@ -39,8 +38,7 @@ class FolderStore:
         """See `Store`."""
         found = []
         with self._explained("list"):
-            root = self._path / checked(prefix)
-            for path in sorted(root.rglob("*")):
+            for path in sorted((self._path / checked(prefix)).rglob("*")):
                 with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
                     known, key = path.stat(), path.relative_to(self._path).as_posix()
                     if not path.name.startswith(".") and stat.S_ISREG(known.st_mode) and is_key(key):
@@ -51,17 +49,13 @@ class FolderStore:
         """See `Store`."""
         path = self._path / checked(key)
         data = content if isinstance(content, bytes) else content.read_bytes()
-        with self._explained("write"):
-            if when is None:
-                _replace(path, data)
-            elif when == ABSENT:
-                _create(path, data)
-            else:
-                with self._locked():
-                    if _differs(path, when, data):
-                        raise ChangedError(f"{path}: something else was written there meanwhile")
-                    if _version(path.stat()) == when:
-                        _replace(path, data)
+        with self._explained("write"), _locked(path.parent):
+            standing = self.read(key)
+            if when is None or when == (ABSENT if standing is None else standing.version):
+                with replacing(path) as temporary:
+                    temporary.write_bytes(data)
+            elif standing is None or standing.content != data:
+                raise ChangedError(f"{path}: something else was written there meanwhile")
             return _version(path.stat())
 
     def delete(self, keys: list[str]) -> None:
@@ -69,15 +63,6 @@ class FolderStore:
         with self._explained("write"):
             for key in keys:
                 (self._path / checked(key)).unlink(missing_ok=True)
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        descriptor = os.open(self._path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
 
     @contextlib.contextmanager
     def _explained(self, doing: str) -> Iterator[None]:
@@ -90,37 +75,16 @@ class FolderStore:
             ) from error
 
 
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _version(known: os.stat_result) -> str:
     return f"{known.st_ino}-{known.st_mtime_ns}-{known.st_size}"  # a file is replaced, never changed
-
-
-def _differs(path: Path, when: str, data: bytes) -> bool:
-    try:
-        return _version(path.stat()) != when and path.read_bytes() != data
-    except FileNotFoundError:
-        return True
-
-
-def _replace(path: Path, data: bytes) -> None:
-    with replacing(path) as temporary:
-        temporary.write_bytes(data)
-
-
-def _create(path: Path, data: bytes) -> None:
-    """Write a file that nobody has written, by a link, which fails where the name is taken."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        try:
-            os.link(name, path)
-        except FileExistsError:
-            if path.read_bytes() != data:
-                raise ChangedError(f"{path}: is there already") from None
-        sync_folder(path.parent)
-    finally:
-        Path(name).unlink(missing_ok=True)

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from metacog_pipeline.errors import StoreError, StudyError
+from metacog_pipeline.errors import StoreError, StudyError, one_line
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Stored, checked, is_key, scheme_of
 
 PATIENCE_S = 120.0  # a store that is gone for so long loses nobody's answer; the calls wait
 READING_S = 10.0  # who only looks is told sooner
-ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 _CREDENTIALS = {
-    "s3": (
-        "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-        r"AWS_(?:ACCESS_KEY_ID|WEB_IDENTITY|CONTAINER_CRED|SKIP_SIG)",
-    ),
-    "gs": ("GOOGLE_APPLICATION_CREDENTIALS", r"GOOGLE_"),
-    "az": ("AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY", r"AZURE_"),
+    "s3": "AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY",
 }
 
 
@@ -43,36 +37,19 @@ class ObjectStore:
             ) from error
         self._mark = "version" if self._kind == "gs" else "e_tag"  # what conditions of this provider name
         self._api: Any = obstore
-        self._errors = obstore.exceptions
         self._reader = self._client(READING_S)
         self._writer = self._client(PATIENCE_S)
 
     def _client(self, patience_s: float) -> Any:
         from obstore import store as stores
 
-        from_url: Any = stores.from_url
-        endpoint = next((os.environ[name] for name in ENDPOINTS if os.environ.get(name)), None)
-        options: dict[str, Any] = {"endpoint": endpoint} if self._kind == "s3" and endpoint else {}
-        if self._kind == "s3" and "AWS_REGION" not in os.environ and "AWS_DEFAULT_REGION" not in os.environ:
-            options["region"] = (
-                "us-east-1"  # servers of one's own have no regions, but requests are signed for one
-            )
-        retry = {
-            "max_retries": 10_000,
-            "retry_timeout": timedelta(seconds=patience_s),
-            "backoff": {
-                "init_backoff": timedelta(seconds=0.1),
-                "max_backoff": timedelta(seconds=2),
-                "base": 2,
-            },
-        }
-        client = {
-            "allow_http": bool(endpoint and endpoint.startswith("http://")),
-            "timeout": "60s",
-            "connect_timeout": "5s",
-        }
+        waits = {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=2), "base": 2}
+        patience = timedelta(seconds=patience_s)
+        retry: Any = {"max_retries": 10_000, "retry_timeout": patience, "backoff": waits}
+        # Whether it is encrypted the endpoint says; it comes from the environment, as keys and region do.
+        client: Any = {"allow_http": True, "timeout": "60s", "connect_timeout": "5s"}
         with self._explained("open"):
-            return from_url(self.address, retry_config=retry, client_options=client, **options)
+            return stores.from_url(self.address, retry_config=retry, client_options=client)
 
     def read(self, key: str) -> Stored | None:
         """See `Store`."""
@@ -86,24 +63,22 @@ class ObjectStore:
     def listed(self, prefix: str) -> list[Listed]:
         """See `Store`."""
         with self._explained("list"):
-            pages = self._api.list(self._reader, checked(prefix))
-            found = [
-                Listed(one["path"], int(one["size"]), str(one[self._mark]))
-                for page in pages
-                for one in page
-                if is_key(one["path"])
-            ]
-        return sorted(found)
+            found = [one for page in self._api.list(self._reader, checked(prefix)) for one in page]
+        return sorted(
+            Listed(one["path"], int(one["size"]), str(one[self._mark]))
+            for one in found
+            if is_key(one["path"])
+        )
 
     def put(self, key: str, content: bytes | Path, when: str | None = None) -> str:
         """See `Store`."""
         data = content if isinstance(content, bytes) else content.read_bytes()
         mode: Any = "overwrite" if when is None else "create" if when == ABSENT else {self._mark: when}
-        refused = (self._errors.AlreadyExistsError, self._errors.PreconditionError, FileNotFoundError)
+        errors = self._api.exceptions
         with self._explained("write"):
             try:
                 result = self._api.put(self._writer, checked(key), data, mode=mode, use_multipart=False)
-            except refused as error:
+            except (errors.AlreadyExistsError, errors.PreconditionError, FileNotFoundError) as error:
                 standing = self.read(key)
                 if standing is None or standing.content != data:
                     raise ChangedError(f"{self.address}/{key}: something else stands there") from error
@@ -123,21 +98,7 @@ class ObjectStore:
         except (StoreError, StudyError):
             raise
         except Exception as error:  # obstore has a dozen kinds, all of which end here
-            raise StoreError(f"cannot {doing} the store {self.address}: {self._reason(error)}") from error
-
-    def _reason(self, error: Exception) -> str:
-        said = str(error)
-        names, known = _CREDENTIALS[self._kind]
-        if not any(re.match(known, name) for name in os.environ):
-            return f"no credentials in the environment; set {names}"
-        if isinstance(error, self._errors.PermissionDeniedError | self._errors.UnauthenticatedError):
-            return f"the credentials are refused; check {names} and what the key may do"
-        if isinstance(error, self._errors.NotSupportedError) or "501" in said:
-            return "it refuses conditional puts, without which two hosts could overwrite each other; choose another"
-        if "NoSuchBucket" in said:
-            return "there is no such bucket; create it"
-        found = re.search(r"status code: (\d{3}[^:<\n]*)|HTTP error: ([^\n]{1,80})|(timed? ?out)", said)
-        short = next(
-            (group for group in (found.groups() if found else ()) if group), said.splitlines()[0][:120]
-        )
-        return f"{short.strip()}; check the address, {ENDPOINTS[1]} and the network, and run again"
+            raise StoreError(
+                f"cannot {doing} the store {self.address}: {one_line(str(error).partition('Debug source')[0], 160)}; check "
+                f"the address, the bucket, the network, and the environment ({_CREDENTIALS[self._kind]}), and run again"
+            ) from error

@@ -9,9 +9,7 @@ from typing import NamedTuple, Protocol
 from metacog_pipeline.errors import StoreError, StudyError
 
 ABSENT = ""  # the version of what is not there
-SCHEMES = ("file", "s3", "gs", "az")
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(.*)", re.DOTALL)
-_CUT = re.compile(r"(s3|gs|az):(?=/?[^/])/?")  # of an address with one slash or none
+_ADDRESS = re.compile(r"(?:([a-z][a-z0-9+.-]*)://)?(.*)", re.DOTALL)
 _KEY = re.compile(r"(?!.*(?:^|/)\.{1,2}(?:/|$))[\w.=+-]+(?:/[\w.=+-]+)*", re.ASCII)
 
 
@@ -77,26 +75,18 @@ def checked(key: str) -> str:
 
 
 def scheme_of(address: str) -> str:
-    """Return the kind of an address: one of :data:`SCHEMES`. Raises ``StudyError`` for any other."""
+    """Return the kind of an address: file, s3, gs or az. Raises ``StudyError`` for any other."""
     found = _ADDRESS.fullmatch(address)
-    kind, rest = (found[1], found[2]) if found else ("file", address)
+    kind, rest = (found[1] or "file", found[2]) if found else ("", "")
     if set("?#@") & set(rest):
         raise StudyError(
             "deploy.store: must hold no user, password or query; credentials and endpoint go into environment variables"
         )
-    if kind not in SCHEMES or not address.isprintable():
+    known = kind in ("s3", "gs", "az") or (kind == "file" and Path(rest).is_absolute())
+    if not (known and rest.strip("/") and address.isprintable()):
+        shown = f"{found[1][:20]}://…" if found and found[1] else "…"  # the rest may hold a password
         raise StudyError(
-            f'deploy.store = "{kind[:20] if found else "?"}://…": no store of this kind; give a folder all hosts see, '
-            "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX"
-        )
-    if not rest.strip("/"):
-        raise StudyError(f'deploy.store = "{kind}://": give a bucket and a prefix, or a folder')
-    if kind == "file" and (cut := _CUT.match(address)):
-        raise StudyError(
-            f'deploy.store = "{cut[0]}…": an address has two slashes, as in {cut[1]}://BUCKET/PREFIX'
-        )
-    if kind == "file" and not Path(rest).is_absolute():
-        raise StudyError(
-            "deploy.store: a folder that all hosts see has the same path on each; give it from the root"
+            f'deploy.store = "{shown}": no store of this kind; give a folder that all hosts see, from the root, or '
+            "s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX"
         )
     return kind

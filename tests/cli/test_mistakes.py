@@ -219,7 +219,7 @@ IN_STUDY: list[tuple[str, str, tuple[str, ...]]] = [
     (TABLE, f'[training]\ndevices = "gpu0"\n{TABLE}', ('training.devices = "gpu0"', '"cuda:0,cuda:1"')),
     (TABLE, f'[training]\nreward = "2,1,1"\n{TABLE}', ('training.reward = "2,1,1"', '"2,1,1,0"')),
     (TABLE, f"[training]\nheld_out_share = 30\n{TABLE}", ("held_out_share = 30", "above 0 and below 1")),
-    (TABLE, f'[deploy]\nstore = "s3:/bucket"\n{TABLE}', ("s3:/", "two slashes", "s3://BUCKET/PREFIX")),
+    (TABLE, f'[deploy]\nstore = "s3:/bucket"\n{TABLE}', ("deploy.store", "s3://BUCKET/PREFIX")),
     (TABLE, f'[deploy]\nexecutor = "slurm"\n{TABLE}', ('deploy.executor = "slurm"', '"celery"')),
     (TABLE, f"[[judges]]\n{TABLE}", ("judges[0].name: missing",)),
     (HOME, "runs = -1\nseeed = 1", ('did you mean "seed"', "(and 1 more mistake)")),

@@ -88,22 +88,18 @@ def test_what_others_put_beside_a_study_is_passed_over(tmp_path):
     assert [one.key for one in open_store(str(tmp_path)).listed("a")] == ["a/k"]
 
 
-def test_missing_credentials_are_said_in_one_line(s3, monkeypatch):
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+@pytest.mark.parametrize("wrong", ["credentials", "bucket", "server"])
+def test_a_store_that_cannot_be_used_is_said_in_one_line(s3, monkeypatch, wrong):
     monkeypatch.setattr("metacog_pipeline.storage.objects.READING_S", 0.2)
-    with pytest.raises(StoreError, match="no credentials in the environment; set AWS_ACCESS_KEY_ID"):
-        open_store(s3).read("k")
-
-
-def test_a_server_that_is_not_there_and_a_missing_bucket_are_said(s3, monkeypatch):
-    monkeypatch.setattr("metacog_pipeline.storage.objects.READING_S", 0.2)
-    with pytest.raises(StoreError, match="no such bucket"):
-        open_store("s3://nobody-made-this/x").listed("a")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    with pytest.raises(StoreError, match=r"cannot read the store s3://.*check the address") as error:
-        open_store(s3).read("k")
-    assert "\n" not in str(error.value)
+    address = "s3://nobody-made-this/x" if wrong == "bucket" else s3
+    if wrong == "credentials":
+        monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+        monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    if wrong == "server":
+        monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with pytest.raises(StoreError, match=r"cannot list the store s3://.*check the address") as error:
+        open_store(address).listed("k")
+    assert "\n" not in str(error.value) and "AWS_ACCESS_KEY_ID" in str(error.value)
 
 
 class Careless:
@@ -171,7 +167,7 @@ def test_between_the_look_of_one_host_and_its_write_no_other_writes(tmp_path, mo
     store = open_store(str(tmp_path / "store"))
     version = store.put("a", b"1")
     looked, go_on = threading.Event(), threading.Event()
-    look = folders._differs
+    look = folders.FolderStore.read
 
     def paused(*given):
         found = look(*given)
@@ -180,7 +176,7 @@ def test_between_the_look_of_one_host_and_its_write_no_other_writes(tmp_path, mo
             assert go_on.wait(20)
         return found
 
-    monkeypatch.setattr(folders, "_differs", paused)
+    monkeypatch.setattr(folders.FolderStore, "read", paused)
     with ThreadPoolExecutor(2) as hosts:
         first = hosts.submit(store.put, "a", b"2", version)
         assert looked.wait(20)
