@@ -60,21 +60,6 @@ def _verify(study: Path, *options: str) -> Result:
     return CliRunner().invoke(cli, ["verify", str(study), *options])
 
 
-def test_the_store_is_looked_through_as_well(study, tmp_path):
-    study.write_text(f'{STUDY}[deploy]\nstore = "{tmp_path / "store"}"\n', encoding="utf-8")
-    loaded = load_study(study)
-    loaded.prepare()
-    home = loaded.home
-    with PartitionStore.open(PartitionFolder(home, "metamedqa", "sim", 1)):
-        pass
-    sound = _verify(study)
-    assert sound.exit_code == 0 and "store: 1 partitions" in sound.output, sound.output
-    (journal,) = (tmp_path / "store").rglob("journal-*.jsonl")
-    journal.write_bytes(journal.read_bytes()[:-5])
-    damaged = _verify(study)
-    assert isinstance(damaged.exception, StoreError) and str(journal) in damaged.output
-
-
 def _state(home: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in home.rglob("*") if path.is_file()}
 
