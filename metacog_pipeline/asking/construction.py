@@ -12,6 +12,7 @@ import polars as pl
 
 from metacog_pipeline.asking import roles
 from metacog_pipeline.asking.session import request_digest
+from metacog_pipeline.asking.states import OnProgress, SessionResult
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.contract import Checked, Made, Stage, Step
 from metacog_pipeline.benchmark.item_files import as_frame, items_path, read_rows, step_path, write_rows
@@ -28,7 +29,7 @@ class StepResult:
     frame: pl.DataFrame
     checks: Mapping[str, Checked]
     digest: str
-    asked: roles.RoleResult | None = None
+    asked: SessionResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def untried(benchmark: Bound, needs: Sequence[str]) -> str | None:
     return None
 
 
-def run_step(benchmark: Bound, step: Step, on_progress: roles.OnProgress = None) -> StepResult:
+def run_step(benchmark: Bound, step: Step, on_progress: OnProgress = None) -> StepResult:
     """Make a step's result and keep it, after asking the models that help with it.
 
     Raises ``SourceError`` where a step before has not run, or a blocking check fails: nothing is kept then. Raises
@@ -172,6 +173,8 @@ def run_step(benchmark: Bound, step: Step, on_progress: roles.OnProgress = None)
     else:
         write_frame(frame, path, mark)
     facts = {"rows": len(made.rows) or frame.height, **made.facts}
+    if asked is not None:
+        facts |= {"asked": asked.tasks, "answered": asked.answered, "cost_usd": asked.tally.cost_usd}
     shown = made.preview if made.preview is not None else frame
     return StepResult(facts, shown, dict(made.checks), mark, asked)
 

@@ -1,4 +1,4 @@
-"""A panel of judges: several models answer about one. Their answers are kept with the model they judge, as one partition.
+"""Several models asked in turn: judges of one model, whose answers are one partition, and what all of them give together.
 
 Each judge is asked under its own spec, so an answer's identity, price and rate limit are the judge's; the folder is that
 of the judged model and run. A judge that cannot be asked does not keep the others from answering, and the manifest notes
@@ -8,7 +8,7 @@ of each judge how far it came and in which mode it is asked.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -17,6 +17,7 @@ from metacog_pipeline.asking.cost_estimate import identities
 from metacog_pipeline.asking.endings import INTERRUPTED, patiently
 from metacog_pipeline.asking.states import (
     SIMULATED_PREFIX,
+    OnProgress,
     Profile,
     Progress,
     SessionResult,
@@ -24,7 +25,7 @@ from metacog_pipeline.asking.states import (
     source_of,
 )
 from metacog_pipeline.asking.types import Task
-from metacog_pipeline.errors import BudgetError, ProviderError, StudyError
+from metacog_pipeline.errors import BudgetError, MetacogError, ProviderError, StudyError
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts.store import PartitionStore
@@ -47,7 +48,7 @@ def query_panel(
     panel: Sequence[Panelist],
     *,
     fingerprint: str,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: OnProgress = None,
 ) -> SessionResult:
     """Ask every panelist what the partition lacks of its answers; return how it went, all panelists together.
 
@@ -56,14 +57,13 @@ def query_panel(
     once. ``fingerprint``: digest of everything the judgements depend on; written down when they are complete. Raises
     ``StoreError`` if kept answers cannot be read or written; what was acknowledged stays kept.
     """
-    started = datetime.now(UTC)
+    started, total = datetime.now(UTC), sum(len(panelist.tasks) for panelist in panel)
     with PartitionStore.open(partition.folder) as store, patiently():
         asked: list[tuple[Panelist, SessionResult]] = []
         for panelist in panel:
-            before = [outcome for _, outcome in asked]
-            shown = None if on_progress is None else _overall(on_progress, panel, before)
+            shown = overall(on_progress, [one for _, one in asked], total)
             asked.append((panelist, _asked(partition, store, panelist, shown)))
-        outcome = _together(asked, store)
+        outcome = together([(panelist.spec, one) for panelist, one in asked])
         session.compact(store, outcome.tally.current)
         lines = []
         for panelist, one in asked:
@@ -71,6 +71,7 @@ def query_panel(
             lines += [f"{panelist.spec.name}: {others}"] if others else []
         notes = {panelist.spec.name: _note(partition, panelist.spec, one) for panelist, one in asked}
         reported = store.models_reported(outcome.tally.current)
+        outcome.tally.simulated |= any(name.startswith(SIMULATED_PREFIX) for name in reported)
         others = "; ".join(lines) or None
         session.note_session(partition, outcome, fingerprint, started, reported, others, notes)
     return outcome
@@ -102,12 +103,12 @@ def _asked(
     partition: session.Partition,
     store: PartitionStore,
     panelist: Panelist,
-    on_progress: Callable[[Progress], None] | None,
+    on_progress: OnProgress,
 ) -> SessionResult:
     """Ask one panelist; one that cannot be asked has stopped with the reason."""
     tasks = panelist.tasks
     if INTERRUPTED.is_set():
-        return SessionResult(len(tasks), 0, 0, None, Tally(), NOT_REACHED, ProviderError.exit_code)
+        return not_asked(tasks, ProviderError(NOT_REACHED))
     whose = replace(partition, spec=panelist.spec)
     known = panel_profile(partition, panelist.spec)
     try:
@@ -115,16 +116,19 @@ def _asked(
             session.ask(whose, store, tasks, panelist.modes, panelist.respond, on_progress, known)
         )
     except (BudgetError, ProviderError, StudyError) as error:
-        return SessionResult(len(tasks), 0, 0, None, Tally(), str(error), error.exit_code)
+        return not_asked(tasks, error)
 
 
-def _overall(
-    on_progress: Callable[[Progress], None], panel: Sequence[Panelist], before: Sequence[SessionResult]
-) -> Callable[[Progress], None]:
-    """Return a callback for the panelist after ``before`` that reports where the whole panel stands."""
-    total = sum(len(panelist.tasks) for panelist in panel)
-    done = sum(outcome.tasks for outcome in before)
-    spent = Tally()
+def not_asked(tasks: Sequence[Task], error: MetacogError) -> SessionResult:
+    """Return the result of a model that could not be asked, with the reason."""
+    return SessionResult(len(tasks), 0, 0, None, Tally(), str(error), error.exit_code)
+
+
+def overall(on_progress: OnProgress, before: Sequence[SessionResult], total: int) -> OnProgress:
+    """Return a callback for the model after ``before`` that reports where all of them stand, of ``total`` tasks."""
+    if on_progress is None:
+        return None
+    done, spent = sum(outcome.tasks for outcome in before), Tally()
     for outcome in before:
         spent.add(outcome.tally)
 
@@ -136,21 +140,15 @@ def _overall(
     return report
 
 
-def _together(asked: Sequence[tuple[Panelist, SessionResult]], store: PartitionStore) -> SessionResult:
-    """Return how all panelists went, as one result; each line names its judge."""
-    tally = Tally()
-    stopped, too_few_usable = [], []
-    for panelist, outcome in asked:
+def together(asked: Sequence[tuple[ModelSpec, SessionResult]]) -> SessionResult:
+    """Return how several models went, as one result; each line names its model."""
+    tally, outcomes = Tally(), [outcome for _, outcome in asked]
+    for spec, outcome in asked:
         tally.add(outcome.tally)
         tally.current |= outcome.tally.current
-        tally.simulated |= source_of(panelist.spec) == "simulated"
-        stopped += [f"{panelist.spec.name}: {outcome.stopped}"] if outcome.stopped else []
-        too_few_usable += (
-            [f"{panelist.spec.name}: {outcome.too_few_usable}"] if outcome.too_few_usable else []
-        )
-    reported = store.models_reported(tally.current)
-    tally.simulated |= any(name.startswith(SIMULATED_PREFIX) for name in reported)
-    outcomes = [outcome for _, outcome in asked]
+        tally.simulated |= source_of(spec) == "simulated"
+    stopped = [f"{spec.name}: {one.stopped}" for spec, one in asked if one.stopped]
+    unusable = [f"{spec.name}: {one.too_few_usable}" for spec, one in asked if one.too_few_usable]
     return SessionResult(
         tasks=sum(each.tasks for each in outcomes),
         answered=sum(each.answered for each in outcomes),
@@ -160,7 +158,7 @@ def _together(asked: Sequence[tuple[Panelist, SessionResult]], store: PartitionS
         stopped="; ".join(stopped) or None,
         exit_code=next((each.exit_code for each in outcomes if each.stopped), 0),
         unusable=sum(each.unusable for each in outcomes),
-        too_few_usable="; ".join(too_few_usable) or None,
+        too_few_usable="; ".join(unusable) or None,
     )
 
 

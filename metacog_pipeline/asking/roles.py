@@ -6,16 +6,16 @@ Their partition is called ``<benchmark>_<role>``, with one run. Their answers ar
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from metacog_pipeline.asking import cost_estimate, endings, session
+from metacog_pipeline.asking import cost_estimate, endings, panel, session
 from metacog_pipeline.asking.dry_run import CostEstimate
-from metacog_pipeline.asking.states import Progress, SessionResult, Tally
+from metacog_pipeline.asking.states import OnProgress, SessionResult, Tally
 from metacog_pipeline.asking.types import Task
 from metacog_pipeline.benchmark.bound import Bound
 from metacog_pipeline.benchmark.contract import Inputs, Role, Step
@@ -27,23 +27,7 @@ from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.store import answers_table
 
-OnProgress = Callable[[Progress], None] | None
 RUN = 1
-
-
-@dataclass(slots=True)
-class RoleResult:
-    """How asking a role went: items × models, how many are answered, what it cost, and what went wrong.
-
-    ``problems`` are lines, one per model with items that have no answer yet.
-    """
-
-    items: int = 0
-    answered: int = 0
-    failed: int = 0
-    tally: Tally = field(default_factory=Tally)
-    problems: list[str] = field(default_factory=list)
-    exit_code: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +59,24 @@ def fingerprint(benchmark: Bound, role: Role, spec: ModelSpec, tasks: Sequence[T
     return sha256_hex(canonical_json([items, words, session.request_digest(spec), partition.seed]))
 
 
-def ask(benchmark: Bound, role: Role, inputs: Inputs, on_progress: OnProgress = None) -> RoleResult:
-    """Ask every model of a role what is not answered yet.
+def ask(benchmark: Bound, role: Role, inputs: Inputs, on_progress: OnProgress = None) -> SessionResult:
+    """Ask every model of a role what is not answered yet; return how it went, all models together.
 
     Raises ``ProviderError``, ``BudgetError`` if a model has not answered everything, unless that will do; what was
     answered is kept.
     """
-    total = RoleResult()
-    for spec in role.models(benchmark):
-        todo = role.tasks(benchmark, spec, inputs)
-        total.items += len(todo)
-        _ask_one(benchmark, role, spec, todo, total, on_progress)
+    todo = [(spec, role.tasks(benchmark, spec, inputs)) for spec in role.models(benchmark)]
+    total, asked = sum(len(tasks) for _, tasks in todo), []
+    for spec, tasks in todo:
+        show = panel.overall(on_progress, [one for _, one in asked], total)
+        asked.append((spec, _ask_one(benchmark, role, spec, tasks, show)))
+    together = panel.together(asked)
     will_do = role.incomplete_will_do is not None and role.incomplete_will_do(benchmark)
-    if total.problems and (endings.INTERRUPTED.is_set() or not will_do):
-        line = "; ".join(total.problems)
-        raise BudgetError(line) if total.exit_code == BudgetError.exit_code else ProviderError(line)
-    return total
+    if not together.complete and (endings.INTERRUPTED.is_set() or not will_do):
+        lines = [f"{spec.name}: {one.stopped or one.missing}" for spec, one in asked if not one.complete]
+        error = BudgetError if together.exit_code == BudgetError.exit_code else ProviderError
+        raise error(f"{'; '.join(lines)}; run again to ask for the rest")
+    return together
 
 
 def answers(benchmark: Bound, role: Role, inputs: Inputs) -> pl.DataFrame:
@@ -167,65 +153,23 @@ def in_home(benchmark: Bound, home: str) -> Bound:
 
 
 def _ask_one(
-    benchmark: Bound,
-    role: Role,
-    spec: ModelSpec,
-    todo: Sequence[Task],
-    total: RoleResult,
-    on_progress: OnProgress,
-) -> None:
-    partition = partition_of(benchmark, role, spec)
-    now = fingerprint(benchmark, role, spec, todo)
+    benchmark: Bound, role: Role, spec: ModelSpec, tasks: Sequence[Task], on_progress: OnProgress
+) -> SessionResult:
+    """Ask one model; one that cannot be asked has stopped with the reason."""
+    partition, now = partition_of(benchmark, role, spec), fingerprint(benchmark, role, spec, tasks)
     if partition.manifest().get("fingerprint") == now:
-        total.answered += len(todo)
-        return
+        return SessionResult(len(tasks), len(tasks), 0, None, Tally())
     if endings.INTERRUPTED.is_set():
-        _problem(total, spec, "interrupted before it was asked", ProviderError.exit_code)
-        return
+        return panel.not_asked(tasks, ProviderError(panel.NOT_REACHED))
     try:
         respond = None
         if spec.provider == "simulated" and role.respondent is not None:
             respond = role.respondent(benchmark, spec)
-        shown = (
-            None
-            if on_progress is None
-            else _overall(on_progress, total, len(todo), len(role.models(benchmark)))
+        return session.query_partition(
+            partition, tasks, role.modes, fingerprint=now, respond=respond, on_progress=on_progress
         )
-        done = session.query_partition(
-            partition, todo, role.modes, fingerprint=now, respond=respond, on_progress=shown
-        )
-    except (BudgetError, ProviderError, StudyError) as error:
-        session.record_failure(partition, str(error), len(todo))
-        _problem(total, spec, str(error), error.exit_code)
     except PartitionBusyError as error:  # another process asks, and reports how that went
-        _problem(total, spec, str(error), error.exit_code)
-    else:
-        _add(total, spec, done)
-
-
-def _add(total: RoleResult, spec: ModelSpec, done: SessionResult) -> None:
-    total.answered += done.answered
-    total.failed += done.failed
-    total.tally.add(done.tally)
-    if done.stopped is not None:
-        _problem(total, spec, done.stopped, done.exit_code)
-    elif not done.complete:
-        again = "; run again" if done.answered < done.tasks else ""
-        _problem(total, spec, f"{done.missing}{again}", 0)
-
-
-def _problem(total: RoleResult, spec: ModelSpec, reason: str, exit_code: int) -> None:
-    total.problems.append(f"{spec.name}: {reason}")
-    total.exit_code = total.exit_code or exit_code
-
-
-def _overall(
-    on_progress: Callable[[Progress], None], total: RoleResult, todo: int, models: int
-) -> Callable[[Progress], None]:
-    before, spent = total.items - todo, total.tally.cost_usd
-
-    def report(progress: Progress) -> None:
-        cost = spent + progress.tally.cost_usd
-        on_progress(Progress(before + progress.done, todo * models, Tally(cost_usd=cost)))
-
-    return report
+        return panel.not_asked(tasks, error)
+    except (BudgetError, ProviderError, StudyError) as error:
+        session.record_failure(partition, str(error), len(tasks))
+        return panel.not_asked(tasks, error)

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -24,8 +24,8 @@ from metacog_pipeline.asking.loop import WorkerPool, query_tasks
 from metacog_pipeline.asking.spent import kept_cost
 from metacog_pipeline.asking.states import (
     SIMULATED_PREFIX,
+    OnProgress,
     Profile,
-    Progress,
     SessionResult,
     Tally,
     source_of,
@@ -61,7 +61,6 @@ from metacog_pipeline.transcripts.store import (
 if TYPE_CHECKING:
     from metacog_pipeline.llm.open import Clients
 
-OnProgress = Callable[[Progress], None] | None
 WAITING = 9  # exit code of a command that leaves batches under way
 COMPACTED_AT_ONCE = 16 * 2**20  # bytes of journals that an interrupted session still compacts: it has 5 s
 RUNS_PER_SEED = 100  # seeds of two studies with neighbouring seeds never meet: a study has at most 99 runs

@@ -18,6 +18,7 @@ turns ``complete`` back into work to do, since the manifest's fingerprint no lon
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Literal
@@ -110,6 +111,9 @@ class Progress:
     done: int
     total: int
     tally: Tally
+
+
+OnProgress = Callable[[Progress], None] | None
 
 
 @dataclass(frozen=True, slots=True)

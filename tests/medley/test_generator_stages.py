@@ -186,7 +186,7 @@ def test_the_pool_of_the_sample_leaves_transcripts_like_any_other(sampled):
     assert frame["model"].n_unique() == 28 and set(frame["source"]) == {"simulated"}
     asked = made["opinions"].asked
     assert asked is not None
-    assert asked.answered == asked.items == 28 * 12 and asked.tally.calls == frame.height
+    assert asked.answered == asked.tasks == 28 * 12 and asked.tally.calls == frame.height
     assert generate(study) == {}
 
 
