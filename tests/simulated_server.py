@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
-from metacog_pipeline.llm.server import FaultPlan, Respond, SimulatedProvider, running, serve
-from metacog_pipeline.llm.server.running import LOOPBACK, STARTED
+from tests.provider import FaultPlan, Respond, SimulatedProvider, running, serve
+from tests.provider.running import LOOPBACK, STARTED
 
 
 class _Server(ABC):

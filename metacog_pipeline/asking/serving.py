@@ -10,9 +10,7 @@ from metacog_pipeline.asking.states import SIMULATED_PREFIX
 from metacog_pipeline.benchmark.bound import enabled
 from metacog_pipeline.benchmark.contract import Respondent
 from metacog_pipeline.errors import SourceError, StudyError
-from metacog_pipeline.llm.server import FaultPlan, SimulatedProvider, serve
-from metacog_pipeline.llm.server.app import UnknownQuestion
-from metacog_pipeline.llm.server.running import print_at_once
+from metacog_pipeline.llm.serve import UnknownQuestion, application, serve
 from metacog_pipeline.llm.simulated import Respond
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
@@ -72,9 +70,7 @@ def _first_that_knows(observers: Sequence[Respondent]) -> Respond:
     return respond
 
 
-def serve_study(
-    study: Study, *, port: int, latency_s: float, announce: Callable[[str], None] = print_at_once
-) -> None:
+def serve_study(study: Study, *, port: int, latency_s: float, announce: Callable[[str], None]) -> None:
     """Serve until interrupted; builds the items first where that asks nobody who is paid. StudyError for a port in use."""
     study.prepare()
     for benchmark in enabled(study):
@@ -87,9 +83,8 @@ def serve_study(
     def respond(model: str, request: ChatRequest) -> str | Completion:
         return models[model](request)
 
-    plan = FaultPlan(latency_s=latency_s)
-    provider = SimulatedProvider(respond, plan, models=tuple(models), label=SIMULATED_PREFIX)
+    app = application(respond, tuple(models), latency_s=latency_s, label=SIMULATED_PREFIX)
     try:
-        serve(provider, port=port, announce=announce)
+        serve(app, port, announce)
     except OSError as error:
         raise StudyError(f"--port {port}: {error.strerror or error}; choose another") from None

@@ -9,9 +9,9 @@ from metacog_pipeline.asking.doctor import Finding, examine, exit_code
 from metacog_pipeline.asking.negotiation import MOST_CALLS
 from metacog_pipeline.asking.planning import plan_study
 from metacog_pipeline.llm.budget import read_figures
-from metacog_pipeline.llm.server import Fault, FaultPlan
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import Study, load_study
+from tests.provider import Fault, FaultPlan
 from tests.simulated_server import ServerThread
 
 KEY = "sk-cAnArY/9f3b71d2c04e+5a66"

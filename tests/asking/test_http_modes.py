@@ -11,7 +11,6 @@ from metacog_pipeline.asking.session import Partition
 from metacog_pipeline.asking.states import Profile, SessionResult
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.benchmarks.metamedqa.simulated import SimulatedRespondent
-from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.spec import ObserverSpec
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.scoring import files
@@ -20,6 +19,7 @@ from metacog_pipeline.transcripts import parquet
 from metacog_pipeline.transcripts.folder import write_manifest
 from metacog_pipeline.transcripts.store import read_partition
 from tests.asking_in_process import ask as answer
+from tests.provider import FaultPlan
 from tests.simulated_server import ServerThread
 
 STUDY = """

@@ -10,9 +10,9 @@ from metacog_pipeline.asking.probing import probe
 from metacog_pipeline.llm.budget import read_figures
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.retry import RetryPolicy
-from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import Study, load_study
+from tests.provider import FaultPlan
 from tests.simulated_server import ServerThread
 
 STUDY = """

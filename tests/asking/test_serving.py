@@ -4,8 +4,7 @@ import pytest
 
 from metacog_pipeline.asking import construction, probing, serving
 from metacog_pipeline.benchmark.bound import enabled
-from metacog_pipeline.llm.server.app import SimulatedProvider, UnknownQuestion
-from metacog_pipeline.llm.server.dialects import Asked, Problem
+from metacog_pipeline.llm.serve import UnknownQuestion
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.study import load_study
 
@@ -33,6 +32,3 @@ def test_a_question_nobody_knows_is_answered_with_404(tmp_path):
     with pytest.raises(UnknownQuestion, match="nobody of this study knows the question"):
         respond(unknown)
     assert respond(ChatRequest(probing.QUESTION, Sampling())) == serving.PROBED
-    provider = SimulatedProvider(lambda model, request: respond(request))
-    problem = provider._answer(Asked("alpha", unknown), "ok", 1)
-    assert isinstance(problem, Problem) and problem.status == 404 and "other items" in problem.message

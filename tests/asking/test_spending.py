@@ -10,10 +10,10 @@ from metacog_pipeline.asking.states import SessionResult
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.llm import capabilities
 from metacog_pipeline.llm.budget import read_figures
-from metacog_pipeline.llm.server import Fault, FaultPlan
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import kept_records, read_manifest
 from tests.asking_in_process import ask
+from tests.provider import Fault, FaultPlan
 from tests.simulated_server import ServerThread
 
 STUDY = """

@@ -210,7 +210,7 @@ def test_everything_complete_before_automation_was_switched_on_still_makes_the_b
 
 
 def test_what_was_answered_before_a_step_failed_is_scored_once_and_the_board_says_why(daemon, http, provider):
-    from metacog_pipeline.llm.server.faults import FaultPlan
+    from tests.provider.faults import FaultPlan
 
     daemon.bench.write(http("first"))
     assert daemon.bench.launch() == 0

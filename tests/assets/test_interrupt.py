@@ -5,8 +5,8 @@ import signal
 import time
 from typing import Any
 
-from metacog_pipeline.llm.server.faults import FaultPlan
 from metacog_pipeline.transcripts.store import PartitionFolder, read_partition
+from tests.provider.faults import FaultPlan
 
 ITEMS = 20
 

@@ -116,7 +116,7 @@ def test_models_that_fail_block_nobody_and_are_named_and_repaired_they_are_on_th
 
 
 def test_a_provider_that_says_no_to_every_call_gives_one_line(bench, http, provider, capfd):
-    from metacog_pipeline.llm.server.faults import FaultPlan
+    from tests.provider.faults import FaultPlan
 
     provider.server.provider.use(FaultPlan(rates={"unauthorized": 1.0}))
     bench.write(http("denied"))

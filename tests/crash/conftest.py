@@ -15,9 +15,9 @@ import pytest
 from metacog_pipeline.asking import construction
 from metacog_pipeline.benchmarks.metamedqa import MetaMedQA
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import load_study
+from tests.provider import FaultPlan
 from tests.simulated_server import ServerThread
 
 LONGEST_SESSION_S = 60

@@ -19,11 +19,11 @@ from metacog_pipeline.benchmarks.metamedqa.asking import steps
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
-from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.folder import PartitionFolder
 from metacog_pipeline.transcripts.store import read_manifest, read_partition
 from tests.asking_in_process import ask
+from tests.provider import FaultPlan
 
 pytestmark = pytest.mark.slow
 

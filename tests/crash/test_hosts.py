@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from metacog_pipeline.asking.spent import kept_cost
 from metacog_pipeline.cli import cli
 from metacog_pipeline.llm.budget import read_figures
-from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.shared import refresh
 from tests.crash.test_crash import content, folder_of
+from tests.provider import FaultPlan
 
 pytestmark = pytest.mark.proof
 SLOW = FaultPlan(seed=3, latency_s=0.03)

@@ -10,9 +10,9 @@ from metacog_pipeline.llm.breaker import OVERBILLED
 from metacog_pipeline.llm.costs import worst_case_cost
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.retry import RetryPolicy
-from metacog_pipeline.llm.server import Fault, FaultPlan
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
+from tests.provider import Fault, FaultPlan
 from tests.simulated_server import ServerThread
 from tests.tables import every
 

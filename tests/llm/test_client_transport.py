@@ -19,11 +19,11 @@ from metacog_pipeline.llm.budget import Budget
 from metacog_pipeline.llm.costs import worst_case_cost
 from metacog_pipeline.llm.open import Clients, open_model
 from metacog_pipeline.llm.retry import RetryPolicy
-from metacog_pipeline.llm.server import Fault, FaultPlan
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.timeouts import CONNECT_TIMEOUT_S, WRITE_TIMEOUT_S
 from metacog_pipeline.llm.transport import NO_CONNECTION, POOL_TIMEOUT_S, open_http
 from metacog_pipeline.llm.types import ChatRequest, Completion, ErrorKind, Message, Sampling, Status
+from tests.provider import Fault, FaultPlan
 from tests.simulated_server import ServerThread
 from tests.tables import every
 

@@ -10,9 +10,9 @@ import pytest
 
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import Capabilities
-from metacog_pipeline.llm.server import FaultPlan
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.wire import wire_for
+from tests.provider import FaultPlan
 from tests.simulated_server import ServerThread
 
 KEY = "test-key"

@@ -23,10 +23,10 @@ from metacog_pipeline.benchmarks.medley.construction.wording import load_words
 from metacog_pipeline.benchmarks.medley.items import DOMAINS, Instance
 from metacog_pipeline.errors import ProviderError, SourceError, StudyError
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.llm.server.faults import FaultPlan
 from metacog_pipeline.llm.types import ChatRequest
 from metacog_pipeline.study import Study, load_study
 from tests.medley.generator_study import write_generator
+from tests.provider.faults import FaultPlan
 from tests.simulated_server import ServerThread
 
 POOL = ("alder-small", "alder-large", "birch-one", "birch-two", "cedar-mini", "cedar-think", "elm-fast", "oak-nine",

@@ -15,10 +15,10 @@ from metacog_pipeline.benchmarks.medley.items import CLAIM_IDS, DOMAINS, Consens
 from metacog_pipeline.benchmarks.medley.judging import suite
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.leaderboard.status import helper_states
-from metacog_pipeline.llm.server.app import UnknownQuestion
 from metacog_pipeline.llm.types import ChatRequest, Message, Sampling
 from metacog_pipeline.study import Study, load_study
 from tests.medley.generator_study import write_generator
+from tests.provider.app import UnknownQuestion
 from tests.simulated_server import ServerThread
 
 WORDS = load_words()

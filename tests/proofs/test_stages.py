@@ -18,10 +18,10 @@ import pytest
 
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.read import run_query
-from metacog_pipeline.llm.server.faults import FaultPlan
 from metacog_pipeline.study import load_study
 from tests import forked
 from tests.crash.conftest import Provider
+from tests.provider.faults import FaultPlan
 
 pytestmark = pytest.mark.proof
 KILLS, DRAW = int(os.environ.get("METACOG_KILLS", "40")), int(os.environ.get("METACOG_DRAW", "15"))

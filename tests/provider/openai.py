@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from metacog_pipeline.llm import types
-from metacog_pipeline.llm.server import dialects
+from tests.provider import dialects
 
 
 def _message(entry: object) -> types.Message:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from metacog_pipeline.llm.server import anthropic, gemini, openai, replies, responses
-from metacog_pipeline.llm.server import profile as profiles
-from metacog_pipeline.llm.server.dialects import Asked, BadRequest, Dialect, Problem, Refusal
-from metacog_pipeline.llm.server.faults import Fault
+from tests.provider import anthropic, gemini, openai, replies, responses
+from tests.provider import profile as profiles
+from tests.provider.dialects import Asked, BadRequest, Dialect, Problem, Refusal
+from tests.provider.faults import Fault
 
 _GEMINI = "/{version:v1|v1beta}/models/{model}"
 ROUTES: tuple[tuple[profiles.Interface, str, Dialect], ...] = (

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from aiohttp import BodyPartReader, web
 
-from metacog_pipeline.llm.server import batch_ways, openai
-from metacog_pipeline.llm.server.batch_ways import BatchFault, Taken, seconds
-from metacog_pipeline.llm.server.dialects import JsonDict
+from tests.provider import batch_ways, openai
+from tests.provider.batch_ways import BatchFault, Taken, seconds
+from tests.provider.dialects import JsonDict
 
 ENDPOINTS = frozenset({"/v1/chat/completions", "/v1/responses"})
 MAX_FILE_BYTES = 200_000_000

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 
 from aiohttp import web
 
-from metacog_pipeline.llm.server.app import SimulatedProvider
+from tests.provider.app import SimulatedProvider
 
 LOOPBACK = "127.0.0.1"
 STARTED = "listening on "  # what the blocking server prints before its address

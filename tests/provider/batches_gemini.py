@@ -10,9 +10,9 @@ from pathlib import Path
 
 from aiohttp import web
 
-from metacog_pipeline.llm.server import batch_ways, gemini
-from metacog_pipeline.llm.server.batch_ways import BatchFault, Taken, rfc3339
-from metacog_pipeline.llm.server.dialects import JsonDict
+from tests.provider import batch_ways, gemini
+from tests.provider.batch_ways import BatchFault, Taken, rfc3339
+from tests.provider.dialects import JsonDict
 
 NAME = re.compile(r"files/[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 MAX_INLINE_BYTES = 20 * 2**20

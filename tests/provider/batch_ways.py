@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from metacog_pipeline.llm.server import replies
-from metacog_pipeline.llm.server.dialects import Dialect, JsonDict
+from tests.provider import replies
+from tests.provider.dialects import Dialect, JsonDict
 
 if TYPE_CHECKING:
-    from metacog_pipeline.llm.server.batches import Batches
+    from tests.provider.batches import Batches
 
 OUTCOMES = ("answered", "errored", "expired", "cancelled")
 WINDOW = timedelta(hours=24)

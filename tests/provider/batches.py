@@ -24,11 +24,11 @@ from typing import BinaryIO
 
 from aiohttp import web
 
-from metacog_pipeline.llm.server.batch_ways import BatchFault, Taken, Way, lines_in
-from metacog_pipeline.llm.server.batches_anthropic import AnthropicWay
-from metacog_pipeline.llm.server.batches_gemini import GeminiWay
-from metacog_pipeline.llm.server.batches_openai import OpenAiWay
-from metacog_pipeline.llm.server.dialects import JsonDict, Problem
+from tests.provider.batch_ways import BatchFault, Taken, Way, lines_in
+from tests.provider.batches_anthropic import AnthropicWay
+from tests.provider.batches_gemini import GeminiWay
+from tests.provider.batches_openai import OpenAiWay
+from tests.provider.dialects import JsonDict, Problem
 
 LOOKED_EVERY_S = 0.05
 LINES_AT_ONCE = 50  # answered before other calls get their turn

@@ -21,15 +21,16 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.llm.server import gemini, replies, responses, streams, thinking
-from metacog_pipeline.llm.server import profile as profiles
-from metacog_pipeline.llm.server.admission import ROUTES, Admission
-from metacog_pipeline.llm.server.batch_ways import Way
-from metacog_pipeline.llm.server.batches import Batches
-from metacog_pipeline.llm.server.caches import PromptCache
-from metacog_pipeline.llm.server.dialects import Answer, Asked, Dialect, Problem, Refusal, Style
-from metacog_pipeline.llm.server.faults import OF_STREAMS, Fault, FaultPlan
+from metacog_pipeline.llm.serve import UnknownQuestion
 from metacog_pipeline.llm.types import ChatRequest, Completion, Status
+from tests.provider import gemini, replies, responses, streams, thinking
+from tests.provider import profile as profiles
+from tests.provider.admission import ROUTES, Admission
+from tests.provider.batch_ways import Way
+from tests.provider.batches import Batches
+from tests.provider.caches import PromptCache
+from tests.provider.dialects import Answer, Asked, Dialect, Problem, Refusal, Style
+from tests.provider.faults import OF_STREAMS, Fault, FaultPlan
 
 Respond = Callable[[str, ChatRequest], str | Completion]
 MAX_BODY_BYTES = 64 * 2**20
@@ -46,10 +47,6 @@ FAULT_NAMES = frozenset(Fault)
 CUTS = frozenset({Fault.CUT, Fault.CUT_CHARACTER})
 NOT_WHOLE = CUTS | {Fault.INVALID_JSON, Fault.ENDLESS, Fault.ENDS_EARLY, Fault.STREAM_ERROR}
 _logger = logging.getLogger(__name__)
-
-
-class UnknownQuestion(Exception):
-    """A question that no respondent has an answer to."""
 
 
 class SimulatedProvider:

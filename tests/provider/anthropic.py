@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from metacog_pipeline.llm.server import dialects
 from metacog_pipeline.llm.types import ChatRequest, JsonObject, Message, Sampling, Status
+from tests.provider import dialects
 
 _TYPES = {
     "rate_limit": "rate_limit_error",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from metacog_pipeline.llm import types
-from metacog_pipeline.llm.server import dialects, openai
+from tests.provider import dialects, openai
 
 WITH_LOGPROBS = "message.output_text.logprobs"
 WITH_SEALED = "reasoning.encrypted_content"

@@ -17,9 +17,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from metacog_pipeline.llm.server import caches, dialects, gemini
-from metacog_pipeline.llm.server.dialects import JsonDict, Refusal
-from metacog_pipeline.llm.server.thinking import Reasoning
+from tests.provider import caches, dialects, gemini
+from tests.provider.dialects import JsonDict, Refusal
+from tests.provider.thinking import Reasoning
 
 Interface = Literal["chat", "responses", "messages", "gemini", "azure", "azure-v1", "azure-responses"]
 FOLDER = "profiles"

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from aiohttp import web
 
-from metacog_pipeline.llm.server import anthropic, batch_ways
-from metacog_pipeline.llm.server.batch_ways import BatchFault, Taken, rfc3339
-from metacog_pipeline.llm.server.dialects import JsonDict
+from tests.provider import anthropic, batch_ways
+from tests.provider.batch_ways import BatchFault, Taken, rfc3339
+from tests.provider.dialects import JsonDict
 
 ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 MAX_BYTES = 256_000_000

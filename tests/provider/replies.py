@@ -13,9 +13,9 @@ from email.utils import formatdate
 
 from aiohttp import web
 
-from metacog_pipeline.llm.server.dialects import Problem
-from metacog_pipeline.llm.server.faults import Fault
 from metacog_pipeline.llm.types import ChatRequest, Completion, JsonObject, OneOf, Status, TokenBias
+from tests.provider.dialects import Problem
+from tests.provider.faults import Fault
 
 OTHER_MODEL = "another-model-2"
 WIDE = "\N{MATHEMATICAL BOLD CAPITAL A}"  # four bytes of UTF-8: room for a cut inside

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from metacog_pipeline.llm import types
-from metacog_pipeline.llm.server import dialects
+from tests.provider import dialects
 
 _STATUSES = {
     "rate_limit": "RESOURCE_EXHAUSTED",

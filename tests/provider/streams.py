@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from aiohttp import web
 
-from metacog_pipeline.llm.server import dialects, replies
-from metacog_pipeline.llm.server.faults import Fault, FaultPlan
+from tests.provider import dialects, replies
+from tests.provider.faults import Fault, FaultPlan
 
 COMMENT = b": keep-alive\n\n"
 TORN_BYTES = 7  # fewer than a line, and no multiple of a character's bytes

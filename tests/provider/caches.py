@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from metacog_pipeline.llm.server import dialects
 from metacog_pipeline.llm.types import Completion, Message
+from tests.provider import dialects
 
 Kind = Literal["automatic", "marked"]
 LEAST_TOKENS = 1024  # shorter beginnings are not cached

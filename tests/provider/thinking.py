@@ -8,8 +8,8 @@ from dataclasses import replace
 from pydantic import BaseModel, ConfigDict, Field
 
 from metacog_pipeline.files import sha256_hex
-from metacog_pipeline.llm.server import dialects
 from metacog_pipeline.llm.types import Completion, Status, request_json
+from tests.provider import dialects
 
 CHARACTERS_PER_TOKEN = 4  # as `dialects.token_count` counts
 HUGE_CHARACTERS = 10 * 2**20
