@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metacog_pipeline.errors import MetacogError, StoreError, StudyError, one_line
+from metacog_pipeline.errors import MetacogError, StoreError, StudyError, one_line, suggestion
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,9 +79,7 @@ class OpenStudy:
         from metacog_pipeline.cli.running import launch, refuse_unknown
 
         refuse_unknown(self.study, benchmarks, models, runs)
-        code = launch(
-            self.study, benchmarks=tuple(benchmarks), models=tuple(models), runs=tuple(runs), quiet=quiet
-        )
+        code = launch(self.study, benchmarks=benchmarks, models=models, runs=runs, quiet=quiet)
         if code not in _WITH_BOARDS:
             raise MetacogError(f"run: ended with exit code {code}; its message stands on standard error")
         return self.sql("from progress")
@@ -92,8 +90,6 @@ class OpenStudy:
 
         from metacog_pipeline.leaderboard import read
 
-        if benchmark is not None:
-            _refuse_no_text("board", benchmark=benchmark)
         rows = read.board(self.study.home, benchmark)
         return pl.DataFrame(
             list(rows.rows), schema=list(rows.columns), orient="row", infer_schema_length=None
@@ -143,7 +139,6 @@ class OpenStudy:
         """Return models ``a`` and ``b`` on the items both answered: paired differences, intervals, corrected p."""
         from metacog_pipeline.scoring.cross_benchmark import compare
 
-        _refuse_no_text("compare", a=a, b=b)
         return compare(self.study, a, b)
 
     def sql(self, query: str) -> pl.DataFrame:
@@ -160,34 +155,20 @@ class OpenStudy:
 
         from metacog_pipeline.leaderboard.read import query_table
 
-        _refuse_no_text("sql", query=query)
         table = query_table(self.study.home, query)
         try:
-            found = pl.from_arrow(table)
+            found = pl.DataFrame(pl.from_arrow(table))
         except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
             why = one_line(str(error), 160)
             raise StudyError(
                 f"query: its answer fits no frame ({why}); cast that column to varchar"
             ) from None
-        assert isinstance(found, pl.DataFrame)
-        sums = [each for each in found.iter_columns() if each.dtype == pl.Decimal(38, 0)]  # of whole numbers
-        whole = [each.cast(pl.Int64, strict=False) for each in sums]
-        return found.with_columns(
-            b for a, b in zip(sums, whole, strict=True) if a.null_count() == b.null_count()
-        )
+        # DuckDB sums whole numbers in 128 bits: a column that fits 64 has the type people expect.
+        sums = found.select(pl.col(pl.Decimal(38, 0)).cast(pl.Int64, strict=False))
+        return found.with_columns(each for each in sums if each.null_count() == found[each.name].null_count())
 
     def _refuse_unknown(self, benchmark: str) -> None:
-        _refuse_no_text("a study", benchmark=benchmark)
-        if benchmark not in self.study.enabled:
-            from metacog_pipeline.errors import suggestion
-
-            known = self.study.enabled
-            raise StudyError(
-                f'"{benchmark}": no benchmark of this study{suggestion(benchmark, known)}; it runs: {", ".join(known)}'
-            )
-
-
-def _refuse_no_text(called: str, **given: object) -> None:
-    for name, value in given.items():
-        if not isinstance(value, str):
-            raise StudyError(f"{called}: {name} is a text, not {one_line(repr(value), 60)}")
+        known = self.study.enabled
+        if benchmark not in known:
+            near = suggestion(str(benchmark), known)
+            raise StudyError(f'"{benchmark}": no benchmark of this study{near}; it runs: {", ".join(known)}')

@@ -248,10 +248,6 @@ def test_simulated_judges_and_models_of_several_families_may_look_alike(tmp_path
             JUDGED.replace('"anthropic"\nmodel = "k"', '"openai"\nmodel = "s"'),
             ['judges[1] "kind"', 'same model as judge "strict"'],
         ),
-        (
-            JUDGED + '[[models]]\nname = "m"\nprovider = "openai"\nmodel = "s"\nfamily = "other"',
-            ['judges[0] "strict"', '"openai"', 'models "m"', '"other"'],
-        ),
         (BASE + "judges = 3", ["models[0].judges", "unknown key"]),
         ("judges = 3\n" + BASE, ["judges"]),
         ("judges = [3]\n" + BASE, ["judges[0]"]),

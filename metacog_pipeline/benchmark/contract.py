@@ -93,7 +93,7 @@ class Context:
 
     def beside(self, path: Path) -> Path:
         """Return ``path`` as the study file means it."""
-        return (self.study.path.parent / path.expanduser()).resolve()
+        return self.study.beside(path)
 
     def cache(self, name: str) -> Path:
         """Return a folder for results that are slow to make again; it may be deleted at any time."""

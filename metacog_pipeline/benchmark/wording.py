@@ -11,7 +11,6 @@ from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import read_toml
 from metacog_pipeline.study import Study
 from metacog_pipeline.study.allowed import not_toml
-from metacog_pipeline.study.frames import beside
 
 WordsT = TypeVar("WordsT")
 
@@ -21,7 +20,7 @@ def words_of(study: Study, given: Path | None, load: Callable[[Path | None], Wor
 
     Read once for each version of the files, so that whoever has them loaded again gets the same object.
     """
-    path = None if given is None else beside(study, given)
+    path = None if given is None else study.beside(given)
     found: WordsT = _loaded(load, path, () if path is None else _state_of(path))
     return found
 

@@ -31,7 +31,7 @@ from metacog_pipeline.leaderboard.read import columns_of, one_connection, query_
 from metacog_pipeline.scoring import files as scored_files
 from metacog_pipeline.scoring import printed
 from metacog_pipeline.study import Study
-from metacog_pipeline.study.frames import beside, read_frame
+from metacog_pipeline.study.frames import read_frame
 from metacog_pipeline.study.text import toml_text
 from metacog_pipeline.transcripts.store import answers_table
 
@@ -125,7 +125,7 @@ class Facts:
             return {key: self._with_files(each, folder) for key, each in value.items()}
         if isinstance(value, list):
             return [self._with_files(each, folder) for each in value]
-        path = next(named_paths(value, lambda each: beside(self.study, each)), None)
+        path = next(named_paths(value, self.study.beside), None)
         if path is None:
             return value
         if path.is_dir():

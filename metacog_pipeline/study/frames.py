@@ -1,4 +1,4 @@
-"""Frames on disk, whole or not at all, each with a mark of everything it was computed from."""
+"""Frames on disk, whole or not at all, each with the digest of everything it was computed from."""
 
 from __future__ import annotations
 
@@ -10,14 +10,8 @@ import polars as pl
 
 from metacog_pipeline.errors import SourceError
 from metacog_pipeline.files import replacing
-from metacog_pipeline.study.study_file import Study
 
 MARK = "metacog_made_from"  # Parquet metadata: digest of everything a file was computed from
-
-
-def beside(study: Study, path: Path) -> Path:
-    """Return ``path`` as the study file means it."""
-    return (study.path.parent / path.expanduser()).resolve()
 
 
 def read_frame(path: Path) -> pl.DataFrame:
@@ -31,11 +25,8 @@ def read_frame(path: Path) -> pl.DataFrame:
 
 
 def read_frames(paths: Sequence[Path]) -> pl.DataFrame:
-    """Read several of them one below the other, in one go where they have the same columns, which takes half the time."""
-    try:
-        return pl.read_parquet(list(paths), glob=False, hive_partitioning=False)
-    except (OSError, pl.exceptions.PolarsError):  # other columns, or one that is damaged and is to be named
-        return pl.concat([read_frame(path) for path in paths], how="diagonal_relaxed")
+    """Read several of them one below the other; a column that one lacks is null there."""
+    return pl.concat([read_frame(path) for path in paths], how="diagonal_relaxed")
 
 
 def write_frame(frame: pl.DataFrame, path: Path, made_from: str) -> None:

@@ -1,4 +1,4 @@
-"""A new study file: models and benchmarks named on the command line, written as TOML."""
+"""A new study file: models and benchmarks named on the command line, written as TOML with comments."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.llm.wire.address import KEY_VARIABLES as PAID
 from metacog_pipeline.ports import LOOPBACK_NAMES
 
-PROVIDERS = (*PAID, "transformers", "replay", "simulated")
 WITH_MODEL = (*PAID, "transformers")
+PROVIDERS = (*WITH_MODEL, "replay", "simulated")
 
 # What stands behind @ where it is an address, written well or not; model ids may hold an @ too.
 _ADDRESS = re.compile(r"@(?:[a-z]+:/|//|localhost\b|(?:\d{1,3}\.){3}\d|[\w.-]+:\d+(?:/|\Z))", re.IGNORECASE)
@@ -44,19 +44,11 @@ class Row:
 
     def lines(self, name: str) -> list[str]:
         """The row as TOML, under a name no other has."""
-        found = ["[[models]]", f"name = {_quoted(name)}", f"provider = {_quoted(self.provider)}"]
-        if self.model is not None:
-            found.append(f"model = {_quoted(self.model)}")
-        if self.base_url is not None:
-            found.append(f"base_url = {_quoted(self.base_url)}")
-        if self.billed and self.base_url is None:
-            found.append(
-                f"# api_key_env = {_quoted(PAID[self.provider])}   # the variable that holds the key; never the key"
-            )
-        elif self.billed:
-            found.append(
-                '# api_key_env = "MY_KEY"   # the variable that holds the key, where the server wants one'
-            )
+        given = {"name": name, "provider": self.provider, "model": self.model, "base_url": self.base_url}
+        found = ["[[models]]", *(f"{key} = {json.dumps(each)}" for key, each in given.items() if each)]
+        if self.billed:
+            variable = json.dumps("MY_KEY" if self.base_url else PAID[self.provider])
+            found.append(f"# api_key_env = {variable}   # the variable that holds the key; never the key")
         if self.provider in PAID:
             price = (self.price if self.billed else None) or (0.0, 0.0)
             found += [f"price_in = {price[0]!r}    # dollars per million tokens", f"price_out = {price[1]!r}"]
@@ -75,8 +67,8 @@ def row_of(said: str, price: tuple[float, float] | None) -> Row:
         )
     model, at, address = rest.rpartition("@") if _ADDRESS.search(rest) else (rest, "", "")
     if (provider in WITH_MODEL) != bool(model):
-        wanted = f"give its name, as {provider}:MODEL" if provider in WITH_MODEL else f"give {provider} alone"
-        raise StudyError(f'--model "{said}": {wanted}')
+        needed = f"its name, as {provider}:MODEL" if provider in WITH_MODEL else f"{provider} alone"
+        raise StudyError(f'--model "{said}": give {needed}')
     if at and (provider not in PAID or _host(address) is None):
         raise StudyError(
             f'--model "{said}": "{address}" is no address of a server, as in openai:MODEL@http://HOST:PORT/v1'
@@ -94,30 +86,30 @@ def _host(address: str) -> str | None:
 def chosen_benchmarks(said: Sequence[str]) -> list[str]:
     """Return the benchmarks named, all installed ones for none or ``all``; a StudyError names an unknown one."""
     named = [name for each in said for name in each.replace(",", " ").split()]
-    if not named or named == ["all"]:
-        return list(registry.names())
-    for name in named:
-        if name not in registry.names():
+    known = registry.names()
+    for name in named if named != ["all"] else ():
+        if name not in known:
             raise StudyError(
-                f'--benchmark "{name}": no such benchmark{suggestion(name, registry.names())}; '
-                f"installed are: {', '.join(registry.names())}"
+                f'--benchmark "{name}": no such benchmark{suggestion(name, known)}; '
+                f"installed are: {', '.join(known)}"
             )
-    return list(dict.fromkeys(named))
+    return list(known) if named in ([], ["all"]) else list(dict.fromkeys(named))
 
 
 def study_text(path: Path, rows: Sequence[Row], benchmarks: Sequence[str], budget: float | None) -> str:
     """Return the study file."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).strip("-._") or "study"
+    most = f"budget_usd = {budget!r}    # the most this study may ever spend"
+    if budget is None:
+        most = "# budget_usd = 5.0   # the most this study may ever spend; models then need a price"
     lines = [
         "# A study: whom to ask, what to measure, what to spend. docs/study.md has every key.",
         "",
         "[study]",
-        f"name = {_quoted(name)}",
+        f"name = {json.dumps(name)}",
         "runs = 1            # repeats of everything; 3 show how much answers vary",
         "seed = 0            # decides every draw",
-        f"budget_usd = {budget!r}    # the most this study may ever spend"
-        if budget is not None
-        else "# budget_usd = 5.0   # the most this study may ever spend; models then need a price",
+        most,
     ]
     taken: dict[str, list[Row]] = {}
     for row in rows:
@@ -133,21 +125,14 @@ def study_text(path: Path, rows: Sequence[Row], benchmarks: Sequence[str], budge
 
 def _start_of(benchmark: str) -> list[str]:
     """The keys a benchmark begins with: its sample items where it has some, else a few of its published ones."""
-    settings = registry.load(benchmark).Settings
+    settings = registry.part(benchmark, "Settings")
     fields = settings.model_fields
     if settings.takes_questions and "items" in fields:
         return [
-            'items = "sample"   # your own: "my.jsonl" or "my.csv", with a question and its answer in each row'
+            'items = "sample"   # your own: "my.jsonl" or "my.csv", a question and its answer in each row'
         ]
     sets = getattr(fields["dataset"].annotation, "__args__", ()) if "dataset" in fields else ()
     if "sample" in sets:
         others = ", ".join(str(each) for each in sets if each != "sample")
         return [f'dataset = "sample"   # items that come with the program; there are also: {others}']
-    if "limit" in fields:
-        return ["limit = 20            # so many items; remove the line for all"]
-    return []
-
-
-def _quoted(text: str) -> str:
-    """A TOML basic string: the escapes of JSON are a subset of TOML's."""
-    return json.dumps(text)
+    return ["limit = 20            # so many items; remove the line for all"] if "limit" in fields else []

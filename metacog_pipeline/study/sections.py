@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import functools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -64,7 +63,9 @@ class Settings(Section):
 
     def affecting(self, stage: Stage) -> dict[str, Any]:
         """Return the keys whose change makes ``stage`` the first stale one, with their values as JSON."""
-        return self.model_dump(mode="json", include=_affecting(type(self), stage))
+        extras = {name: field.json_schema_extra for name, field in type(self).model_fields.items()}
+        own = {name for name, each in extras.items() if isinstance(each, dict) and each.get("stage") == stage}
+        return self.model_dump(mode="json", include=own)
 
     @classmethod
     def imported(cls, home: Home) -> Path:
@@ -74,16 +75,6 @@ class Settings(Section):
     def check(self, study: Study) -> Iterable[str]:
         """Yield what is wrong with these keys in this study: what, the value, what to do, one line each."""
         return ()
-
-
-@functools.lru_cache(maxsize=256)
-def _affecting(settings: type[Settings], stage: Stage) -> set[str]:
-    """Return the names of the keys whose change makes ``stage`` the first stale one."""
-    return {
-        name
-        for name, field in settings.model_fields.items()
-        if isinstance(field.json_schema_extra, dict) and field.json_schema_extra.get("stage") == stage.value
-    }
 
 
 def each_once(value: tuple[str, ...]) -> tuple[str, ...]:

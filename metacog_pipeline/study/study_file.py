@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import Field, SerializeAsAny, ValidationError
 
@@ -15,7 +15,7 @@ from metacog_pipeline.deploy import DeploySection
 from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.files import canonical_json, read_toml
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.spec import ModelSpec
+from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.study.allowed import as_written, explain, not_toml
 from metacog_pipeline.study.sections import Section, Settings, TrainingSection
 
@@ -72,8 +72,11 @@ class Study(StudyFile):
     @property
     def home(self) -> Home:
         """The study's folder, absolute."""
-        chosen = Path(self.study.home or f"{self.study.name}-home")
-        return Home((self.path.parent / chosen.expanduser()).resolve())
+        return Home(self.beside(Path(self.study.home or f"{self.study.name}-home")))
+
+    def beside(self, path: Path) -> Path:
+        """Return ``path`` as the study file means it."""
+        return (self.path.parent / path.expanduser()).resolve()
 
     def prepare(self) -> None:
         """Make the home ready to be written in; raises as `preparing.prepare`."""
@@ -163,9 +166,11 @@ def _problems(study: Study) -> Iterator[str]:
                 yield f'{key}[{index}] "{spec.name}": {problem}'
     asked: dict[str, str] = {}
     for index, spec in enumerate(study.judges):
-        first = asked.setdefault(canonical_json(spec.identity_fields()), spec.name)
-        for problem in _of_judge(study, spec, first):
-            yield f'judges[{index}] "{spec.name}": {problem}'
+        where = f'judges[{index}] "{spec.name}"'
+        if spec.provider == "replay" and any(each.provider != "replay" for each in study.models):
+            yield f'{where}: provider = "replay" never answers; name a provider that can be asked'
+        if (first := asked.setdefault(canonical_json(spec.identity_fields()), spec.name)) != spec.name:
+            yield f'{where}: asks the same model as judge "{first}", so that one opinion would count twice; remove one'
 
 
 def _benchmarks(data: Mapping[str, Any]) -> tuple[dict[str, Settings], dict[str, str]]:
@@ -230,27 +235,30 @@ def _with_folders(data: Mapping[str, Any], beside: Path) -> dict[str, Any]:
     """Return the study with the folders of local models taken from where its file is."""
 
     def placed(row: Any) -> Any:
-        folder = row.get("model") if isinstance(row, dict) and row.get("provider") == "transformers" else None
+        local = isinstance(row, dict) and row.get("provider") == "transformers"
+        folder = row.get("model") if local else None
         return {**row, "model": str(beside / folder)} if isinstance(folder, str) and folder else row
 
-    tables = {key: data[key] for key in ASKED if isinstance(data.get(key), list)}
-    return {**data, **{key: [placed(row) for row in rows] for key, rows in tables.items()}}
+    return {
+        key: [*map(placed, each)] if key in ASKED and isinstance(each, list) else each
+        for key, each in data.items()
+    }
 
 
 def _check_home(study: Study) -> None:
-    chosen, reason = study.study.home or "", ""
+    chosen = study.study.home or ""
     try:
         study.home.path.exists()
-        if not chosen.isprintable():
-            reason = "it holds characters that cannot be printed"
-        elif chosen and not chosen.strip():
-            reason = "blank"
-        elif "://" in chosen:  # as a path it would be a folder called s3:
-            reason = "an address; a home is a folder of this host, and deploy.store names where hosts share answers"
-        elif "$" in chosen:  # a folder of that name is never meant
-            reason = "variables are not filled in"
-        elif study.home.path == Path(study.home.path.anchor):
-            reason = "the root of the file system"
+        reasons = {
+            "it holds characters that cannot be printed": not chosen.isprintable(),
+            "blank": bool(chosen) and not chosen.strip(),
+            # As a path it would be a folder called s3:
+            "an address; a home is a folder of this host, and deploy.store names where hosts share answers": "://"
+            in chosen,
+            "variables are not filled in": "$" in chosen,
+            "the root of the file system": study.home.path == Path(study.home.path.anchor),
+        }
+        reason = next((each for each, found in reasons.items() if found), "")
     except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL, or ~ of a user who is not there
         reason = getattr(error, "strerror", None) or str(error)
     if reason:
@@ -271,28 +279,12 @@ def _refuse_same_names(data: Mapping[str, Any]) -> None:
                 )
 
 
-def _of_judge(study: Study, judge: ModelSpec, first: str) -> Iterator[str]:
-    """Yield why a judge cannot be asked, or is no opinion of its own; ``first`` is the first judge that is this model."""
-    if judge.provider == "replay" and any(each.provider != "replay" for each in study.models):
-        yield 'provider = "replay" never answers; name a provider that can be asked'
-    if first != judge.name:
-        yield f'asks the same model as judge "{first}", so that one opinion would count twice; remove one'
-    if judge.provider == "simulated" or judge.family is None:
-        return
-    for each in study.models:
-        if each.family not in (None, judge.family) and each.identity_fields() == judge.identity_fields():
-            yield (
-                f'family = "{judge.family}", but models "{each.name}", which is the same model, says '
-                f'"{each.family}"; give both the same'
-            )
-
-
 def _of_model(spec: ModelSpec) -> Iterator[str]:
     """Yield what is wrong with a row that can be asked."""
-    if not spec.model and spec.provider in ("openai", "anthropic", "gemini"):
-        yield 'model is missing; give the model id the provider knows, e.g. model = "…"'
     if not spec.model and spec.provider == "transformers":
         yield 'model is missing; give the folder of the model, e.g. model = "models/mine"'
+    elif not spec.model and spec.provider not in IN_PROCESS:
+        yield 'model is missing; give the model id the provider knows, e.g. model = "…"'
     if spec.api_key_env is not None and _KEY_LIKE.match(spec.api_key_env):
         yield "api_key_env looks like a key itself; give the NAME of the environment variable that holds it"
     if spec.base_url is not None:
@@ -309,8 +301,12 @@ def _of_model(spec: ModelSpec) -> Iterator[str]:
 
 
 def _of_address(text: str) -> Iterator[str]:
-    parts = _address_parts(text)
-    if parts is None:
+    try:
+        parts = urlsplit(text if text.isprintable() and " " not in text else "")
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
         yield "base_url is not an http(s) address; e.g. https://host/v1"
         return
     if parts.username or parts.password or parts.query or parts.fragment:
@@ -318,16 +314,6 @@ def _of_address(text: str) -> Iterator[str]:
             "base_url must not carry a user, password, query or fragment; put the key in an environment variable and "
             "name it in api_key_env"
         )
-    ending = next((each for each in _OPERATIONS if parts.path.rstrip("/").endswith(each)), None)
-    if ending is not None:
-        yield f"base_url ends in {ending}, which is added when asking; give what stands before it"
-
-
-def _address_parts(text: str) -> SplitResult | None:
-    """Return the parts of an http(s) address, ``None`` for any other text."""
-    try:
-        parts = urlsplit(text if text.isprintable() and " " not in text else "")
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        return None
-    return parts if usable else None
+    for ending in _OPERATIONS:
+        if parts.path.rstrip("/").endswith(ending):
+            yield f"base_url ends in {ending}, which is added when asking; give what stands before it"

@@ -215,7 +215,7 @@ def setting(recipe: CausalRecipe) -> Setting:
 def _model(study: Study) -> Path:
     chosen = section(study).model
     assert chosen is not None
-    return (study.path.parent / chosen.expanduser()).resolve()
+    return study.beside(chosen)
 
 
 def _beside(study: Study, named: str) -> str:
