@@ -22,13 +22,7 @@ _WITH_BOARDS = (0, 7, 8, 9)
 
 
 def open_study(path: str | Path) -> OpenStudy:
-    """Open the study file at ``path``; it is read and checked, nothing is written.
-
-    Raises
-    ------
-    StudyError
-        With file, key, value and what is allowed, on one line.
-    """
+    """Open the study file at ``path``; it is read and checked, nothing is written. Raises ``StudyError`` for a mistake."""
     from metacog_pipeline.cli.options import opened
 
     if not isinstance(path, str | Path):
@@ -67,14 +61,8 @@ class OpenStudy:
     ) -> pl.DataFrame:
         """Ask what is missing, score it, rebuild the boards, as ``metacog run`` does; return the table ``progress``.
 
-        Models that have a price cost money. A partition that failed is a row of the table that says why.
-
-        Raises
-        ------
-        StudyError
-            A benchmark, model or run the study does not have.
-        MetacogError
-            The run ended without boards; its own message stands on standard error.
+        Models that have a price cost money. A partition that failed is a row of the table that says why. Raises
+        ``StudyError`` for what the study does not have, ``MetacogError`` where the run ended without boards.
         """
         from metacog_pipeline.cli.running import launch, refuse_unknown
 
@@ -98,12 +86,7 @@ class OpenStudy:
     def observations(self, benchmark: str) -> pl.DataFrame:
         """Return every scored response of a benchmark: a row per model, run, condition and item.
 
-        Raises
-        ------
-        StudyError
-            The study does not run this benchmark.
-        StoreError
-            Nothing is scored yet.
+        Raises ``StudyError`` where the study does not run it, ``StoreError`` where nothing is scored yet.
         """
         import polars as pl
 
@@ -120,12 +103,7 @@ class OpenStudy:
     def transcripts(self, benchmark: str) -> pl.DataFrame:
         """Return every call of a benchmark with prompt, reply and what it cost; superseded calls are marked.
 
-        Raises
-        ------
-        StudyError
-            The study does not run this benchmark.
-        StoreError
-            There is no leaderboard yet.
+        Raises ``StudyError`` where the study does not run it, ``StoreError`` before there is a leaderboard.
         """
         self._refuse_unknown(benchmark)
         return self.sql(
@@ -144,12 +122,8 @@ class OpenStudy:
     def sql(self, query: str) -> pl.DataFrame:
         """Return what one reading statement answers from the study's DuckDB file; texts are attached as ``texts``.
 
-        Names that repeat are numbered (``a``, ``a_2``).
-
-        Raises
-        ------
-        StudyError
-            It is not one reading statement, or a column of its answer fits no frame.
+        Names that repeat are numbered (``a``, ``a_2``). Raises ``StudyError`` for any other statement, and where a column
+        of the answer fits no frame.
         """
         import polars as pl
 

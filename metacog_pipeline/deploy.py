@@ -10,15 +10,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from metacog_pipeline.errors import StudyError, one_line
+from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import shipped, write_text
 from metacog_pipeline.storage.store import scheme_of
 
 _NAME = "the NAME of an environment variable that holds the address, never the address itself: it holds a password"
-_POSTGRES = (
-    "the name of an environment variable with the address of a PostgreSQL server: a file of this machine is not seen "
-    "elsewhere"
-)
+_VARIABLE = "the name of an environment variable with the address of {}"
 _LIKE = {
     "dagster_storage": "postgresql+psycopg2://USER:PASSWORD@HOST:5432/DATABASE",
     "broker": "redis://HOST:6379/0",
@@ -31,13 +28,8 @@ _SCHEMES = {
 _EXTRAS = {extra: f"dagster_{extra}" for extra in ("postgres", "celery", "docker", "k8s")}
 _LAUNCHERS = {"docker": "DockerRunLauncher", "k8s": "K8sRunLauncher"}
 INSTANCE_FILE = "dagster.yaml"
-MARK = "# From here on filled in by metacog, anew with every command: what you write above this line is left out below.\n"
-_EARLIER = "# DAGSTER_HOME of a study."  # how the whole file began up to 0.2
-#: Keys that say the same in other words: where one is said, the others are not filled in.
-_SAME = (
-    {"storage", "run_storage", "event_log_storage", "schedule_storage"},
-    {"concurrency", "run_queue", "run_coordinator"},
-)
+MARK = "# Written by metacog with every command. Without this line the file is yours and stays as it is.\n"
+_EARLIER = ("# DAGSTER_HOME of a study.", "# From here on filled in by metacog")  # how it began up to 0.3
 
 
 def _variable() -> Any:
@@ -78,13 +70,11 @@ class DeploySection(BaseModel):
                 yield str(error)
         for key in ("ledger", "executor", "launcher") if self.dagster_storage is None else ():
             if (value := getattr(self, key)) in _EXTRAS:
-                yield f'deploy.{key} = "{value}": needs deploy.dagster_storage, {_POSTGRES}'
+                needed = f"needs deploy.dagster_storage, {_VARIABLE.format('a PostgreSQL server')}"
+                yield f'deploy.{key} = "{value}": {needed}: a file of this machine is not seen elsewhere'
         launched = f'deploy.launcher = "{self.launcher}"'
         if self.executor == "celery" and self.broker is None:
-            yield (
-                'deploy.executor = "celery": needs deploy.broker, the name of an environment variable with the address '
-                "of a Redis server"
-            )
+            yield f'deploy.executor = "celery": needs deploy.broker, {_VARIABLE.format("a Redis server")}'
         if self.executor == "celery" and self.launcher != "default":
             yield f'{launched}: Celery workers take whole runs; leave launcher out with executor = "celery"'
         if self.executor == "k8s" and self.launcher != "k8s":
@@ -141,33 +131,26 @@ class DeploySection(BaseModel):
         }
 
 
-def write_instance_file(folder: Path, deploy: DeploySection, variables: Sequence[str]) -> None:
-    """Write into the ``dagster.yaml`` in ``folder`` what it does not say. Raises ``StudyError`` if it is not YAML."""
-    path = folder / INSTANCE_FILE
-    present = path.read_text(encoding="utf-8") if path.exists() else ""
-    text = filled(present, deploy, variables, str(path))
-    if text != present:
-        write_text(path, text)
+def write_instance_file(folder: Path, deploy: DeploySection, variables: Sequence[str] = ()) -> None:
+    """Write the ``dagster.yaml`` of a study into ``folder``; one that a person wrote stays as it is.
 
-
-def filled(
-    present: str, deploy: DeploySection, variables: Sequence[str] = (), shown: str = INSTANCE_FILE
-) -> str:
-    """Return the text of a ``dagster.yaml``: what the user wrote of ``present``, then what is missing."""
+    Raises ``StudyError`` if that one is not YAML.
+    """
     import yaml  # comes with Dagster
 
-    own = "" if present.startswith(_EARLIER) else present.partition(MARK)[0]
-    try:
-        said = yaml.safe_load(own) or {}
-    except (yaml.YAMLError, RecursionError) as error:
-        raise StudyError(f"{shown}: not readable YAML ({one_line(str(error), 200)}); mend it") from None
-    if not isinstance(said, dict):
-        raise StudyError(f"{shown}: give KEY: VALUE lines, as Dagster's documentation of dagster.yaml says")
-    covered = said.keys() | {key for same in _SAME if same & said.keys() for key in same}
+    path = folder / INSTANCE_FILE
+    present = path.read_text(encoding="utf-8") if path.exists() else MARK
+    if not present.startswith((MARK, *_EARLIER)):
+        try:
+            usable = isinstance(yaml.safe_load(present) or {}, dict)
+        except (yaml.YAMLError, RecursionError):
+            usable = False
+        if not usable:
+            raise StudyError(
+                f"{path}: is not YAML of KEY: VALUE lines; mend it, or delete it for one of ours"
+            )
+        return
     settings = yaml.safe_load(shipped("data", INSTANCE_FILE).read_text(encoding="utf-8"))
-    settings |= deploy.instance_settings(variables)
-    left = {key: value for key, value in settings.items() if key not in covered}
-    if not left:
-        return own
-    between = "\n" if own and not own.endswith("\n") else ""
-    return f"{own}{between}{MARK}{yaml.safe_dump(left, sort_keys=False)}"
+    text = MARK + yaml.safe_dump(settings | deploy.instance_settings(variables), sort_keys=False)
+    if text != present:
+        write_text(path, text)

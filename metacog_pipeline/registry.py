@@ -43,11 +43,6 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(entries().keys() - _broken.keys()))
 
 
-def commands() -> tuple[str, ...]:
-    """Return the names of the installed benchmarks that have commands of their own; none is imported."""
-    return tuple(sorted(entries(COMMAND_GROUP)))
-
-
 def is_strange(module: str) -> bool:
     """Whether a module is of another package: what is in ours is held to the contract by tests."""
     return module.partition(".")[0] != _OURS
@@ -59,7 +54,7 @@ def is_ours(name: str) -> bool:
 
 
 def load_command(name: str) -> Any:
-    """Return the command of benchmark ``name``, imported now. Raises ``BrokenPluginError`` if it cannot be."""
+    """Return a benchmark's command, imported now. Raises ``BrokenPluginError`` if it cannot be."""
     entry = entries(COMMAND_GROUP)[name][0]
     return _guarded(entry, entry.load)
 
@@ -83,19 +78,19 @@ def part(name: str, attribute: str) -> Any:
     Where the package says in ``PARTS`` where the attribute stands, the class is not imported.
     """
     entry = _entry(name)
-
-    def named() -> Any:
-        place = getattr(import_module(entry.module), "PARTS", {}).get(attribute)
-        return None if place is None else pkgutil.resolve_name(place)
-
-    found = _guarded(entry, named)
-    return getattr(load(name), attribute) if found is None else found
+    parts = getattr(_guarded(entry, lambda: import_module(entry.module)), "PARTS", {})
+    if attribute not in parts:
+        return getattr(load(name), attribute)
+    return _guarded(entry, lambda: pkgutil.resolve_name(parts[attribute]))
 
 
 def check(name: str, study: Any) -> None:
     """Raise ``BrokenPluginError`` where another package's benchmark declares what cannot be used in a study."""
     entry = _entry(name)
-    if is_strange(entry.module) and (why := pkgutil.resolve_name(f"{_USABLE}:faults_in")(study, load(name))):
+    why = (
+        pkgutil.resolve_name(f"{_USABLE}:faults_in")(study, load(name)) if is_strange(entry.module) else None
+    )
+    if why:
         raise BrokenPluginError(f"{_owned(entry)}: {why}")
 
 
@@ -111,16 +106,11 @@ def lazily(package: str, name: str, parts: Mapping[str, str]) -> Callable[[str],
 
 
 def _entry(name: str) -> EntryPoint:
-    if not entries():
-        raise StudyError(
-            "no benchmark is installed: the package's entry points are missing; run `pip install -e .` in the checkout"
-        )
     if name in _broken:
         raise BrokenPluginError(_broken[name])
     if name not in entries():
-        raise StudyError(
-            f'no benchmark is called "{name}"{suggestion(name, names())}; installed are: {", ".join(names())}'
-        )
+        near, known = suggestion(name, names()), ", ".join(names())
+        raise StudyError(f'no benchmark is called "{name}"{near}; installed are: {known}')
     first, *others = entries()[name]
     if others and is_strange(first.module):  # a name of ours is ours, whoever else claims it
         owners = " and ".join(map(_owned, (first, *others)))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from metacog_pipeline.deploy import DeploySection, filled
+from metacog_pipeline.deploy import DeploySection
 from metacog_pipeline.study import load_study
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -138,7 +138,7 @@ def test_the_launcher_in_dagster_yaml_is_one_that_dagster_takes(executor, launch
     from dagster._core.instance.config import dagster_instance_config_schema
 
     deploy = DeploySection(dagster_storage="PG", broker="REDIS", executor=executor, launcher=launcher)
-    said = yaml.safe_load(filled("", deploy, ("PG", "KEY")))
+    said = deploy.instance_settings(("PG", "KEY"))
     chosen = said["run_launcher"]
     assert (chosen["module"], chosen["class"]) == (module, name)
     for problems in (

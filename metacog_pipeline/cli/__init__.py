@@ -123,7 +123,11 @@ class Commands(click.Group):
 
 def _of_benchmarks() -> list[str]:
     """Return the names of plug-in commands; those of our own, today's or removed, cannot be taken."""
-    return [name for name in registry.commands() if name not in COMMANDS and not _instead_of(name)]
+    return [
+        name
+        for name in sorted(registry.entries(registry.COMMAND_GROUP))
+        if name not in COMMANDS and not _instead_of(name)
+    ]
 
 
 def _instead_of(name: str) -> str | None:

@@ -110,9 +110,8 @@ class Facts:
         table["benchmarks"] = {
             name: self._with_files(each, folder) for name, each in table.get("benchmarks", {}).items()
         }
-        for benchmark in self.benchmarks():
-            for path in sorted(benchmark.settings.imported(self.study.home).glob("*.jsonl")):
-                _copied(path, folder / exported.IMPORTED / path.name, self.clean)
+        for path in sorted(self.study.home.imported.glob("*.jsonl")):
+            _copied(path, folder / exported.IMPORTED / path.name, self.clean)
         (folder / exported.STUDY).write_text(toml_text(self.clean.value(table)), encoding="utf-8")
         about = {**self.about(), **more}
         text = json.dumps(about, indent=1, sort_keys=True) + "\n"

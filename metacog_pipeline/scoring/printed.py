@@ -12,7 +12,7 @@ from metacog_pipeline.files import canonical_json, sha256_hex, shipped
 from metacog_pipeline.scoring import comparisons
 from metacog_pipeline.scoring.comparisons import as_table, judged, primary_named
 from metacog_pipeline.scoring.schemas import PUBLISHED_CLAIM, PUBLISHED_VALUE
-from metacog_pipeline.study.frames import computed, mark_of
+from metacog_pipeline.study.frames import mark_of, read_frame, write_frame
 
 Bound = Benchmark[Any, Any, Any]
 VERSION = "2"  # of what is claimed; another makes kept tables anew
@@ -30,18 +30,17 @@ def write(benchmark: Bound) -> tuple[pl.DataFrame, pl.DataFrame]:
     if declared is None:
         return pl.DataFrame(schema=PUBLISHED_VALUE), pl.DataFrame(schema=PUBLISHED_CLAIM)
 
-    def compute() -> list[pl.DataFrame]:
-        values, claims = declared.values(benchmark), declared.claims(benchmark)
-        contrasts = () if declared.contrasts is None else declared.contrasts(benchmark)
-        return [
-            fitted(benchmark, values, PUBLISHED_VALUE),
-            fitted(benchmark, claims, PUBLISHED_CLAIM),
-            _told(benchmark, as_table(benchmark, contrasts)),
-        ]
-
-    paths = [folder(benchmark) / name for name in FILES]
-    values, claims, _ = computed(paths, _made_from(benchmark), compute)
-    return values, claims
+    values, claims, contrasts = (folder(benchmark) / name for name in FILES)
+    if stale(benchmark):
+        tests = () if declared.contrasts is None else declared.contrasts(benchmark)
+        made = {
+            values: fitted(benchmark, declared.values(benchmark), PUBLISHED_VALUE),
+            claims: fitted(benchmark, declared.claims(benchmark), PUBLISHED_CLAIM),
+            contrasts: _told(benchmark, as_table(benchmark, tests)),
+        }
+        for path, frame in made.items():
+            write_frame(frame, path, _made_from(benchmark))
+    return read_frame(values), read_frame(claims)
 
 
 def marks(benchmark: Bound) -> list[str | None]:

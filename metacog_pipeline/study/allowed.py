@@ -24,7 +24,6 @@ _SAMPLING = ("frequency_penalty", "min_p", "presence_penalty", "repetition_penal
 _OWN = ("value_error", "assertion_error")  # raised by a check of ours: its words are kept
 _LONGEST = 80  # characters of a value
 _BARE = re.compile(r"[^\s.\"'\[\]]+")  # a key that is readable without quotes
-_VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]*)\}?")  # as a shell has it
 _LIMITS = {
     "minimum": "of {} or more",
     "exclusiveMinimum": "above {}",
@@ -200,8 +199,6 @@ def _wrong_value(key: str, problem: Mapping[str, Any], schema: Schema) -> str:
         return f": stands in [[ ]], for one of several rows; it is one table, write [{key}]"
     if isinstance(given, dict) and kind == "tuple_type" and _keys(node.get("items", {}), schema):
         return f": stands in [ ], for one table; it has several rows, write [[{key}]]"
-    if key.endswith("api_key_env") and (variable := _VARIABLE.fullmatch(str(given))):
-        return f': give the NAME alone, "{variable[1]}", without $; what it holds is read later'
     choices = [str(value) for each in _options(node, schema) for value in each.get("enum", ())]
     return f"{shown}: give {needed}{suggestion(str(given), choices)}"
 

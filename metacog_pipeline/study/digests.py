@@ -12,13 +12,11 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.checksums import is_sealed, seal
-from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import ASIDE, canonical_json, file_sha256, put_aside, write_text
 from metacog_pipeline.home import KEPT, Home
 from metacog_pipeline.transcripts.folder import COPY_NAME, MANIFEST_NAME
@@ -74,18 +72,19 @@ def note(home: Home, *below: Path) -> None:
 
 
 def compare(home: Home) -> Compared:
-    """Read every derived file and compare it with what was noted. Raises ``StoreError`` when one cannot be opened."""
+    """Read every derived file and compare it with what was noted. Raises ``OSError`` when one cannot be read."""
     noted, present = _noted(home), _derived(home)
     damage: dict[Path, str] = {}
     if noted is None:
         damage[home.status / NOTE] = "is damaged, so that what was published cannot be compared"
-    rows, begun = noted or {}, _begun(home)
+    mark, rows = home.status / _BEGUN, noted or {}
+    begun = mark.stat().st_mtime_ns if mark.exists() else math.inf
     same, new = 0, len(present.keys() - rows.keys())
     for name, row in rows.items():
         path, lost = home / name, _BY_HAND if _by_hand(name) else ""
         if name not in present:
             damage[path] = f"is gone{lost}"
-        elif _sha256(path) == row[2]:
+        elif file_sha256(path) == row[2]:
             same += 1
         elif path.stat().st_mtime_ns >= begun and not lost:
             new += 1
@@ -114,43 +113,23 @@ def _row(path: Path, before: list[Any] | None) -> list[Any]:
     return before if before is not None and before[:2] == stamp else [*stamp, file_sha256(path)]
 
 
-def _sha256(path: Path) -> str:
-    try:
-        return file_sha256(path)
-    except OSError as error:
-        raise StoreError(
-            f"{path}: cannot be read ({error.strerror}): check its permissions and the disk"
-        ) from None
-
-
-def _begun(home: Home) -> float:
-    """Return since when files change that are not noted yet, in nanoseconds; infinity where none do."""
-    try:
-        return (home.status / _BEGUN).stat().st_mtime_ns
-    except FileNotFoundError:
-        return math.inf
-
-
 def _by_hand(name: str) -> bool:
     """Whether a file, by its path below the home, comes back by no run; answers have copies of their own."""
     return name.partition("/")[0] in KEPT and not name.endswith(f"/{COPY_NAME}")
 
 
 def _derived(home: Home) -> dict[str, Path]:
-    """Return the derived files by their paths below the home."""
-    return {home.key(path): path for path in _walk(home) if path != home.status / NOTE}
-
-
-def _walk(home: Home) -> Iterator[Path]:
-    """Yield files that are not hidden, put aside, a manifest or a journal."""
+    """Return the derived files by their paths below the home: none hidden, put aside, a manifest or a journal."""
+    found: dict[str, Path] = {}
     for folder, inner, names in os.walk(home.path):
         if folder == str(home.path):
             inner[:] = [each for each in inner if each not in _ELSEWHERE]
         for name in names:
             path = Path(folder, name)
             journal = name.startswith("journal-") and segment_number(path)
-            if not (name.startswith(".") or ASIDE in name or name == MANIFEST_NAME or journal):
-                yield path
+            if not (name.startswith(".") or ASIDE in name or name in (MANIFEST_NAME, NOTE) or journal):
+                found[home.key(path)] = path
+    return found
 
 
 def _noted(home: Home) -> dict[str, list[Any]] | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -41,16 +40,3 @@ def mark_of(path: Path) -> str | None:
         return pl.read_parquet_metadata(path).get(MARK)
     except (OSError, pl.exceptions.PolarsError):
         return None
-
-
-def computed(
-    paths: Sequence[Path], made_from: str, compute: Callable[[], Sequence[pl.DataFrame]]
-) -> list[pl.DataFrame]:
-    """Return the frames at ``paths``; computed and written where one was made from something else or cannot be read."""
-    if all(mark_of(path) == made_from for path in paths):
-        with contextlib.suppress(SourceError):  # damaged behind its mark
-            return [read_frame(path) for path in paths]
-    frames = list(compute())
-    for frame, path in zip(frames, paths, strict=True):
-        write_frame(frame, path, made_from)
-    return frames

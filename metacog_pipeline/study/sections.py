@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from metacog_pipeline.home import Home
-
 if TYPE_CHECKING:
     from metacog_pipeline.study.study_file import Study
 
@@ -51,7 +49,7 @@ class Settings(Section):
     ``wording`` is a TOML file with the exact texts of another study, relative to the study file. ``allow_incomplete``
     gives numbers for runs in which something was not answered, and labels them.
 
-    A benchmark that ``takes_questions`` reads the files below `imported` as well, rows of `question_rows`: questions of
+    A benchmark that ``takes_questions`` reads the files in `Home.imported` as well, rows of `question_rows`: questions of
     logs that no benchmark asks yet.
     """
 
@@ -66,11 +64,6 @@ class Settings(Section):
         extras = {name: field.json_schema_extra for name, field in type(self).model_fields.items()}
         own = {name for name, each in extras.items() if isinstance(each, dict) and each.get("stage") == stage}
         return self.model_dump(mode="json", include=own)
-
-    @classmethod
-    def imported(cls, home: Home) -> Path:
-        """Return where questions of imported logs are kept."""
-        return home.imported
 
     def check(self, study: Study) -> Iterable[str]:
         """Yield what is wrong with these keys in this study: what, the value, what to do, one line each."""

@@ -132,12 +132,8 @@ def load_study(path: Path) -> Study:
 
 def _validated(path: Path, data: Mapping[str, Any]) -> Study:
     models = data.get("models", [])
-    if isinstance(models, dict):
-        raise StudyError("models: a list of tables; write [[models]], in two brackets, above each model")
-    if not isinstance(models, list) or not models:
+    if not models or not isinstance(models, list | dict):
         raise StudyError("models: the study has no model; add at least one [[models]] table with a name")
-    if "analysts" in data:
-        raise StudyError("[[analysts]] is now [[authors]]; rename its tables")
     _refuse_same_names(data)
     tables, broken = _benchmarks(data)
     read = StudyFile.model_validate({**_with_folders(data, path.resolve().parent), "benchmarks": tables})

@@ -24,7 +24,7 @@ def files_of(benchmark: Any) -> list[Path]:
     """Return the files the items are read from."""
     named = benchmark.settings.items
     own = [SHIPPED if each == SAMPLE else benchmark.context.beside(each) for each in named]
-    return [*own, *sorted(benchmark.settings.imported(benchmark.context.home).glob("*.jsonl"))]
+    return [*own, *sorted(benchmark.context.home.imported.glob("*.jsonl"))]
 
 
 def digests(benchmark: Any) -> list[str]:

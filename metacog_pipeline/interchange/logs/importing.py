@@ -77,7 +77,6 @@ def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: L
         return _into_another(path, study, name, samples, names, options)
     if unknown := [each for each in options.trust if each not in TRUSTED]:
         raise StudyError(f"--trust {unknown[0]}: give one of {', '.join(TRUSTED)}; nothing was kept")
-    settings = registry.part(name, "Settings")
     condition = _condition(usable)
     items = _items(study, name)
     matched = matching.match(path, items, usable, options.trust)
@@ -97,7 +96,7 @@ def import_log(path: Path, study_path: Path, found: Iterable[Sample], options: L
     told = study_files.fitted(study_path, study, names, max(each.run for each in usable), tables, lacks)
     told.prepare()
     if matched.new:
-        matching.keep_new(settings.imported(told.home), matched)
+        matching.keep_new(told.home.imported, matched)
     into = bound(told, name)
     if not construction.items_current(into):
         construction.build(into)
