@@ -19,8 +19,7 @@ from click.exceptions import NoArgsIsHelpError
 from click.shell_completion import CompletionItem
 
 from metacog_pipeline import __version__, registry
-from metacog_pipeline.cli import mistakes
-from metacog_pipeline.errors import MetacogError
+from metacog_pipeline.errors import MetacogError, one_line
 
 EPILOG = (
     "Exit codes: 0 done, 1 other error, 2 wrong study file or arguments, 3 sources, 4 kept answers, 5 budget, "
@@ -102,23 +101,17 @@ class Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands and options that begin so, without importing a command."""
-        found = [
-            CompletionItem(name, help=COMMANDS[name][1] if name in COMMANDS else None)
-            for name in self.list_commands(ctx)
-            if name.startswith(incomplete)
-        ]
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        found = [CompletionItem(name, help=COMMANDS.get(name, ("", None))[1]) for name in names]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing one."""
-        groups = {
-            title: [(name, line) for name, (_, line) in group.items()] for title, group in GROUPS.items()
-        }
-        groups["Of benchmarks"] = [(name, f"See metacog {name} --help.") for name in _of_benchmarks()]
-        for title, lines in groups.items():
-            if lines:
+        others = {name: ("", f"See metacog {name} --help.") for name in _of_benchmarks()}
+        for title, group in {**GROUPS, "Of benchmarks": others}.items():
+            if group:
                 with formatter.section(title):
-                    formatter.write_dl(lines)
+                    formatter.write_dl([(name, line) for name, (_, line) in group.items()])
 
 
 def _of_benchmarks() -> list[str]:
@@ -166,7 +159,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         error.show()
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        _fail(mistakes.words(error), error.exit_code)
+        _fail(_mistake(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         _fail("interrupted; everything answered so far is kept", 130)
     except OSError as error:
@@ -176,6 +169,16 @@ def main(arguments: list[str] | None = None) -> NoReturn:
             sys.exit(0)
         raise
     sys.exit(0)
+
+
+def _mistake(error: click.ClickException) -> str:
+    """Return a mistake on the command line in click's words, on one line: the command, the mistake, how it is typed."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return one_line(error.format_message())
+    place = "" if context.parent is None else f"{context.command_path.partition(' ')[2]}: "
+    usage = context.get_usage().removeprefix("Usage: ")
+    return one_line(f"{place}{error.format_message().rstrip('.')}; as in: {usage}")
 
 
 def _open_streams() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import STUDY_FILE, opened, study_argument, study_option
+from metacog_pipeline.cli.options import PATH, opened, port_option, study_argument, study_option
 from metacog_pipeline.errors import StoreError, StudyError, suggestion
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import FORMATS, Format, Rows, render
@@ -24,8 +23,10 @@ _COMPARED = (
     *("benchmark", "condition", "measure", "value_a", "value_b"),
     *("difference", "low", "high", "p_holm", "n_items", "better", "low_n"),
 )
-#: How an argument begins that is SQL with a comment above it, and no option: `-- What …`, not `--output=a file.csv`.
-_COMMENTED = re.compile(r"--(?:[^=]*\s|.*\n)", re.DOTALL)
+_RULE = (
+    "Over the n_items both answered; one rule for every benchmark: confidence from 0 to 1, ECE over ten bins. "
+    "A board is over all items, and may have the scale of its paper."
+)
 
 
 @click.command()
@@ -37,10 +38,13 @@ def board(benchmark: str | None, study_file: Path, form: Format) -> None:
 
     For people (table, markdown) one line per model; for programs (json, csv) every row of the table `leaderboard`.
     """
-    home = opened(study_file).home
+    print_board(opened(study_file).home, benchmark, form)
+
+
+def print_board(home: Home, benchmark: str | None, form: Format) -> None:
+    """Print the board of one benchmark, or of all; for people with notes below."""
     with one_connection(home):
-        rows = read_board(home, benchmark)
-        click.echo(render_board(rows, form), nl=False)
+        click.echo(render_board(read_board(home, benchmark), form), nl=False)
         if form in ("table", "markdown"):
             click.echo(f"\n{notes(home, benchmark)}", nl=False)
 
@@ -61,48 +65,26 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
     from metacog_pipeline.scoring.cross_benchmark import compare as compare_models
 
     found = compare_models(opened(study_file), a, b)
-    if form not in ("table", "markdown"):
-        click.echo(render(Rows(tuple(found.columns), tuple(found.iter_rows())), form), nl=False)
-        return
-    shown = found.drop_nulls("difference").select(_COMPARED)
+    people = form in ("table", "markdown")
+    shown = found.drop_nulls("difference").select(_COMPARED) if people else found
     click.echo(render(Rows(tuple(shown.columns), tuple(shown.iter_rows())), form), nl=False)
-    click.echo(
-        "\nOver the n_items both answered; one rule for every benchmark: confidence from 0 to 1, ECE over ten bins. "
-        "A board is over all items, and may have the scale of its paper."
-    )
+    if people:
+        click.echo(f"\n{_RULE}")
     if left := found.height - shown.height:
         click.echo(
             f"{left} of {found.height} tests have no value; --format csv says why, in the column status."
         )
 
 
-class _Query(click.Command):
-    """A command whose argument may begin with a comment of SQL."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments, those that begin with a comment behind the options."""
-        place = args.index("--") if "--" in args else len(args)
-        given, last = args[:place], args[place + 1 :]
-        if said := [each for each in given if _COMMENTED.match(each)]:
-            args = [*(each for each in given if each not in said), "--", *said, *last]
-        return super().parse_args(ctx, args)
-
-
-@click.command(cls=_Query)
+@click.command(
+    context_settings={"ignore_unknown_options": True}
+)  # a query may begin with a comment, as in -- What …
 @click.argument("query", required=False)
-@click.option("--study", "study_file", metavar="STUDY", type=STUDY_FILE, help="The study file.")
-@click.option(
-    "--store",
-    metavar="ADDRESS",
-    help="Instead: boards published in a store (s3://bucket/prefix).",
-)
+@click.option("--study", "study_file", metavar="STUDY", type=PATH, help="The study.")
+@click.option("--store", metavar="ADDRESS", help="Instead: boards published in a store (s3://bucket/prefix).")
 @printing.format_option(*FORMATS)
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Write the answer to this file instead: .parquet, .csv or .json.",
-)
-@click.option("--saved", help="Ask one of the queries that come with the program: profile, reliability, …")
+@click.option("--output", type=PATH, help="Write the answer to this file instead: .parquet, .csv or .json.")
+@click.option("--saved", help="Ask a query that comes with the program: profile, reliability, …")
 @click.option("--dictionary", is_flag=True, help="Print what every table and column means, as Markdown.")
 def sql(
     query: str | None,
@@ -120,17 +102,14 @@ def sql(
     """
     with _home(study_file, store) as home:
         if dictionary:
-            _print_dictionary(home)
-            return
+            return _print_dictionary(home)
         query = _saved(saved) if saved is not None else query
         if query is None and not sys.stdin.isatty():
             query = sys.stdin.read()
-        if not (query or "").strip():
+        if not query or not query.strip():
             raise StudyError("query: empty; give one SELECT as an argument or on standard input")
-        assert query is not None
         if output is None:
-            click.echo(render(run_query(home, query), form), nl=False)
-            return
+            return click.echo(render(run_query(home, query), form), nl=False)
         from metacog_pipeline.leaderboard.export import export_query
 
         rows = export_query(home, query, output)
@@ -156,7 +135,7 @@ def _home(study_file: Path | None, store: str | None) -> Iterator[Home]:
         fetch(home)
         if not home.leaderboard.is_file():
             raise StoreError(
-                f"{store}: no boards were published there; metacog run on a host of the study does it"
+                f"{store}: no boards are published there; metacog run on a host of the study does it"
             )
         yield home
 
@@ -176,21 +155,15 @@ def _saved(name: str) -> str:
 
     known = saved_queries()
     if name not in known:
-        raise StudyError(
-            f'--saved "{name}": no such query{suggestion(name, known)}; there are: {", ".join(sorted(known))}'
-        )
+        there = f"there are: {', '.join(sorted(known))}"
+        raise StudyError(f'--saved "{name}": no such query{suggestion(name, known)}; {there}')
     return known[name]
 
 
 @click.command()
 @study_argument
 @click.option("--explore", is_flag=True, help="Serve items and answers in a browser instead, until Ctrl-C.")
-@click.option(
-    "--port",
-    default=0,
-    type=click.IntRange(0, 65535),
-    help="Port of --explore; 0 takes the next free one from 3100 on.",
-)
+@port_option(0)
 @printing.json_option
 def report(study_file: Path, explore: bool, port: int) -> None:
     """Write the study's boards, figures, published comparisons and transcripts as HTML pages; print where they are.
@@ -202,14 +175,8 @@ def report(study_file: Path, explore: bool, port: int) -> None:
     if explore:
         from metacog_pipeline.report.explorer import server
 
-        server.serve(study.home, study.study.name, port, announce=_announce)
-        return
+        return server.serve(study.home, study.study.name, port, announce=printing.announce)
     from metacog_pipeline.report.page import build_report
 
     page = build_report(study.home, study.study.name)
     printing.say(str(page), report=str(page))
-
-
-def _announce(line: str, address: str) -> None:
-    printing.say(line, address=address)
-    printing.flush()

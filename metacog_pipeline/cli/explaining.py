@@ -15,17 +15,15 @@ from metacog_pipeline.cli.options import opened, study_argument
 from metacog_pipeline.errors import MetacogError
 from metacog_pipeline.study import Study
 
-FIRST_ITEMS = 8
-FIRST_REASONS = 3
-WIDTH = 110
-LABEL = 12
+FIRST_ITEMS, FIRST_REASONS = 8, 3
+WIDTH, LABEL = 110, 12
 LEAST_DIGITS, MOST_DIGITS = 8, 64  # of the id of an answer
-_CELL = ("BENCHMARK", "CONDITION", "MODEL", "MEASURE")
+_CELL = "BENCHMARK CONDITION MODEL MEASURE"
 
 
 @click.command()
 @study_argument
-@click.argument("names", nargs=-1, required=True, metavar="(BENCHMARK CONDITION MODEL MEASURE | ANSWER_ID)")
+@click.argument("names", nargs=-1, required=True, metavar=f"({_CELL} | ANSWER_ID)")
 @click.option("--items", "every_item", is_flag=True, help="List every item the number rests on.")
 @click.option("--raw", is_flag=True, help="Of a call: its body as it came (keep_raw = true keeps it).")
 @printing.json_option
@@ -40,13 +38,9 @@ def explain(study_file: Path, names: tuple[str, ...], every_item: bool, raw: boo
     once for each; with --json they are one list.
     """
     if len(names) == 1:
-        _print_call(opened(study_file), _answer_id(names[0]), raw)
-        return
-    if len(names) != len(_CELL):
-        lacking = (
-            f"{_CELL[len(names)]} is missing" if len(names) < len(_CELL) else f'"{names[4]}": one too many'
-        )
-        raise click.UsageError(f"{lacking}: give {' '.join(_CELL)}, or the ANSWER_ID of one call")
+        return _print_call(opened(study_file), names[0], raw)
+    if len(names) != len(_CELL.split()):
+        raise click.UsageError(f"{len(names)} names: give {_CELL}, or the ANSWER_ID of one call")
     if raw:
         raise click.UsageError("--raw: give the ANSWER_ID of a call beside it")
     from metacog_pipeline.leaderboard.explanation import explain as explained
@@ -68,28 +62,19 @@ def explain(study_file: Path, names: tuple[str, ...], every_item: bool, raw: boo
         )
 
 
-def _answer_id(value: str) -> str:
-    if not LEAST_DIGITS <= len(value) <= MOST_DIGITS or set(value) - set("0123456789abcdef"):
-        raise click.UsageError(
-            f"ANSWER_ID: {value!r} is not an id: give {LEAST_DIGITS} to {MOST_DIGITS} of its digits, 0-9 and a-f; "
-            f"or name a number of the board: {' '.join(_CELL)}"
-        )
-    return value
-
-
 def _print_call(study: Study, answer_id: str, raw: bool) -> None:
     from metacog_pipeline.transcripts import lookup
 
+    if not LEAST_DIGITS <= len(answer_id) <= MOST_DIGITS or set(answer_id) - set("0123456789abcdef"):
+        digits = f"{LEAST_DIGITS} to {MOST_DIGITS} of its digits, 0-9 and a-f"
+        raise click.UsageError(f"ANSWER_ID: {answer_id!r} is not an id: give {digits}; or a number: {_CELL}")
     records = lookup.records_of(study.home, answer_id)
     if raw:
-        if printing.wanted():
-            raise click.UsageError("--raw and --json: give one of them")
-        body = lookup.newest_body(records)
-        if sys.stdout.isatty():
+        if printing.wanted() or sys.stdout.isatty():
             raise click.UsageError(
-                "--raw writes what a provider sent as it came: send it to a file with > FILE"
+                "--raw writes what a provider sent as it came: no --json, and > FILE behind it"
             )
-        sys.stdout.buffer.write(body)
+        sys.stdout.buffer.write(lookup.newest_body(records))
         return
     shown = [lookup.shown(record) for record in records]
     for each in [shown] if printing.wanted() else shown:
@@ -97,63 +82,55 @@ def _print_call(study: Study, answer_id: str, raw: bool) -> None:
 
 
 def _lines(found: Mapping[str, Any], every_item: bool) -> Iterator[str]:
+    board, again, items = found["board"], found["recount"], found["items"]
     yield " · ".join(str(found[name]) for name in ("benchmark", "condition", "model", "measure"))
     yield ""
-    for name in ("words", "formula", "reference", "paper", "unit"):
-        if found[name] and not (name == "formula" and found["formula"] == found["words"]):
-            yield from _entry("what" if name == "words" else name, str(found[name]))
-    board, again = found["board"], found["recount"]
+    formula = None if found["formula"] == found["words"] else found["formula"]
+    yield from _entries({"what": found["words"], "formula": formula})
+    yield from _entries({name: found[name] for name in ("reference", "paper", "unit")})
     yield ""
-    yield from _entry("board", f"{_number(board)}, {found['source']}")
+    yield from _entries({"board": f"{_number(board)}, {found['source']}"})
     if again is not None:
         equal = "equals the board" if found["differs"] is None else f"DIFFERS: {found['differs']}"
-        yield from _entry("recount", f"{_number(again)}: {equal}")
-    yield from _entry("status", str(board["status"] or "as printed in the paper"))
-    if board["method"]:
-        yield from _entry("method", str(board["method"]))
-    yield from _entry("n", f"{board['n']:,}" if board["n"] is not None else "not stated")
+        yield from _entries({"recount": f"{_number(again)}: {equal}"})
+    n = "not stated" if board["n"] is None else f"{board['n']:,}"
+    yield from _entries(
+        {"status": board["status"] or "as printed in the paper", "method": board["method"], "n": n}
+    )
     if again is not None:
-        yield from _left_out(found)
-        if board["low_n"]:
-            yield from _entry(
-                "low_n", "too few right or wrong answers for this interval, or its coverage was not measured"
-            )
-    yield from _behind(found, every_item)
-
-
-def _left_out(found: Mapping[str, Any]) -> Iterator[str]:
-    left = found["left_out"]
-    said = [_reason(each) for each in left]
-    lead = f"{found['asked']:,} responses asked for"
-    if found["items"] is None:
-        said.append("the measure does not say which responses it rests on")
-    yield from _entry("left out", f"{'; '.join(said) or 'nothing'}; of {lead}")
+        left = "; ".join(map(_reason, found["left_out"])) or "nothing"
+        if items is None:
+            left += "; the measure does not say which responses it rests on"
+        few = "too few right or wrong answers for this interval, or its coverage was not measured"
+        asked = f"{left}; of {found['asked']:,} responses asked for"
+        yield from _entries({"left out": asked, "low_n": few if board["low_n"] else None})
+    yield ""
+    yield "SQL behind it (metacog sql --study STUDY)"
+    yield from (f"  {query}" for query in found["sql"])
+    if items:
+        names = ", ".join(items if every_item else items[:FIRST_ITEMS])
+        more = "" if every_item or len(items) <= FIRST_ITEMS else ", … (all with --items)"
+        yield ""
+        yield f"Items ({len(items):,})"
+        yield from textwrap.wrap(names + more, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def _reason(left: Mapping[str, Any]) -> str:
     several = list(left["reasons"].items())
-    told = ", ".join(f"{n:,} {why}" for why, n in several[:FIRST_REASONS])
-    more = f", {len(several) - FIRST_REASONS} other reasons" if len(several) > FIRST_REASONS else ""
-    return f"{left['n']:,} {left['why']}" + (f" ({told}{more})" if told else "")
+    told = [f"{n:,} {why}" for why, n in several[:FIRST_REASONS]]
+    if len(several) > FIRST_REASONS:
+        told.append(f"{len(several) - FIRST_REASONS} other reasons")
+    return f"{left['n']:,} {left['why']}" + (f" ({', '.join(told)})" if told else "")
 
 
-def _behind(found: Mapping[str, Any], every_item: bool) -> Iterator[str]:
-    yield ""
-    yield "SQL behind it (metacog sql --study STUDY)"
-    for query in found["sql"]:
-        yield f"  {query}"
-    items = found["items"]
-    if items:
-        shown = items if every_item else items[:FIRST_ITEMS]
-        more = "" if len(shown) == len(items) else ", … (all with --items)"
-        yield ""
-        yield f"Items ({len(items):,})"
-        yield from textwrap.wrap(", ".join(shown) + more, WIDTH, initial_indent="  ", subsequent_indent="  ")
-
-
-def _entry(name: str, words: str) -> Iterator[str]:
-    lead = f"  {name:<{LABEL}}"
-    yield from textwrap.wrap(words, WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead)) or [lead]
+def _entries(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is known under its name, wrapped; nothing of what is not known."""
+    for name, words in found.items():
+        if words:
+            lead = f"  {name:<{LABEL}}"
+            yield from textwrap.wrap(
+                str(words), WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead)
+            )
 
 
 def _number(values: Mapping[str, Any]) -> str:

@@ -7,28 +7,17 @@ from pathlib import Path
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import opened, study_argument
+from metacog_pipeline.cli.options import PATH, opened, study_argument
 from metacog_pipeline.exporting import FORMATS
 
 BUNDLE, BIBTEX = "bundle", "bibtex"
+_FORM = click.Choice([*FORMATS, BUNDLE, BIBTEX])
 
 
 @click.command()
 @study_argument
-@click.option(
-    "--to",
-    "target",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    help="A new folder; of a bundle NAME.zip.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice([*FORMATS, BUNDLE, BIBTEX]),
-    required=True,
-    help="What others read it with.",
-)
+@click.option("--to", "target", type=PATH, metavar="PATH", help="A new folder; of a bundle NAME.zip.")
+@click.option("--format", "form", type=_FORM, required=True, help="What others read it with.")
 @printing.json_option
 def export(study_file: Path, target: Path | None, form: str) -> None:
     """Write the results of a study to a new folder, in a format that others read.

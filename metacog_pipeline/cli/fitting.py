@@ -2,74 +2,83 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 import polars as pl
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import FoldingCommand, quiet_option, wide_option, words_option
+from metacog_pipeline.cli.options import FoldingCommand, quiet_option, scale_option, wide_option, words_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.files import replacing, write_text
 from metacog_pipeline.fitting.fits import Fitted, Options, fit_file
 from metacog_pipeline.fitting.trials import Columns
 from metacog_pipeline.interchange import columns as named
 from metacog_pipeline.interchange.rejected import write_rejected
-from metacog_pipeline.leaderboard.output import Rows, render
+from metacog_pipeline.leaderboard.output import Format, Rows, render
 
-FORMATS: tuple[Literal["table", "csv", "json"], ...] = ("table", "csv", "json")
-#: What is written where --out has this ending, whatever --format says of the terminal.
-ENDINGS: dict[str, Literal["csv", "json", "parquet"]] = {
-    ".csv": "csv",
-    ".json": "json",
-    ".parquet": "parquet",
-}
+FORMATS: tuple[Format, ...] = ("table", "csv", "json")
+_OF_TRIALS = (
+    *(
+        "stimulus",
+        "correct",
+        "response",
+        "item",
+        "run",
+        "labels",
+        "groups",
+        "ratings",
+        "bins",
+        "alternatives",
+    ),
+    *("words", "wide", "scale"),
+)
+_K = click.IntRange(1, 1000)
+
+
+class NumberOr(click.FloatRange):
+    """A number of a range, or a word that stands for something."""
+
+    def __init__(self, low: float, high: float, **words: str | None) -> None:
+        super().__init__(low, high)
+        self.words = words
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """Return what is shown in the help."""
+        return "|".join([*self.words, f"{self.min:g}..{self.max:g}"])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or what the word stands for."""
+        return self.words[value] if value in self.words else super().convert(value, param, ctx)
+
+
+def _column(name: str, says: str, **more: Any) -> Callable[[Any], Any]:
+    return click.option(name, metavar="COL", help=says, **more)
 
 
 @click.command(cls=FoldingCommand)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--stimulus", metavar="COL", help="Trials: what was shown, 0 (S1) or 1 (S2).")
-@click.option(
-    "--correct", metavar="COL", help="Trials: right or wrong (1/0, yes/no), instead of the stimulus."
-)
-@click.option("--response", metavar="COL", help="Trials: what was answered, 0 (S1) or 1 (S2).")
-@click.option("--confidence", metavar="COL", help="Trials: confidence, ratings or any numbers.")
-@click.option("--keep", metavar="COL", help="Trials known as right or wrong: kept (yes, I know) or not.")
-@click.option(
-    "--group", "groups", metavar="COL", multiple=True, help="Trials: fit each value apart; repeatable."
-)
-@click.option(
-    "--item", metavar="COL", help="Trials: which item; where one has several, intervals are over items."
-)
-@click.option(
-    "--run", metavar="COL", help="With --item: which run; an item that is twice in a run is rejected."
-)
+@_column("--stimulus", "Trials: what was shown, 0 (S1) or 1 (S2).")
+@_column("--correct", "Trials: right or wrong (1/0, yes/no), instead of the stimulus.")
+@_column("--response", "Trials: what was answered, 0 (S1) or 1 (S2).")
+@_column("--confidence", "Trials: confidence, ratings or any numbers.")
+@_column("--keep", "Trials known as right or wrong: kept (yes, I know) or not.")
+@_column("--group", "Trials: fit each value apart; repeatable.", multiple=True)
+@_column("--item", "Trials: which item; where one has several, intervals are over items.")
+@_column("--run", "With --item: which run; an item that is twice in a run is rejected.")
 @click.option("--labels", metavar="S1,S2", help="Trials: what S1 and S2 are called in the file.")
 @words_option
 @wide_option
-@click.option(
-    "--scale", metavar="LOW..HIGH", help="Confidence lies on 0..1, 0..10, 0..100, 1..5 or another scale."
-)
-@click.option(
-    "--ratings", type=click.IntRange(1, 1000), help="Trials: confidence is a rating 1..K, this is K."
-)
-@click.option(
-    "--bins", type=click.IntRange(1, 1000), help="Trials: cut confidence into this many quantile bins."
-)
-@click.option(
-    "--alternatives", metavar="M|COL", help="Trials known as right or wrong: among how many, or the column."
-)
-@click.option("--padding", default="none", help="Add to each count: none, auto (1/2K), a number.")
-@click.option("--s", "slope", default="1", help="sd(S1)/sd(S2), a number, or zroc.")
+@scale_option
+@click.option("--ratings", type=_K, help="Trials: confidence is a rating 1..K, this is K.")
+@click.option("--bins", type=_K, help="Trials: cut confidence into this many quantile bins.")
+@click.option("--alternatives", metavar="M|COL", help="Of answers right or wrong: among how many.")
+@click.option("--padding", type=NumberOr(0, 1000, none=None, auto="auto"), help="Add to each count.")
+@click.option("--s", "slope", type=NumberOr(0.01, 100, zroc="zroc"), default=1.0, help="sd(S1)/sd(S2).")
 @click.option("--conditional", is_flag=True, help="Fit either response alone as well.")
-@click.option(
-    "--bootstrap",
-    type=click.IntRange(0, 100_000),
-    default=0,
-    help="Resamples for intervals of fitted measures.",
-)
+@click.option("--bootstrap", type=click.IntRange(0, 100_000), default=0, help="Resamples for intervals.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of resamples and posterior.")
 @click.option("--bayes", is_flag=True, help="Add the posterior of the single-subject model.")
 @printing.format_option(*FORMATS)
@@ -81,9 +90,7 @@ ENDINGS: dict[str, Literal["csv", "json", "parquet"]] = {
     help="Write here instead, .parquet, .csv or .json by its ending; must not exist yet.",
 )
 @quiet_option
-def fit(
-    file: Path, form: Literal["table", "csv", "json"], output: Path | None, quiet: bool, **given: Any
-) -> None:
+def fit(file: Path, form: Format, output: Path | None, quiet: bool, **given: Any) -> None:
     """Fit FILE: type-1 and type-2 sensitivity, meta-d', efficiency, calibration, d'type2.
 
     FILE is CSV, TSV, JSON Lines, JSON or Parquet, also .gz, with a row per trial: --correct with --confidence, with --keep
@@ -98,17 +105,14 @@ def fit(
     columns = _columns(given)
     if output is not None and output.exists():
         raise StudyError(f"{output}: exists already; choose another name")
-    rest = (given[name] for name in ("conditional", "bootstrap", "seed", "bayes"))
-    options = Options(_padding(given["padding"]), _slope(given["slope"]), *rest)
-    fitted = fit_file(file, columns, options)
+    rest = (given[name] for name in ("padding", "slope", "conditional", "bootstrap", "seed", "bayes"))
+    fitted = fit_file(file, columns, Options(*rest))
     if output is None:
         click.echo(render(Rows(fitted.columns, fitted.rows), form), nl=False)
     else:
-        _write(output, fitted, "table" if printing.wanted() else form)
+        _write(output, fitted, form)
         printing.say(rows=len(fitted.rows), wrote=[str(output)])
-    lines = [f" {each.where}: not used: {each.reason}" for each in fitted.rejected]
-    listed = [(each.row, "not used", each.reason) for each in fitted.rejected]
-    for line in write_rejected(file, lines, listed=listed):
+    for line in write_rejected(file, [(each.row, "not used", each.reason) for each in fitted.rejected]):
         click.echo(line, err=True)
     if not quiet:
         for note in fitted.notes:
@@ -117,90 +121,61 @@ def fit(
 
 def _columns(given: dict[str, Any]) -> Columns | None:
     """Return where a table of trials has what; None for a table of counts."""
-    only = (
-        "stimulus", "correct", "response", "item", "run", "labels", "groups", "ratings", "bins", "alternatives", "words",
-        "wide", "scale",
-    )  # fmt: skip
-    told = [name for name in only if given[name] not in (None, ())]
-    confidence, keep = given["confidence"], given["keep"]
-    if confidence is None and keep is None:
-        if told:
-            names = ", ".join(f"--{_OPTION.get(name, name)}" for name in told)
-            raise StudyError(f"{names}: for trials give --confidence too, or --correct and --keep")
+    confidence, keep, correct = given["confidence"], given["keep"], given["correct"]
+    stated = confidence is not None
+    if not stated and keep is None:
+        told = ", ".join(f"--{name}" for name in _OF_TRIALS if given[name] not in (None, ()))
+        _refuse(bool(told), f"{told}: for trials give --confidence too, or --correct and --keep")
         return None
-    if confidence is not None and given["stimulus"] is None and given["correct"] is None:
-        raise StudyError("--confidence: give --stimulus or --correct beside it, to tell right from wrong")
-    if confidence is not None and confidence == given["correct"]:
-        raise StudyError(
-            f"--confidence {confidence}: is the column of --correct; name that of the confidence"
-        )
-    if keep is not None and given["correct"] is None:
-        raise StudyError("--keep: give --correct beside it, to tell right from wrong")
-    if given["ratings"] is not None and given["bins"] is not None:
-        raise StudyError(
-            "--ratings and --bins: give one of them; confidence is either ratings or cut into bins"
-        )
-    if given["run"] is not None and given["item"] is None:
-        raise StudyError("--run: give --item beside it, to tell which rows are runs of one item")
-    shape = named.Shape(given["wide"], named.parse_words(given["words"]))
-    same = ("stimulus", "correct", "response", "keep", "groups", "item", "run", "ratings", "bins")
-    scale, labels = named.parse_scale(given["scale"]), _labels(given["labels"])
-    taken = {name: given[name] for name in (*same, "alternatives")}
-    return Columns(confidence, **taken, labels=labels, scale=scale, shape=shape)
+    right = ", to tell right from wrong"
+    unknown = given["stimulus"] is None and correct is None
+    _refuse(stated and unknown, f"--confidence: give --stimulus or --correct beside it{right}")
+    _refuse(stated and confidence == correct, f"--confidence {confidence}: is the column of --correct")
+    _refuse(keep is not None and correct is None, f"--keep: give --correct beside it{right}")
+    _refuse(None not in (given["ratings"], given["bins"]), "--ratings and --bins: give one of them")
+    _refuse(given["run"] is not None and given["item"] is None, "--run: give --item beside it")
+    same = ("stimulus", "correct", "response", "keep", "item", "run", "ratings", "bins", "alternatives")
+    return Columns(
+        confidence,
+        **{name: given[name] for name in same},
+        groups=given["group"],
+        labels=_labels(given["labels"]),
+        scale=named.parse_scale(given["scale"]),
+        shape=named.Shape(given["wide"], named.parse_words(given["words"])),
+    )
 
 
-_OPTION = {"groups": "group", "words": "map-values"}
+def _refuse(holds: bool, message: str) -> None:
+    if holds:
+        raise StudyError(message)
 
 
-def _write(output: Path, fitted: Fitted, form: Literal["table", "csv", "json"]) -> None:
-    kind = ENDINGS.get(output.suffix.lower(), form)
-    if form != "table" and kind != form:
-        raise StudyError(f"{output}: --format {form} is not {output.suffix}; leave one of them out")
+def _write(output: Path, fitted: Fitted, form: Format) -> None:
+    """Write what the ending of the file says, else the format."""
+    kind = output.suffix.lower().removeprefix(".")
     try:
         if kind == "parquet":
-            frame = _frame(fitted)
             with replacing(output) as unfinished:
-                frame.write_parquet(unfinished)
+                _frame(fitted).write_parquet(unfinished)
         else:
-            write_text(output, render(Rows(fitted.columns, fitted.rows), kind))
+            chosen: Format = "csv" if kind == "csv" else "json" if kind == "json" else form
+            write_text(output, render(Rows(fitted.columns, fitted.rows), chosen))
     except OSError as error:
         raise StudyError(f"{output}: cannot be written ({error.strerror}); choose another place") from None
 
 
 def _frame(fitted: Fitted) -> pl.DataFrame:
-    numbers = dict.fromkeys(("value", "low", "high", "sem"), pl.Float64) | dict.fromkeys(
+    kinds = dict.fromkeys(("value", "low", "high", "sem"), pl.Float64) | dict.fromkeys(
         ("n", "dropped"), pl.Int64
     )
-    schema = {name: numbers.get(name, pl.String) for name in fitted.columns}
+    schema = {name: kinds.get(name, pl.String) for name in fitted.columns}
     return pl.DataFrame(fitted.rows, schema=schema, orient="row")
 
 
 def _labels(text: str | None) -> tuple[str, str] | None:
     if text is None:
         return None
-    parts = [part.strip() for part in text.split(",")]
-    if len(parts) != 2 or not all(parts) or parts[0].lower() == parts[1].lower():
+    first, _, second = (part.strip() for part in text.partition(","))
+    if not first or not second or "," in second or first.lower() == second.lower():
         raise StudyError(f"--labels {text}: give two different ones, S1 before S2, as in --labels old,new")
-    return parts[0], parts[1]
-
-
-def _padding(text: str) -> float | Literal["auto"] | None:
-    if text == "none":
-        return None
-    if text == "auto":
-        return "auto"
-    return _number("--padding", text, "none, auto or a number from 0 to 1000", 0, 1000)
-
-
-def _slope(text: str) -> float | Literal["zroc"]:
-    return "zroc" if text == "zroc" else _number("--s", text, "zroc or a number from 0.01 to 100", 0.01, 100)
-
-
-def _number(option: str, text: str, wanted: str, least: float, most: float) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not least <= number <= most:
-        raise StudyError(f"{option} {text}: give {wanted}")
-    return number
+    return first, second

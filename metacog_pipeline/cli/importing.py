@@ -3,79 +3,53 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from metacog_pipeline.cli import options as shared
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import (
-    FoldingCommand,
-    quiet_option,
-    study_option,
-    wide_option,
-    words_option,
-)
+from metacog_pipeline.cli.options import quiet_option, scale_option, study_option, wide_option, words_option
 from metacog_pipeline.errors import StudyError
 from metacog_pipeline.interchange import columns
+from metacog_pipeline.interchange.rejected import write_rejected
 from metacog_pipeline.study import load_study
 
 if TYPE_CHECKING:
     from metacog_pipeline.interchange.imported import Imported, ImportOptions
     from metacog_pipeline.interchange.logs.importing import Done, LogOptions
-    from metacog_pipeline.interchange.rejected import Lines
     from metacog_pipeline.study import Study
 
 SOME_UNREADABLE = 8
+_WHO = click.Choice(["model", "human"])
+_OF_TABLES = ("words", "wide", "where", "scale", "from_one")  # options that no log needs
+#: What was taken of a file: in words, as counts, and (row, what, reason) of what was not.
+Taken = tuple[str, dict[str, Any], Sequence[tuple[object, str, str]]]
 
 
-@click.command("import", cls=FoldingCommand)
+@click.command("import", cls=shared.FoldingCommand)
 @click.argument("places", nargs=-1, required=True, metavar="[BENCHMARK] FILE")
 @study_option
 @click.option("--benchmark", help="The same as BENCHMARK; not needed where the file fits one only.")
+@click.option("--model", help='A model with provider = "replay"; logs name their own, which this renames.')
 @click.option(
-    "--model", help='A model of the study with provider = "replay"; logs name their own, which this renames.'
+    "--run", type=click.IntRange(1, 99), help="Which run these answers are; of a log its first one."
 )
 @click.option(
-    "--run",
-    type=click.IntRange(1, 99),
-    help="Which run these answers are; of a log its first one, usually 1.",
-)
-@click.option(
-    "--map",
-    "pairs",
-    multiple=True,
-    metavar="FIELD=COLUMN...",
-    help="Where a field is found: a column, or a path like a.b[0]. Usual names are found by themselves. An unknown field "
-    "is answered with those there are.",
+    "--map", "pairs", multiple=True, metavar="FIELD=COLUMN...", help="A column, or a path like a.b[0]."
 )
 @words_option
 @wide_option
+@scale_option
 @click.option(
-    "--scale", metavar="LOW..HIGH", help="Confidence is on 0..1, 0..10, 0..100, 1..5 or another scale."
+    "--trust", multiple=True, metavar="FIELD...", help="Take the file though this disagrees with items."
 )
-@click.option(
-    "--trust",
-    multiple=True,
-    metavar="FIELD...",
-    help="Take the file although this field or column disagrees with the items; repeatable.",
-)
-@click.option(
-    "--where",
-    multiple=True,
-    metavar="COLUMN=VALUE...",
-    help="Read only rows with this value, as in model=gpt-4o; repeatable.",
-)
+@click.option("--where", multiple=True, metavar="COLUMN=VALUE...", help="Read only rows with this value.")
 @click.option("--from-one", is_flag=True, help="Positions in the file begin at 1, not at 0.")
 @click.option("--condition", help="Condition of rows that name none.")
-@click.option(
-    "--respondent",
-    type=click.Choice(["model", "human"]),
-    default="model",
-    help="Who answered; people stand apart.",
-)
+@click.option("--respondent", type=_WHO, default="model", help="Who answered; people stand apart.")
 @click.option("--group", metavar="COLUMN", help="Of people: the column that names them.")
 @quiet_option
 @printing.json_option
@@ -96,39 +70,44 @@ def import_command(
     from metacog_pipeline.interchange.imported import ImportOptions
     from metacog_pipeline.interchange.logs.importing import LogOptions
 
-    names, file = [*places[:-1], *([benchmark] if benchmark is not None else [])], Path(places[-1])
-    named = _one_named(names, places)
+    file, named = Path(places[-1]), _one_named(places, benchmark)
     show = None if quiet else lambda line: printing.say(f"{file.name}: {line}", understood=[line])
-    options = ImportOptions(
-        given["trust"],
-        columns.parse_scale(given["scale"]),
-        columns.Shape(given["wide"], columns.parse_words(given["words"])),
-        tuple(_pair(each) for each in given["where"]),
-        given["from_one"],
-        show,
-    )
+    shape = columns.Shape(given["wide"], columns.parse_words(given["words"]))
+    where = tuple(_pair(each) for each in given["where"])
+    scale = columns.parse_scale(given["scale"])
+    options = ImportOptions(given["trust"], scale, shape, where, given["from_one"], show)
+    about = LogOptions(given["model"], given["run"] or 1, named, given["trust"], show)
+    done = None
     if given["respondent"] == "human" or given["group"] is not None:
-        _import_people(load_study(study_file), named, file, given, options, quiet)
-        return
-    model, run, condition, pairs = given["model"], given["run"], given["condition"], given["pairs"]
-    about = LogOptions(model, run or 1, named, given["trust"], show)
-    as_table = (
-        pairs or condition or any(given[name] for name in ("words", "wide", "where", "scale", "from_one"))
-    )
-    if not as_table and _import_log(file, study_file, about, quiet):
-        return
-    if condition is None and _import_questions(file, study_file, about, run, pairs, options, quiet):
-        return
-    _import_answers(file, study_file, named, (model, run), pairs, condition, options, quiet)
+        study = load_study(study_file)
+        told, counts, rejected, follows = *_people(study, named, file, given, options), study
+    elif (done := _log(file, study_file, about, given, options)) is not None:
+        told = (
+            f"{done.kept} answers kept, {done.known} were there, {len(done.left_out)} not kept or not scored"
+        )
+        counts = {"kept": done.kept, "known": done.known, "left_out": len(done.left_out)}
+        rejected, follows = done.left_out, done.study
+    else:
+        told, counts, rejected = _answers(file, study_file, named, given, options)
+        follows = None
+    for line in write_rejected(file, rejected, "row" if done is None else "sample"):
+        click.echo(line, err=True)
+    printing.say("" if quiet else f"{file.name}: {told}", **counts)
+    if follows is not None:
+        _board(follows, quiet)
+    if rejected:
+        sys.exit(SOME_UNREADABLE)
 
 
-def _one_named(names: Sequence[str], places: Sequence[str]) -> str | None:
+def _one_named(places: Sequence[str], benchmark: str | None) -> str | None:
     """Return the benchmark that is named, by an argument or by --benchmark."""
+    names = {*places[:-1], *([benchmark] if benchmark is not None else [])}
     if len(places) > 1 and Path(places[0]).is_file():
         raise StudyError(f"import {' '.join(places)}: give one file at a time")
-    if len(set(names)) > 1:
+    if len(names) > 1:
+        given = ", ".join(sorted(names))
         raise StudyError(
-            f"import {' '.join(places)}: name one benchmark and one file; benchmarks named: {', '.join(names)}"
+            f"import {' '.join(places)}: name one benchmark and one file; benchmarks named: {given}"
         )
     return next(iter(names), None)
 
@@ -140,127 +119,66 @@ def _pair(text: str) -> tuple[str, str]:
     return column, value.strip()
 
 
-def _import_answers(
-    file: Path,
-    study_file: Path,
-    named: str | None,
-    whose: tuple[str | None, int | None],
-    pairs: Sequence[str],
-    condition: str | None,
-    options: ImportOptions,
-    quiet: bool,
-) -> None:
-    """Keep the answers of a table to items of the study as those of one model and run."""
-    from metacog_pipeline.interchange import answer_files, choosing
-
-    study, (model, run) = load_study(study_file), whose
-    if model is None or run is None:
-        answer_files.kind_of(file)
-        lacking = [name for name, given in (("--model NAME", model), ("--run N", run)) if given is None]
-        why = f"is a table, no log: give {' and '.join(lacking)} of these answers"
-        raise StudyError(f"{file}: {why if file.exists() else 'there is no such file; check the path'}")
-    into = (
-        choosing.fitting_benchmark(study, file, pairs, options)
-        if named is None
-        else choosing.named_benchmark(study, named)
-    )
-    assert into.importer is not None
-    done: Imported = into.importer.read(
-        into, file, model, run, pairs, condition or into.importer.condition, options
-    )
-    from metacog_pipeline.interchange.rejected import Lines
-
-    kinds = (
-        Lines(done.rejected, lambda each: f": row {each.row}: not taken: {each.reason}"),
-        Lines(done.warnings, lambda warning: f": {warning}"),
-    )
-    listed = chain(
-        ((each.row, "not taken", each.reason) for each in done.rejected),
-        (("", "not readable", warning) for warning in done.warnings),
-    )
-    left = f"{len(done.rejected)} {printing.rows(done.rejected)} not taken"
-    counts = {"kept": len(done.records), "not_taken": len(done.rejected), "not_readable": len(done.warnings)}
-    _report(
-        file,
-        f"{len(done.records)} answers kept for {model}, run {run}; {left}, {len(done.warnings)} not readable",
-        {"model": model, "run": run, **counts},
-        kinds,
-        listed,
-        quiet,
-    )
-    if done.rejected or done.warnings:
-        sys.exit(SOME_UNREADABLE)
-
-
-def _import_log(file: Path, study_file: Path, about: LogOptions, quiet: bool) -> bool:
-    """Import a log or an export; return False where the file is none."""
+def _log(
+    file: Path, study_file: Path, about: LogOptions, given: dict[str, Any], options: ImportOptions
+) -> Done | None:
+    """Import a log, an export, or a table that brings its own questions; None of a table about items of the study."""
     from metacog_pipeline.interchange.importing import nothing_collected
-    from metacog_pipeline.interchange.logs import exported, importing, reading
+    from metacog_pipeline.interchange.logs import exported, importing, reading, tables
 
-    folder = exported.is_export(file)
-    samples = None if folder else reading.samples_of(file, about.trust)
-    if samples is None and not folder:
-        return False
-    with nothing_collected():
-        if samples is None:
-            _report_log(file, exported.import_export(file, study_file, about), quiet)
-        else:
-            _report_log(file, importing.import_log(file, study_file, samples, about), quiet)
-    return True
-
-
-def _import_questions(
-    file: Path,
-    study_file: Path,
-    about: LogOptions,
-    run: int | None,
-    pairs: Sequence[str],
-    options: ImportOptions,
-    quiet: bool,
-) -> bool:
-    """Import a table that brings its own questions; return False where it is about items of the study, or brings none."""
-    from metacog_pipeline.interchange.logs import importing, tables
-
+    pairs, condition = given["pairs"], given["condition"]
+    as_table = pairs or condition or any(given[each] for each in _OF_TABLES)
+    if not as_table and exported.is_export(file):
+        with nothing_collected():
+            return exported.import_export(file, study_file, about)
+    if not as_table and (samples := reading.samples_of(file, about.trust)) is not None:
+        with nothing_collected():
+            return importing.import_log(file, study_file, samples, about)
     study = load_study(study_file) if study_file.exists() else None
-    named = (about.model, run, about.benchmark)
-    if not importing.brings_questions(study, file, named, pairs, options):
-        return False
-    samples = tables.read(file, pairs, options)
-    if samples is None and study is None:
+    named = (about.model, given["run"], about.benchmark)
+    if condition is not None or not importing.brings_questions(study, file, named, pairs, options):
+        return None
+    rows = tables.read(file, pairs, options)
+    if rows is None and study is None:
         raise StudyError(
             f"{file}: {study_file} is not there, and for a study of its own a table needs a question, key or correct, and "
             "choice or response: --map question=… key=… choice=… (a path such as inputs.text leads into objects), of "
             "models side by side with --wide; `metacog fit` measures right and wrong without questions"
         )
-    if samples is None:
-        return False
-    _report_log(file, importing.import_log(file, study_file, samples, about), quiet)
-    return True
+    return None if rows is None else importing.import_log(file, study_file, rows, about)
 
 
-def _report_log(file: Path, done: Done, quiet: bool) -> None:
-    from metacog_pipeline.interchange.rejected import Lines
+def _answers(
+    file: Path, study_file: Path, named: str | None, given: dict[str, Any], options: ImportOptions
+) -> Taken:
+    """Keep the answers of a table to items of the study as those of one model and run."""
+    from metacog_pipeline.interchange import answer_files, choosing
 
-    left = done.left_out
-    lines = Lines(left, lambda each: f": sample {each[0]}: {each[1]}: {each[2]}")
-    told = f"{done.kept} answers kept, {done.known} were there, {len(left)} not kept or not scored"
-    counts = {"kept": done.kept, "known": done.known, "left_out": len(left)}
-    _report(file, told, counts, [lines], left, quiet)
-    _board(done.study, quiet)
-    if left:
-        sys.exit(SOME_UNREADABLE)
+    study, model, run, pairs = load_study(study_file), given["model"], given["run"], given["pairs"]
+    if model is None or run is None:
+        answer_files.kind_of(file)
+        lacking = [name for name, each in (("--model NAME", model), ("--run N", run)) if each is None]
+        why = f"is a table, no log: give {' and '.join(lacking)} of these answers"
+        raise StudyError(f"{file}: {why if file.exists() else 'there is no such file; check the path'}")
+    if named is None:
+        into = choosing.fitting_benchmark(study, file, pairs, options)
+    else:
+        into = choosing.named_benchmark(study, named)
+    assert into.importer is not None
+    condition = given["condition"] or into.importer.condition
+    done: Imported = into.importer.read(into, file, model, run, pairs, condition, options)
+    left, unreadable = len(done.rejected), len(done.warnings)
+    told = f"{len(done.records)} answers kept for {model}, run {run}; {_rows(left)} not taken, {unreadable} not readable"
+    counts = {"kept": len(done.records), "not_taken": left, "not_readable": unreadable}
+    rejected: list[tuple[object, str, str]] = [(each.row, "not taken", each.reason) for each in done.rejected]
+    rejected += [("", "not readable", warning) for warning in done.warnings]
+    return told, {"model": model, "run": run, **counts}, rejected
 
 
-def _import_people(
-    study: Study,
-    benchmark: str | None,
-    file: Path,
-    given: dict[str, Any],
-    options: ImportOptions,
-    quiet: bool,
-) -> None:
-    """Keep the answers of human respondents; where nobody is asked, print the board with their place beside the models."""
-    from metacog_pipeline.interchange.rejected import Lines
+def _people(
+    study: Study, benchmark: str | None, file: Path, given: dict[str, Any], options: ImportOptions
+) -> Taken:
+    """Keep the answers of human respondents."""
     from metacog_pipeline.scoring import people
 
     if given["respondent"] != "human" or given["group"] is None:
@@ -269,29 +187,13 @@ def _import_people(
         )
     into = people.fitting(study, benchmark)
     kept, who, left = people.keep(into, file, given["group"], given["pairs"], given["condition"], options)
-    lines = Lines(left, lambda each: f": row {each.row}: not taken: {each.reason}")
-    told = f"{kept} answers of {who} people kept for {into.name}; {len(left)} {printing.rows(left)} not taken"
-    counts = {"kept": kept, "people": who, "not_taken": len(left)}
-    _report(file, told, counts, [lines], people.told(left), quiet)
-    _board(study, quiet)
-    if left:
-        sys.exit(SOME_UNREADABLE)
+    told = f"{kept} answers of {who} people kept for {into.name}; {_rows(len(left))} not taken"
+    rejected = [(each.row, "not taken", each.reason) for each in sorted(left, key=lambda each: each.row)]
+    return told, {"kept": kept, "people": who, "not_taken": len(left)}, rejected
 
 
-def _report(
-    file: Path,
-    told: str,
-    counts: dict[str, Any],
-    kinds: Sequence[Lines],
-    listed: Iterable[tuple[object, str, str]],
-    quiet: bool,
-) -> None:
-    """Print what was taken of ``file``; what was not is in a file beside it."""
-    from metacog_pipeline.interchange.rejected import write_rejected
-
-    for line in write_rejected(file, *kinds, listed=listed):
-        click.echo(line, err=True)
-    printing.say("" if quiet else f"{file.name}: {told}", **counts)
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n} rows"
 
 
 def _board(study: Study, quiet: bool) -> None:
@@ -303,11 +205,7 @@ def _board(study: Study, quiet: bool) -> None:
         digests.note(study.home, study.home.people, study.home.imported)
         return
     replayed.publish(study)
-    if quiet or printing.wanted():
-        return
-    from metacog_pipeline.leaderboard.printing import notes, render_board
-    from metacog_pipeline.leaderboard.read import board, one_connection
+    if not quiet and not printing.wanted():
+        from metacog_pipeline.cli.boards import print_board
 
-    with one_connection(study.home):
-        click.echo(render_board(board(study.home, None), "table"), nl=False)
-        click.echo(f"\n{notes(study.home, None)}", nl=False)
+        print_board(study.home, None, "table")

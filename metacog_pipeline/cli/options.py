@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import click
 
 from metacog_pipeline.study import Study, load_study
 
-STUDY_FILE = click.Path(path_type=Path)
+PATH = click.Path(path_type=Path)
 
-study_argument = click.argument("study_file", metavar="STUDY", type=STUDY_FILE)
+study_argument = click.argument("study_file", metavar="STUDY", type=PATH)
 study_option = click.option(
-    "--study", "study_file", metavar="STUDY", type=STUDY_FILE, required=True, help="The study file."
+    "--study", "study_file", metavar="STUDY", type=PATH, required=True, help="The study."
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
-
-
 words_option = click.option(
-    "--map-values",
-    "words",
-    multiple=True,
-    metavar="WORD=VALUE,...",
-    help='What words stand for, as in "KEEP=1,WITHDRAW=0".',
+    "--map-values", "words", multiple=True, metavar="WORD=VALUE,...", help='As in "KEEP=1,WITHDRAW=0".'
 )
 wide_option = click.option(
-    "--wide",
-    multiple=True,
-    metavar="PATTERN...",
-    help='Columns side by side, as in "conf_*" "correct_*": a row for each *, named by column "wide".',
+    "--wide", multiple=True, metavar="PATTERN...", help='Columns side by side, "conf_*": a row for each *.'
 )
+scale_option = click.option(
+    "--scale", metavar="LOW..HIGH", help="Of confidence: 0..1, 0..100, 1..5 or another."
+)
+
+
+def port_option(default: int) -> Callable[[Any], Any]:
+    """Return the option ``--port``."""
+    help = "Port of the server; 0 takes the next free one."
+    return click.option("--port", default=default, type=click.IntRange(0, 65535), help=help)
 
 
 class FoldingCommand(click.Command):

@@ -6,7 +6,7 @@ Every command says a thing once, in words and as data; which of them is printed 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,28 +31,12 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return add(command)
 
 
-def format_option(
-    *forms: str, default: str | None = None, text: str = "How to print it."
-) -> Callable[..., Any]:
+def format_option(*forms: str, text: str = "How to print it.") -> Callable[..., Any]:
     """Give a command ``--format``, the parameter ``form``, and ``--json``, which is short for one of its values."""
-
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        option = click.option(
-            "--format",
-            "form",
-            type=click.Choice(forms),
-            default=default or forms[0],
-            callback=_chosen,
-            help=text,
-        )
-        return option(json_option(command))
-
-    return add
-
-
-def rows(counted: Sequence[object]) -> str:
-    """Return the word for so many rows."""
-    return "row" if len(counted) == 1 else "rows"
+    option = click.option(
+        "--format", "form", type=click.Choice(forms), default=forms[0], callback=_chosen, help=text
+    )
+    return lambda command: option(json_option(command))
 
 
 def wanted() -> bool:
@@ -68,11 +52,8 @@ def say(line: str = "", **found: object) -> None:
             click.echo(line)
         return
     for name, value in found.items():
-        earlier = kept.get(name)
-        if isinstance(earlier, list) and isinstance(value, list | tuple):
-            earlier.extend(value)
-        else:
-            kept[name] = list(value) if isinstance(value, tuple) else value
+        several = isinstance(value, list | tuple)
+        kept[name] = [*kept.get(name, ()), *value] if several else value  # type: ignore[misc]
 
 
 def table(name: str, rows: Rows, shown: Rows | None = None) -> None:
@@ -96,14 +77,19 @@ def value(found: object, *, exact: bool = False) -> None:
 
 def flush() -> None:
     """Print what is kept now: the command goes on, and says no more."""
-    kept = _found()
-    if kept:
+    if kept := _found():
         value(dict(kept))
 
 
-def written(path: Path, what: str = "wrote") -> None:
+def announce(line: str, address: str = "") -> None:
+    """Say at once where a server listens: at ``address``, or at the last word of the line."""
+    say(line, address=address or line.rpartition(" ")[2])
+    flush()
+
+
+def written(path: Path) -> None:
     """Say that a file or folder was written."""
-    say(f"{what} {path}", wrote=[str(path)])
+    say(f"wrote {path}", wrote=[str(path)])
 
 
 def _begin(context: click.Context, param: click.Parameter, given: bool) -> None:
@@ -113,12 +99,7 @@ def _begin(context: click.Context, param: click.Parameter, given: bool) -> None:
 
 
 def _chosen(context: click.Context, param: click.Parameter, form: str) -> str:
-    if not wanted():
-        return form
-    source = context.get_parameter_source("form")
-    if source is click.core.ParameterSource.COMMANDLINE and form != "json":
-        raise click.BadParameter(f'"{form}" beside --json: give one of them')
-    return "json"
+    return "json" if wanted() else form
 
 
 def _found() -> dict[str, Any] | None:

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from metacog_pipeline.asking.endings import heard
 from metacog_pipeline.asking.variables import LANE, LEAVE_BATCHES, REASK, RENAMED, UNUSABLE, WATCH_PARENT
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import opened, quiet_option, study_argument, study_option
+from metacog_pipeline.cli.options import opened, port_option, quiet_option, study_argument, study_option
 from metacog_pipeline.errors import MetacogError, StudyError, suggestion
 from metacog_pipeline.ports import LOOPBACK_NAMES, UI_HOST, UI_PORT, port_for
 from metacog_pipeline.progress import ENVIRONMENT, Style, style_for
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from metacog_pipeline.asking.cost_estimate import Price
 
 SIGNALLED = 128  # a process ended by signal n is reported as 128 + n
+_PLANNED = ("model", "benchmark", "runs", "calls", "answered", "to ask", "tokens in", "tokens out")
+_UNGUARDED = (
+    "warning: whoever reaches {host}:{port} can start runs that spend money, there is no password; "
+    "keep it behind a proxy that asks for one"
+)
 
 
 @click.command()
@@ -46,66 +51,52 @@ def plan(study_file: Path) -> None:
     study = opened(study_file)
     result = plan_study(study)
     if printing.wanted():
-        printing.value(
-            {"study": study.study.name, "rows": [row.as_data() for row in result.rows], "notes": result.notes}
-        )
-        return
-    rows = tuple(
+        rows = [row.as_data() for row in result.rows]
+        return printing.value({"study": study.study.name, "rows": rows, "notes": result.notes})
+    shown = tuple(
         (
             *(row.model, row.benchmark, row.runs, row.calls, row.answered, row.to_ask),
             *(row.tokens_in, row.tokens_out, _dollars(row.online, "no price"), _dollars(row.batch, "-")),
         )
         for row in result.rows
     )
-    headings = (
-        *("model", "benchmark", "runs", "calls", "answered", "to ask", "tokens in", "tokens out"),
-        *("dollars online", "dollars batch"),
-    )
-    click.echo(to_table(Rows(headings, rows), title=f"Plan for {study.study.name}"))
+    table = Rows((*_PLANNED, "dollars online", "dollars batch"), shown)
+    click.echo(to_table(table, title=f"Plan for {study.study.name}"))
     for line in result.notes:
         click.echo(line)
+
+
+def _dollars(price: Price | None, none: str) -> str:
+    """Return what is expected and the most it costs, as people read it."""
+    if price is None:
+        return none
+    expected, most = f"{price.expected:.4f}", f"{price.at_most:.4f}"
+    return most if expected == most else f"{expected} to {most}"
 
 
 @click.command()
 @study_argument
 @click.option("--benchmark", "benchmarks", multiple=True, help="Only this benchmark (repeatable).")
 @click.option("--model", "models", multiple=True, help="Only this model (repeatable).")
-@click.option(
-    "--run", "runs", multiple=True, type=click.IntRange(1, 99), help="Only this run number (repeatable)."
-)
+@click.option("--run", "runs", multiple=True, type=click.IntRange(1, 99), help="Only this run (repeatable).")
 @click.option("--force", is_flag=True, help="Score again what is up to date; answers are never asked again.")
+@click.option("--reask", type=click.Choice([UNUSABLE, RENAMED]), help="Ask again; old answers are kept.")
 @click.option(
-    "--reask",
-    type=click.Choice([UNUSABLE, RENAMED]),
-    help="unusable: what was answered with nothing to read, or cut after thinking; old answers are kept, superseded. "
-    "renamed: all of a model whose answers are kept under another name.",
+    "--lane", type=click.Choice(["online", "batch"]), help="Ask now, or through batches, in this run."
 )
-@click.option(
-    "--lane",
-    type=click.Choice(["online", "batch"]),
-    help="How models are asked in this run, whatever the study says: now, or through the provider's batches.",
-)
-@click.option(
-    "--no-wait", is_flag=True, help="Submit batches and end (exit code 9); run again to go on with them."
-)
-@click.option(
-    "--detach",
-    is_flag=True,
-    help="Queue it as backfills for Dagster's daemon and return; the UI shows how far it is.",
-)
+@click.option("--no-wait", is_flag=True, help="Submit batches and end (exit code 9); run again to go on.")
+@click.option("--detach", is_flag=True, help="Queue it as backfills for Dagster's daemon and return.")
 @quiet_option
 @printing.json_option
 def run(
     study_file: Path,
-    benchmarks: tuple[str, ...],
-    models: tuple[str, ...],
-    runs: tuple[int, ...],
     force: bool,
     reask: str | None,
     lane: str | None,
     no_wait: bool,
     detach: bool,
     quiet: bool,
+    **chosen: Any,
 ) -> None:
     """Ask what is missing, score it, rebuild the boards.
 
@@ -113,44 +104,32 @@ def run(
     the others and is named at the end (exit code 7). A model with lane = "batch" is asked through its provider's batches,
     which may take a day: stop the command and run it again as you like, nothing is submitted twice.
 
-    With --detach, and where [deploy] gives runs to workers, backfills are queued, one per benchmark, that Dagster's daemon
-    works off with the executor of [deploy].
+    --reask unusable asks what was answered with nothing to read, or cut after thinking; --reask renamed asks all of a model
+    whose answers are kept under another name. With --detach, and where [deploy] gives runs to workers, backfills are
+    queued, one per benchmark, that Dagster's daemon works off with the executor of [deploy].
     """
     study = opened(study_file)
     if study.home.older is not None:
         click.echo(f"metacog: {study.home.older}", err=True)
-    refuse_unknown(study, benchmarks, models, runs)
+    refuse_unknown(study, **chosen)
     queued = detach or study.deploy.queued
-    if queued and (
-        given := next((name for name, value in (("--reask", reask), ("--lane", lane)) if value), None)
-    ):
+    if queued and (reask or lane):
+        given = "--reask" if reask else "--lane"
         raise click.UsageError(f"{given} concerns this process, and workers run the study; leave it out")
     if not (force or reask) and nothing_to_do(study, quiet):
-        _say_state(study, 0)
-        return
-    if reask != RENAMED and _others_kept(study):
+        return _say_state(study, 0)
+    if reask != RENAMED:
         from metacog_pipeline.asking.renamed import refuse
 
-        refuse(study, models)
+        refuse(study, chosen["models"])
     if not quiet and study.study.budget_usd is None:  # under a budget nothing without a price is asked
         from metacog_pipeline.asking.preflight import unpriced
 
         for line in unpriced(study):
             click.echo(f"metacog: {line}", err=True)
-    if lane is not None:
-        os.environ[LANE] = lane
-    if reask is not None:
-        os.environ[REASK] = reask
-    if no_wait:
-        os.environ[LEAVE_BATCHES] = "1"
-    code = launch(
-        study,
-        benchmarks=benchmarks,
-        models=models,
-        runs=runs,
-        flags={"--force": force, "--detach": queued},
-        quiet=quiet,
-    )
+    asked = {LANE: lane, REASK: reask, LEAVE_BATCHES: "1" if no_wait else None}
+    os.environ.update({name: value for name, value in asked.items() if value is not None})
+    code = launch(study, **chosen, flags={"--force": force, "--detach": queued}, quiet=quiet)
     _say_state(study, code)
     sys.exit(code)
 
@@ -165,12 +144,7 @@ def _say_state(study: Study, code: int) -> None:
 
 @click.command()
 @study_argument
-@click.option(
-    "--port",
-    default=UI_PORT,
-    type=click.IntRange(0, 65535),
-    help="Port of the web server; 0 takes the next free one.",
-)
+@port_option(UI_PORT)
 @click.option("--host", default=UI_HOST, help="Address the web server listens on.")
 @printing.json_option
 def ui(study_file: Path, port: int, host: str) -> None:
@@ -185,11 +159,7 @@ def ui(study_file: Path, port: int, host: str) -> None:
     port = port_for(host, port)
     study.prepare()
     if host not in LOOPBACK_NAMES:
-        click.echo(
-            f"warning: whoever reaches {host}:{port} can start runs that spend money, there is no password; "
-            "keep it behind a proxy that asks for one",
-            err=True,
-        )
+        click.echo(_UNGUARDED.format(host=host, port=port), err=True)
     address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     boards, runs = f"{address}/assets/leaderboard", f"{address}/runs"
     said = f"Dagster UI of {study.study.name}: {address}\n  boards: {boards}\n  runs of metacog run: {runs}"
@@ -197,34 +167,20 @@ def ui(study_file: Path, port: int, host: str) -> None:
     printing.flush()
     # Dagster imports from its working directory before anything else; nothing of the user's lies there.
     where = ["--working-directory", str(study.home.dagster), "--port", str(port), "--host", host]
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "dagster",
-        "dev",
-        "-m",
-        "metacog_assets.definitions",
-        *where,
-    ]
+    dagster = [sys.executable, "-W", "ignore", "-m", "dagster", "dev", "-m", "metacog_assets.definitions"]
     # A run of the UI leaves its batches, so that it holds no worker; a sensor goes on with them.
     environment = environment_of(study, "lines") | {LEAVE_BATCHES: "1"}
     # A job in the background of a script ignores Ctrl-C, which Dagster's processes would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.execve(sys.executable, command, environment)
+    os.execve(sys.executable, [*dagster, *where], environment)
 
 
 @click.command()
 @study_option
-@click.option("--port", default=8765, type=click.IntRange(0, 65535), help="0 picks a free port.")
+@port_option(8765)
 @click.option("--latency", default=0.0, help="Seconds before each answer.")
 @printing.json_option
-def serve(
-    study_file: Path,
-    port: int,
-    latency: float,
-) -> None:
+def serve(study_file: Path, port: int, latency: float) -> None:
     """Serve the study's simulated models over HTTP, for a first try without a key.
 
     Point a model at it with provider = "openai", base_url = "http://127.0.0.1:PORT/v1" and the name of a simulated model
@@ -232,21 +188,7 @@ def serve(
     """
     from metacog_pipeline.asking.serving import serve_study
 
-    serve_study(load_study(study_file), port=port, latency_s=latency, announce=_announce)
-
-
-def _announce(line: str) -> None:
-    """Say where a server listens, at once."""
-    printing.say(line, address=line.rpartition(" ")[2])
-    printing.flush()
-
-
-def _dollars(price: Price | None, none: str) -> str:
-    """Return what is expected and the most it costs, as people read it."""
-    if price is None:
-        return none
-    expected, most = f"{price.expected:.4f}", f"{price.at_most:.4f}"
-    return most if expected == most else f"{expected} to {most}"
+    serve_study(load_study(study_file), port=port, latency_s=latency, announce=printing.announce)
 
 
 def refuse_unknown(
@@ -258,20 +200,11 @@ def refuse_unknown(
     known = study.enabled
     for name in benchmarks:
         if name not in known:
-            raise StudyError(
-                f'--benchmark "{name}": not enabled in {study.path.name}{suggestion(name, known)}; '
-                f"it has: {', '.join(known)}"
-            )
+            near = f"{suggestion(name, known)}; it has: {', '.join(known)}"
+            raise StudyError(f'--benchmark "{name}": not enabled in {study.path.name}{near}')
     for number in runs:
         if number not in study.runs:
             raise StudyError(f"--run {number}: the study has runs 1 to {study.study.runs}; raise study.runs")
-
-
-def _others_kept(study: Study) -> bool:
-    """Whether answers or batches may be kept of a model that the study does not list; what looks closer loads much more."""
-    listed = {f"model={spec.name}" for spec in study.askable}
-    kept = {path.name for path in study.home.transcripts.glob("benchmark=*/model=*")}
-    return bool(kept - listed) or study.home.batches.exists()
 
 
 def nothing_to_do(study: Study, quiet: bool) -> bool:

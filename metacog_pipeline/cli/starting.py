@@ -8,51 +8,34 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
 from metacog_pipeline import registry
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import read_study, study_argument
-from metacog_pipeline.errors import SourceError, StudyError, one_line, suggestion
+from metacog_pipeline.cli.options import PATH, read_study, study_argument
+from metacog_pipeline.errors import SourceError, StudyError, suggestion
 from metacog_pipeline.files import write_text
 from metacog_pipeline.llm.spec import MOST_DOLLARS
 from metacog_pipeline.progress import ProgressLine, style_for
 from metacog_pipeline.study import Study, load_study
-from metacog_pipeline.study.new_file import Row, chosen_benchmarks, row_of, study_text
+from metacog_pipeline.study.new_file import chosen_benchmarks, row_of, study_text
 from metacog_pipeline.study.study_file import MOST_BUDGET
 
 _BUDGET = 5.0  # dollars; a sample of every benchmark costs less with any model of 2026
-_FOLDER = click.Path(path_type=Path)
-
-Read = TypeVar("Read")
+_DOLLARS, _MOST = click.FloatRange(0, MOST_DOLLARS), click.FloatRange(0, MOST_BUDGET)
 
 
 @click.command()
-@click.argument("study_file", metavar="[STUDY]", type=_FOLDER, default=Path("study.toml"))
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    metavar="PROVIDER:MODEL",
-    help="Whom to ask: openai:ID, anthropic:ID, gemini:ID, transformers:FOLDER, replay, simulated. "
-    "With @ADDRESS for a server of your own (repeatable).",
-)
+@click.argument("study_file", metavar="[STUDY]", type=PATH, default=Path("study.toml"))
+@click.option("--model", "models", multiple=True, metavar="PROVIDER:MODEL", help="Whom to ask (repeatable).")
 @click.option(
     "--benchmark", "benchmarks", multiple=True, help="What to measure (repeatable); all by default."
 )
 @click.option(
-    "--price",
-    nargs=2,
-    type=click.FloatRange(0, MOST_DOLLARS),
-    help="Dollars per million tokens in and out, of every model that is billed.",
+    "--price", nargs=2, type=_DOLLARS, help="Dollars per million tokens in and out, of billed models."
 )
-@click.option(
-    "--budget",
-    type=click.FloatRange(0, MOST_BUDGET),
-    help=f"The most the study may ever spend, in dollars; {_BUDGET:g} where a model is billed and none is given.",
-)
+@click.option("--budget", type=_MOST, help=f"The most to spend, in dollars; {_BUDGET:g} for billed models.")
 @printing.json_option
 def init(
     study_file: Path,
@@ -63,46 +46,53 @@ def init(
 ) -> None:
     """Write a study file to begin with: what is not given as an option is asked on a terminal.
 
-    Benchmarks begin with their sample items, where they have some, so that a first run costs little. An existing file is
-    never overwritten. Check the study with `metacog doctor`, price it with `metacog plan`, start it with `metacog run`.
+    PROVIDER:MODEL is openai:ID, anthropic:ID, gemini:ID, transformers:FOLDER, replay or simulated, with @ADDRESS for a
+    server of your own. Benchmarks begin with their sample items, where they have some, so that a first run costs little.
+    An existing file is never overwritten. Then check with `metacog doctor`, price with `metacog plan`, start with
+    `metacog run`.
     """
     _require_new(study_file)
     asking = sys.stdin.isatty() and not printing.wanted()
-
-    def rows_of(said: str) -> list[Row]:
-        return [row_of(each, price) for each in said.replace(",", " ").split()]
-
-    def benchmarks_of(said: str) -> list[str]:
-        return chosen_benchmarks(said.split())
-
-    if models or not asking:
-        rows = [row for said in models or ("simulated",) for row in _rows(said, price)]
-    else:
-        question = "Which model? (provider:model, several with blanks or commas)"
-        rows = _asked(question, rows_of, default="simulated")
-    if benchmarks or not asking:
-        chosen = chosen_benchmarks(benchmarks)
-    else:
-        known = ", ".join(registry.names())
-        chosen = _asked(f"Which benchmarks? ({known}, or all)", benchmarks_of, default="all")
+    if asking and not models:
+        models = (_prompt("Which model? (provider:model, several with blanks)", "simulated", row_of),)
+    if asking and not benchmarks:
+        known = f"Which benchmarks? ({', '.join(registry.names())}, or all)"
+        benchmarks = (_prompt(known, "all", lambda said, _: chosen_benchmarks([said])),)
+    chosen = chosen_benchmarks(benchmarks)
+    rows = [row_of(each, price) for said in models or ("simulated",) for each in _words(said)]
     billed = [row for row in rows if row.billed]
     if billed and price is None:
         if not asking:
             raise StudyError(
                 f"--price: {billed[0].name} is billed; give dollars per million tokens in and out, as --price 2.5 10"
             )
-        price = _asked("Dollars per million tokens, in and out? (as in 2.5 10)", _price)
+        first = click.prompt("Dollars per million tokens in?", type=_DOLLARS)
+        price = (first, click.prompt("Dollars per million tokens out?", type=_DOLLARS))
         rows = [replace(row, price=price) for row in rows]
     if billed and budget is None:
-        budget = _asked("The most to spend, in dollars?", _budget, default=_BUDGET) if asking else _BUDGET
+        budget = click.prompt("The most to spend, in dollars?", _BUDGET, type=_MOST) if asking else _BUDGET
     _write(study_file, study_text(study_file, rows, chosen, budget))
     following = [f"metacog {each} {shlex.quote(str(study_file))}" for each in ("doctor", "plan", "run")]
     printing.say(f"Wrote {study_file}. Next: {', '.join(following)}", wrote=[str(study_file)], next=following)
 
 
-def _rows(said: str, price: tuple[float, float] | None) -> list[Row]:
-    """Return the rows of one ``--model``; a blank alone may stand in the path of a folder."""
-    return [row_of(each, price) for each in re.split(r",\s+", said.strip())]
+def _prompt(question: str, default: str, read: Callable[[str, None], object]) -> str:
+    """Ask until every word of the answer can be read."""
+
+    def checked(said: str) -> str:
+        try:
+            for each in said.replace(",", " ").split():
+                read(each, None)
+        except StudyError as error:
+            raise click.UsageError(str(error)) from None
+        return ", ".join(said.replace(",", " ").split())
+
+    return str(click.prompt(question, default, value_proc=checked))
+
+
+def _words(said: str) -> list[str]:
+    """Return what one ``--model`` names; a blank alone may stand in the path of a folder."""
+    return re.split(r",\s+", said.strip())
 
 
 def _require_new(path: Path) -> None:
@@ -129,45 +119,13 @@ def _write(path: Path, text: str) -> None:
         raise
 
 
-def _asked(question: str, read: Callable[[str], Read], default: object = None) -> Read:
-    """Ask until the answer can be read, saying each time what is wrong with it."""
-    while True:
-        try:
-            return read(str(click.prompt(question, default=default, type=str)))
-        except click.Abort:
-            click.echo("\nmetacog: interrupted; nothing was written", err=True)
-            raise SystemExit(130) from None
-        except StudyError as error:
-            click.echo(f"metacog: {one_line(str(error))}", err=True)
-
-
-def _price(said: str) -> tuple[float, float]:
-    try:
-        first, second = (float(each.strip("$,;")) for each in said.split())
-    except ValueError:
-        raise StudyError(f'price "{said}": give two numbers, dollars per million tokens in and out') from None
-    if not (0 <= first <= MOST_DOLLARS and 0 <= second <= MOST_DOLLARS):
-        raise StudyError(f'price "{said}": each is 0 to {MOST_DOLLARS} dollars per million tokens')
-    return first, second
-
-
-def _budget(said: str) -> float:
-    try:
-        dollars = float(said)
-    except ValueError:
-        dollars = -1.0
-    if not 0 <= dollars <= MOST_BUDGET:
-        raise StudyError(f'budget "{said}": give dollars, a number from 0 to {MOST_BUDGET}')
-    return dollars
-
-
 @click.command()
 @study_argument
 @click.option("--offline", is_flag=True, help="Ask nobody and connect to nothing.")
 @click.option("--port", default=3000, type=click.IntRange(1, 65535), help="Port the UI is wanted on.")
 @click.option("--fetch", is_flag=True, help="Fetch the data sets the study reads, and end.")
 @click.option("--source", "names", multiple=True, help="With --fetch: this data set (repeatable).")
-@click.option("--from", "folder", type=_FOLDER, help="With --fetch: take the files from this folder.")
+@click.option("--from", "folder", type=PATH, help="With --fetch: take the files from this folder.")
 @printing.format_option("lines", "json")
 def doctor(
     study_file: Path,
@@ -196,16 +154,12 @@ def doctor(
     found = examine(study, offline=offline, port=port)
     if form == "json":
         printing.value([{"state": each.state, "subject": each.subject, "text": each.text} for each in found])
-        sys.exit(exit_code(found))
-    for each in found:
-        click.echo(each.line)
-    failed = sum(each.state == "fail" for each in found)
-    asked = " (nobody was asked)" if offline else ""
-    click.echo(
-        f"{failed} of {len(found)} checks failed: mend them and run `metacog doctor` again{asked}"
-        if failed
-        else f"A run can start{asked}."
-    )
+    else:
+        asked, failed = " (nobody was asked)" if offline else "", sum(each.state == "fail" for each in found)
+        again = f"{failed} of {len(found)} checks failed: mend them and run `metacog doctor` again{asked}"
+        click.echo(
+            "\n".join([*(each.line for each in found), again if failed else f"A run can start{asked}."])
+        )
     sys.exit(exit_code(found))
 
 
@@ -223,15 +177,13 @@ def _fetch(study: Study, names: tuple[str, ...], folder: Path | None) -> None:
     sources = {source.name: source for each in enabled(study) for source in each.sources}
     if unknown := [name for name in names if name not in sources]:
         known = f"there are: {', '.join(sorted(sources))}" if sources else "it fetches none"
-        raise SourceError(
-            f'"{unknown[0]}": no data set of this study{suggestion(unknown[0], sources)}; {known}'
-        )
+        near = suggestion(unknown[0], sources)
+        raise SourceError(f'"{unknown[0]}": no data set of this study{near}; {known}')
     wanted = names or [name for each in enabled(study) for name in each.needed_sources()]
+    printing.say(sources=[])
     for name in wanted:
         found = sources[name].fetch(study.home, folder=folder, progress=show)
         row = {"name": found.name, "rows": found.rows, "origin": str(found.origin)}
         printing.say(f"{found.name}: {found.rows} rows from {found.origin}", sources=[row])
     if not wanted:
-        printing.say(
-            "nothing to fetch: the study's data sets ship with the package, or are your own", sources=[]
-        )
+        printing.say("nothing to fetch: the study's data sets ship with the package, or are your own")

@@ -21,30 +21,29 @@ if TYPE_CHECKING:
 DONE = "complete"
 SHOWN = 12  # lines; a screen holds them with the summary
 BATCH_COLUMNS = (
-    *("batch", "model", "benchmark", "run", "state"),
-    *("at the provider", "age", "requests", "answered", "dollars"),
+    "batch",
+    "model",
+    "benchmark",
+    "run",
+    "state",
+    "at the provider",
+    "minutes",
+    "requests",
+    "answered",
 )
-HOUR_S, MINUTE_S = 3600.0, 60.0
 
 
 @click.command()
 @study_argument
 @click.option("--all", "everything", is_flag=True, help="List complete partitions as well.")
 @click.option("--batches", is_flag=True, help="List the batches the study has submitted instead.")
+@click.option("--cancel", metavar="BATCH", help="Have this batch stopped; what it answered is collected.")
 @click.option(
-    "--cancel", metavar="BATCH", help="Ask the provider to stop this batch; what it answered is collected."
-)
-@click.option(
-    "--give-up", metavar="BATCH", help="Forget this batch: ask again; its worst case counts as spent."
+    "--give-up", metavar="BATCH", help="Forget this batch, ask again; its worst case counts as spent."
 )
 @printing.format_option("lines", "json")
 def status(
-    study_file: Path,
-    everything: bool,
-    batches: bool,
-    cancel: str | None,
-    give_up: str | None,
-    form: str,
+    study_file: Path, everything: bool, batches: bool, cancel: str | None, give_up: str | None, form: str
 ) -> None:
     """Print how far a study is: answered, failed and missing per benchmark, dollars spent, whether the boards are current.
 
@@ -62,14 +61,30 @@ def status(
         _print_state(study, everything)
 
 
-def _print_state(study: Study, everything: bool) -> None:
+def state_of(study: Study) -> dict[str, Any]:
+    """Return how far a study is, as data."""
     from metacog_pipeline.asking.spent import spent_figures
-    from metacog_pipeline.leaderboard.status import helper_states, partition_states
     from metacog_pipeline.scoring import staleness
 
-    states = [*partition_states(study), *helper_states(study)]
     money = spent_figures(study.home, study.study.budget_usd)
-    current = not staleness.leaderboard_stale(study)
+    return {
+        "study": study.study.name,
+        "home": str(study.home),
+        "board_current": not staleness.leaderboard_stale(study),
+        "spent_usd": money.spent,
+        "budget_usd": money.cap,
+        "partitions": [asdict(state) for state in _states(study)],
+    }
+
+
+def _states(study: Study) -> list[PartitionState]:
+    from metacog_pipeline.leaderboard.status import helper_states, partition_states
+
+    return [*partition_states(study), *helper_states(study)]
+
+
+def _print_state(study: Study, everything: bool) -> None:
+    found, states = state_of(study), _states(study)
     for benchmark in dict.fromkeys(state.benchmark for state in states):
         click.echo(_summary(benchmark, [state for state in states if state.benchmark == benchmark]))
     shown = states
@@ -81,31 +96,14 @@ def _print_state(study: Study, everything: bool) -> None:
         click.echo(f"  {state.benchmark}, {state.model}, run {state.run}: {state.state}, {counts}{why}")
     if not everything and len(shown) > SHOWN:
         click.echo(f"  and {len(shown) - SHOWN} more: --all lists them")
-    of_budget = "" if money.cap is None else f" of ${money.cap:.4f}"
-    click.echo(f"spent ${money.spent:.4f}{of_budget}")
+    cap = found["budget_usd"]
+    click.echo(f"spent ${found['spent_usd']:.4f}" + ("" if cap is None else f" of ${cap:.4f}"))
     if not study.home.leaderboard.exists():
         click.echo("there are no boards yet: metacog run builds them")
-    elif current:
+    elif found["board_current"]:
         click.echo("the boards are current")
     else:
         click.echo("the boards are older than the answers: metacog run renews them")
-
-
-def state_of(study: Study) -> dict[str, Any]:
-    """Return how far a study is, as data."""
-    from metacog_pipeline.asking.spent import spent_figures
-    from metacog_pipeline.leaderboard.status import helper_states, partition_states
-    from metacog_pipeline.scoring import staleness
-
-    money = spent_figures(study.home, study.study.budget_usd)
-    return {
-        "study": study.study.name,
-        "home": str(study.home),
-        "board_current": not staleness.leaderboard_stale(study),
-        "spent_usd": money.spent,
-        "budget_usd": money.cap,
-        "partitions": [asdict(state) for state in [*partition_states(study), *helper_states(study)]],
-    }
 
 
 def _summary(benchmark: str, states: Sequence[PartitionState]) -> str:
@@ -126,31 +124,19 @@ def _print_batches(study: Study, cancel: str | None, give_up: str | None, form: 
         batches.give_up(study, give_up)
     rows = batches.rows(study)
     if form == "json":
-        printing.value([asdict(row) for row in rows])
-    elif not rows:
-        click.echo("no batches were submitted")
-    else:
-        table = Rows(BATCH_COLUMNS, tuple(map(_cells, rows)))
-        click.echo(to_table(table, title=f"Batches of {study.study.name}"))
-        for row in rows:
-            if row.message is not None:
-                click.echo(f"{row.mark}: {row.message}")
+        return printing.value([asdict(row) for row in rows])
+    if not rows:
+        return click.echo("no batches were submitted")
+    table = Rows((*BATCH_COLUMNS, "dollars"), tuple(map(_cells, rows)))
+    click.echo(to_table(table, title=f"Batches of {study.study.name}"))
+    for row in rows:
+        if row.message is not None:
+            click.echo(f"{row.mark}: {row.message}")
 
 
 def _cells(row: BatchRow) -> tuple[object, ...]:
+    dollars = "no price" if row.cost_usd is None else f"{'' if row.settled else '<= '}{row.cost_usd:.4f}"
     return (
-        *(row.mark, row.model, row.benchmark, row.run, row.state, row.at_provider or "-", _age(row.age_s)),
-        *(row.requests, "-" if row.answered is None else row.answered, _dollars(row.cost_usd, row.settled)),
+        *(row.mark, row.model, row.benchmark, row.run, row.state, row.at_provider or "-"),
+        *(round(row.age_s / 60), row.requests, "-" if row.answered is None else row.answered, dollars),
     )
-
-
-def _age(seconds: float) -> str:
-    if seconds >= HOUR_S:
-        return f"{seconds / HOUR_S:.1f} h"
-    return f"{seconds / MINUTE_S:.0f} min" if seconds >= MINUTE_S else f"{seconds:.0f} s"
-
-
-def _dollars(usd: float | None, settled: bool) -> str:
-    if usd is None:
-        return "no price"
-    return f"{usd:.4f}" if settled else f"<= {usd:.4f}"

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from metacog_pipeline.cli import printing
-from metacog_pipeline.cli.options import STUDY_FILE, opened
+from metacog_pipeline.cli.options import PATH, opened
 from metacog_pipeline.errors import MetacogError, StoreError
 
 if TYPE_CHECKING:
     from metacog_pipeline.study import Study
     from metacog_pipeline.study.digests import Compared
-    from metacog_pipeline.transcripts.verification import Checked
 
 SHOWN = 20  # damaged places; the rest are counted
-_PATH = click.Path(path_type=Path)
 
 
 @click.command()
-@click.argument("study_file", metavar="[STUDY]", type=STUDY_FILE, required=False)
+@click.argument("study_file", metavar="[STUDY]", type=PATH, required=False)
+@click.option("--repair", is_flag=True, help="Put damaged files aside; the next run makes again what it can.")
+@click.option("--bundle", type=PATH, metavar="FILE", help="Instead: make the boards of a bundle again.")
+@click.option("--to", "target", type=PATH, metavar="DIR", help="With --bundle: a new folder.")
 @click.option(
-    "--repair", is_flag=True, help="Put damaged files aside and make again what can be made from the rest."
-)
-@click.option("--bundle", type=_PATH, metavar="FILE", help="Instead: make the boards of a bundle again.")
-@click.option("--to", "target", type=_PATH, metavar="DIR", help="With --bundle: a new folder.")
-@click.option(
-    "--from",
-    "given",
-    type=_PATH,
-    metavar="DIR",
-    help="With --bundle: copies of data sets whose licence kept them out of it.",
+    "--from", "given", type=PATH, metavar="DIR", help="With --bundle: data sets that are not in it."
 )
 @printing.json_option
 def verify(
@@ -49,62 +42,34 @@ def verify(
     is compared byte by byte; nobody is asked and nothing is fetched. Exit code 1 where a table differs; with another
     version of the program the lines of the changelog are printed that say why numbers shift.
     """
-    if (study_file is None) == (bundle is None):
-        raise click.UsageError("give the STUDY whose answers are checked, or --bundle FILE; one of them")
-    if bundle is not None:
+    if bundle is not None and study_file is None:
         _reproduce(bundle, target, given)
+    elif study_file is None or bundle is not None:
+        raise click.UsageError("give the STUDY whose answers are checked, or --bundle FILE; one of them")
     elif target is not None or given is not None:
         raise click.UsageError("--to and --from: give --bundle FILE beside them")
     else:
-        assert study_file is not None
         _verify(study_file, repair)
 
 
 def _verify(study_file: Path, repair: bool) -> None:
+    from metacog_pipeline.scoring import staleness
     from metacog_pipeline.study import digests
 
     study = opened(study_file)
     published = digests.compare(study.home)
     damage = _answers(study, published, repair) + _money(study) + _derived(published, repair)
-    if not damage:
-        printing.say("everything is as it was kept", damaged=0)
-        return
-    if repair:
-        from metacog_pipeline.scoring import staleness
-
-        staleness.forget(study)
-    places = f"{damage} damaged {'place' if damage == 1 else 'places'}"
+    if damage == 0:
+        return printing.say("everything is as it was kept", damaged=0)
+    places, by_hand = f"{damage} damaged {'place' if damage == 1 else 'places'}", len(published.by_hand)
     if not repair:
-        raise StoreError(
-            f"{places}: metacog verify {study_file} --repair keeps what can be read and puts the rest aside"
-        )
-    by_hand = len(published.by_hand)
+        again = f"metacog verify {study_file} --repair"
+        raise StoreError(f"{places}: {again} keeps what can be read and puts the rest aside")
+    staleness.forget(study)
     if by_hand == damage:
         raise StoreError(f"{places}, left in place: no run makes that again, what to do stands with each")
     left = f", but for {by_hand} that no run makes again" if by_hand else ""
     raise StoreError(f"{places} put aside{left}: metacog run {study_file} makes anew what is missing")
-
-
-def _reproduce(bundle: Path, target: Path | None, given: Path | None) -> None:
-    """Make the boards of a bundle again, and print table by table whether each is equal."""
-    from metacog_pipeline import __version__
-    from metacog_pipeline.exporting.reproduce import reproduce
-
-    made = reproduce(bundle, target, given)
-    for each in made.tables:
-        row = {"table": each.name, "rows": each.rows, "equal": each.differs is None, "why": each.differs}
-        printing.say(f"{each.name}: {each.differs or f'equal, {each.rows:,} rows'}", tables=[row])
-    printing.say(version=made.version, here=__version__, home=str(made.home))
-    n = len(made.tables)
-    if not made.differ:
-        printing.say(f"{n} of {n} tables are equal byte by byte; the study is in {made.folder}")
-        return
-    printing.say(scores=made.scores)
-    for line in made.scores if made.version != __version__ else ():
-        printing.say(f"  {line}")
-    printing.flush()
-    first, told = made.differ[0], f"made by version {made.version}, this is {__version__}"
-    raise MetacogError(f"{len(made.differ)} of {n} tables differ ({told}): {first.name}: {first.differs}")
 
 
 def _answers(study: Study, published: Compared, mend: bool) -> int:
@@ -115,37 +80,21 @@ def _answers(study: Study, published: Compared, mend: bool) -> int:
     checked = [verification.check(folder) for folder in kept_folders(study.home)]
     for each in checked:
         each.compare_copy(published.damage)
-    records, unsealed, torn = (
-        sum(getattr(c, name) for c in checked) for name in ("records", "unsealed", "torn")
-    )
+    records, unsealed, torn = (sum(getattr(c, n) for c in checked) for n in ("records", "unsealed", "torn"))
     old = f", {unsealed:,} of them without a checksum (version 0.2 and before)" if unsealed else ""
     ends = f"; {torn} torn ends of interrupted writes, never acknowledged" if torn else ""
-    printing.say(
-        f"answers: {records:,} records in {len(checked):,} partitions{old}{ends}",
-        records=records,
-        partitions=len(checked),
-        without_checksum=unsealed,
-        torn_ends=torn,
-    )
+    counts = {"records": records, "partitions": len(checked), "without_checksum": unsealed, "torn_ends": torn}
+    printing.say(f"answers: {records:,} records in {len(checked):,} partitions{old}{ends}", **counts)
     _show([line for each in checked for line in each.damage])
-    for each in checked if mend else ():
-        if each.damage:
-            _mended(each)
+    for each in checked:
+        if mend and each.damage:
+            done = verification.repair(each)
+            names = ", ".join(path.name for path in done.aside) or "nothing"
+            lost = f"; {done.lost} lines are lost, what they answered is asked again" if done.lost else ""
+            kept = f"; {done.recovered} answers come from the copy" if done.recovered else ""
+            aside = [str(path) for path in done.aside]
+            printing.say(f"  {each.folder}: put aside {names}{kept}{lost}", put_aside=aside, lost=done.lost)
     return sum(len(each.damage) for each in checked)
-
-
-def _mended(checked: Checked) -> None:
-    from metacog_pipeline.transcripts import verification
-
-    done = verification.repair(checked)
-    names = ", ".join(path.name for path in done.aside) or "nothing"
-    lost = f"; {done.lost} lines are lost, what they answered is asked again" if done.lost else ""
-    kept = f"; {done.recovered} answers come from the copy" if done.recovered else ""
-    printing.say(
-        f"  {checked.folder}: put aside {names}{kept}{lost}",
-        put_aside=[str(path) for path in done.aside],
-        lost=[done.lost] if done.lost else [],
-    )
 
 
 def _money(study: Study) -> int:
@@ -159,9 +108,8 @@ def _money(study: Study) -> int:
     except StoreError as error:
         _show([str(error)])
         return 1
-    printing.say(
-        f"money: ${spent:.4f} in the ledger, ${kept:.4f} in kept answers", ledger_usd=spent, kept_usd=kept
-    )
+    says = f"money: ${spent:.4f} in the ledger, ${kept:.4f} in kept answers"
+    printing.say(says, ledger_usd=spent, kept_usd=kept)
     if kept > spent + 1e-6:
         printing.say(
             "  records of the ledger are gone; the next run counts what the answers cost before it asks"
@@ -174,21 +122,41 @@ def _derived(found: Compared, mend: bool) -> int:
     from metacog_pipeline.study import digests
     from metacog_pipeline.transcripts.folder import COPY_NAME
 
-    unnoted = f"; {found.new:,} were made since the boards were published" if found.new else ""
+    new = f"; {found.new:,} were made since the boards were published" if found.new else ""
     printing.say(
-        f"made from them: {found.same:,} files are as published{unnoted}", published=found.same, new=found.new
+        f"made from them: {found.same:,} files are as published{new}", published=found.same, new=found.new
     )
     damage = [f"{path}: {why}" for path, why in found.damage.items() if path.name != COPY_NAME]
     _show(damage)
-    if mend:
-        for path in digests.repair(found):
-            printing.say(f"  put aside {path}", put_aside=[str(path)])
+    for path in digests.repair(found) if mend else ():
+        printing.say(f"  put aside {path}", put_aside=[str(path)])
     return len(damage)
 
 
-def _show(lines: list[str]) -> None:
+def _show(lines: Sequence[str]) -> None:
     printing.say(damage=lines)
     for line in lines[:SHOWN]:
         printing.say(f"  {line}")
     if len(lines) > SHOWN:
         printing.say(f"  and {len(lines) - SHOWN:,} more")
+
+
+def _reproduce(bundle: Path, target: Path | None, given: Path | None) -> None:
+    """Make the boards of a bundle again, and print table by table whether each is equal."""
+    from metacog_pipeline import __version__
+    from metacog_pipeline.exporting.reproduce import reproduce
+
+    made = reproduce(bundle, target, given)
+    n = len(made.tables)
+    for each in made.tables:
+        row = {"table": each.name, "rows": each.rows, "equal": each.differs is None, "why": each.differs}
+        printing.say(f"{each.name}: {each.differs or f'equal, {each.rows:,} rows'}", tables=[row])
+    printing.say(version=made.version, here=__version__, home=str(made.home))
+    if not made.differ:
+        return printing.say(f"{n} of {n} tables are equal byte by byte; the study is in {made.folder}")
+    printing.say(scores=made.scores)
+    for line in made.scores if made.version != __version__ else ():
+        printing.say(f"  {line}")
+    printing.flush()
+    first, told = made.differ[0], f"made by version {made.version}, this is {__version__}"
+    raise MetacogError(f"{len(made.differ)} of {n} tables differ ({told}): {first.name}: {first.differs}")
