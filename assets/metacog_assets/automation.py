@@ -8,7 +8,7 @@ import dagster as dg
 
 from metacog_assets.conditions import PAID
 from metacog_assets.graph import BENCHMARKS
-from metacog_assets.partitions import MODELS, RUNS, changes, key_of, known_models
+from metacog_assets.partitions import RUNS, key_of, known_models, sync_partitions
 from metacog_assets.study_file import bound, current_study
 from metacog_pipeline.asking import batches, judging, tasks
 from metacog_pipeline.errors import MetacogError
@@ -101,20 +101,13 @@ def _stale(study: Study, models: list[str]) -> Iterator[dg.RunRequest]:
     default_status=ON,
     description="Adds a partition for each new model of the study file and retires those of others.",
 )
-def study_models(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+def study_models(context: dg.SensorEvaluationContext) -> dg.SkipReason:
     """Add and retire model partitions as the study file says; boards that listed others are stale then."""
     try:
-        added, retired = changes(current_study(), context.instance)
+        changed = sync_partitions(current_study(), context.instance)
     except MetacogError as error:
         return dg.SkipReason(str(error))
-    if not added and not retired:
-        return dg.SkipReason("the partitions are those of the study file")
-    requests: list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest] = []
-    if added:
-        requests.append(MODELS.build_add_request(added))
-    if retired:
-        requests.append(MODELS.build_delete_request(retired))
-    return dg.SensorResult(dynamic_partitions_requests=requests)
+    return dg.SkipReason(f"the partitions are {'now ' if changed else ''}those of the study file")
 
 
 @dg.sensor(

@@ -26,19 +26,15 @@ def known_models(instance: dg.DagsterInstance) -> list[str]:
     return list(instance.get_dynamic_partitions(str(MODELS.name)))
 
 
-def changes(study: Study, instance: dg.DagsterInstance) -> tuple[list[str], list[str]]:
-    """Return the models of the study without partitions, and those with partitions that it does not list any more."""
+def sync_partitions(study: Study, instance: dg.DagsterInstance) -> bool:
+    """Make the model partitions those of the study; return whether they were others. Answers of a retired model stay."""
     listed, known = [spec.name for spec in study.models], known_models(instance)
-    return [name for name in listed if name not in known], sorted(set(known) - set(listed))
-
-
-def sync_partitions(study: Study, instance: dg.DagsterInstance) -> None:
-    """Make the model partitions those of the study; what a retired model answered stays in the store."""
-    added, retired = changes(study, instance)
+    added, retired = [name for name in listed if name not in known], set(known) - set(listed)
     if added:
         instance.add_dynamic_partitions(str(MODELS.name), added)
     for name in retired:
         instance.delete_dynamic_partition(str(MODELS.name), name)
+    return bool(added or retired)
 
 
 def ranges(keys: Collection[Key], models: list[str]) -> Iterator[tuple[Mapping[str, str], set[Key]]]:

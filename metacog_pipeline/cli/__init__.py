@@ -19,7 +19,7 @@ from click.exceptions import NoArgsIsHelpError
 from click.shell_completion import CompletionItem
 
 from metacog_pipeline import __version__, registry
-from metacog_pipeline.errors import MetacogError, one_line
+from metacog_pipeline.errors import MetacogError, one_line, suggestion
 
 EPILOG = (
     "Exit codes: 0 done, 1 other error, 2 wrong study file or arguments, 3 sources, 4 kept answers, 5 budget, "
@@ -84,18 +84,19 @@ class Commands(click.Group):
         return [*COMMANDS, *_of_benchmarks()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command; None where there is none of this name. A removed one is a usage error."""
+        """Import one command. One that is not there, or was removed, is a usage error."""
         if cmd_name in COMMANDS:
             module, _, name = COMMANDS[cmd_name][0].partition(":")
             command = getattr(import_module(f"metacog_pipeline.cli.{module}"), name)
         elif cmd_name in _of_benchmarks():
             command = registry.load_command(cmd_name)
-        elif (
-            instead := _instead_of(cmd_name)
-        ) and not ctx.resilient_parsing:  # not where words are completed
+        elif ctx.resilient_parsing:  # where words are completed
+            return None
+        elif instead := _instead_of(cmd_name):
             raise click.UsageError(f'"{cmd_name}" was removed: {instead}')
         else:
-            return None
+            near = suggestion(cmd_name, self.list_commands(ctx))
+            raise click.UsageError(f'no command "{cmd_name}"{near}; metacog --help lists them')
         assert isinstance(command, click.Command)
         return command
 

@@ -72,24 +72,21 @@ def compare(a: str, b: str, study_file: Path, form: Format) -> None:
         click.echo(f"\n{_RULE}")
     if left := found.height - shown.height:
         click.echo(
-            f"{left} of {found.height} tests have no value; --format csv says why, in the column status."
+            f"{left} of {found.height} tests have no value; the column status of --format csv says why."
         )
 
 
-@click.command(
-    context_settings={"ignore_unknown_options": True}
-)  # a query may begin with a comment, as in -- What …
+# A query may begin with a comment, as in -- What …
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("query", required=False)
-@click.option("--study", "study_file", metavar="STUDY", type=PATH, help="The study.")
-@click.option("--store", metavar="ADDRESS", help="Instead: boards published in a store (s3://bucket/prefix).")
+@study_option
 @printing.format_option(*FORMATS)
 @click.option("--output", type=PATH, help="Write the answer to this file instead: .parquet, .csv or .json.")
 @click.option("--saved", help="Ask a query that comes with the program: profile, reliability, …")
 @click.option("--dictionary", is_flag=True, help="Print what every table and column means, as Markdown.")
 def sql(
     query: str | None,
-    study_file: Path | None,
-    store: str | None,
+    study_file: Path,
     form: Format,
     output: Path | None,
     saved: str | None,
@@ -100,44 +97,20 @@ def sql(
     Without a query it is read from standard input. Texts of prompts and replies stand in the attached file `texts`: join
     texts.answers by answer_id.
     """
-    with _home(study_file, store) as home:
-        if dictionary:
-            return _print_dictionary(home)
-        query = _saved(saved) if saved is not None else query
-        if query is None and not sys.stdin.isatty():
-            query = sys.stdin.read()
-        if not query or not query.strip():
-            raise StudyError("query: empty; give one SELECT as an argument or on standard input")
-        if output is None:
-            return click.echo(render(run_query(home, query), form), nl=False)
-        from metacog_pipeline.leaderboard.export import export_query
+    home = opened(study_file).home
+    if dictionary:
+        return _print_dictionary(home)
+    query = _saved(saved) if saved is not None else query
+    if query is None and not sys.stdin.isatty():
+        query = sys.stdin.read()
+    if not query or not query.strip():
+        raise StudyError("query: empty; give one SELECT as an argument or on standard input")
+    if output is None:
+        return click.echo(render(run_query(home, query), form), nl=False)
+    from metacog_pipeline.leaderboard.export import export_query
 
-        rows = export_query(home, query, output)
-        printing.say(f"{rows} {'row' if rows == 1 else 'rows'}: {output}", rows=rows, wrote=[str(output)])
-
-
-@contextlib.contextmanager
-def _home(study_file: Path | None, store: str | None) -> Iterator[Home]:
-    """Yield the home of a study, or a folder with a copy of the boards in a store."""
-    if (study_file is None) == (store is None):
-        raise click.UsageError(
-            "give --study STUDY, or --store ADDRESS where boards were published in a store"
-        )
-    if study_file is not None:
-        yield opened(study_file).home
-        return
-    from metacog_pipeline.leaderboard.shared import fetch
-    from metacog_pipeline.storage import attached
-
-    with tempfile.TemporaryDirectory() as folder:
-        home = Home(Path(folder))
-        attached.look_at(home, str(store))
-        fetch(home)
-        if not home.leaderboard.is_file():
-            raise StoreError(
-                f"{store}: no boards are published there; metacog run on a host of the study does it"
-            )
-        yield home
+    rows = export_query(home, query, output)
+    printing.say(f"{rows} {'row' if rows == 1 else 'rows'}: {output}", rows=rows, wrote=[str(output)])
 
 
 def _print_dictionary(home: Home) -> None:

@@ -28,7 +28,7 @@ _OF_TRIALS = (
         "item",
         "run",
         "labels",
-        "groups",
+        "group",
         "ratings",
         "bins",
         "alternatives",
@@ -44,6 +44,7 @@ class NumberOr(click.FloatRange):
     def __init__(self, low: float, high: float, **words: str | None) -> None:
         super().__init__(low, high)
         self.words = words
+        self.name = f"number from {low:g} to {high:g}, or {', '.join(words)}"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         """Return what is shown in the help."""
@@ -112,7 +113,8 @@ def fit(file: Path, form: Format, output: Path | None, quiet: bool, **given: Any
     else:
         _write(output, fitted, form)
         printing.say(rows=len(fitted.rows), wrote=[str(output)])
-    for line in write_rejected(file, [(each.row, "not used", each.reason) for each in fitted.rejected]):
+    rejected = [(each.row, "not used", each.reason) for each in fitted.rejected]
+    for line in write_rejected(file, rejected, "line"):
         click.echo(line, err=True)
     if not quiet:
         for note in fitted.notes:

@@ -94,7 +94,7 @@ def test_the_demo_ends_with_who_does_best_and_costs_nothing_twice(metacog, done_
         assert shown.code == 0
         assert "everything is up to date" in shown.err
         assert "not a result about any real model" in shown.out
-        assert re.search(r"metamedqa, baseline, .*: sim 0\.\d\d \(", shown.out)
+        assert re.search(r"metamedqa +baseline +\w+ +sim +0\.\d+", shown.out)
         assert len(shown.out.splitlines()) <= LONGEST_SCREEN
     _, _, hint = shown.out.rpartition("metacog sql ")
     assert metacog("sql", *shlex.split(hint)).code == 0, "the query it ends with is one that works"

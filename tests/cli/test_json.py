@@ -169,11 +169,6 @@ def test_a_mistake_prints_nothing_on_standard_output(metacog, made):
     assert result.out == ""
 
 
-def test_another_format_beside_it_is_refused(metacog, made):
-    result = metacog("board", "--study", made / "study.toml", "--json", "--format", "csv")
-    result.refused_in_one_line("--format", '"csv" beside --json', "give one of them")
-
-
 def test_what_is_said_is_words_or_data():
     @click.command()
     @printing.json_option

@@ -50,8 +50,8 @@ def test_matrices_take_one_thread_unless_more_are_asked_for(monkeypatch, given, 
     assert os.environ["OPENBLAS_NUM_THREADS"] == found
 
 
-def test_a_command_there_is_not_is_none():
-    assert cli.get_command(click.Context(cli), "xylophone") is None
+def test_the_nearest_command_is_named_where_there_is_none_of_a_name(metacog):
+    metacog("xport").refused_in_one_line('no command "xport"', 'did you mean "export"', "metacog --help")
 
 
 def test_at_most_18_commands_are_listed_in_groups_and_the_daily_ones_come_first():

@@ -88,22 +88,6 @@ def test_a_damaged_board_is_named_and_replaces_nothing(hosts):
     assert b.home.leaderboard.read_bytes() == b"board 2"
 
 
-def test_a_published_board_is_asked_by_the_address_of_its_store(built_home, tmp_path):
-    address = str(tmp_path / "store")
-    asked = ["sql", "select count(*) from calls", "--format", "csv"]
-    missing = CliRunner().invoke(cli, [*asked, "--store", address])
-    assert "no such folder" in str(missing.exception) and not (tmp_path / "store").exists()
-    (tmp_path / "store").mkdir()
-    nothing = CliRunner().invoke(cli, [*asked, "--store", address])
-    assert isinstance(nothing.exception, StoreError) and "no boards were published" in str(nothing.exception)
-    attached.attach(built_home, address, None)
-    publish(built_home)
-    there = CliRunner().invoke(cli, [*asked, "--store", address])
-    assert there.exit_code == 0 and there.output.split()[1] == str(run_query(built_home, asked[1]).rows[0][0])
-    both = CliRunner().invoke(cli, [*asked, "--store", address, "--study", "x.toml"])
-    assert both.exit_code == 2
-
-
 @pytest.mark.parametrize("pointer", [b"", b"[]", b'{"a": 1}', b"{", b"\xff"])
 def test_a_damaged_pointer_is_written_anew(hosts, pointer):
     a, b = hosts
