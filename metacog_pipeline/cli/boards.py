@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from metacog_pipeline.cli import printing
 from metacog_pipeline.cli.options import PATH, opened, port_option, study_argument, study_option
-from metacog_pipeline.errors import StoreError, StudyError, suggestion
+from metacog_pipeline.errors import StudyError, suggestion
 from metacog_pipeline.home import Home
 from metacog_pipeline.leaderboard.output import FORMATS, Format, Rows, render
 from metacog_pipeline.leaderboard.printing import notes, render_board

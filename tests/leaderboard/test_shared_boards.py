@@ -1,18 +1,14 @@
 """A board is published whole, every build as a version of its own, and any host reads the one that stands."""
 
 import pytest
-from click.testing import CliRunner
 
-from metacog_pipeline.cli import cli
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import LEADERBOARD
 from metacog_pipeline.leaderboard import shared
-from metacog_pipeline.leaderboard.read import run_query
 from metacog_pipeline.leaderboard.shared import catch_up, publish
 from metacog_pipeline.leaderboard.status import write_status
 from metacog_pipeline.scoring import staleness
 from metacog_pipeline.scoring.staleness import leaderboard_digest, leaderboard_stale, note
-from metacog_pipeline.storage import attached
 from metacog_pipeline.storage.attached import store_of
 from metacog_pipeline.study import load_study
 from metacog_pipeline.transcripts.store import PartitionFolder, write_manifest
