@@ -99,9 +99,9 @@ def test_a_mistake_is_one_line_and_leaves_no_file(metacog, tmp_path, options, pa
     "models", ["openai:a, simulated", "openai:a simulated", "openai:a,simulated,", " openai:a ,simulated"]
 )
 def test_models_are_told_apart_by_blanks_and_commas(metacog, tmp_path, monkeypatch, models):
-    answers = iter([models, "medley", "1 2", "3"])
+    answers = iter([models, "medley", "1", "2", "3"])
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    monkeypatch.setattr("click.prompt", lambda text, **_: next(answers))
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: next(answers))
     assert metacog("init", tmp_path / "s.toml").code == 0
     assert [(each.name, each.model) for each in load_study(tmp_path / "s.toml").models] == [
         ("a", "a"),

@@ -9,7 +9,7 @@ import pytest
 
 import metacog_pipeline as mp
 from metacog_pipeline.cli.starting import row_of
-from metacog_pipeline.errors import MetacogError, StudyError
+from metacog_pipeline.errors import StudyError
 
 HELP = [sys.executable, "-m", "metacog_pipeline", "init", "--help"]
 FULL = Path("/dev/full")
@@ -62,23 +62,10 @@ def test_next_commands_can_be_pasted(metacog, tmp_path):
     assert f"metacog run '{tmp_path / 'my study (2).toml'}'" in ended.out
 
 
-def test_models_in_one_bracket_are_explained(metacog, study):
-    study.write_text(study.read_text("utf-8").replace("[[models]]", "[models]", 1).split("[[models]]")[0])
-    assert "write [[models]], in two brackets" in metacog("plan", study).err
-
-
 def test_a_bundle_is_a_zip_archive(metacog, study, tmp_path):
     ended = metacog("export", study, "--format", "bundle", "--to", tmp_path / "b.tar")
     assert ended.code == 2
     assert "give a name that ends in .zip" in ended.err
-
-
-@pytest.mark.parametrize("call", ["board", "sql", "observations", "transcripts", "compare"])
-def test_what_is_no_text_is_a_mistake_of_one_line(study, call):
-    opened = mp.open_study(study)
-    given = (3, None) if call == "compare" else (3,)
-    with pytest.raises(MetacogError, match="is a text, not 3"):
-        getattr(opened, call)(*given)
 
 
 @pytest.mark.parametrize("path", [None, 3, b"study.toml"])
