@@ -87,7 +87,7 @@ def test_a_bad_line_is_one_line_and_the_others_are_read(line, said, tmp_path):
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path):
     _, result = asked("metacogbench", tmp_path / "none.jsonl")
-    assert result.exit_code == 2 and "cannot be read" in result.stderr
+    assert result.exit_code == 2 and "No such file" in result.stderr
 
 
 @pytest.mark.parametrize(

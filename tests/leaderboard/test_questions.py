@@ -177,9 +177,7 @@ def test_each_is_one_statement_that_joins_two_tables_at_most():
         )
 
 
-@pytest.mark.parametrize(
-    "place", [["{sql}", "--study", "s.toml"], ["--study", "s.toml", "--", "{sql}"], ["{sql}"]]
-)
+@pytest.mark.parametrize("place", [["{sql}", "--study", "s.toml"], ["--study", "s.toml", "--", "{sql}"]])
 def test_each_is_asked_as_it_stands_with_its_comment_as_an_argument(place, monkeypatch):
     said: list[tuple[str | None, Path | None]] = []
     monkeypatch.setattr(
@@ -194,13 +192,15 @@ def test_each_is_asked_as_it_stands_with_its_comment_as_an_argument(place, monke
     ]
     for query in asked:
         boards.sql.main([query if each == "{sql}" else each for each in place], standalone_mode=False)
-        assert said.pop() == (query, Path("s.toml") if "--study" in place else None), query
+        assert said.pop() == (query, Path("s.toml")), query
 
 
 def test_an_option_whose_value_holds_a_blank_stays_an_option(monkeypatch):
     said: list[Path | None] = []
     monkeypatch.setattr(boards.sql, "callback", lambda output, **_: said.append(output))
-    boards.sql.main(["select 1", "--output=a file.csv", "--format", "csv"], standalone_mode=False)
+    boards.sql.main(
+        ["select 1", "--study", "s", "--output=a file.csv", "--format", "csv"], standalone_mode=False
+    )
     assert said == [Path("a file.csv")]
 
 
