@@ -39,6 +39,7 @@ _UNSENT = (
     httpx.ProxyError,
     httpx.UnsupportedProtocol,
     httpx.LocalProtocolError,
+    httpx.InvalidURL,
 )
 _UNSENT_CAUSES = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
 
@@ -160,14 +161,14 @@ def _failure(error: Exception, host: str, deadline: Deadline, incoming: Incoming
 
 
 def _named(error: Exception, host: str, deadline: Deadline) -> SendFailure:
-    cause = error.__cause__ if isinstance(error.__cause__, aiohttp.ClientError | OSError) else error
+    cause = cause_of(error)
     if isinstance(cause, aiohttp.ClientConnectorCertificateError | ssl.SSLCertVerificationError):
         return SendFailure(
             f"the certificate of {host} is not trusted: check base_url, or name a bundle in SSL_CERT_FILE",
             maybe_billed=False,
             kind=ErrorKind.FATAL,
         )
-    if _never_sent(error, cause):
+    if never_sent(error):
         within = f" within {CONNECT_TIMEOUT_S:g} s" if isinstance(cause, TimeoutError) else ""
         return SendFailure(
             f"no connection to {host}{within} ({type(cause).__name__}): check base_url, the network, and that the "
@@ -181,12 +182,18 @@ def _named(error: Exception, host: str, deadline: Deadline) -> SendFailure:
     )
 
 
-def _never_sent(error: Exception, cause: BaseException) -> bool:
+def cause_of(error: Exception) -> BaseException:
+    """Return what went wrong below httpx, where that is known."""
+    return error.__cause__ if isinstance(error.__cause__, aiohttp.ClientError | OSError) else error
+
+
+def never_sent(error: Exception) -> bool:
     """Whether nothing can have reached the provider.
 
     The transport gives a server that hangs up the httpx name of a connect timeout, so aiohttp's own exception, kept
     as the cause, decides where there is one.
     """
+    cause = cause_of(error)
     if isinstance(cause, aiohttp.ClientError):
         return isinstance(cause, _UNSENT_CAUSES)
     return isinstance(error, _UNSENT)

@@ -51,7 +51,7 @@ def desk_of(answer: Answer, budget: Budget | None = None, provider: str = "opena
 
 
 def batch_of(home: Home, at: Desk, ids: list[str] = IDS, worst: float = 0.001) -> Batch:
-    open_wave = wave.Wave(home, at.way)
+    open_wave = wave.Wave(at.way)
     call = wire_for(at.spec.provider).build(
         at.spec.model_copy(update={"stream": False}),
         ChatRequest((Message("user", "hello"),), Sampling()),
@@ -64,10 +64,10 @@ def batch_of(home: Home, at: Desk, ids: list[str] = IDS, worst: float = 0.001) -
     return wave.written(home, part, at.record_fields(Owner("b", 1, "transcripts/x"), part))
 
 
-def test_a_wave_is_split_where_a_provider_takes_no_more(tmp_path):
+def test_a_wave_is_split_where_a_provider_takes_no_more():
     way = OpenAiBatches()
     way.most_requests, way.most_bytes = 2, 1000
-    open_wave = wave.Wave(Home(tmp_path), way)
+    open_wave = wave.Wave(way)
     for answer in [*IDS, IDS[0]]:
         open_wave.add(answer, GROUP, b"x" * 10, 0.0)
     assert len(open_wave) == 5, "a request is there once"
@@ -76,20 +76,20 @@ def test_a_wave_is_split_where_a_provider_takes_no_more(tmp_path):
     for answer in IDS:
         open_wave.add(answer, GROUP, b"x" * 10, 0.0)
     parts = open_wave.take()
-    assert [part.path.read_bytes() for part in parts] == [b"x" * 10 + b"\n" + b"x" * 10] * 2 + [b"x" * 10]
+    assert [(len(part.lines), part.size) for part in parts] == [(2, 21), (2, 21), (1, 10)]
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_the_parts_of_a_split_are_what_the_whole_was(count, tmp_path):
+def test_the_parts_of_a_split_are_what_the_whole_was(count):
     way = OpenAiBatches()
-    open_wave = wave.Wave(Home(tmp_path), way)
+    open_wave = wave.Wave(way)
     lines = [f"line {answer}".encode()[: 10 + number] for number, answer in enumerate(IDS)]
     for answer, line in zip(IDS, lines, strict=True):
         open_wave.add(answer, GROUP, line, 0.001)
     (whole,) = open_wave.take()
-    first, rest = wave.split(Home(tmp_path), way, whole, count)
-    assert first.path.read_bytes() == b"\n".join(lines[:count]) and first.size == len(first.path.read_bytes())
-    assert rest.path.read_bytes() == b"\n".join(lines[count:]) and rest.size == len(rest.path.read_bytes())
+    first, rest = wave.split(whole, count)
+    assert first.lines == lines[:count] and first.size == len(b"\n".join(lines[:count]))
+    assert rest.lines == lines[count:] and rest.size == len(b"\n".join(lines[count:]))
     assert [answer for answer, _ in (*first.answers, *rest.answers)] == IDS
 
 
@@ -320,15 +320,6 @@ def test_results_cut_on_the_way_are_no_results(tmp_path):
 
 async def _collected(at: Desk, batch: Batch) -> None:
     await at.collect(batch, await at.look(batch))
-
-
-def test_a_spool_of_a_process_that_is_gone_is_cleared_and_that_of_a_living_one_stays(tmp_path):
-    mine = records.spool(Home(tmp_path))
-    mine.touch()
-    gone = mine.with_name(".4194999-0011.spool")
-    gone.touch()
-    records.clear_spools(Home(tmp_path))
-    assert mine.exists() and not gone.exists()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

@@ -6,11 +6,9 @@ be ours; its results decide, because they name the requests.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from urllib.parse import urlencode
 
 from metacog_pipeline.llm.batch import ways
 from metacog_pipeline.llm.batch.calls import Calls
@@ -29,10 +27,11 @@ STATUS_OF = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
+WHY: dict[str | None, ways.Why] = {"expired": "expired", "canceled": "cancelled"}
 
 
-class AnthropicBatches:
-    """The `ways.Way` of Anthropic."""
+class AnthropicBatches(ways.Way):
+    """The batches of Anthropic."""
 
     most_requests = 100_000
     most_bytes = 255_000_000  # 256 MB with what stands around the requests
@@ -55,30 +54,26 @@ class AnthropicBatches:
 
     async def find(self, calls: Calls, root: str, record: BatchRecord) -> Sequence[tuple[str, bool]]:
         """Return the batches of this size made since the submission began."""
-        since = (
-            datetime.fromisoformat(record.submitting_since or record.created_at).timestamp() - CLOCKS_DIFFER_S
-        )
+        begun = datetime.fromisoformat(record.submitting_since or record.created_at).timestamp()
+        since = begun - CLOCKS_DIFFER_S
         candidates: list[tuple[str, bool]] = []
-        after = ""
-        for _ in range(ways.MOST_PAGES):
-            page = urlencode({"limit": 100, **({"after_id": after} if after else {})})
-            found, _ = await calls.json("GET", f"{_root(root)}?{page}")
-            listed = values.list_at(found, "data") or []
-            made = [_moment(values.str_at(each, "created_at")) for each in listed]
-            for each, moment in zip(listed, made, strict=True):
-                counts = values.dict_at(each, "request_counts") or {}
-                total = sum(number for key in counts if (number := values.count_at(counts, key)) is not None)
-                if moment >= since and total == record.n:
-                    candidates.append((ways.name_at(each, "id"), False))
+
+        def older(found: values.JsonDict, shown: list[object]) -> dict[str, str]:
             # Newest first: what follows is older still.
-            if not listed or made[-1] < since or values.at(found, "has_more") is not True:
-                break
-            after = ways.name_at(listed[-1], "id")
+            more = shown and values.at(found, "has_more") is True and _made(shown[-1]) >= since
+            return {"after_id": ways.name_at(shown[-1], "id")} if more else {}
+
+        async for page in ways.listed(calls, _root(root), ("limit", 100), "data", older):
+            for each in page:
+                counts = values.dict_at(each, "request_counts") or {}
+                total = sum(values.count_at(counts, key) or 0 for key in counts)
+                if _made(each) >= since and total == record.n:
+                    candidates.append((ways.name_at(each, "id"), False))
         return [each for each in reversed(candidates) if each[0] not in record.foreign]
 
     async def look(self, calls: Calls, root: str, record: BatchRecord) -> ways.Look:
         """Ask how the batch stands."""
-        found, _ = await calls.json("GET", self._url(root, record))
+        found, _ = await calls.json("GET", self.batch_url(root, record))
         word = values.str_at(found, "processing_status") or "unknown"
         if word != "ended":
             return ways.Look("running", word)
@@ -87,43 +82,35 @@ class AnthropicBatches:
         # The address of the results is the provider's to name, but the key goes only to the address of the study.
         return ways.Look("ended", word, (f"{record.remote}/results",))
 
-    async def cancel(self, calls: Calls, root: str, record: BatchRecord) -> None:
-        """Ask to stop the batch."""
-        await calls.json("POST", f"{self._url(root, record)}/cancel", {})
-
     def url_of(self, root: str, result: str) -> str:
         """Return where the results lie."""
         return f"{_root(root)}/{ways.in_path(result)}"
+
+    def batch_url(self, root: str, record: BatchRecord) -> str:
+        """Return where a batch is looked at."""
+        return self.url_of(root, record.remote or "")
 
     def read(self, decoded: values.JsonDict) -> ways.Line | None:
         """Read a line of results."""
         custom_id, result = values.str_at(decoded, "custom_id"), values.dict_at(decoded, "result")
         if custom_id is None or result is None:
             return None
-        match values.str_at(result, "type"):
-            case "succeeded":
-                return ways.Line(custom_id, 200, ways.encoded(result.get("message")))
-            case "errored":
-                error = result.get("error")
-                kind = values.str_at(values.dict_at(error, "error"), "type") or ""
-                return ways.Line(custom_id, STATUS_OF.get(kind, 500), ways.encoded(error))
-            case "expired":
-                return ways.Line(custom_id, why="expired")
-            case "canceled":
-                return ways.Line(custom_id, why="cancelled")
-            case _:
-                return ways.Line(custom_id, why="error")
-
-    def _url(self, root: str, record: BatchRecord) -> str:
-        return f"{_root(root)}/{ways.in_path(record.remote or '')}"
+        kind = values.str_at(result, "type")
+        if kind == "succeeded":
+            return ways.Line(custom_id, 200, ways.encoded(result.get("message")))
+        if kind == "errored":
+            error = result.get("error")
+            named = values.str_at(values.dict_at(error, "error"), "type") or ""
+            return ways.Line(custom_id, STATUS_OF.get(named, 500), ways.encoded(error))
+        return ways.Line(custom_id, why=WHY.get(kind, "error"))
 
 
 def _root(root: str) -> str:
-    return f"{root}/messages/batches" if re.search(r"/v1$", root) else f"{root}/v1/messages/batches"
+    return f"{root}/messages/batches" if root.endswith("/v1") else f"{root}/v1/messages/batches"
 
 
-def _moment(text: str | None) -> float:
+def _made(batch: object) -> float:
     try:
-        return datetime.fromisoformat((text or "").replace("Z", "+00:00")).timestamp()
+        return datetime.fromisoformat(values.str_at(batch, "created_at") or "").timestamp()
     except ValueError:
         return 0.0

@@ -10,16 +10,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import aiohttp
 import httpx
 
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.files import replacing
+from metacog_pipeline.llm.transport import cause_of, never_sent
 from metacog_pipeline.llm.types import Completion, ErrorKind
 from metacog_pipeline.llm.wire import redacted, values
 
@@ -29,19 +30,10 @@ TRANSFER_S = 1800.0  # 200 MB at a megabit a second
 CHUNK_BYTES = 2**18
 MAX_JSON_BYTES = 16 * 2**20
 MAX_RESULT_BYTES = 8 * 2**30  # far above fifty thousand answers with log-probabilities
-TAKEN_OR_NOT = frozenset(
-    {408, 499, 500, 502, 503, 504, 520, 524}
-)  # said by gateways whose server may have acted
-
-_UNSENT = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-    httpx.LocalProtocolError,
-    httpx.InvalidURL,
-)
+TIMEOUTS = {"connect": CONNECT_S, "read": CALL_S, "write": None, "pool": CALL_S}
+#: Said by gateways whose server may have acted.
+TAKEN_OR_NOT = frozenset({408, 499, 500, 502, 503, 504, 520, 524})
+Content = bytes | AsyncIterator[bytes] | None
 
 
 class Unsent(Exception):
@@ -96,27 +88,15 @@ class Calls:
         ``body`` is sent as JSON; ``parts`` is bytes, the content of a file, and bytes. Raises `Unsent`, `Unclear`, or
         `Refused`.
         """
-        more = dict(headers or {})
-        content: bytes | AsyncIterator[bytes] | None = None
+        more, content = dict(headers or {}), None if body is None else json.dumps(body).encode()
         if body is not None:
             more.setdefault("content-type", "application/json")
-            content = json.dumps(body).encode()
+        sent: Content = content
         if parts is not None:
-            head, path, tail = parts
-            more["content-length"] = str(len(head) + path.stat().st_size + len(tail))
-            content = _content(head, path, tail)
-        limit = TRANSFER_S if parts is not None else CALL_S
-        try:
-            async with asyncio.timeout(limit):
-                response = await self._sent(method, url, more, content)
-                try:
-                    raw = await _read(response, MAX_JSON_BYTES)
-                finally:
-                    await response.aclose()
-        except (Unsent, Unclear):
-            raise
-        except Exception as error:
-            raise self._failure(error, url) from None
+            more["content-length"] = str(len(parts[0]) + parts[1].stat().st_size + len(parts[2]))
+            sent = _content(*parts)
+        async with self._sent(method, url, more, sent, CALL_S if parts is None else TRANSFER_S) as response:
+            raw = await _read(response)
         self._check(response, raw)
         decoded = values.load(raw)
         if not isinstance(decoded, dict):
@@ -125,44 +105,36 @@ class Calls:
 
     async def download(self, url: str, target: Path, *, append: bool = False) -> None:
         """Write what stands at ``url`` to ``target``: whole, or not at all. Raises as `json`."""
+        async with self._sent("GET", url, {"accept": "*/*"}, None, TRANSFER_S) as response:
+            if response.status_code != 200:
+                self._check(response, await _read(response))
+                raise Unclear(f"{_host(url)} answered HTTP {response.status_code} instead of the results")
+            await _save(response, target, append)
+
+    @contextlib.asynccontextmanager
+    async def _sent(
+        self, method: str, url: str, headers: Mapping[str, str], content: Content, limit_s: float
+    ) -> AsyncIterator[httpx.Response]:
+        """Send a call and close its response; whatever breaks on the way is `Unsent` or `Unclear`."""
+        every, extensions = {**self._headers, **headers}, {"timeout": TIMEOUTS}
         try:
-            async with asyncio.timeout(TRANSFER_S):
-                response = await self._sent("GET", url, {"accept": "*/*"}, None)
+            request = httpx.Request(method, url, headers=every, content=content, extensions=extensions)
+        except (httpx.InvalidURL, ValueError, TypeError) as error:
+            raise Unsent(
+                f"the call cannot be written as HTTP ({type(error).__name__}): check base_url"
+            ) from None
+        try:
+            async with asyncio.timeout(limit_s):
+                response = await self._http.send(request, stream=True, auth=None, follow_redirects=False)
                 try:
-                    if response.status_code != 200:
-                        self._check(response, await _read(response, MAX_JSON_BYTES))
-                        raise Unclear(
-                            f"{_host(url)} answered HTTP {response.status_code} instead of the results"
-                        )
-                    await _save(response, target, append)
+                    yield response
                 finally:
                     await response.aclose()
         except (Unsent, Unclear, Refused):
             raise
         except Exception as error:
-            raise self._failure(error, url) from None
-
-    async def _sent(
-        self,
-        method: str,
-        url: str,
-        headers: Mapping[str, str],
-        content: bytes | AsyncIterator[bytes] | None,
-    ) -> httpx.Response:
-        timeout = {"connect": CONNECT_S, "read": CALL_S, "write": None, "pool": CALL_S}
-        try:
-            request = httpx.Request(
-                method,
-                url,
-                headers={**self._headers, **headers},
-                content=content,
-                extensions={"timeout": timeout},
-            )
-        except (httpx.InvalidURL, ValueError, TypeError) as error:
-            raise Unsent(
-                f"the call cannot be written as HTTP ({type(error).__name__}): check base_url"
-            ) from None
-        return await self._http.send(request, stream=True, auth=None, follow_redirects=False)
+            said = one_line(redacted(f"{_host(url)}: {type(cause_of(error)).__name__}", self._key), 200)
+            raise (Unsent(f"no connection to {said}") if never_sent(error) else Unclear(said)) from None
 
     def _check(self, response: httpx.Response, raw: bytes) -> None:
         status = response.status_code
@@ -173,37 +145,25 @@ class Calls:
             raise Unclear(f"{completion.error_message} (HTTP {status})")
         raise Refused(status, completion)
 
-    def _failure(self, error: Exception, url: str) -> Exception:
-        cause = error.__cause__ if isinstance(error.__cause__, aiohttp.ClientError) else error
-        said = one_line(redacted(f"{_host(url)}: {type(cause).__name__}", self._key), 200)
-        if isinstance(cause, aiohttp.ClientError):
-            return Unsent(f"no connection to {said}") if isinstance(cause, _AIOHTTP_UNSENT) else Unclear(said)
-        return Unsent(f"no connection to {said}") if isinstance(error, _UNSENT) else Unclear(said)
-
-
-_AIOHTTP_UNSENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
-
 
 def _host(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
 async def _content(head: bytes, path: Path, tail: bytes) -> AsyncIterator[bytes]:
-    if head:
-        yield head
+    yield head
     with path.open("rb") as source:
         while chunk := source.read(CHUNK_BYTES):
             yield chunk
-    if tail:
-        yield tail
+    yield tail
 
 
-async def _read(response: httpx.Response, most: int) -> bytes:
+async def _read(response: httpx.Response) -> bytes:
     found = bytearray()
     async for chunk in response.aiter_bytes():
         found += chunk
-        if len(found) > most:
-            raise Unclear(f"the answer is longer than {most:,} bytes")
+        if len(found) > MAX_JSON_BYTES:
+            raise Unclear(f"the answer is longer than {MAX_JSON_BYTES:,} bytes")
     return bytes(found)
 
 

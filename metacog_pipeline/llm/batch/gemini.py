@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from metacog_pipeline.llm.batch import ways
 from metacog_pipeline.llm.batch.calls import Calls, Refused, Unclear
@@ -23,12 +23,12 @@ ENDED = frozenset({"SUCCEEDED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED"})
 MISSING = frozenset({403, 404})  # a file of another name, or of nobody
 
 
-class GeminiBatches:
-    """The `ways.Way` of Gemini."""
+class GeminiBatches(ways.Way):
+    """The batches of Gemini."""
 
     most_requests = 100_000  # no limit is told; what fits into memory when results come back
     most_bytes = 2_000_000_000
-    separator = b"\n"
+    cancels_at = ":cancel"
 
     def target(self, root: str, call: HttpCall) -> str:
         """Return the model as the address names it."""
@@ -82,27 +82,24 @@ class GeminiBatches:
 
     async def find(self, calls: Calls, root: str, record: BatchRecord) -> Sequence[tuple[str, bool]]:
         """Look for the mark among the batches of the account."""
-        token = ""
-        for _ in range(ways.MOST_PAGES):
-            page = urlencode({"pageSize": 100, **({"pageToken": token} if token else {})})
-            found, _ = await calls.json("GET", f"{_versioned(root)}/batches?{page}")
-            for each in values.list_at(found, "operations") or []:
+
+        def after(found: values.JsonDict, shown: list[object]) -> dict[str, str]:
+            token = values.str_at(found, "nextPageToken")
+            return {"pageToken": token} if token else {}
+
+        url = f"{_versioned(root)}/batches"
+        async for page in ways.listed(calls, url, ("pageSize", 100), "operations", after):
+            for each in page:
                 if values.str_at(values.dict_at(each, "metadata"), "displayName") == record.mark:
                     return [(ways.name_at(each, "name"), True)]
-            token = values.str_at(found, "nextPageToken") or ""
-            if not token:
-                break
         return []
 
     async def look(self, calls: Calls, root: str, record: BatchRecord) -> ways.Look:
         """Ask how the operation stands."""
-        found, _ = await calls.json("GET", self._url(root, record))
+        found, _ = await calls.json("GET", self.batch_url(root, record))
         metadata = values.dict_at(found, "metadata")
-        word = (
-            (values.str_at(metadata, "state") or "unknown")
-            .removeprefix("BATCH_STATE_")
-            .removeprefix("JOB_STATE_")
-        )
+        said = values.str_at(metadata, "state") or "unknown"
+        word = said.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
         if word == "FAILED":
             said = values.str_at(values.dict_at(found, "error"), "message")
             return ways.Look("failed", word.lower(), (), said)
@@ -112,10 +109,6 @@ class GeminiBatches:
             if values.at(place, "responsesFile") is not None:
                 return ways.Look("ended", word.lower(), (ways.name_at(place, "responsesFile"),))
         return ways.Look("ended", word.lower())
-
-    async def cancel(self, calls: Calls, root: str, record: BatchRecord) -> None:
-        """Ask to stop the batch."""
-        await calls.json("POST", f"{self._url(root, record)}:cancel", {})
 
     def url_of(self, root: str, result: str) -> str:
         """Return where the content of a file lies."""
@@ -134,7 +127,8 @@ class GeminiBatches:
         status = code if 400 <= code < 600 else STATUS_OF.get(code, 500)
         return ways.Line(key, status, ways.encoded({"error": {**error, "code": status}}))
 
-    def _url(self, root: str, record: BatchRecord) -> str:
+    def batch_url(self, root: str, record: BatchRecord) -> str:
+        """Return where a batch is looked at."""
         return f"{_versioned(root)}/{ways.in_path(record.remote or '')}"
 
 

@@ -98,7 +98,7 @@ class BatchModel:
         self._say = say or _logger.info
         self._plain = model.spec.model_copy(update={"stream": False})
         self._wire = wire_for(model.spec.provider)
-        self._wave = wave.Wave(home, desk.way)
+        self._wave = wave.Wave(desk.way)
         self._parts: list[wave.Part] = []
         self._unpaid: set[str] = set()  # in parts the budget has not allowed yet
         self._watched: dict[str, _Watched] = {}
@@ -123,7 +123,6 @@ class BatchModel:
 
     def begin(self) -> None:
         """Take up the batches of earlier processes. Raises ``StoreError``."""
-        records.clear_spools(self._home)
         for batch in records.unfinished(self._home, self.spec.name, self._owner.kept_in, self._desk.root):
             self._take_up(batch)
 
@@ -186,10 +185,7 @@ class BatchModel:
                 await asyncio.sleep(max(0.0, min(each.due for each in under_way) - now()))
 
     async def close(self) -> None:
-        """Forget what was not written down, note what is kept by now."""
-        self._wave.drop()
-        for part in self._parts:
-            part.path.unlink(missing_ok=True)
+        """Note what is kept by now; what was not written down is asked for again."""
         for watched in self._watched.values():
             self._put_away(watched.batch)
 
@@ -262,7 +258,7 @@ class BatchModel:
                     raise self._desk.too_much(part.answers[0][1])
                 return  # what is under way may cost less than was set aside
             if count < len(part.answers):
-                part, rest = wave.split(self._home, self._desk.way, part, count)
+                part, rest = wave.split(part, count)
                 self._parts[0] = rest
             else:
                 self._parts.pop(0)

@@ -17,15 +17,14 @@ from metacog_pipeline.llm.wire import HttpCall, values
 
 MARK_KEY = "metacog"
 NOT_ANSWERED: dict[str, ways.Why] = {"batch_expired": "expired", "batch_cancelled": "cancelled"}
-RUNNING = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
+RUNNING = frozenset({"validating", "in_progress", "finalizing", "cancelling", "unknown"})
 
 
-class OpenAiBatches:
-    """The `ways.Way` of OpenAI."""
+class OpenAiBatches(ways.Way):
+    """The batches of OpenAI."""
 
     most_requests = 50_000
     most_bytes = 200_000_000
-    separator = b"\n"
 
     def target(self, root: str, call: HttpCall) -> str:
         """Return the endpoint as a batch names it."""
@@ -38,9 +37,8 @@ class OpenAiBatches:
 
     async def submit(self, calls: Calls, root: str, record: BatchRecord, requests: Path) -> str:
         """Upload the file, unless it is there already, and make the batch."""
-        source = await self._uploaded(calls, root, record) or await self._upload(
-            calls, root, record, requests
-        )
+        source = await self._uploaded(calls, root, record)
+        source = source or await self._upload(calls, root, record, requests)
         body = {
             "input_file_id": source,
             "endpoint": record.target,
@@ -75,39 +73,39 @@ class OpenAiBatches:
 
     async def find(self, calls: Calls, root: str, record: BatchRecord) -> Sequence[tuple[str, bool]]:
         """Look for the mark among the batches of the account."""
-        after = ""
-        for _ in range(ways.MOST_PAGES):
-            page = urlencode({"limit": 100, **({"after": after} if after else {})})
-            found, _ = await calls.json("GET", f"{root}/batches?{page}")
-            listed = values.list_at(found, "data") or []
-            for each in listed:
+
+        def after(found: values.JsonDict, shown: list[object]) -> dict[str, str]:
+            more = shown and values.at(found, "has_more") is True
+            return {"after": ways.name_at(shown[-1], "id")} if more else {}
+
+        async for page in ways.listed(calls, f"{root}/batches", ("limit", 100), "data", after):
+            for each in page:
                 if values.str_at(values.dict_at(each, "metadata"), MARK_KEY) == record.mark:
                     return [(ways.name_at(each, "id"), True)]
-            if not listed or values.at(found, "has_more") is not True:
-                break
-            after = ways.name_at(listed[-1], "id")
         return []
 
     async def look(self, calls: Calls, root: str, record: BatchRecord) -> ways.Look:
         """Ask how the batch stands."""
-        found, _ = await calls.json("GET", self._url(root, record))
+        found, _ = await calls.json("GET", self.batch_url(root, record))
         word = values.str_at(found, "status") or "unknown"
-        if word in RUNNING or word == "unknown":
+        if word in RUNNING:
             return ways.Look("running", word)
-        names = [
-            ways.name_at(found, key) for key in ("output_file_id", "error_file_id") if values.at(found, key)
-        ]
+        files = [key for key in ("output_file_id", "error_file_id") if values.at(found, key)]
         said = values.first(values.list_at(values.dict_at(found, "errors"), "data"))
-        message = values.str_at(said, "message")
-        return ways.Look("failed" if word == "failed" else "ended", word, tuple(names), message)
-
-    async def cancel(self, calls: Calls, root: str, record: BatchRecord) -> None:
-        """Ask to stop the batch."""
-        await calls.json("POST", f"{self._url(root, record)}/cancel", {})
+        return ways.Look(
+            "failed" if word == "failed" else "ended",
+            word,
+            tuple(ways.name_at(found, key) for key in files),
+            values.str_at(said, "message"),
+        )
 
     def url_of(self, root: str, result: str) -> str:
         """Return where the content of a file lies."""
         return f"{root}/files/{ways.in_path(result)}/content"
+
+    def batch_url(self, root: str, record: BatchRecord) -> str:
+        """Return where a batch is looked at."""
+        return f"{root}/batches/{ways.in_path(record.remote or '')}"
 
     def read(self, decoded: values.JsonDict) -> ways.Line | None:
         """Read a line of either file."""
@@ -120,6 +118,3 @@ class OpenAiBatches:
             code = values.str_at(values.dict_at(decoded, "error"), "code") or ""
             return ways.Line(custom_id, why=NOT_ANSWERED.get(code, "error"))
         return ways.Line(custom_id, status, ways.encoded(response.get("body")))
-
-    def _url(self, root: str, record: BatchRecord) -> str:
-        return f"{root}/batches/{ways.in_path(record.remote or '')}"

@@ -20,7 +20,6 @@ partition it belongs to.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import os
@@ -153,15 +152,8 @@ def new_mark() -> str:
     return f"metacog-{secrets.token_hex(MARK_BYTES)}"
 
 
-def spool(home: Home) -> Path:
-    """Return where the requests of a batch to come may be written; its name is no batch's."""
-    folder = home.batches
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f".{os.getpid()}-{secrets.token_hex(8)}.spool"
-
-
-def create(home: Home, record: BatchRecord, requests: Path, answers: list[tuple[str, int]]) -> Batch:
-    """Make a batch of the ``requests`` in a spool; on return it is durable, whole, and seen by everyone.
+def create(home: Home, record: BatchRecord, requests: bytes, answers: list[tuple[str, int]]) -> Batch:
+    """Make a batch of ``requests``; on return it is durable, whole, and seen by everyone.
 
     Raises ``StoreError``.
     """
@@ -169,10 +161,10 @@ def create(home: Home, record: BatchRecord, requests: Path, answers: list[tuple[
     try:
         hidden.mkdir(parents=True)
         text = "".join(f"{answer} {worst}\n" for answer, worst in answers)
-        (hidden / ANSWERS).write_text(text, encoding="ascii")
-        requests.rename(hidden / REQUESTS)
-        for name in (ANSWERS, REQUESTS):
-            with (hidden / name).open("rb+") as written:
+        for name, content in ((ANSWERS, text.encode("ascii")), (REQUESTS, requests)):
+            with (hidden / name).open("wb") as written:
+                written.write(content)
+                written.flush()
                 os.fsync(written.fileno())
         _write(hidden / RECORD, record)
         hidden.rename(batch.path)
@@ -198,24 +190,6 @@ def unfinished(home: Home, model: str, kept_in: str, address: str) -> list[Batch
         if each.record.state in UNFINISHED
         and (each.record.partition[1], each.record.kept_in, each.record.address) == (model, kept_in, address)
     ]
-
-
-def clear_spools(home: Home) -> None:
-    """Remove what processes that are gone left half written: nothing of it was sent."""
-    for path in home.batches.glob(".*"):
-        number = path.name[1:].partition("-")[0]
-        if path.suffix == ".spool" and number.isdecimal() and not _runs(int(number)):
-            path.unlink(missing_ok=True)
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _write(path: Path, record: BatchRecord) -> None:
@@ -250,8 +224,7 @@ def _read(path: Path) -> BatchRecord:
 
 
 def _unwritable(batch: Path, error: OSError) -> StoreError:
-    with contextlib.suppress(AttributeError):
-        error = error.strerror or error  # type: ignore[assignment]
+    why = error.strerror or error
     return StoreError(
-        f"batch {batch} cannot be written ({error}): free space or fix permissions; nothing was sent"
+        f"batch {batch} cannot be written ({why}): free space or fix permissions; nothing was sent"
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
-from urllib.parse import quote
+from typing import ClassVar, Literal
+from urllib.parse import quote, urlencode
 
 from metacog_pipeline.llm.batch.calls import Calls, Unclear
 from metacog_pipeline.llm.batch.records import BatchRecord
@@ -40,44 +41,68 @@ class Line:
     why: Why | None = None
 
 
-class Way(Protocol):
-    """One provider's batches. Every call raises as `Calls.json`."""
+class Way(ABC):
+    """One provider's batches. Every call raises as `Calls.json`; ``root`` is the address of the study."""
 
     most_requests: int
     most_bytes: int
-    separator: bytes  # stands between two requests
+    separator: bytes = b"\n"  # stands between two requests
+    cancels_at: ClassVar[str] = "/cancel"
 
+    @abstractmethod
     def target(self, root: str, call: HttpCall) -> str:
         """Return what all requests of a batch must share: endpoint, or model."""
-        ...
 
+    @abstractmethod
     def line(self, custom_id: str, target: str, call: HttpCall) -> bytes:
         """Return one request as it stands in the file of requests."""
-        ...
 
+    @abstractmethod
     async def submit(self, calls: Calls, root: str, record: BatchRecord, requests: Path) -> str:
         """Submit a batch; return its name at the provider."""
-        ...
 
+    @abstractmethod
     async def find(self, calls: Calls, root: str, record: BatchRecord) -> Sequence[tuple[str, bool]]:
         """Return the batches that may be this one, each with whether that is certain."""
-        ...
 
+    @abstractmethod
     async def look(self, calls: Calls, root: str, record: BatchRecord) -> Look:
         """Return how a batch stands."""
-        ...
+
+    @abstractmethod
+    def url_of(self, root: str, result: str) -> str:
+        """Return where results lie."""
+
+    @abstractmethod
+    def read(self, decoded: values.JsonDict) -> Line | None:
+        """Return what one line of results says; None where it is no result."""
+
+    @abstractmethod
+    def batch_url(self, root: str, record: BatchRecord) -> str:
+        """Return where a batch is looked at."""
 
     async def cancel(self, calls: Calls, root: str, record: BatchRecord) -> None:
         """Ask the provider to stop a batch."""
-        ...
+        await calls.json("POST", f"{self.batch_url(root, record)}{self.cancels_at}", {})
 
-    def url_of(self, root: str, result: str) -> str:
-        """Return where results lie."""
-        ...
 
-    def read(self, decoded: values.JsonDict) -> Line | None:
-        """Return what one line of results says; None where it is no result."""
-        ...
+async def listed(
+    calls: Calls,
+    url: str,
+    size: tuple[str, int],
+    entries: str,
+    after: Callable[[values.JsonDict, list[object]], dict[str, str]],
+) -> AsyncIterator[list[object]]:
+    """Yield the pages of a list: ``entries`` names their field, ``after`` gives the query of the next, empty at the end."""
+    query: dict[str, str] = {}
+    for _ in range(MOST_PAGES):
+        page = urlencode({size[0]: size[1], **query})
+        found, _headers = await calls.json("GET", f"{url}?{page}")
+        shown = values.list_at(found, entries) or []
+        yield shown
+        query = after(found, shown)
+        if not query:
+            return
 
 
 def name_at(found: object, key: str) -> str:
