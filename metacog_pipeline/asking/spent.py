@@ -13,14 +13,12 @@ import contextlib
 import json
 import math
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from metacog_pipeline.checksums import is_sealed, seal, without_seal
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import canonical_json, write_text
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Figures, read_figures
-from metacog_pipeline.llm.ledger import lower_carried, nano
 from metacog_pipeline.transcripts.folder import PartitionFolder, kept_folders
 from metacog_pipeline.transcripts.journal import segment_sizes, segments
 from metacog_pipeline.transcripts.parquet import read_footer
@@ -30,35 +28,26 @@ NOTE = "kept.note"  # the records of sessions end in .json
 State = list[list[object]]
 
 
-class Cost(NamedTuple):
-    """Dollars of kept answers: ``paid`` from this home, and as ``stated`` in what was imported."""
-
-    paid: float
-    stated: float
-
-
-Found = dict[str, tuple[State, Cost]]  # by the partition's folder
+Found = dict[str, tuple[State, float]]  # dollars that this home paid, by the partition's folder
 
 
 def kept_cost(home: Home, *, note: bool = True) -> float:
     """Return the dollars of all answers that were asked for under ``home``, judges' and helpers' included.
 
     A partition that cannot be read counts with what was noted of it last: whoever asks it hears of the damage. ``note``
-    writes down what was counted, where the home has a ledger, and takes out of the ledger what an import stated.
+    writes down what was counted, where the home has a ledger.
     """
     found = _found(home)
-    if note and home.ledger.is_dir():
-        if found != _noted(home):
-            with contextlib.suppress(OSError):  # without the note the next one counts again
-                write_text(home.ledger / NOTE, seal(canonical_json(found).encode()).decode())
-        lower_carried(home, _stated(found))
+    if note and home.ledger.is_dir() and found != _noted(home):
+        with contextlib.suppress(OSError):  # without the note the next one counts again
+            write_text(home.ledger / NOTE, seal(canonical_json(found).encode()).decode())
     return _paid(found)
 
 
 def spent_figures(home: Home, cap_usd: float | None) -> Figures:
     """Return what ``home`` has spent and may still spend, as whoever asks next will find it; writes nothing."""
     found = _found(home)
-    return read_figures(home, cap_usd, known_spent_usd=_paid(found), stated=_stated(found))
+    return read_figures(home, cap_usd, known_spent_usd=_paid(found))
 
 
 def _found(home: Home) -> Found:
@@ -73,20 +62,15 @@ def _found(home: Home) -> Found:
         try:
             found[name] = state, _cost(folder)
         except StoreError:
-            found[name] = [], before[1] if before else Cost(0.0, 0.0)
+            found[name] = [], before[1] if before else 0.0
     return found
 
 
 def _paid(found: Found) -> float:
-    return math.fsum(cost.paid for _, cost in found.values())
+    return math.fsum(cost for _, cost in found.values())
 
 
-def _stated(found: Found) -> int:
-    """Return what imports stated, in nano-dollars."""
-    return nano(math.fsum(cost.stated for _, cost in found.values()))
-
-
-def _cost(folder: PartitionFolder) -> Cost:
+def _cost(folder: PartitionFolder) -> float:
     footer = None
     with contextlib.suppress(StoreError):  # the journals tell what a damaged copy cannot
         footer = read_footer(folder.copy)
@@ -96,17 +80,13 @@ def _cost(folder: PartitionFolder) -> Cost:
     ):  # a home that only reads has no journals
         with contextlib.suppress(StoreError):
             kept = read_partition(folder, ["cost_usd", "source"])
-            return _sums(zip(kept["cost_usd"].to_pylist(), kept["source"].to_pylist(), strict=True))
-    return _sums((record.cost_usd, record.source) for record in kept_records(folder))
+            return _sum(zip(kept["cost_usd"].to_pylist(), kept["source"].to_pylist(), strict=True))
+    return _sum((record.cost_usd, record.source) for record in kept_records(folder))
 
 
-def _sums(costs: Iterable[tuple[float | None, str]]) -> Cost:
-    paid: list[float] = []
-    stated: list[float] = []
-    for cost, source in costs:
-        if cost is not None and 0 < cost < math.inf:
-            (stated if source == "imported" else paid).append(cost)
-    return Cost(math.fsum(paid), math.fsum(stated))
+def _sum(costs: Iterable[tuple[float | None, str]]) -> float:
+    paid = (cost for cost, source in costs if cost is not None and source != "imported")
+    return math.fsum(cost for cost in paid if 0 < cost < math.inf)
 
 
 def _states(home: Home) -> Iterator[tuple[PartitionFolder, State]]:
@@ -125,9 +105,6 @@ def _noted(home: Home) -> Found:
     try:
         line = (home.ledger / NOTE).read_bytes()
         content = json.loads(without_seal(line)) if is_sealed(line) else {}
-        return {
-            name: (list(state), Cost(float(paid), float(stated)))
-            for name, (state, (paid, stated)) in content.items()
-        }
+        return {name: (list(state), float(paid)) for name, (state, paid) in content.items()}
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from metacog_pipeline.errors import BudgetError, StoreError
 from metacog_pipeline.home import Home
-from metacog_pipeline.llm.ledger import NANO, Ledger, nano, too_much_carried, with_others
+from metacog_pipeline.llm.ledger import NANO, Ledger, nano, with_others
 from metacog_pipeline.llm.ledger_records import Totals, boot_id, totals_of
 from metacog_pipeline.llm.shared_ledger import LedgerAwayError, shared_ledger
 
@@ -207,15 +207,9 @@ class Budget:
         )
 
 
-def read_figures(
-    home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0, stated: int = 0
-) -> Figures:
-    """Return what ``home`` has spent and may still spend, writing nothing. Parameters and errors as `Budget.open`.
-
-    ``stated`` is what imported answers say they cost, in nano-dollars, which `lower_carried` takes out.
-    """
+def read_figures(home: Home, cap_usd: float | None, *, known_spent_usd: float = 0.0) -> Figures:
+    """Return what ``home`` has spent and may still spend, writing nothing. Parameters and errors as `Budget.open`."""
     totals = totals_of(home.ledger, boot_id(), {})
-    totals = replace(totals, spent=totals.spent - too_much_carried(home, stated))
     shared = shared_ledger(home)
     if shared is not None:
         with contextlib.closing(shared):

@@ -37,7 +37,6 @@ from metacog_pipeline.llm.ledger_records import (
     Totals,
     boot_id,
     line_of,
-    read_record,
     totals_of,
 )
 from metacog_pipeline.llm.shared_ledger import LedgerAwayError, Others, SharedLedger
@@ -46,9 +45,6 @@ NANO = 1_000_000_000
 GRANT_SHARE = 64  # a grant is at most this part of what remains (or what one call needs, if that is more)
 MAX_GRANT = 5 * NANO  # what a crash before a reboot may cost the budget at most, per process
 ROUNDING_SLACK = 1000  # a millionth of a dollar: sums of rounded costs may differ by as much
-CARRIED = (
-    "carried-*.json"  # up to version 0.2 the costs that imports state were carried too; now it is "kept-"
-)
 _LIMIT = 10**18  # a billion dollars, the widest figure a record holds
 
 
@@ -250,30 +246,6 @@ class Ledger:
 def with_others(own: Totals, others: Others) -> Totals:
     """Return the figures of a home together with those of the others that share its budget."""
     return Totals(own.spent + others.spent, own.leaked, own.held + others.granted - others.spent)
-
-
-def too_much_carried(home: Home, stated: int) -> int:
-    """Return how much of the records of version 0.2 is no more than what imports of then ``stated``, in nano-dollars."""
-    return min(stated, sum(read_record(path).settled for path in home.ledger.glob(CARRIED)))
-
-
-def lower_carried(home: Home, stated: int) -> None:
-    """Take ``stated`` out of what version 0.2 carried into the ledger: an import spends nothing. Once is enough."""
-    if next(home.ledger.glob(CARRIED), None) is None:
-        return
-    try:
-        with (home.ledger / ".lock").open("ab") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            for path in sorted(home.ledger.glob(CARRIED)):
-                record = read_record(path)
-                lowered = min(stated, record.settled)
-                stated -= lowered
-                if (amount := record.settled - lowered) > 0:
-                    with replacing(path.with_name(path.name.replace("carried", "kept", 1))) as temporary:
-                        temporary.write_bytes(line_of(Record(record.boot, True, amount, amount, 0)))
-                path.unlink()
-    except OSError as error:
-        raise _unwritable(home.ledger, error) from None
 
 
 def _unwritable(path: Path, error: OSError) -> StoreError:

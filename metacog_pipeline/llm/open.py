@@ -6,7 +6,7 @@ import os
 import random
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 import httpx
 
@@ -23,9 +23,7 @@ from metacog_pipeline.llm.costs import priced
 from metacog_pipeline.llm.halt import Halt
 from metacog_pipeline.llm.limiter import Limiter
 from metacog_pipeline.llm.local.model import LocalModel
-from metacog_pipeline.llm.rates import Rates
 from metacog_pipeline.llm.retry import RetryPolicy
-from metacog_pipeline.llm.shared_rates import SharedRates
 from metacog_pipeline.llm.simulated import ReplayModel, Respond, SimulatedModel
 from metacog_pipeline.llm.spec import IN_PROCESS, ModelSpec
 from metacog_pipeline.llm.transport import Http, open_http
@@ -112,16 +110,7 @@ class Clients:
             retries=self._retries,
             halt=self.halt,
             rng=random.Random(f"{self._seed}:{spec.name}"),
-            rates=self._shared_rates(spec),
         )
-
-    def _shared_rates(self, spec: ModelSpec) -> Rates | None:
-        """Return the limits a minute of ``spec`` as all hosts share them; None where there are none or one host."""
-        shared = None if self.budget is None else self.budget.shared
-        if shared is None or (spec.requests_per_minute is None and spec.tokens_per_minute is None):
-            return None
-        account = "|".join((*map(str, astuple(account_of(spec))), spec.model or spec.name))
-        return SharedRates(shared, account, spec.requests_per_minute, spec.tokens_per_minute)
 
     async def listed(self, spec: ModelSpec, known: Capabilities) -> Capabilities:
         """Return ``known`` with what the server of ``spec`` says about itself, where it has not been read before."""

@@ -29,8 +29,6 @@ _TABLES = """
 create table if not exists metacog_ledger (
     study text not null, home text not null, granted bigint not null, spent bigint not null,
     told timestamptz not null default now(), primary key (study, home));
-create table if not exists metacog_rates (
-    account text primary key, level double precision not null, at timestamptz not null default clock_timestamp());
 """
 
 

@@ -12,7 +12,6 @@ from metacog_pipeline.asking.step import identified
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.budget import Budget
-from metacog_pipeline.llm.ledger_records import Record, line_of
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.transcripts.store import PartitionFolder, PartitionStore
 from tests.transcripts.conftest import _record
@@ -150,26 +149,6 @@ def test_what_an_import_says_it_cost_is_charged_to_no_budget(home, compacted, le
     for _ in range(2):
         assert spent_figures(home, 1.0).spent == pytest.approx(3 * CALLS * PRICE)
         assert _reopened(home) == pytest.approx(3 * CALLS * PRICE)
-
-
-@pytest.mark.parametrize("honest", [True, False])
-def test_a_ledger_that_was_charged_an_import_becomes_right_again(home, honest):
-    """Version 0.2 carried the costs of an import into the ledger, beside those of answers whose records were lost."""
-    if honest:
-        shutil.rmtree(home / "ledger")
-    _imported(home, 18.0, True)
-    paid = 3 * CALLS * PRICE
-    wrong = 18.0 + (paid if honest else 0.0)
-    (home / "ledger").mkdir(exist_ok=True)
-    line = line_of(Record("boot", True, round(wrong * 1e9), round(wrong * 1e9), 0))
-    (home / "ledger" / "carried-20261101T000000-1-00000000.json").write_bytes(line)
-    assert spent_figures(home, 1.0).spent == pytest.approx(paid)
-    for _ in range(2):
-        assert _reopened(home) == pytest.approx(paid)
-    shutil.rmtree(home / "transcripts")
-    assert _reopened(home) == pytest.approx(paid)
-    _imported(home, 18.0, True)
-    assert _reopened(home) == pytest.approx(paid)
 
 
 def test_an_option_there_is_not_is_refused_and_not_passed_over():

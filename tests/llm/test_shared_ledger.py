@@ -1,4 +1,4 @@
-"""One budget and one rate among many homes, kept by a real PostgreSQL: never more than the cap, whatever stops when."""
+"""One budget among many homes, kept by a real PostgreSQL: never more than the cap, whatever stops when."""
 
 import asyncio
 import multiprocessing
@@ -13,8 +13,7 @@ from metacog_pipeline.errors import StoreError, StudyError
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm import budget as budgets
 from metacog_pipeline.llm.budget import Budget, BudgetSpent, read_figures
-from metacog_pipeline.llm.shared_ledger import SharedLedger, shared_ledger
-from metacog_pipeline.llm.shared_rates import CHUNK_S, SharedRates
+from metacog_pipeline.llm.shared_ledger import shared_ledger
 from metacog_pipeline.storage.attached import attach
 
 VARIABLE = "TEST_LEDGER"
@@ -164,34 +163,3 @@ def test_a_missing_variable_is_said(home, monkeypatch):
     monkeypatch.delenv(VARIABLE)
     with pytest.raises(StudyError, match=rf'"{VARIABLE}": the variable is not set'):
         Budget.open(path, 1.0)
-
-
-@pytest.mark.parametrize(("requests", "tokens"), [(1200.0, None), (None, 12000.0)])
-def test_hosts_share_the_rate_of_an_account(home, requests, tokens):
-    ledgers = [SharedLedger(VARIABLE, "s", name) for name in ("a", "b", "c")]
-    home("a")
-
-    async def started(ledger: SharedLedger, until: float) -> int:
-        rates, count = SharedRates(ledger, "account", requests, tokens), 0
-        loop = asyncio.get_running_loop()
-
-        async def go() -> None:
-            return None
-
-        while loop.time() < until:
-            await rates.admit(10.0, go)
-            count += 1
-        return count
-
-    async def all_hosts() -> tuple[int, float]:
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
-        counts = await asyncio.gather(*(started(ledger, begun + 0.7) for ledger in ledgers))
-        return sum(counts), loop.time() - begun
-
-    count, took = asyncio.run(all_hosts())
-    for ledger in ledgers:
-        ledger.close()
-    # 20 a second, a bucket of 2 (or 20 tens of tokens), and one call each that waited past the end.
-    burst = 2 if requests else 20
-    assert 3 <= count <= burst + 20 * (took + CHUNK_S) + len(ledgers)
