@@ -14,7 +14,6 @@ long as the first byte may take, unless ``gap_timeout_s`` is set.
 from __future__ import annotations
 
 import asyncio
-import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -27,27 +26,13 @@ CONNECT_TIMEOUT_S = 10.0  # name, TCP and TLS
 WRITE_TIMEOUT_S = 30.0
 # How many times timeout_s the first byte may take. Providers think for minutes where much effort is asked for.
 EFFORT_FACTORS: Mapping[str, float] = {
-    "none": 1.0,
-    "minimal": 1.0,
-    "low": 1.0,
-    "medium": 3.0,
-    "high": 5.0,
-    "xhigh": 10.0,
-    "max": 10.0,
+    **dict.fromkeys(("none", "minimal", "low"), 1.0),
+    **{"medium": 3.0, "high": 5.0, "xhigh": 10.0, "max": 10.0},
 }
 DEFAULT_EFFORT = "medium"  # what providers take where none is asked for
 STREAM_TOTAL_FACTOR = 4.0  # a whole stream may take so many times what its first byte may
 FINISH_GRACE_S = 2.0  # what may follow the provider's word that the reply is whole
 COUNT_GRACE_S = 10.0  # where the count of tokens has not come by then: without it the most is charged
-
-
-class Phase(enum.Enum):
-    """Which timeout is running."""
-
-    FIRST_BYTE = "first byte"
-    GAP = "gap"
-    TOTAL = "total"
-    FINISHED = "finished"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +47,8 @@ class Timeouts:
 
 def timeouts_of(spec: ModelSpec, known: Capabilities = NOTHING_KNOWN, *, streamed: bool = False) -> Timeouts:
     """Return the timeouts of a call to ``spec``, as far as it says nothing itself from ``timeout_s`` and effort."""
-    if spec.effort is None and known.reasons is False:
-        factor = 1.0
-    else:
-        factor = EFFORT_FACTORS.get(spec.effort or DEFAULT_EFFORT, EFFORT_FACTORS[DEFAULT_EFFORT])
+    usual = 1.0 if spec.effort is None and known.reasons is False else EFFORT_FACTORS[DEFAULT_EFFORT]
+    factor = EFFORT_FACTORS.get(spec.effort or "", usual)
     first = spec.first_byte_timeout_s or spec.timeout_s * factor
     gap = spec.gap_timeout_s or spec.timeout_s
     silence = spec.gap_timeout_s or max(first, gap)
@@ -76,34 +59,29 @@ def timeouts_of(spec: ModelSpec, known: Capabilities = NOTHING_KNOWN, *, streame
 class Deadline:
     """The one timer of an attempt, moved on as the reply comes. Use as a context manager: it raises `TimeoutError`.
 
-    Moving it on only notes the new time: the timer looks at it when the old one is reached, so that a stream of many
-    pieces does not set as many timers. ``begun`` tells then whether the answer's first word has come.
+    ``begun`` tells whether the answer's first word has come.
     """
-
-    __slots__ = ("_at", "_begun", "_gap", "_limits", "_loop", "_timeout", "_timer", "_total_at", "phase")
 
     def __init__(self, limits: Timeouts, begun: Callable[[], bool]) -> None:
         self._limits = limits
         self._begun = begun
         self._loop = asyncio.get_running_loop()
         self._timeout = asyncio.timeout(None)
-        self._timer: asyncio.TimerHandle | None = None
-        self._gap = limits.gap
         self._total_at = self._loop.time() + limits.total
-        self._at = self._total_at
-        self.phase = Phase.FIRST_BYTE
+        self._finished_at: float | None = None
+        self._gap = limits.silence
+        self._missed = (
+            f"no first byte within {limits.first_byte:g} s: raise first_byte_timeout_s or timeout_s"
+        )
 
     async def __aenter__(self) -> Self:
         await self._timeout.__aenter__()
-        self._move(self._limits.first_byte, Phase.FIRST_BYTE)
-        self._timer = self._loop.call_at(self._at, self._look)
+        self._move(self._limits.first_byte, self._missed)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
         await self._timeout.__aexit__(kind, error, trace)
 
     @property
@@ -113,50 +91,29 @@ class Deadline:
 
     def came(self) -> None:
         """Note a piece of the reply."""
-        self._gap = self._limits.gap
-        self._move(self._gap, Phase.GAP)
-        if self._timer is not None and self._at < self._timer.when():
-            self._rearm()
+        self._finished_at = None
+        if self._gap > self._limits.gap and self._begun():
+            self._gap = self._limits.gap
+        self._move(self._gap, f"nothing more came for {self._gap:g} s: raise gap_timeout_s")
 
     def finished(self, *, counted: bool) -> None:
         """Note that the reply is whole but for what may follow, and whether its tokens have been ``counted``."""
+        now = self._loop.time()
+        if self._finished_at is None:
+            self._finished_at = now
         grace = FINISH_GRACE_S if counted else COUNT_GRACE_S
-        if self.phase is not Phase.FINISHED or self._at > self._loop.time() + grace:
-            self._total_at = min(self._total_at, self._loop.time() + grace)
-            self._at, self.phase = self._total_at, Phase.FINISHED
-            self._rearm()
+        self._timeout.reschedule(min(self._total_at, self._finished_at + grace))
 
     def missed(self) -> str:
         """Return which timeout ran out, its value, and the key that raises it."""
-        limits = self._limits
-        match self.phase:
-            case Phase.FIRST_BYTE:
-                return (
-                    f"no first byte within {limits.first_byte:g} s: raise first_byte_timeout_s or timeout_s"
-                )
-            case Phase.GAP:
-                return f"nothing more came for {self._gap:g} s: raise gap_timeout_s"
-            case _:
-                return f"the total of {limits.total:g} s is over: raise total_timeout_s"
+        return self._missed
 
-    def _move(self, seconds: float, phase: Phase) -> None:
+    def _move(self, seconds: float, missed: str) -> None:
         at = self._loop.time() + seconds
         if at >= self._total_at:
-            at, phase = self._total_at, Phase.TOTAL
-        self._at, self.phase = at, phase
-
-    def _rearm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self._loop.call_at(self._at, self._look)
-
-    def _look(self) -> None:
-        now = self._loop.time()
-        silence = self._limits.silence
-        if now >= self._at and self.phase is Phase.GAP and self._gap < silence and not self._begun():
-            self._move(silence - self._gap, Phase.GAP)
-            self._gap = silence
-        if now < self._at:
-            self._timer = self._loop.call_at(self._at, self._look)
-        else:
-            self._timeout.reschedule(self._at)
+            at, missed = (
+                self._total_at,
+                f"the total of {self._limits.total:g} s is over: raise total_timeout_s",
+            )
+        self._missed = missed
+        self._timeout.reschedule(at)

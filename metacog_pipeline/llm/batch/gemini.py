@@ -101,8 +101,8 @@ class GeminiBatches(ways.Way):
         said = values.str_at(metadata, "state") or "unknown"
         word = said.removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
         if word == "FAILED":
-            said = values.str_at(values.dict_at(found, "error"), "message")
-            return ways.Look("failed", word.lower(), (), said)
+            message = values.str_at(values.dict_at(found, "error"), "message")
+            return ways.Look("failed", word.lower(), (), message)
         if word not in ENDED:
             return ways.Look("running", word.lower())
         for place in (values.dict_at(found, "response"), values.dict_at(metadata, "output")):

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from metacog_pipeline.errors import one_line
 from metacog_pipeline.llm.types import Completion, ErrorKind, Status, failed
-from metacog_pipeline.llm.wire.values import count_at
+from metacog_pipeline.llm.wire import values
 
 STRUCK_OUT = "[key]"
 SECRET_LENGTH = 12  # shorter keys ("EMPTY", "none") are placeholders, and words an answer may hold
@@ -69,6 +69,17 @@ RATE_LIMIT_CODES = frozenset(
 )  # inside a stream
 
 
+NO_SUCH_MODEL = frozenset({"NotFoundError", "not_found_error"})  # vLLM, Ollama: the only thing they look up
+PARAMETERS = {  # our name for what Gemini blames by its own
+    "response_mime_type": "response_format",
+    "response_schema": "response_format",
+    "response_json_schema": "response_format",
+    "max_output_tokens": "max_tokens",
+    "response_logprobs": "logprobs",
+    "stop_sequences": "stop",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderProblem:
     """An error body in one form: ``codes`` most specific first, the parameter blamed, the message."""
@@ -105,7 +116,7 @@ def failure(status_code: int, problem: ProviderProblem) -> Completion:
 
 def status_within(status_code: int, error: object) -> int:
     """Return the status an error body names in ``code`` when the answer itself claims success, else ``status_code``."""
-    named = count_at(error, "code")
+    named = values.count_at(error, "code")
     return named if named is not None and 200 <= status_code < 300 and 400 <= named < 600 else status_code
 
 
@@ -120,6 +131,72 @@ def raw_problem(status_code: int, headers: Mapping[str, str], body: bytes) -> Pr
         target = {name.lower(): value for name, value in headers.items()}.get("location", "somewhere else")
         return ProviderProblem((), f"redirected to {target}: redirects are not followed, correct base_url")
     return ProviderProblem((), body.decode("utf-8", "replace"))
+
+
+def openai_problem(
+    status_code: int, headers: Mapping[str, str], body: bytes, decoded: object
+) -> ProviderProblem:
+    """Read the error forms of OpenAI, vLLM (also unwrapped), xAI (``error`` as text), FastAPI (``detail``), Google."""
+    if not isinstance(decoded, dict):
+        return raw_problem(status_code, headers, body)
+    error = values.dict_at(decoded, "error") or decoded
+    inner = values.dict_at(error, "innererror")
+    named = (values.str_at(error, "code"), values.str_at(inner, "code"), values.str_at(error, "type"))
+    of_google = google_problem(status_code, values.dict_at(decoded, "error") or {})
+    codes = (*(code for code in named if code), *of_google.codes)
+    param = values.word_at(error, "param") or _fastapi_param(decoded) or of_google.param
+    if status_code == 404 and (param == "model" or any(code in NO_SUCH_MODEL for code in codes)):
+        codes = (*codes, "model_not_found")
+    if values.list_at(
+        values.dict_at(error, "metadata"), "reasons"
+    ):  # OpenRouter: this input was flagged, others will pass
+        codes = (*codes, "content_policy_violation")
+    message = (
+        values.str_at(error, "message")
+        or values.str_at(decoded, "error")
+        or values.str_at(decoded, "detail")
+        or ""
+    )
+    return ProviderProblem(codes, message, _top_level(param))
+
+
+def _fastapi_param(decoded: object) -> str | None:
+    location = values.list_at(values.first(values.list_at(decoded, "detail")), "loc") or []
+    names = [name for name in location if isinstance(name, str) and name != "body"]
+    return names[0] if names else None
+
+
+def _top_level(param: str | None) -> str | None:
+    """Return the body field a parameter path begins with: ``response_format`` of ``response_format.json_schema``."""
+    return param.split(".")[0].split("[")[0] if param else None
+
+
+def google_problem(status_code: int, error: values.JsonDict) -> ProviderProblem:
+    """Read ``error``, the object below ``error``: the reasons of its details, then its status; the parameter blamed."""
+    details = values.list_at(error, "details") or []
+    reasons = [reason for reason in (values.str_at(detail, "reason") for detail in details) if reason]
+    codes = (*reasons, *([status] if (status := values.str_at(error, "status")) else []))
+    if status_code == 404 and status == "NOT_FOUND":
+        codes = (*codes, "model_not_found")  # a call names the model and nothing else
+    if any(_per_day(detail) for detail in details):
+        codes = (*codes, "insufficient_quota")  # a spent daily quota does not come back while a run waits
+    return ProviderProblem(codes, values.str_at(error, "message") or "", _param(details))
+
+
+def _per_day(detail: object) -> bool:
+    violations = values.list_at(detail, "violations") or []
+    return any("PerDay" in (values.str_at(violation, "quotaId") or "") for violation in violations)
+
+
+def _param(details: list[object]) -> str | None:
+    """Return the parameter a ``BadRequest`` detail blames, under the name the other wire formats give it."""
+    for detail in details:
+        field = values.str_at(values.first(values.list_at(detail, "fieldViolations")), "field")
+        if field:
+            names = [re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower() for name in re.split(r"[.\[]", field)]
+            name = names[1] if names[0] == "generation_config" and len(names) > 1 else names[0]
+            return PARAMETERS.get(name, name)
+    return None
 
 
 def struck_out(completion: Completion, key: str | None) -> Completion:

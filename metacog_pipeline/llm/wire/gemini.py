@@ -16,7 +16,7 @@ from urllib.parse import quote
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import errors, google, streams, values
+from metacog_pipeline.llm.wire import errors, streams, values
 from metacog_pipeline.llm.wire.address import base_url
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
@@ -176,19 +176,17 @@ def _problem(
     error = values.dict_at(decoded, "error")
     if error is None:
         return errors.raw_problem(status_code, headers, body)
-    return google.problem(status_code, error)
+    return errors.google_problem(status_code, error)
 
 
 class ChunkAssembler(streams.EventAssembler):
     """A stream of responses: parts of the first candidate are joined, of everything else the last that was said counts."""
 
-    __slots__ = ("_candidate", "_counts", "_length", "_logprobs", "_parts", "_top")
+    outputs = ("candidatesTokenCount", "thoughtsTokenCount")
 
     def __init__(self) -> None:
         super().__init__()
         self._top: values.JsonDict = {}
-        self._counts = streams.Counts("candidatesTokenCount", "thoughtsTokenCount")
-        self._length = 0
         self._forget()
 
     def _forget(self) -> None:
@@ -199,11 +197,6 @@ class ChunkAssembler(streams.EventAssembler):
     def _said(self, *, thought: bool) -> str:
         parts = [part for part in self._parts if (values.at(part, "thought") is True) == thought]
         return "".join(values.str_at(part, "text") or "" for part in parts)
-
-    @property
-    def counted(self) -> bool:
-        """Whether the tokens of the reply have been counted, or will not be."""
-        return self._done or self._counts.known
 
     def _take(self, event: values.JsonDict) -> values.JsonDict | None:
         if event.get("error"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import NOTHING_KNOWN, Capabilities
@@ -18,14 +19,13 @@ from metacog_pipeline.llm.wire import (
     bounded,
     caching,
     errors,
-    openai_common,
+    openai_usage,
     responses,
     streams,
     thoughts,
     values,
 )
 from metacog_pipeline.llm.wire.address import is_azure, openai_headers, openai_url
-from metacog_pipeline.llm.wire.openai_stream import OpenAIAssembler
 from metacog_pipeline.llm.wire.types import HttpCall, UnsupportedConstraint, Wire
 
 PROTECTED = frozenset({"model", "messages", "stream"})
@@ -34,6 +34,8 @@ TRUNCATED = frozenset(
     {streams.UNFINISHED, "length", "max_tokens", "model_length", "model_context_window_exceeded"}
 )
 REFUSED = frozenset({"content_filter", "safety", "refusal", "sensitive"})
+PLACED = frozenset({"choices", "usage"})
+SPREAD = frozenset({"delta", "message", "logprobs"})  # over many chunks
 BROKEN = re.compile(
     "error|abort|cancel|fail|time_?out|insufficient_system_resource"
 )  # OpenRouter, vLLM, SGLang, DeepSeek, …: the server gave up half-way
@@ -127,7 +129,7 @@ def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> types.
     )  # OpenRouter reports a failure behind it with status 200 and an error inside
     if error or not 200 <= status_code < 300:
         status = errors.status_within(status_code, error)
-        return errors.failure(status, openai_common.problem(status, headers, body, decoded))
+        return errors.failure(status, errors.openai_problem(status, headers, body, decoded))
     if responses.is_response(decoded):
         return responses.read(status_code, headers, body, decoded)
     choice = values.leading(values.list_at(decoded, "choices"))
@@ -151,7 +153,7 @@ def _decode(status_code: int, headers: Mapping[str, str], body: bytes) -> types.
         finish_reason=finish,
         finish_detail=_detail(choice),
         model_reported=values.str_at(decoded, "model"),
-        usage=openai_common.of_chat(values.dict_at(decoded, "usage")),
+        usage=openai_usage.of_chat(values.dict_at(decoded, "usage")),
         logprobs=tokens,
         reasoning_text=thought,
         response_id=values.str_at(decoded, "id"),
@@ -187,6 +189,108 @@ def _text(content: object) -> str | None:
     if isinstance(content, list):
         return "".join(values.str_at(part, "text") or "" for part in content)
     return None
+
+
+class ChatAssembler(streams.EventAssembler):
+    """Joins the deltas of the first choice: text, refusal, reasoning fields, log-probabilities; keeps the usage."""
+
+    outputs = ("completion_tokens",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._top: values.JsonDict = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._choice: values.JsonDict = {}
+        self._message: values.JsonDict = {"role": "assistant", "content": None}
+        self._pieces: dict[str, list[object]] = {}
+        self._logprobs: dict[str, list[object]] = {}
+
+    def _said(self, *, thought: bool) -> str:
+        for name in thoughts.FIELDS if thought else ("content",):
+            if pieces := self._pieces.get(name):
+                return "".join(
+                    piece if isinstance(piece, str) else "" if thought else values.str_at(piece, "text") or ""
+                    for piece in pieces
+                )
+        return ""
+
+    def _says_nothing(self) -> bool:
+        return not (
+            self._choice.get("finish_reason") or self._pieces.get("content") or self._pieces.get("refusal")
+        )
+
+    def _take(self, event: values.JsonDict) -> values.JsonDict | None:
+        if event.get("error"):
+            return event
+        if event.get("object") == "error":  # vLLM before 0.9: the error is not wrapped
+            return {"error": event}
+        choices = event.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, dict) and self._leads(choice):
+                self._add(choice)
+        if isinstance(counted := event.get("usage"), dict):
+            self._counts.note(counted, self._length)
+        if not self._top or self.finished or not choices:  # the chunks between repeat the first one
+            self._top.update(streams.kept(event, PLACED))
+        return None
+
+    def _add(self, choice: values.JsonDict) -> None:
+        delta = choice.get("delta")
+        if not (delta and isinstance(delta, dict)):
+            delta = values.dict_at(choice, "message") or {}
+        for name, value in delta.items():
+            if isinstance(value, str) and name != "role":
+                self._pieces.setdefault(name, []).append(value)
+                self._length += len(value)
+            elif isinstance(value, list):
+                self._pieces.setdefault(name, []).extend(value)
+            elif value is not None:
+                self._message[name] = value
+        if isinstance(listed := choice.get("logprobs"), dict):
+            for name in ("content", "refusal"):
+                if tokens := values.list_at(listed, name):
+                    self._logprobs.setdefault(name, []).extend(tokens)
+        for name, value in choice.items():
+            if value and name not in SPREAD and values.given(value):  # most say nothing
+                self._choice[name] = value
+        text, end = bool(delta.get("content") or delta.get("refusal")), choice.get("finish_reason")
+        self._heard(text=text, end=bool(end) and values.given(end))
+
+    def _whole(self) -> values.JsonDict:
+        message = self._message | {name: _joined(pieces) for name, pieces in self._pieces.items()}
+        choice = {"finish_reason": streams.UNFINISHED} | self._choice | {"index": 0, "message": message}
+        if self._logprobs:
+            choice["logprobs"] = self._logprobs
+        return self._top | {"object": "chat.completion", "choices": [choice], "usage": self._counts.total()}
+
+
+def _joined(pieces: list[object]) -> object:
+    """Return text as one string; where parts came too (Mistral, OpenRouter), a list of parts."""
+    if all(isinstance(piece, str) for piece in pieces):
+        return "".join(map(str, pieces))
+    return [{"type": "text", "text": piece} if isinstance(piece, str) else piece for piece in pieces]
+
+
+class OpenAIAssembler:
+    """A stream of chat completions or of Responses, told apart by the first event."""
+
+    def __init__(self) -> None:
+        self._inner: streams.EventAssembler = ChatAssembler()
+        self._begun = False
+
+    def feed(self, data: bytes) -> None:
+        """Take the data of one server-sent event."""
+        if not self._begun:
+            self._begun = True
+            kind = values.str_at(values.load(data), "type") or ""
+            if kind == "error" or kind.startswith("response."):
+                self._inner = responses.ResponseAssembler()
+        self._inner.feed(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
 
 WIRE = Wire(build, _decode, OpenAIAssembler)

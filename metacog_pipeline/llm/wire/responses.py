@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from metacog_pipeline.llm import types
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.spec import ModelSpec
-from metacog_pipeline.llm.wire import bounded, errors, openai_common, streams, values
+from metacog_pipeline.llm.wire import bounded, errors, openai_usage, streams, values
 from metacog_pipeline.llm.wire.types import UnsupportedConstraint
 
 PROTECTED = frozenset({"model", "input", "instructions", "stream"})
@@ -74,7 +74,7 @@ def read(status_code: int, headers: Mapping[str, str], body: bytes, decoded: obj
     """Decode a 2xx body that `is_response`."""
     status = values.str_at(decoded, "status")
     if values.at(decoded, "error") or status in ("failed", "cancelled"):
-        found = openai_common.problem(status_code, headers, body, decoded)
+        found = errors.openai_problem(status_code, headers, body, decoded)
         return errors.failure(status_code, found)
     items = values.list_at(decoded, "output")
     if items is None:
@@ -94,7 +94,7 @@ def read(status_code: int, headers: Mapping[str, str], body: bytes, decoded: obj
         finish_reason=status,
         finish_detail=reason,
         model_reported=values.str_at(decoded, "model"),
-        usage=openai_common.of_responses(values.dict_at(decoded, "usage")),
+        usage=openai_usage.of_responses(values.dict_at(decoded, "usage")),
         logprobs=() if refusal else _logprobs(parts),
         reasoning_text=_reasoning(items),
         response_id=values.str_at(decoded, "id"),
@@ -134,8 +134,6 @@ def _reasoning(items: list[object]) -> str | None:
 
 class ResponseAssembler(streams.EventAssembler):
     """A stream, whose last event holds the whole response; finished items stand in where a server leaves its output out."""
-
-    __slots__ = ("_items", "_response", "_texts", "_thoughts")
 
     def __init__(self) -> None:
         super().__init__()

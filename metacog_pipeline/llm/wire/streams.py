@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from typing import ClassVar
 
 from metacog_pipeline.llm.wire import values
 
@@ -25,8 +26,6 @@ class Counts:
     fell from one report to the next, or never grew although far more text came than it can be, each report is about its
     own chunk: the output is their sum.
     """
-
-    __slots__ = ("_fell", "_first", "_last", "_outputs", "_sums", "_text", "usage")
 
     def __init__(self, *outputs: str) -> None:
         self._outputs = outputs
@@ -77,10 +76,12 @@ def _largest(known: values.JsonDict, report: values.JsonDict) -> values.JsonDict
 class EventAssembler(ABC):
     """An assembler of JSON events; subclasses say what one event adds and what the whole is."""
 
-    __slots__ = ("_done", "_ended", "_index", "_problem", "_told_apart", "finished")
+    outputs: ClassVar[tuple[str, ...]] = ()  # the fields that count what was generated
 
     def __init__(self) -> None:
         self.finished = self._done = False
+        self._counts = Counts(*self.outputs)
+        self._length = 0  # of text and thinking so far
         self._index: int | None = None
         self._ended = False
         self._told_apart = False
@@ -151,7 +152,7 @@ class EventAssembler(ABC):
     @property
     def counted(self) -> bool:
         """Whether the tokens of the reply have been counted, or will not be."""
-        return True
+        return self._done or self._counts.known or not self.outputs
 
     @abstractmethod
     def _said(self, *, thought: bool) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any
 
 from metacog_pipeline.llm.capabilities import Capabilities
 from metacog_pipeline.llm.costs import believed
 from metacog_pipeline.llm.spec import ModelSpec
 from metacog_pipeline.llm.types import ChatRequest, Completion
 from metacog_pipeline.llm.wire.errors import SECRET_LENGTH, STRUCK_OUT, struck_out
+from metacog_pipeline.llm.wire.streams import EventAssembler
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,35 +34,7 @@ class UnsupportedConstraint(ValueError):
     """The provider has no field for this constraint; the caller may ask again with a weaker one."""
 
 
-class Assembler(Protocol):
-    """Puts a streamed reply together. One per attempt."""
-
-    def feed(self, data: bytes) -> None:
-        """Take the data of one server-sent event; what cannot be read is kept for `body` to fail on. Never raises."""
-
-    @property
-    def text(self) -> str:
-        """What has come of the answer's text so far."""
-
-    @property
-    def reasoning(self) -> str:
-        """What has come of the thinking so far, where the provider shows it."""
-
-    @property
-    def finished(self) -> bool:
-        """Whether the provider said that the reply is whole: a stream may end before."""
-
-    @property
-    def counted(self) -> bool:
-        """Whether the tokens of the reply have been counted."""
-
-    def body(self) -> bytes:
-        """Return the body that a reply in one piece would have had; `read` decodes it.
-
-        Of a stream that is not whole it is the body of an error, the provider's own where the stream held one.
-        """
-
-
+Assembler = EventAssembler
 Build = Callable[[ModelSpec, ChatRequest, str | None, Capabilities], HttpCall]
 Decode = Callable[[int, Mapping[str, str], bytes], Completion]
 
@@ -77,7 +50,7 @@ class Wire:
 
     build: Build
     decode: Decode
-    assembler: Callable[[], Assembler] | None = None
+    assembler: Callable[[], Any] | None = None
 
     def read(
         self,
