@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from metacog_assets.automation import SENSORS
-from metacog_assets.graph import ASSETS, BENCHMARKS
+from metacog_assets.graph import ASSETS, BENCHMARKS, TRAINING
 from metacog_assets.study_file import StudyResource, current_study
 from metacog_pipeline.deploy import DeploySection
 
@@ -42,7 +42,7 @@ def _asking(name: str) -> Any:
 defs = dg.Definitions(
     assets=ASSETS,
     resources={"study": StudyResource()},
-    jobs=list(map(_asking, BENCHMARKS)),
+    jobs=[*map(_asking, BENCHMARKS), *(dg.define_asset_job("train", TRAINING) for _ in TRAINING[:1])],
     sensors=SENSORS,
     executor=_executor(current_study().deploy),
 )

@@ -10,6 +10,7 @@ import dagster as dg
 from metacog_assets.benchmark_assets import benchmark_assets
 from metacog_assets.boards import board_assets
 from metacog_assets.study_file import bound, current_study
+from metacog_assets.training import training_assets
 from metacog_pipeline import registry
 from metacog_pipeline.errors import StudyError, reason_of
 
@@ -41,4 +42,9 @@ def _of_benchmarks() -> dict[str, list[dg.AssetsDefinition]]:
 with warnings.catch_warnings():  # backfill policies are in use since Dagster 1.5, and still marked as beta
     warnings.simplefilter("ignore", dg.BetaWarning)
     BENCHMARKS = _of_benchmarks()
-    ASSETS = [*(each for made in BENCHMARKS.values() for each in made), *board_assets(list(BENCHMARKS))]
+    TRAINING = training_assets()
+    ASSETS = [
+        *(each for made in BENCHMARKS.values() for each in made),
+        *board_assets(list(BENCHMARKS)),
+        *TRAINING,
+    ]

@@ -47,6 +47,7 @@ from metacog_pipeline.benchmark.declarations import (
     Source,
     Step,
     Table,
+    TrainingStep,
     lost_items,
 )
 from metacog_pipeline.benchmark.display import PLAIN, Board, Column, Exhibit, Paper, Published, Section
@@ -69,7 +70,7 @@ __all__ = [
     "Comparison", "Condition", "Context", "Contrast", "Estimate", "Exhibit", "Flag", "Group", "Importer",
     "Inputs", "Item", "Judging", "Made", "Measure", "MeasureSet", "Paper", "Published", "Question",
     "Respondent", "Response", "Role", "Scored", "Section", "Settings", "Small", "Source", "Stage", "Step",
-    "Table", "Unit", "lost_items", "schema_of", "setting",
+    "Table", "TrainingStep", "Unit", "lost_items", "schema_of", "setting",
 ]  # fmt: skip
 
 
@@ -161,6 +162,7 @@ class Benchmark(abc.ABC, Generic[SettingsT, ItemT, ResponseT]):
     board: ClassVar[Board] = PLAIN
     importer: ClassVar[Importer | None] = None
     preview: ClassVar[tuple[str, ...]] = ()
+    training: ClassVar[tuple[TrainingStep, ...]] = ()
     trial_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     def __init__(self, settings: SettingsT, context: Context) -> None:

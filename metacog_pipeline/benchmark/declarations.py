@@ -1,7 +1,7 @@
 """What a benchmark declares, one class each: re-exported by ``contract``, which is what an author imports.
 
 In order: items (`Source`, `Step`, `Role`), asking (`Condition`, `Choice`, `Chat`), reading (`Call`, `Response`), scoring
-(`Contrast`, `Table`), `Judging`, `Importer`. Measures are in ``measures``, what people see in ``display``.
+(`Contrast`, `Table`), `Judging`, `Importer`, `TrainingStep`. Measures are in ``measures``, what people see in ``display``.
 """
 
 from __future__ import annotations
@@ -481,3 +481,32 @@ class Importer:
     read: Callable[..., Any]
     misfit: Callable[..., str | None] | None = None
     rules: Callable[[Any], Any] | None = None
+
+
+# --- training ---------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class TrainingStep:
+    """One stage of training a model on a benchmark's task; one asset of the group ``training`` where the study trains.
+
+    Attributes
+    ----------
+    name, says
+        Of the asset; one sentence about it.
+    run
+        ``run(study, done, tell)`` makes or continues it and returns a result with ``digest``, ``facts`` and ``table`` (or
+        None). ``done`` is called with the units that are finished, ``tell`` before it with figures of the last one, which
+        have ``numbers()`` and a ``line()`` for the progress.
+    total
+        How many units there are; None where progress is not shown.
+    needs
+        Names of earlier steps.
+    learning_curves
+        Whether the table holds a generation per row, to be drawn.
+    """
+
+    name: str
+    says: str
+    run: Callable[[Any, Callable[[int], None] | None, Callable[[Any], None] | None], Any]
+    total: Callable[[Any], int] | None = None
+    needs: tuple[str, ...] = ()
+    learning_curves: bool = False

@@ -27,6 +27,7 @@ from metacog_pipeline.benchmarks.selfknowledge.measures import CODED, MEASURES
 from metacog_pipeline.benchmarks.selfknowledge.published import PUBLISHED
 from metacog_pipeline.benchmarks.selfknowledge.questions import QUESTIONS
 from metacog_pipeline.benchmarks.selfknowledge.simulated import SimulatedRespondent
+from metacog_pipeline.benchmarks.selfknowledge.training.steps import TRAINING
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.spec import ModelSpec, ObserverSpec
 from metacog_pipeline.llm.types import OneOf
@@ -74,6 +75,7 @@ class SelfKnowledge(contract.Benchmark[settings_of.Settings, items.Item, respons
     published = PUBLISHED
     board = BOARD
     importer = IMPORTER
+    training = TRAINING
     trial_settings: ClassVar = {"limit": 12, "languages": ["en", "es"]}
     preview = ("item_id", "condition", "output", "meta_output", "correct", "yes", "confidence", "status")
 

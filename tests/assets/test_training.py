@@ -1,0 +1,72 @@
+"""Training is in the graph where the study says so, needs nothing to be seen, and shows its numbers when it has run."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+STUDY = """
+[study]
+name = "teach"
+[[models]]
+name = "sim"
+provider = "simulated"
+[benchmarks.metamedqa]
+dataset = "sample"
+"""
+SEEN = """
+import sys
+from metacog_assets.definitions import defs
+keys = [key.to_user_string() for key in defs.resolve_asset_graph().get_all_asset_keys()]
+print(sorted(key for key in keys if key.startswith("esma")), "torch" in sys.modules)
+"""
+RUN = """
+import sys
+from dagster import materialize
+from metacog_pipeline.benchmarks.selfknowledge.training.toy import base, demo
+whole = base.train_base
+demo.train_base = lambda world, seed, steps, done: whole(world, seed, 20, done)
+from metacog_assets.graph import TRAINING
+from metacog_assets.study_file import StudyResource
+done = materialize(TRAINING, resources={"study": StudyResource()})
+for event in done.get_asset_materialization_events():
+    print(event.asset_key.to_user_string(), sorted(event.materialization.metadata))
+"""
+
+
+@pytest.fixture
+def python(loaded):
+    """Return a function that runs code in a process that shows a study, and gives what it printed."""
+
+    def run(study, code):
+        done = loaded.python(
+            "-c", code, **{**os.environ, "METACOG_STUDY": str(study), "METACOG_PROGRESS": "quiet"}
+        )
+        out, err = done.communicate()
+        assert done.returncode == 0, err
+        return out
+
+    return run
+
+
+def write(folder: Path, more: str) -> Path:
+    path = folder / "study.toml"
+    path.write_text(STUDY + more)
+    return path
+
+
+def test_the_assets_are_there_only_with_the_section_and_without_loading_torch(python, tmp_path):
+    assert python(write(tmp_path, ""), SEEN).strip() == "[] False"
+    with_section = python(write(tmp_path, "[training]\n"), SEEN).strip()
+    assert with_section == "['esma_base', 'esma_checkpoint', 'esma_evaluation'] False"
+
+
+def test_they_run_in_order_and_show_numbers(python, tmp_path):
+    pytest.importorskip("torch")
+    section = "[training]\ngenerations = 2\npopulation = 2\nbatch = 16\nevaluate_every = 1\n"
+    lines = python(write(tmp_path, section), RUN).splitlines()
+    assert [line.split()[0] for line in lines] == ["esma_base", "esma_checkpoint", "esma_evaluation"]
+    assert "'numbers'" in lines[1]
+    assert "'d_type2, last'" in lines[1]
+    assert "'numbers'" in lines[2]
+    assert (tmp_path / "teach-home" / "training" / "run" / "last").is_dir()
