@@ -90,15 +90,13 @@ def read_manifest(folder: PartitionFolder) -> dict[str, object]:
     path = folder.manifest
     try:
         content = json.loads(path.read_bytes())
-        if not isinstance(content, dict):
-            raise ValueError("not a JSON object")
         layout, checksum = content.pop("layout", None), content.pop(CHECKSUM, None)
         # One of version 0.2 and before has neither; no single damage takes both.
         if (layout, checksum) != (None, None) and (layout, checksum) != (LAYOUT, _checksum(content)):
             raise ValueError("its checksum says that it changed")
     except FileNotFoundError:
         return {}
-    except (ValueError, RecursionError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         message = f"{path} is damaged; metacog run writes it again and asks nothing that is answered"
         return dict(zip(_OF_DAMAGED, ("failed", message), strict=True))
     except OSError as error:
@@ -107,7 +105,7 @@ def read_manifest(folder: PartitionFolder) -> dict[str, object]:
         ) from error
     if isinstance(content.get("message"), str):  # it is printed, and may hold words of a provider
         content["message"] = one_line(content["message"])
-    return content
+    return dict(content)
 
 
 def manifest_sound(folder: PartitionFolder) -> bool:

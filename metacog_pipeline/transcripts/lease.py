@@ -7,6 +7,7 @@ the version it read, so a holder that slept while another took over fails at its
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -39,20 +40,20 @@ class Head:
     holder: str | None = None
     until: float = 0.0
     manifest: dict[str, Any] | None = None
-    copy: tuple[str, str] | None = None
+    copy: list[str] | None = None
 
 
 def read_head(store: Store, prefix: str) -> tuple[Head, str]:
-    """Return the head of a partition and its version. Raises ``StoreError`` naming a damaged one."""
+    """Return the head of a partition and its version. Raises ``DamagedError``."""
     found = store.read(f"{prefix}/{HEAD}")
     if found is None:
         return Head(), ABSENT
     try:
-        content = json.loads(found.content)
-        token, until, copy = int(content["token"]), float(content["until"]), content["copy"]
-        standing = None if copy is None else (str(copy[0]), str(copy[1]))
-        head = Head(token, content["holder"], until, content["manifest"], standing)
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
+        head = Head(**json.loads(found.content))
+        whole = isinstance(head.token, int) and isinstance(head.until, float | int)
+        if not (whole and isinstance(head.manifest, dict | None) and len(head.copy or "12") == 2):
+            raise ValueError("not what was written")
+    except (ValueError, TypeError, RecursionError) as error:
         raise DamagedError(
             f"{store.address}/{prefix}/{HEAD}: is damaged; delete it and run again: the answers beside it are kept"
         ) from error
@@ -111,26 +112,16 @@ class Lease:
                 raise self.lost() from None
             self.head = wanted
 
-    def release(self, **fields: Any) -> None:
-        """Write the head with these fields and without a holder. Raises as `change`."""
-        with self._lock:
-            self._ended.set()
-            self.change(holder=None, **fields)
-
     def close(self) -> None:
         """Stop renewing."""
         self._ended.set()
 
     def _renew(self) -> None:
         while not self._ended.wait(LEASE_S / RENEWED_IN):
-            try:
-                with self._lock:
-                    if not self._ended.is_set():
-                        self.change()
-            except LeaseLostError:
-                return  # the next write says so
-            except StoreError:
-                continue  # the store may be back before the lease ends; a write finds out
+            # Whether it is lost, or the store only away for a while, the next write finds out.
+            with self._lock, contextlib.suppress(StoreError):
+                if not self._ended.is_set():
+                    self.change()
 
     def _busy(self, head: Head) -> PartitionBusyError:
         return PartitionBusyError(

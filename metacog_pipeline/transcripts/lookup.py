@@ -17,10 +17,7 @@ _JSON = ("request_json", "logprobs_json", "prices_json")
 
 
 def records_of(home: Home, answer_id: str) -> list[Record]:
-    """Return every record kept in ``home`` whose identity begins with ``answer_id``, in the order of asking.
-
-    Raises ``StoreError`` if there is none, if several calls begin so, or if kept answers cannot be read.
-    """
+    """Return every record of the one call in ``home`` whose identity begins so, in the order of asking, or raise."""
     kept = (record for folder in kept_folders(home) for record in kept_records(folder))
     found = [record for record in kept if record.answer_id.startswith(answer_id)]
     ids = sorted({record.answer_id for record in found})

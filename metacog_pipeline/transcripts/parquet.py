@@ -29,7 +29,13 @@ from metacog_pipeline.transcripts.journal import (
     segments,
 )
 from metacog_pipeline.transcripts.lines import FIELDS
-from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, SCHEMA_VERSION, Record, upgrade
+from metacog_pipeline.transcripts.schema import (
+    ARROW_SCHEMA,
+    SCHEMA_VERSION,
+    NewerVersionError,
+    Record,
+    upgrade,
+)
 
 BATCH_ROWS = 1024  # a row group: large enough to compress, small enough to hold with all its texts
 _VERSION_KEY, _FOOTER_KEY = b"metacog_schema_version", b"metacog_compaction"
@@ -67,9 +73,7 @@ class Footer:
         """Return the schema of a file with this footer."""
         content = asdict(self)
         version = str(content.pop("version"))
-        return ARROW_SCHEMA.with_metadata(
-            {_VERSION_KEY: version.encode(), _FOOTER_KEY: canonical_json(content).encode()}
-        )
+        return ARROW_SCHEMA.with_metadata({_VERSION_KEY: version, _FOOTER_KEY: canonical_json(content)})
 
 
 class CompactResult(NamedTuple):
@@ -101,14 +105,12 @@ def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> 
     """Write every record kept in ``folder`` to its Parquet file, sorted, unless it holds exactly that already.
 
     ``current`` names the answers asked for now: a row is superseded when it is not among them and one that is
-    belongs to the same item, condition and model (several judges answer in one folder). The step does not matter: another
-    answer mode has steps of other names, and a later step follows from the earlier ones. ``None`` leaves the marks as they
-    are. Where a call was asked again, the answers beside the one that stands are superseded too. The caller holds the lock
-    of the folder, and no segment is being written.
+    belongs to the same item, condition and model (several judges answer in one folder; another answer mode has steps of
+    other names). ``None`` leaves the marks as they are. Where a call was asked again, the answers beside the one that
+    stands are superseded too. The caller holds the lock of the folder, and no segment is being written.
 
     A damaged copy is put aside and made again where no segment is missing, so that it can have held nothing more. Raises
-    ``StoreError`` when a journal or the older copy cannot be read or the new one cannot be written; the older copy and the
-    journals are then as before.
+    ``StoreError``; the older copy and the journals are then as before.
     """
     path = folder.copy
     try:
@@ -127,10 +129,7 @@ def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> 
 
 
 def write_again(folder: PartitionFolder, target: Path) -> None:
-    """Write to ``target`` what the Parquet copy of ``folder``, which is up to date, has to hold, marks and all.
-
-    Raises ``StoreError`` when a journal or the copy cannot be read.
-    """
+    """Write to ``target`` what the Parquet copy of ``folder``, which is up to date, has to hold, marks and all."""
     old = read_footer(folder.copy)
     _write(folder, target, old, None, "" if old is None else old.current)
 
@@ -219,37 +218,45 @@ def _marked(copy: Path | None) -> set[tuple[Any, ...]]:
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[pq.ParquetFile]:
-    """Yield the Parquet copy at ``path``; turn what goes wrong while it is read into one line.
-
-    Raises ``StoreError`` when the file is missing or written by a newer version, ``DamagedCopyError`` when it is damaged or
-    not a transcript file.
-    """
+def _opened(path: Path) -> Iterator[tuple[pq.ParquetFile, int]]:
+    """Yield the Parquet copy at ``path`` and its version; turn what goes wrong while it is read into one line."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            _check_columns(file.schema_arrow)
-            yield file
+            yield file, _checked_version(file.schema_arrow)
     except FileNotFoundError as error:
         raise StoreError(f"{path} does not exist: run this partition first") from error
     except (pa.ArrowException, OSError, ValueError) as error:
         kind = DamagedCopyError if isinstance(error, pa.ArrowException | OSError) else StoreError
-        raise kind(f"{path} cannot be read ({error}): {_advice(path)}") from error
+        advice = "restore it from a copy; without it and journals beside it its answers would be asked again"
+        if isinstance(error, NewerVersionError):
+            advice = "upgrade metacog_pipeline to read it"
+        elif any(map(segment_number, path.parent.glob("journal-*.jsonl"))):
+            advice = "move it aside and run again: the journals beside it hold every answer"
+        raise kind(f"{path} cannot be read ({error}): {advice}") from error
+
+
+def _checked_version(schema: pa.Schema) -> int:
+    """Return the version a file names; one rewritten without metadata counts as current. Raises ``ValueError``."""
+    text = (schema.metadata or {}).get(_VERSION_KEY, b"").decode("ascii", "replace")
+    version = int(text) if text.isdecimal() and len(text) < 10 else SCHEMA_VERSION
+    if version > SCHEMA_VERSION:
+        raise NewerVersionError(version)
+    for wanted in ARROW_SCHEMA if version == SCHEMA_VERSION else ():  # older ones have other columns
+        if wanted.name not in schema.names:
+            raise ValueError(f"not a transcript file: it has no column {wanted.name}")
+        if (kind := schema.field(wanted.name).type) != wanted.type:
+            raise ValueError(f"not a transcript file: column {wanted.name} is {kind}")
+    return version
 
 
 def read_footer(path: Path) -> Footer | None:
-    """Return the footer of the copy at ``path``, ``None`` when there is no file. Raises as :func:`opened`."""
+    """Return the footer of the copy at ``path``, None when there is no file. Raises ``StoreError`` if it is damaged."""
     if not path.exists():
         return None
-    with opened(path) as file:
-        metadata, rows = file.schema_arrow.metadata or {}, file.metadata.num_rows
-        version = _version(metadata)
-        if version > SCHEMA_VERSION:
-            raise StoreError(
-                f"{path}: written by a newer version of metacog_pipeline (schema {version}, this one reads up to "
-                f"{SCHEMA_VERSION}): upgrade metacog_pipeline to read it"
-            )
+    with _opened(path) as (file, version):
+        rows = file.metadata.num_rows
         try:
-            content = json.loads(metadata.get(_FOOTER_KEY, b"{}"))
+            content = json.loads((file.schema_arrow.metadata or {}).get(_FOOTER_KEY, b"{}"))
             footer = Footer(**{"rows": rows, **content, "version": version})
         except (ValueError, TypeError):
             footer = Footer(rows=rows, version=version)  # another tool's footer
@@ -260,10 +267,7 @@ def read_footer(path: Path) -> Footer | None:
 
 
 def stored_rows(path: Path) -> Iterator[tuple[Record, bool]]:
-    """Yield the rows of the copy at ``path`` in their order, made current, each with its ``text_altered``.
-
-    Raises as :func:`opened`.
-    """
+    """Yield the rows of the copy at ``path``, made current, each with its ``text_altered``. Raises as `current_table`."""
     for batch in current_table(path, ARROW_SCHEMA.names).to_batches(max_chunksize=1000):
         for row in batch.to_pylist():
             yield Record(**{name: row[name] for name in FIELDS}), bool(row["text_altered"])
@@ -272,10 +276,10 @@ def stored_rows(path: Path) -> Iterator[tuple[Record, bool]]:
 def current_table(path: Path, columns: Sequence[str]) -> pa.Table:
     """Return ``columns`` of the copy at ``path``, whatever version wrote it, as the current one has them.
 
-    Raises as :func:`opened`.
+    Raises ``StoreError`` when it is missing, damaged, not a transcript file, or of a newer version.
     """
-    with opened(path) as file:
-        if _version(file.schema_arrow.metadata or {}) == SCHEMA_VERSION:
+    with _opened(path) as (file, version):
+        if version == SCHEMA_VERSION:
             return file.read(columns=list(columns))
         rows = [
             {"superseded": False, "text_altered": False, **upgrade(row)} for row in file.read().to_pylist()
@@ -309,25 +313,3 @@ def without_surrogates(text: str) -> str:
     except UnicodeEncodeError:
         return _SURROGATE.sub("\ufffd", text)
     return text
-
-
-def _check_columns(schema: pa.Schema) -> None:
-    if _version(schema.metadata or {}) != SCHEMA_VERSION:
-        return  # other columns belong to other versions
-    for wanted in ARROW_SCHEMA:
-        if wanted.name not in schema.names:
-            raise ValueError(f"not a transcript file: it has no column {wanted.name}")
-        if (kind := schema.field(wanted.name).type) != wanted.type:
-            raise ValueError(f"not a transcript file: column {wanted.name} is {kind}")
-
-
-def _version(metadata: Mapping[bytes, bytes]) -> int:
-    """Return the schema version a file names; one rewritten without metadata counts as current."""
-    text = metadata.get(_VERSION_KEY, b"").decode("ascii", "replace")
-    return int(text) if text.isdecimal() and len(text) < 10 else SCHEMA_VERSION
-
-
-def _advice(path: Path) -> str:
-    if any(map(segment_number, path.parent.glob("journal-*.jsonl"))):
-        return "move it aside and run again: the journals beside it hold every answer"
-    return "restore it from a copy; there is no journal beside it, so without it its answers would be asked again"

@@ -17,14 +17,12 @@ Source = Literal["measured", "imported", "simulated"]
 class Record:
     """One call and its outcome. JSON columns hold canonical JSON.
 
-    ``answer_id`` is the identity of the call (64 hex digits); ``text`` is exactly what came back; ``latency_s`` seconds;
-    ``cost_usd`` dollars, null when the model has no price. ``mode`` names how the answer was constrained. The columns
-    of version 2 are null in rows of version 1: ``reasoning_text`` what the provider showed of the thinking;
+    ``text`` is exactly what came back; ``cost_usd`` null when the model has no price; ``mode`` how the answer was
+    constrained. Null in rows of version 1: ``reasoning_text`` what the provider showed of the thinking;
     ``reasoning_tokens`` of ``output_tokens``, ``cached_tokens`` and ``cache_write_tokens`` of ``input_tokens``;
-    ``latency_first_ms`` and ``latency_ms`` milliseconds to the first byte and to the last, retries included;
-    ``lane`` online or batch; ``prices_json`` the dollars per million tokens the cost was made with;
-    ``attempts_billed`` sends that were or may have been billed; ``raw_zstd`` the reply's body, base64 of zstd. ``reask``
-    is 0 the first time a call was made and one more each time its unusable answer was asked again.
+    ``latency_first_ms`` and ``latency_ms`` to the first byte and to the last, retries included; ``lane`` online or batch;
+    ``prices_json`` the dollars per million tokens the cost was made with; ``attempts_billed`` sends that were or may have
+    been billed; ``raw_zstd`` the reply's body, base64 of zstd. ``reask`` counts how often it was asked again.
     """
 
     answer_id: str
@@ -96,15 +94,17 @@ ARROW_SCHEMA = pa.schema(
     metadata={"metacog_schema_version": str(SCHEMA_VERSION)},
 )
 
-ADDED_IN_2 = (
-    *("reasoning_text", "reasoning_tokens", "cached_tokens", "cache_write_tokens", "service_tier", "lane"),
-    *("prices_json", "response_id", "system_fingerprint", "finish_detail", "latency_first_ms", "latency_ms"),
-    *("attempts_billed", "raw_zstd"),
-)
+_NAMES = ARROW_SCHEMA.names
+ADDED_IN_2 = tuple(_NAMES[_NAMES.index("reasoning_text") : _NAMES.index("reask")])
 
 
 class NewerVersionError(ValueError):
-    """A row was written by a newer version of the package than this one."""
+    """A row or file was written by a newer version of the package than this one."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(
+            f"written by a newer version of metacog_pipeline (schema {version}, this one reads up to {SCHEMA_VERSION})"
+        )
 
 
 def upgrade(row: dict[str, Any]) -> dict[str, Any]:
@@ -113,15 +113,10 @@ def upgrade(row: dict[str, Any]) -> dict[str, Any]:
     Raises ``NewerVersionError`` when the row is newer, ``ValueError`` when its version is missing or unknown.
     """
     version = row.get("schema_version")
-    if type(version) is not int:
-        raise ValueError("no schema_version")
+    if type(version) is not int or version < 1:
+        raise ValueError(f"no schema_version that is known: {version!r}")
     if version > SCHEMA_VERSION:
-        raise NewerVersionError(
-            f"written by a newer version of metacog_pipeline (schema {version}, this one reads up to {SCHEMA_VERSION})"
-        )
-    if version == SCHEMA_VERSION:
-        return row
-    if version != 1:
-        raise ValueError(f"schema version {version} is unknown")
+        raise NewerVersionError(version)
     # Version 1 kept none of the reasoning, the usage details or the reply's ids: they are not known. It asked once.
-    return {**row, **dict.fromkeys(ADDED_IN_2), "reask": 0, "schema_version": SCHEMA_VERSION}
+    old = {**dict.fromkeys(ADDED_IN_2), "reask": 0, "schema_version": SCHEMA_VERSION}
+    return row if version == SCHEMA_VERSION else {**row, **old}

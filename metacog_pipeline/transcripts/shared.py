@@ -111,7 +111,8 @@ class SharedPartition:
             if segment_number(path) not in there:
                 self._upload(path)
         old, copy = self._lease.head.copy, self._copy()
-        self._lease.release(manifest=read_manifest(self._folder) or None, copy=copy)
+        self._lease.close()
+        self._lease.change(holder=None, manifest=read_manifest(self._folder) or None, copy=copy)
         if old is not None and old != copy:
             self._store.delete([self._key(old[0])])
 
@@ -132,7 +133,7 @@ class SharedPartition:
         if content:
             self._store.put(self._key(path.name), content, ABSENT)
 
-    def _copy(self) -> tuple[str, str] | None:
+    def _copy(self) -> list[str] | None:
         path, known = self._folder.copy, self._lease.head.copy
         if not path.exists():
             return known
@@ -141,7 +142,7 @@ class SharedPartition:
             return known
         name = f"copy-{self._lease.head.token:06d}-{digest[:16]}.parquet"
         self._store.put(self._key(name), path, ABSENT)
-        return name, digest
+        return [name, digest]
 
     def _fence(self, session: int, place: int) -> None:
         """Write an empty piece after the last of a session, so that its holder, should it wake, keeps nothing."""
@@ -175,9 +176,9 @@ def pull(store: Store, folder: PartitionFolder, head: Head, *, adopting: bool) -
         if content != own and content:
             _replace(path, content)
         note[path.name] = mark
-    if head.copy is not None and (note.get("copy") != list(head.copy) or not folder.copy.exists()):
+    if head.copy is not None and (note.get("copy") != head.copy or not folder.copy.exists()):
         _pull_copy(store, folder, head.copy)
-        note["copy"] = list(head.copy)
+        note["copy"] = head.copy
     if head.manifest is not None:
         write_manifest(folder, head.manifest)
     with contextlib.suppress(OSError):  # without it everything is read again
@@ -251,7 +252,7 @@ def _adopt(folder: PartitionFolder, path: Path, own: bytes, last: int) -> None:
         put_aside(path)
 
 
-def _pull_copy(store: Store, folder: PartitionFolder, copy: tuple[str, str]) -> None:
+def _pull_copy(store: Store, folder: PartitionFolder, copy: list[str]) -> None:
     name, digest = copy
     found = store.read(f"{folder.key}/{name}")
     if found is None or sha256_hex(found.content) != digest:
@@ -276,12 +277,11 @@ def _acknowledged(lines: bytes) -> bytes:
 def _first_damaged(content: bytes) -> int | None:
     """Return the number of the first line that is not whole or not as it was written, None where all are."""
     for number, line in enumerate(content.splitlines(keepends=True), start=1):
-        try:
+        with contextlib.suppress(ValueError):
             is_sealed(line)
-        except ValueError:
-            return number
-        if not line.endswith(b"}\n"):
-            return number
+            if line.endswith(b"}\n"):
+                continue
+        return number
     return None
 
 

@@ -8,8 +8,8 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
+from operator import attrgetter
 from typing import Any, Self
 
 import pyarrow as pa
@@ -44,6 +44,7 @@ _PAID = (
     *("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens"),
     *("attempts", "attempts_billed"),
 )
+_ROW = attrgetter("answer_id", "item_id", "condition", "started_at")
 _NEVER_READ = ("reasoning_text", "raw_zstd")  # by what parses, scores or asks
 
 
@@ -60,16 +61,12 @@ class StoredAnswer:
 
 @dataclass(slots=True)
 class _Kept:
-    """The answer that stands for one identity: where it is, and what decides whether another takes its place.
+    """The answer that stands for one identity; its text is read from the journal when it is asked for."""
 
-    ``asked`` is the highest number under which the call was asked again. A whole record is held where only the Parquet copy
-    has it; else its text is read from the journal when it is asked for, so that memory stays flat.
-    """
-
-    place: Location | Record
+    place: Location | Record  # the record where only the Parquet copy has it
     standing: tuple[bool, int]
     reported: str | None
-    asked: int
+    asked: int  # the highest number under which the call was asked again
 
 
 class PartitionStore:
@@ -93,11 +90,7 @@ class PartitionStore:
 
     @classmethod
     def open(cls, folder: PartitionFolder) -> Self:
-        """Lock ``folder`` (made if missing) and load what is answered. Use it in a ``with`` statement.
-
-        Raises ``StoreError`` when another process holds the folder, or when a journal, or a Parquet copy that stands
-        there without journals, cannot be read.
-        """
+        """Lock ``folder`` (made if missing) and load what is answered. Use it in a ``with`` statement."""
         return cls(folder)
 
     def __enter__(self) -> Self:
@@ -128,8 +121,7 @@ class PartitionStore:
     def reask(self, answer_ids: Collection[str]) -> None:
         """Treat these answers as missing until a new one is kept; then the newest usable one of each stands.
 
-        The others stay in the journals and, marked superseded, in the Parquet copy. An answer whose new call fails is
-        found again in the next session. Ids that are not kept are passed over.
+        An answer whose new call fails is found again in the next session. Ids that are not kept are passed over.
         """
         for answer_id in answer_ids:
             if answer_id in self._kept:
@@ -141,17 +133,11 @@ class PartitionStore:
         return Counter(name for name in found if name is not None)
 
     async def keep_reused(self, answer_id: str, item_id: str, item_hash: str, condition: str) -> None:
-        """Keep a kept answer once more, under another item or condition that asked the very same words.
-
-        The copy cost nothing and took no time; the reply's body is kept once. Raises ``StoreError`` when it could not
-        be written, ``KeyError`` for an answer that is not kept.
-        """
+        """Keep a kept answer once more, for free, under another item or condition that asked the very same words."""
         free: dict[str, Any] = {**dict.fromkeys(_PAID, 0), "cost_usd": 0.0, "raw_zstd": None}
         times: dict[str, Any] = {"latency_s": 0.0, "latency_ms": 0.0, "latency_first_ms": None}
-        original = self._record(answer_id)
-        await self.keep(
-            replace(original, item_id=item_id, item_hash=item_hash, condition=condition, **free, **times)
-        )
+        place: dict[str, Any] = {"item_id": item_id, "item_hash": item_hash, "condition": condition}
+        await self.keep(replace(self._record(answer_id), **place, **free, **times))
 
     async def keep(self, record: Record) -> None:
         """Keep ``record``; on return it is durable and, unless it failed, can be found.
@@ -166,14 +152,7 @@ class PartitionStore:
         await asyncio.shield(durable)
 
     def compact(self, current: Collection[str] | None = None) -> CompactResult:
-        """Bring the Parquet copy up to date with everything kept; nothing is done when it is.
-
-        ``current`` holds the ``answer_id`` of every call asked for now; other answers to the same item and
-        condition are marked superseded. ``None`` leaves the marks as they are.
-
-        Raises ``StoreError`` when the older copy cannot be read, or the new one not written; both it and the journals
-        are then as before.
-        """
+        """Bring the Parquet copy up to date with everything kept; see `compact_folder`."""
         self._journal.close()  # later answers go to a segment of their own, so this one is whole
         self._journal = Journal(self.folder, self._shared)
         return compact_folder(self.folder, current)
@@ -212,10 +191,7 @@ class PartitionStore:
 
 
 def keep_whole(folder: PartitionFolder, records: Sequence[Record]) -> None:
-    """Keep ``records``, answers that are all there already, in a partition's folder: all of them or none.
-
-    Raises ``StoreError`` when the folder is held by another process or cannot be written.
-    """
+    """Keep ``records``, answers that are all there already, in a partition's folder: all of them or none."""
     if not records:
         return
     with writing(folder):
@@ -230,48 +206,37 @@ def keep_whole(folder: PartitionFolder, records: Sequence[Record]) -> None:
 
 def _kept_entries(folder: PartitionFolder) -> Iterator[tuple[Record, Location | None]]:
     """Yield every record kept in ``folder`` with its place in a journal, ``None`` where only the Parquet copy has it."""
-    copy = folder.copy
     present = segment_sizes(folder)
     try:
-        footer = read_footer(copy)
+        footer = read_footer(folder.copy)
     except StoreError:
         if not present:
             raise
         footer = None  # the journals hold every answer
     more = footer is not None and footer.may_hold_more_than(present)
-    seen: set[tuple[str, str, str, datetime]] = set()
+    seen = set()
     for path in segments(folder):
         for record, location in read_segment(path):
             yield record, location
             if more:
-                seen.add((record.answer_id, record.item_id, record.condition, record.started_at))
+                seen.add(_ROW(record))
     if more:
-        for record, _ in stored_rows(copy):
-            if (record.answer_id, record.item_id, record.condition, record.started_at) not in seen:
-                yield record, None
+        yield from ((record, None) for record, _ in stored_rows(folder.copy) if _ROW(record) not in seen)
 
 
 def kept_records(folder: PartitionFolder) -> Iterator[Record]:
-    """Yield every record kept in ``folder``, without locking it: the journals', then those only the Parquet copy has.
-
-    Raises ``StoreError`` as :meth:`PartitionStore.open`.
-    """
-    for record, _ in _kept_entries(folder):
-        yield record
+    """Yield every record kept in ``folder``, without locking it: the journals', then those only the Parquet copy has."""
+    return (record for record, _ in _kept_entries(folder))
 
 
 def standing_answers(folder: PartitionFolder) -> Iterator[Record]:
-    """Yield the answers kept in ``folder``; of one identity, each stands in place of those before. Takes no lock.
-
-    Raises as :func:`kept_records`.
-    """
+    """Yield the answers kept in ``folder``; of one identity, each stands in place of those before. Takes no lock."""
     stands: dict[str, tuple[bool, int]] = {}
     for record in kept_records(folder):
-        if record.status in FINISHED:
-            standing = standing_of(record)
-            if record.answer_id not in stands or replaces(standing, stands[record.answer_id]):
-                stands[record.answer_id] = standing
-                yield record
+        known, standing = record.answer_id, standing_of(record)
+        if record.status in FINISHED and (known not in stands or replaces(standing, stands[known])):
+            stands[known] = standing
+            yield record
 
 
 def _answer(record: Record) -> StoredAnswer:
@@ -286,13 +251,7 @@ def _answer(record: Record) -> StoredAnswer:
 
 
 def read_partition(folder: PartitionFolder, columns: Sequence[str] | None = None) -> pa.Table:
-    """Return the Parquet copy in ``folder`` as one table: all columns of the schema, or those named, in that order.
-
-    A copy of an older schema is made current while it is read; the file stays as it is.
-
-    Raises ``StoreError`` when it is missing, damaged, not a transcript file, or of a newer schema version.
-    """
-    read_footer(folder.copy)  # refuses what a newer version wrote
+    """Return the Parquet copy in ``folder``: all columns, or those named, in that order. Raises as `current_table`."""
     return current_table(folder.copy, ARROW_SCHEMA.names if columns is None else columns)
 
 
