@@ -58,7 +58,7 @@ def _verify(study_file: Path, repair: bool) -> None:
 
     study = opened(study_file)
     published = digests.compare(study.home)
-    damage = _answers(study, published, repair) + _money(study) + _derived(published, repair)
+    damage = _answers(study, repair) + _money(study) + _derived(published, repair)
     if damage == 0:
         return printing.say("everything is as it was kept", damaged=0)
     places, by_hand = f"{damage} damaged {'place' if damage == 1 else 'places'}", len(published.by_hand)
@@ -72,14 +72,12 @@ def _verify(study_file: Path, repair: bool) -> None:
     raise StoreError(f"{places} put aside{left}: metacog run {study_file} makes anew what is missing")
 
 
-def _answers(study: Study, published: Compared, mend: bool) -> int:
+def _answers(study: Study, mend: bool) -> int:
     """Check every partition; print what was found, return how much is damaged."""
     from metacog_pipeline.transcripts import verification
     from metacog_pipeline.transcripts.folder import kept_folders
 
     checked = [verification.check(folder) for folder in kept_folders(study.home)]
-    for each in checked:
-        each.compare_copy(published.damage)
     records, unsealed, torn = (sum(getattr(c, n) for c in checked) for n in ("records", "unsealed", "torn"))
     old = f", {unsealed:,} of them without a checksum (version 0.2 and before)" if unsealed else ""
     ends = f"; {torn} torn ends of interrupted writes, never acknowledged" if torn else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Mapping
@@ -16,10 +15,8 @@ from metacog_pipeline.llm.spec import SLUG_PATTERN
 
 MANIFEST_NAME, COPY_NAME = "partition.json", "transcripts.parquet"
 CHECKSUM, LAYOUT = "sha256", 2  # of the other fields of a manifest; manifests of layout 1 have neither
-_SLUG = re.compile(SLUG_PATTERN.strip("^$"))
-_KEY = re.compile(
-    rf"transcripts/benchmark=({_SLUG.pattern})/model=({_SLUG.pattern})/run=([1-9][0-9]{{0,17}})"
-)
+_SLUG = SLUG_PATTERN.strip("^$")
+_KEY = re.compile(rf"transcripts/benchmark=({_SLUG})/model=({_SLUG})/run=([1-9][0-9]{{0,17}})")
 _OF_DAMAGED = ("state", "message")  # the fields of a damaged manifest; one that was written has more
 JUDGEMENTS = "_judgements"  # a judge's partitions stand under the name of its benchmark with this ending
 
@@ -38,24 +35,20 @@ class PartitionFolder:
     lock = PathBelow(".lock")  # held while a process writes here
 
     def __post_init__(self) -> None:
-        for what, value in (("benchmark", self.benchmark), ("model", self.model)):
-            if not _SLUG.fullmatch(value):
-                raise StoreError(
-                    f"{what} {value!r} cannot name a folder: use a-z, 0-9, '.', '_', '-', at most 64"
-                )
-        if self.run < 1:
-            raise StoreError(f"run {self.run} of {self.model} cannot name a folder: runs count from 1")
-
-    @functools.cached_property
-    def path(self) -> Path:
-        """The folder itself."""
-        below = f"benchmark={self.benchmark}/model={self.model}/run={self.run}"
-        return self.home.transcripts / below
+        if not _KEY.fullmatch(self.key):
+            raise StoreError(
+                f"{self.key} cannot name a folder: use a-z, 0-9, '.', '_', '-', at most 64, and runs from 1 on"
+            )
 
     @property
     def key(self) -> str:
         """What it is called below the home, as in a store."""
-        return self.home.key(self.path)
+        return f"transcripts/benchmark={self.benchmark}/model={self.model}/run={self.run}"
+
+    @property
+    def path(self) -> Path:
+        """The folder itself."""
+        return self.home / self.key
 
     def __truediv__(self, name: str) -> Path:
         return self.path / name
@@ -85,7 +78,7 @@ def read_manifest(folder: PartitionFolder) -> dict[str, object]:
     """Return what :func:`write_manifest` kept in ``folder``, empty when nothing was.
 
     All that is in it follows from the journals. A damaged one says so as the message of a failed partition, which the next
-    run looks through and asks nothing it has an answer to. Raises ``StoreError`` when the file cannot be opened.
+    run looks through and asks nothing it has an answer to.
     """
     path = folder.manifest
     try:

@@ -44,9 +44,9 @@ class Line(NamedTuple):
     number: int
     location: Location
     content: bytes
-    record: Record | None
-    problem: str
-    torn: bool
+    record: Record | None = None
+    problem: str = ""
+    torn: bool = False
 
 
 def segment_name(number: int) -> str:
@@ -97,33 +97,34 @@ def read_segment(path: Path) -> Iterator[tuple[Record, Location]]:
 
 
 def scanned(path: Path) -> Iterator[Line]:
-    """Yield every line of one segment, what cannot be read included; nothing follows a line without a newline.
-
-    Raises ``StoreError`` naming the file when it cannot be opened or read.
-    """
+    """Yield every line of one segment, what cannot be read included; nothing follows a line without a newline."""
     offset = 0
     try:
         with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                record, problem, torn = None, "", False
-                try:
-                    record = decode_line(line)
-                except NewerVersionError as error:
-                    problem = f"is {error}: upgrade metacog_pipeline to read it"
-                except ValueError as error:
-                    torn = not (line.endswith(b"\n") and file.peek(1)) and _is_torn(line)
-                    problem = (
-                        f"cannot be read ({error}): restore the file from a copy, or run metacog verify STUDY --repair, "
-                        "which keeps what can be read"
-                    )
-                yield Line(number, Location(path, offset, len(line)), line, record, problem, torn)
-                if not line.endswith(b"\n"):  # what another process appends now would continue this very line
+            for number, content in enumerate(file, start=1):
+                whole = content.endswith(b"\n")
+                line = Line(number, Location(path, offset, len(content)), content)
+                yield _read(line, last=not (whole and file.peek(1)))
+                if not whole:  # what another process appends now would continue this very line
                     return
-                offset += len(line)
+                offset += len(content)
     except OSError as error:
         raise StoreError(
             f"cannot read {path}: {error.strerror}: check its permissions and the disk"
         ) from error
+
+
+def _read(line: Line, last: bool) -> Line:
+    try:
+        return line._replace(record=decode_line(line.content))
+    except NewerVersionError as error:
+        return line._replace(problem=f"is {error}: upgrade metacog_pipeline to read it")
+    except ValueError as error:
+        advice = (
+            "restore the file from a copy, or run metacog verify STUDY --repair, which keeps what can be read"
+        )
+        torn = last and _is_torn(line.content)
+        return line._replace(problem=f"cannot be read ({error}): {advice}", torn=torn)
 
 
 def _is_torn(line: bytes) -> bool:

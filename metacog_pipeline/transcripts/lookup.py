@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import asdict
 from typing import Any
@@ -60,7 +61,6 @@ def _body(record: Record) -> bytes:
 
 
 def _parsed(text: str | None) -> Any:
-    try:
+    with contextlib.suppress(ValueError, RecursionError):
         return None if text is None else json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    return text

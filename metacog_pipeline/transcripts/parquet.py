@@ -22,12 +22,7 @@ from metacog_pipeline.files import canonical_json, put_aside, replacing, sha256_
 from metacog_pipeline.llm.types import Status
 from metacog_pipeline.transcripts.folder import COPY_NAME, PartitionFolder
 from metacog_pipeline.transcripts.identity import standing_of
-from metacog_pipeline.transcripts.journal import (
-    read_segment,
-    segment_number,
-    segment_sizes,
-    segments,
-)
+from metacog_pipeline.transcripts.journal import read_segment, segment_number, segment_sizes, segments
 from metacog_pipeline.transcripts.lines import FIELDS
 from metacog_pipeline.transcripts.schema import (
     ARROW_SCHEMA,

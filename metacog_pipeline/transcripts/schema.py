@@ -117,6 +117,7 @@ def upgrade(row: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"no schema_version that is known: {version!r}")
     if version > SCHEMA_VERSION:
         raise NewerVersionError(version)
+    if version == SCHEMA_VERSION:
+        return row
     # Version 1 kept none of the reasoning, the usage details or the reply's ids: they are not known. It asked once.
-    old = {**dict.fromkeys(ADDED_IN_2), "reask": 0, "schema_version": SCHEMA_VERSION}
-    return row if version == SCHEMA_VERSION else {**row, **old}
+    return {**row, **dict.fromkeys(ADDED_IN_2), "reask": 0, "schema_version": SCHEMA_VERSION}

@@ -7,23 +7,30 @@ Below the partition's own name there stand::
     journal-000003.jsonl         all of session 3, which a home had before the store (or version 0.3 joined its pieces)
     copy-000003-….parquet        the Parquet copy that the head names
 
-The number of a session is the token of its lease. Pieces are written one after another, so whoever takes over a session
-that did not end writes an empty piece after the last: a holder that slept finds the place taken and can keep nothing.
-A home holds the same journals as a plain one: sessions are files there, and each piece was on its writer's disk first.
-No object of answers is ever deleted or replaced.
+The lease is held by conditional puts: whoever changes the head must name the version it read, so a holder that slept
+while another took over fails at its next write, whatever its clock says. Its token, which grows with every change of
+hands, is the number of the session. Pieces are written one after another, so whoever takes over a session that did not
+end writes an empty piece after the last: a holder that slept finds the place taken and can keep nothing. A home holds the
+same journals as a plain one: sessions are files there, and each piece was on its writer's disk first. No object of
+answers is ever deleted or replaced.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from metacog_pipeline.checksums import is_sealed
+from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import file_sha256, put_aside, replacing, sha256_hex, write_text
 from metacog_pipeline.home import Home
 from metacog_pipeline.llm.batch import travel
@@ -31,12 +38,49 @@ from metacog_pipeline.storage.attached import holder_name, store_of
 from metacog_pipeline.storage.store import ABSENT, ChangedError, Listed, Store
 from metacog_pipeline.transcripts.folder import PartitionFolder, folder_called, read_manifest, write_manifest
 from metacog_pipeline.transcripts.journal import newest, segment_name, segment_number, segments
-from metacog_pipeline.transcripts.lease import HEAD, DamagedError, Head, Lease, read_head
 from metacog_pipeline.transcripts.lock import PartitionBusyError, locked
 
-NOTE = ".shared.json"
+HEAD, NOTE = "head.json", ".shared.json"
+LEASE_S = max(1.0, float(os.environ.get("METACOG_LEASE_S", "60")))
+RENEWED_IN = 3  # as often a lease is renewed before it could end
 AT_ONCE = 8  # objects read at the same time
 _OBJECT = re.compile(r"journal-([0-9]{6,18})(?:\.([0-9]{6,18}))?\.jsonl")
+
+
+class LeaseLostError(StoreError):
+    """Another host took the partition over: nothing may be written any more."""
+
+
+class DamagedError(StoreError):
+    """An object of one partition is damaged or missing; others are not concerned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The content of ``head.json``. ``holder`` None when the partition was left in order; ``copy`` name and digest."""
+
+    token: int = 0
+    holder: str | None = None
+    until: float = 0.0
+    manifest: dict[str, Any] | None = None
+    copy: list[str] | None = None
+
+
+def read_head(store: Store, folder: PartitionFolder) -> tuple[Head, str]:
+    """Return the head of a partition and its version. Raises ``DamagedError``."""
+    found = store.read(f"{folder.key}/{HEAD}")
+    if found is None:
+        return Head(), ABSENT
+    try:
+        head = Head(**json.loads(found.content))
+        whole = isinstance(head.token, int) and isinstance(head.until, float | int)
+        if not (whole and isinstance(head.manifest, dict | None) and len(head.copy or "12") == 2):
+            raise ValueError("not what was written")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise DamagedError(
+            f"{store.address}/{folder.key}/{HEAD}: is damaged; delete it and run again: the answers beside it are kept"
+        ) from error
+    return head, found.version
 
 
 @contextlib.contextmanager
@@ -63,41 +107,54 @@ def writing(folder: PartitionFolder) -> Iterator[SharedPartition | None]:
 
 
 class SharedPartition:
-    """The only writer of one partition in the store, from `open` to `close`."""
+    """The only writer of one partition in the store, from `open` to `close`; its lease is renewed by a thread meanwhile."""
 
     def __init__(self, store: Store, folder: PartitionFolder) -> None:
         self._store, self._folder = store, folder
-        self._lease = Lease(store, folder.key, holder_name(folder.home))
+        self._holder = holder_name(folder.home)
+        self._lock = threading.RLock()
+        self._ended = threading.Event()
+        self._head, self._version = Head(), ABSENT
         self._begun = self._failed = False
         self._pieces = 0
 
     def open(self) -> None:
-        """Take the lease, end the sessions of holders that died, and bring everything into the folder."""
-        before = self._lease.take(newest(self._folder))
+        """Take the lease, end the sessions of holders that died, and bring everything into the folder.
+
+        Raises ``PartitionBusyError`` where another holds it, which its renewing it shows.
+        """
+        before, self._version = self._free()
+        token = max(before.token, newest(self._folder)) + 1
+        self._head = replace(before, token=token, holder=self._holder)
+        try:
+            self._change()
+        except LeaseLostError:
+            raise self._busy(read_head(self._store, self._folder)[0]) from None
+        threading.Thread(target=self._renew, name="lease", daemon=True).start()
         sessions = _sessions(self._store, self._folder)
         if before.holder is not None:
             sessions.setdefault(before.token, [])
         for number, objects in sessions.items():
             if all(_place(one) and one.size for one in objects):
                 self._fence(number, len(objects) + 1)
-        pull(self._store, self._folder, before, adopting=True)
-        if (last := newest(self._folder)) >= self._lease.head.token:
-            self._lease.change(token=last + 1)
+        pull(self._store, self._folder, before)
+        if (last := newest(self._folder)) >= token:
+            self._change(token=last + 1)
 
     def begin(self) -> int:
         """Return the number of the session to write now; each time another."""
         if self._begun:
-            self._lease.change(token=self._lease.head.token + 1)
+            self._change(token=self._head.token + 1)
         self._begun, self._pieces = True, 0
-        return self._lease.head.token
+        return self._head.token
 
     def push(self, lines: bytes) -> None:
         """Keep the lines of a group commit as the next piece. Raises ``LeaseLostError`` where its place is taken."""
         self._failed = True
         try:
-            self._store.put(self._key(_piece_name(self._lease.head.token, self._pieces + 1)), lines, ABSENT)
+            self._store.put(self._key(_piece_name(self._head.token, self._pieces + 1)), lines, ABSENT)
         except ChangedError:
-            raise self._lease.lost() from None
+            raise self._lost() from None
         self._failed = False
         self._pieces += 1
 
@@ -105,20 +162,67 @@ class SharedPartition:
         """Bring journals, copy and manifest of the folder into the store and give the lease back: one put of the head."""
         if self._failed:  # whoever wrote heard of it; the lease ends by itself
             return
-        self._lease.change()  # a whole session goes before its pieces: only who holds the lease may write one
+        self._change()  # a whole session goes before its pieces: only who holds the lease may write one
         there = _sessions(self._store, self._folder)
         for path in segments(self._folder):
             if segment_number(path) not in there:
                 self._upload(path)
-        old, copy = self._lease.head.copy, self._copy()
-        self._lease.close()
-        self._lease.change(holder=None, manifest=read_manifest(self._folder) or None, copy=copy)
+        old, copy = self._head.copy, self._copy()
+        self.close()
+        self._change(holder=None, manifest=read_manifest(self._folder) or None, copy=copy)
         if old is not None and old != copy:
             self._store.delete([self._key(old[0])])
 
     def close(self) -> None:
         """Stop renewing the lease."""
-        self._lease.close()
+        self._ended.set()
+
+    def _free(self) -> tuple[Head, str]:
+        """Return the head and its version once nobody holds the lease.
+
+        Clocks of hosts differ: a holder whose lease is good by its own time but who has not renewed it for as long as it
+        lasts is gone as well. Of this very home the lock of files says that whoever held it is gone.
+        """
+        found, watched = read_head(self._store, self._folder), time.monotonic() + LEASE_S
+        while self._held(found[0]) and time.monotonic() < watched:
+            time.sleep(min(1.0, LEASE_S / 10))
+            before, found = found, read_head(self._store, self._folder)
+            if found[1] != before[1] and self._held(found[0]):
+                raise self._busy(found[0])
+        return found
+
+    def _held(self, head: Head) -> bool:
+        return head.holder not in (None, self._holder) and head.until > time.time()
+
+    def _change(self, **fields: Any) -> None:
+        """Write the head with these fields, renewed. Raises ``LeaseLostError`` where another host wrote it."""
+        with self._lock:
+            wanted = replace(self._head, until=time.time() + LEASE_S, **fields)
+            content = json.dumps(asdict(wanted), sort_keys=True).encode()
+            try:
+                self._version = self._store.put(self._key(HEAD), content, self._version)
+            except ChangedError:
+                raise self._lost() from None
+            self._head = wanted
+
+    def _renew(self) -> None:
+        while not self._ended.wait(LEASE_S / RENEWED_IN):
+            # Whether it is lost, or the store only away for a while, the next write finds out.
+            with contextlib.suppress(StoreError), self._lock:
+                if not self._ended.is_set():
+                    self._change()
+
+    def _busy(self, head: Head) -> PartitionBusyError:
+        return PartitionBusyError(
+            f"{self._folder.key} is being asked by {head.holder or 'another host'}, whose lease ends in "
+            f"{max(0.0, head.until - time.time()):.0f} s unless renewed: wait until it has finished, and run again"
+        )
+
+    def _lost(self) -> LeaseLostError:
+        return LeaseLostError(
+            f"{self._folder.key}: another host took this partition over while this one paused; what is not kept in the "
+            "store stays in this home and is added when it is run here again"
+        )
 
     def _key(self, name: str) -> str:
         return f"{self._folder.key}/{name}"
@@ -134,13 +238,13 @@ class SharedPartition:
             self._store.put(self._key(path.name), content, ABSENT)
 
     def _copy(self) -> list[str] | None:
-        path, known = self._folder.copy, self._lease.head.copy
+        path, known = self._folder.copy, self._head.copy
         if not path.exists():
             return known
         digest = file_sha256(path)
         if known is not None and known[1] == digest:
             return known
-        name = f"copy-{self._lease.head.token:06d}-{digest[:16]}.parquet"
+        name = f"copy-{self._head.token:06d}-{digest[:16]}.parquet"
         self._store.put(self._key(name), path, ABSENT)
         return [name, digest]
 
@@ -154,11 +258,11 @@ class SharedPartition:
                 place += 1
 
 
-def pull(store: Store, folder: PartitionFolder, head: Head, *, adopting: bool) -> None:
-    """Bring journals, copy and manifest of a partition into its folder; nothing is written to the store.
+def pull(store: Store, folder: PartitionFolder, head: Head) -> None:
+    """Bring journals, copy and manifest of a partition into its folder, whose lock is held; the store is only read.
 
-    ``adopting``: lines that only the folder has become a session of their own, which its holder brings to the store; a mere
-    reader leaves a file alone that has more than the store. Raises ``StoreError`` naming what is missing or damaged.
+    Lines that only the folder has become a session of their own, which the next writer brings to the store. Raises
+    ``StoreError`` naming what is missing or damaged.
     """
     note = _read_note(folder)
     sessions = _sessions(store, folder)
@@ -170,10 +274,8 @@ def pull(store: Store, folder: PartitionFolder, head: Head, *, adopting: bool) -
         content = _read(store, folder, number, objects)
         own = path.read_bytes() if path.exists() else b""
         if not content.startswith(own):
-            if not adopting:
-                continue
             _adopt(folder, path, own.removeprefix(content), max(sessions))
-        if content != own and content:
+        if content and content != own:
             _replace(path, content)
         note[path.name] = mark
     if head.copy is not None and (note.get("copy") != head.copy or not folder.copy.exists()):
@@ -310,7 +412,7 @@ def refresh(home: Home) -> None:
 
 def _refresh(store: Store, folder: PartitionFolder) -> None:
     try:
-        pull(store, folder, read_head(store, folder.key)[0], adopting=False)
+        pull(store, folder, read_head(store, folder)[0])
     except DamagedError as error:
         if (known := read_manifest(folder)).get("model"):
             problem = {"state": "failed", "message": str(error), "fingerprint": None}

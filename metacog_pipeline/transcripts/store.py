@@ -17,25 +17,12 @@ import pyarrow.compute as pc
 
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.llm.types import Status, TokenLogprob
+from metacog_pipeline.transcripts import journal, parquet
 from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, write_manifest
 from metacog_pipeline.transcripts.identity import FINISHED, replaces, standing_of
-from metacog_pipeline.transcripts.journal import (
-    Journal,
-    Location,
-    read_at,
-    read_segment,
-    segment_sizes,
-    segments,
-    write_segment,
-)
+from metacog_pipeline.transcripts.journal import Journal, Location
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
-from metacog_pipeline.transcripts.parquet import (
-    CompactResult,
-    compact_folder,
-    current_table,
-    read_footer,
-    stored_rows,
-)
+from metacog_pipeline.transcripts.parquet import CompactResult
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
 from metacog_pipeline.transcripts.shared import writing
 
@@ -155,7 +142,7 @@ class PartitionStore:
         """Bring the Parquet copy up to date with everything kept; see `compact_folder`."""
         self._journal.close()  # later answers go to a segment of their own, so this one is whole
         self._journal = Journal(self.folder, self._shared)
-        return compact_folder(self.folder, current)
+        return parquet.compact_folder(self.folder, current)
 
     def close(self) -> None:
         """Wait until what was handed over is durable, then release the folder. Closing twice is harmless."""
@@ -187,7 +174,7 @@ class PartitionStore:
     def _record(self, answer_id: str) -> Record:
         """Return the full record of a kept answer."""
         place = self._kept[answer_id].place
-        return read_at(place) if isinstance(place, Location) else place
+        return journal.read_at(place) if isinstance(place, Location) else place
 
 
 def keep_whole(folder: PartitionFolder, records: Sequence[Record]) -> None:
@@ -196,7 +183,7 @@ def keep_whole(folder: PartitionFolder, records: Sequence[Record]) -> None:
         return
     with writing(folder):
         try:
-            write_segment(folder, records)
+            journal.write_segment(folder, records)
         except OSError as error:
             raise StoreError(
                 f"cannot write to {folder}: {error.strerror or error}: free space or mend the disk and import again; "
@@ -206,22 +193,24 @@ def keep_whole(folder: PartitionFolder, records: Sequence[Record]) -> None:
 
 def _kept_entries(folder: PartitionFolder) -> Iterator[tuple[Record, Location | None]]:
     """Yield every record kept in ``folder`` with its place in a journal, ``None`` where only the Parquet copy has it."""
-    present = segment_sizes(folder)
+    present = journal.segment_sizes(folder)
     try:
-        footer = read_footer(folder.copy)
+        footer = parquet.read_footer(folder.copy)
     except StoreError:
         if not present:
             raise
         footer = None  # the journals hold every answer
     more = footer is not None and footer.may_hold_more_than(present)
     seen = set()
-    for path in segments(folder):
-        for record, location in read_segment(path):
+    for path in journal.segments(folder):
+        for record, location in journal.read_segment(path):
             yield record, location
             if more:
                 seen.add(_ROW(record))
     if more:
-        yield from ((record, None) for record, _ in stored_rows(folder.copy) if _ROW(record) not in seen)
+        yield from (
+            (record, None) for record, _ in parquet.stored_rows(folder.copy) if _ROW(record) not in seen
+        )
 
 
 def kept_records(folder: PartitionFolder) -> Iterator[Record]:
@@ -252,7 +241,7 @@ def _answer(record: Record) -> StoredAnswer:
 
 def read_partition(folder: PartitionFolder, columns: Sequence[str] | None = None) -> pa.Table:
     """Return the Parquet copy in ``folder``: all columns, or those named, in that order. Raises as `current_table`."""
-    return current_table(folder.copy, ARROW_SCHEMA.names if columns is None else columns)
+    return parquet.current_table(folder.copy, ARROW_SCHEMA.names if columns is None else columns)
 
 
 def answers_table(folder: PartitionFolder) -> pa.Table:

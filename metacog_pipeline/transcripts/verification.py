@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import filecmp
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow.parquet as pq
 
 from metacog_pipeline.checksums import is_sealed
 from metacog_pipeline.errors import StoreError
 from metacog_pipeline.files import put_aside, replacing
 from metacog_pipeline.transcripts import parquet
-from metacog_pipeline.transcripts.folder import (
-    COPY_NAME,
-    PartitionFolder,
-    manifest_sound,
-    read_manifest,
-    write_manifest,
-)
+from metacog_pipeline.transcripts.folder import PartitionFolder, manifest_sound, read_manifest, write_manifest
 from metacog_pipeline.transcripts.journal import newest, scanned, segment_name, segment_sizes, segments
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA
 from metacog_pipeline.transcripts.shared import writing
@@ -34,8 +30,7 @@ class Checked:
 
     ``records`` lines that can be read, ``unsealed`` of them from versions without checksums; ``torn`` ends that were never
     acknowledged; ``damage`` one line of text each; ``damaged`` segments with how many lines cannot be read; ``copy_sound``
-    whether the Parquet copy holds what the journals say, None without a copy or before the next run brings it up to date;
-    ``copy_exact`` whether it does so byte by byte.
+    whether the Parquet copy holds what the journals say, None without a copy or before the next run brings it up to date.
     """
 
     folder: PartitionFolder
@@ -45,21 +40,9 @@ class Checked:
     damage: list[str] = field(default_factory=list)
     damaged: dict[Path, int] = field(default_factory=dict)
     copy_sound: bool | None = None
-    copy_exact: bool = False
-
-    def compare_copy(self, changed: Mapping[Path, str]) -> None:
-        """Take the copy for damaged where it is not what was published; ``changed`` says of files what became of them.
-
-        One that is, byte by byte, what the journals make now is sound: it was made since.
-        """
-        path = self.folder.copy
-        if path in changed and self.copy_sound is not False and not self.copy_exact:
-            self.copy_sound = False
-            self.damage.append(f"{path}: {changed[path]}")
 
 
-@dataclass(frozen=True, slots=True)
-class Repaired:
+class Repaired(NamedTuple):
     """What became of a partition: files put aside, answers of damaged lines that the copy still had, and those lost."""
 
     aside: tuple[Path, ...]
@@ -99,11 +82,12 @@ def _check_copy(found: Checked) -> None:
     if found.damaged or not parquet.made_from(footer, segment_sizes(found.folder)):
         return  # the next run makes it again
     with tempfile.TemporaryDirectory() as scratch:
-        again = Path(scratch) / COPY_NAME
+        again = Path(scratch) / path.name
         parquet.write_again(found.folder, again)
-        found.copy_exact = filecmp.cmp(path, again, shallow=False)
         # Another version of pyarrow writes the same rows in other bytes.
-        found.copy_sound = found.copy_exact or rows.equals(parquet.current_table(again, names))
+        other = pq.read_metadata(path).created_by != pq.read_metadata(again).created_by
+        same = other and rows.equals(parquet.current_table(again, names))
+        found.copy_sound = same or filecmp.cmp(path, again, shallow=False)
     if not found.copy_sound:
         found.damage.append(f"{path}: does not hold what the journals say")
 
@@ -112,8 +96,7 @@ def repair(found: Checked) -> Repaired:
     """Put what is damaged aside and make again what can be made; the next run asks what is lost.
 
     Of a damaged segment every line that can be read is written to a new segment, and the answers of the others come from
-    the Parquet copy where that is sound. Raises ``StoreError`` when another process is asking the partition, or the disk is
-    full.
+    the Parquet copy where that is sound. Raises ``StoreError``.
     """
     folder = found.folder
     aside: list[Path] = []

@@ -13,7 +13,7 @@ from metacog_pipeline.home import Home
 from metacog_pipeline.storage import attached, objects
 from metacog_pipeline.storage.attached import attach, store_of
 from metacog_pipeline.storage.store import Store
-from metacog_pipeline.transcripts import lease
+from metacog_pipeline.transcripts import shared
 from metacog_pipeline.transcripts.lines import encode_line
 from metacog_pipeline.transcripts.lock import PartitionBusyError
 from metacog_pipeline.transcripts.schema import Record
@@ -63,7 +63,7 @@ class Host:
 
 @pytest.fixture(params=["folder", "s3"])
 def hosts(request, tmp_path, monkeypatch):
-    monkeypatch.setattr(lease, "LEASE_S", 0.5)
+    monkeypatch.setattr(shared, "LEASE_S", 0.5)
     address = str(tmp_path / "store") if request.param == "folder" else request.getfixturevalue("s3")
     yield Host(Home(tmp_path / "a"), address), Host(Home(tmp_path / "b"), address)
 
@@ -81,13 +81,13 @@ def dead(host: Host, *records: Record) -> PartitionStore:
     store = PartitionStore.open(host.folder)
     keep(store, *records)
     assert store._shared is not None
-    store._shared._lease.close()
+    store._shared.close()
     return store
 
 
-def later(monkeypatch: pytest.MonkeyPatch, seconds: float = lease.LEASE_S + 1) -> None:
-    now = lease.time.time()
-    monkeypatch.setattr(lease.time, "time", lambda: now + seconds)
+def later(monkeypatch: pytest.MonkeyPatch, seconds: float = shared.LEASE_S + 1) -> None:
+    now = shared.time.time()
+    monkeypatch.setattr(shared.time, "time", lambda: now + seconds)
 
 
 def test_a_host_with_an_empty_home_goes_on_where_another_ended(hosts, make):
@@ -284,15 +284,15 @@ def test_only_what_changed_is_read_again(hosts, make, monkeypatch):
 
 def test_two_hosts_at_one_moment_are_one_writer(hosts, monkeypatch):
     a, b = hosts
-    before = lease.read_head
+    before = shared.read_head
 
     def both(*given: Any) -> Any:
         found = before(*given)
-        monkeypatch.setattr(lease, "read_head", before)
+        monkeypatch.setattr(shared, "read_head", before)
         b.held()
         return found
 
-    monkeypatch.setattr(lease, "read_head", both)
+    monkeypatch.setattr(shared, "read_head", both)
     with pytest.raises(PartitionBusyError):
         a.held()
     a.held()

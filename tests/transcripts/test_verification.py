@@ -41,23 +41,13 @@ def _ids(folder: PartitionFolder) -> set[str]:
 
 
 def test_a_sound_partition_has_no_damage(folder):
-    assert check(folder) == Checked(folder, records=8, copy_sound=True, copy_exact=True)
+    assert check(folder) == Checked(folder, records=8, copy_sound=True)
 
 
 def test_the_manifest_of_a_model_that_could_not_be_asked_is_no_damage(folder):
     write_manifest(folder, {"state": "failed", "message": "KEY is not set", "fingerprint": None})
     assert check(folder).damage == []
     assert repair(check(folder)).aside == () and read_manifest(folder)["message"] == "KEY is not set"
-
-
-def test_a_copy_that_the_journals_make_is_sound_whatever_was_published(folder):
-    found = check(folder)
-    found.compare_copy({folder.copy: "is not what was published"})
-    assert found.damage == []
-    folder.copy.unlink()
-    behind = check(folder)
-    behind.compare_copy({folder.copy: "is gone"})
-    assert behind.damage == [f"{folder.copy}: is gone"]
 
 
 @pytest.mark.parametrize("name", ["journal-000001.jsonl", "journal-000002.jsonl", "partition.json"])
