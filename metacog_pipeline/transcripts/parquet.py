@@ -71,13 +71,6 @@ class Footer:
         return ARROW_SCHEMA.with_metadata({_VERSION_KEY: version, _FOOTER_KEY: canonical_json(content)})
 
 
-class CompactResult(NamedTuple):
-    """What the Parquet copy holds: ``rows`` in all, of which ``superseded`` belong to questions asked otherwise now."""
-
-    rows: int
-    superseded: int
-
-
 class _Row(NamedTuple):
     """One row to write: what was asked of whom, the record, whether an older copy altered its text, where it stands."""
 
@@ -96,7 +89,7 @@ def _row(record: Record, altered: bool, journalled: bool) -> _Row:
     return _Row(tuple(map(without_surrogates, _CALL(record))), record, altered, journalled)
 
 
-def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> CompactResult:
+def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> Footer:
     """Write every record kept in ``folder`` to its Parquet file, sorted, unless it holds exactly that already.
 
     ``current`` names the answers asked for now: a row is superseded when it is not among them and one that is
@@ -114,19 +107,13 @@ def compact_folder(folder: PartitionFolder, current: Collection[str] | None) -> 
         sizes, old = segment_sizes(folder), _older(folder)
         digest = "" if current is None else sha256_hex(canonical_json(sorted(current)))
         if old is not None and digest in ("", old.current) and made_from(old, sizes):
-            return CompactResult(old.rows, old.superseded)
-        return _write(folder, path, old, current, digest)
+            return old
+        return write(folder, path, old, current, digest)
     except (OSError, pa.ArrowException, OverflowError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise StoreError(
             f"cannot write {path}: {reason}: free space and run again; the journals and the file before are untouched"
         ) from error
-
-
-def write_again(folder: PartitionFolder, target: Path) -> None:
-    """Write to ``target`` what the Parquet copy of ``folder``, which is up to date, has to hold, marks and all."""
-    old = read_footer(folder.copy)
-    _write(folder, target, old, None, "" if old is None else old.current)
 
 
 def _older(folder: PartitionFolder) -> Footer | None:
@@ -146,15 +133,17 @@ def made_from(old: Footer, sizes: dict[str, int]) -> bool:
     return old.version == SCHEMA_VERSION and old.segments == sizes and not foreign
 
 
-def _write(
+def write(
     folder: PartitionFolder, target: Path, old: Footer | None, current: Collection[str] | None, digest: str
-) -> CompactResult:
+) -> Footer:
+    """Write to ``target`` what the Parquet copy of ``folder`` has to hold; ``old`` is the footer of the one before."""
     sizes = segment_sizes(folder)
     found = [_row(record, False, True) for segment in segments(folder) for record, _ in read_segment(segment)]
     if old is not None and old.may_hold_more_than(sizes):
         found += [_row(record, altered, False) for record, altered in stored_rows(folder.copy)]
     rows = _once(found)
-    superseded = _superseded(rows, current, folder.copy if old is not None and old.superseded else None)
+    marked = _marked(folder.copy) if current is None and old is not None and old.superseded else set()
+    superseded = _superseded(rows, frozenset(current or ()), marked)
     carried = sum(not row.journalled for row in rows)
     footer = Footer(len(rows), SCHEMA_VERSION, sizes, carried, sum(superseded), digest)
     with (
@@ -165,7 +154,7 @@ def _write(
             part = slice(start, start + BATCH_ROWS)
             records, altered = [row.record for row in rows[part]], [row.altered for row in rows[part]]
             writer.write_batch(batch_of(records, superseded[part], altered))
-    return CompactResult(footer.rows, footer.superseded)
+    return footer
 
 
 def _once(found: list[_Row]) -> list[_Row]:
@@ -184,32 +173,26 @@ def _once(found: list[_Row]) -> list[_Row]:
     return rows
 
 
-def _superseded(rows: Sequence[_Row], current: Collection[str] | None, marks: Path | None) -> list[bool]:
-    """Return for each row whether it is superseded; with ``current`` unknown, as in the older copy ``marks``."""
+def _superseded(rows: Sequence[_Row], current: frozenset[str], marked: set[tuple[Any, ...]]) -> list[bool]:
+    """Return for each row whether it is superseded: replaced, not ``current`` where another is, or ``marked`` before."""
     stands: dict[tuple[str, ...], _Row] = {}
     for row in (each for each in rows if not each.failed):
         best = stands.setdefault(row.call, row)
         if standing_of(row.record) > standing_of(best.record):
             stands[row.call] = row
-    known = frozenset(current or ())
-    marked = _marked(marks) if current is None else set()
-    asked_now = {(*row.call[:2], row.record.model) for row in rows if row.record.answer_id in known}
+    asked_now = {(*row.call[:2], row.record.model) for row in rows if row.record.answer_id in current}
     return [
         (not row.failed and stands[row.call] is not row)
         or (*row.call, row.record.reask, row.failed) in marked
-        or (row.record.answer_id not in known and (*row.call[:2], row.record.model) in asked_now)
+        or (row.record.answer_id not in current and (*row.call[:2], row.record.model) in asked_now)
         for row in rows
     ]
 
 
-def _marked(copy: Path | None) -> set[tuple[Any, ...]]:
+def _marked(copy: Path) -> set[tuple[Any, ...]]:
     """Return call, number and failure of each row that a copy marks as superseded."""
-    found = [] if copy is None else current_table(copy, _MARKED).to_pylist()
-    return {
-        (*(row[name] for name in _MARKED[:5]), row["status"] == Status.FAILED)
-        for row in found
-        if row["superseded"]
-    }
+    rows = zip(*(column.to_pylist() for column in current_table(copy, _MARKED).columns), strict=True)
+    return {(*key, status == Status.FAILED) for *key, status, superseded in rows if superseded}
 
 
 @contextlib.contextmanager

@@ -42,7 +42,6 @@ from metacog_pipeline.transcripts.lock import PartitionBusyError, locked
 
 HEAD, NOTE = "head.json", ".shared.json"
 LEASE_S = max(1.0, float(os.environ.get("METACOG_LEASE_S", "60")))
-RENEWED_IN = 3  # as often a lease is renewed before it could end
 AT_ONCE = 8  # objects read at the same time
 _OBJECT = re.compile(r"journal-([0-9]{6,18})(?:\.([0-9]{6,18}))?\.jsonl")
 
@@ -206,7 +205,7 @@ class SharedPartition:
             self._head = wanted
 
     def _renew(self) -> None:
-        while not self._ended.wait(LEASE_S / RENEWED_IN):
+        while not self._ended.wait(LEASE_S / 3):
             # Whether it is lost, or the store only away for a while, the next write finds out.
             with contextlib.suppress(StoreError), self._lock:
                 if not self._ended.is_set():

@@ -22,7 +22,6 @@ from metacog_pipeline.transcripts.folder import PartitionFolder, read_manifest, 
 from metacog_pipeline.transcripts.identity import FINISHED, replaces, standing_of
 from metacog_pipeline.transcripts.journal import Journal, Location
 from metacog_pipeline.transcripts.logprobs import decode_logprobs
-from metacog_pipeline.transcripts.parquet import CompactResult
 from metacog_pipeline.transcripts.schema import ARROW_SCHEMA, Record
 from metacog_pipeline.transcripts.shared import writing
 
@@ -138,7 +137,7 @@ class PartitionStore:
         durable.add_done_callback(partial(self._written, record))
         await asyncio.shield(durable)
 
-    def compact(self, current: Collection[str] | None = None) -> CompactResult:
+    def compact(self, current: Collection[str] | None = None) -> parquet.Footer:
         """Bring the Parquet copy up to date with everything kept; see `compact_folder`."""
         self._journal.close()  # later answers go to a segment of their own, so this one is whole
         self._journal = Journal(self.folder, self._shared)

@@ -108,7 +108,7 @@ def test_decoding_is_total(line):
 
 @pytest.mark.parametrize(
     ("version", "kind", "reason"),
-    [(SCHEMA_VERSION + 1, NewerVersionError, "newer version"), (0, ValueError, "no schema"), ("1", ValueError, "no schema")],
+    [(SCHEMA_VERSION + 1, NewerVersionError, "newer version"), (0, ValueError, "schema"), ("1", ValueError, "schema")],
 )  # fmt: skip
 def test_a_row_of_a_newer_version_is_distinguished_from_a_broken_one(version, kind, reason):
     with pytest.raises(kind, match=reason):
